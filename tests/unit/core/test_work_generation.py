@@ -68,6 +68,14 @@ def test_it_shows_a_manifest_when_it_has_all_that_is_asked_for(replicas: int, wo
     assert shows(carrying(None, work_id, replicas), MANIFEST, MANIFEST) is expected
 
 
+def test_what_belongs_to_the_member_is_asked_for_as_it_is_there_and_marks_as_the_work_says() -> None:
+    retained: Manifest = {**MANIFEST, "spec": {"replicas": 5}}
+    assert shows(carrying(None, replicas=5), MANIFEST, retained)
+    assert not shows(carrying(None, replicas=2), MANIFEST, retained)
+    labelled: Manifest = {**MANIFEST, "metadata": {"name": "web", "labels": {WORK_ID_LABEL: "w", "app": "web"}}}
+    assert not shows(carrying(None), labelled, MANIFEST)
+
+
 @pytest.mark.parametrize("field", ["data", "rules"])
 def test_what_was_taken_out_of_a_work_nobody_knows_when_is_no_default(field: str) -> None:
     more: object = {"a": "1", "b": "2"} if field == "data" else [{"verbs": ["get"]}]

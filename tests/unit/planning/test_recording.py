@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from kubeapi.codec import DecodeError
 from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
+from leeward.api.meta import Condition
 from leeward.api.work import (
     BindingResource,
     ClusterResourceBinding,
     Component,
+    GracefulEvictionTask,
     ReplicaRequirements,
     ResourceBinding,
     ResourceBindingSpec,
@@ -26,12 +28,12 @@ from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check
 from leeward.core.placement.snapshot import UNLIMITED
-from leeward.core.scheduling import Placed
+from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.estimates import Question
 from leeward.planning import Fleet
 from leeward.planning.estimates import Estimates
 from leeward.planning.fleet import placement_fleet
-from leeward.planning.recording import decode_snapshot, encode_snapshot
+from leeward.planning.recording import RecordedOutcome, decode_recorded, decode_snapshot, encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from tests.builders import NOW, at, binding, cluster, divided, works
 from tests.outages import Outage, clusters, outages, well
@@ -199,9 +201,13 @@ def test_all_that_a_snapshot_says_is_read_again() -> None:
         budget=EvictionBudget(at(9), {"a": 2}),
         attention=AWAY,
         settings=PlacementSettings(keep_without_place=False, graceful_seconds=7.0),
+        quota_refusal="the quota is full",
         now=at(5),
     )
-    read = decode_snapshot(encode_snapshot(snapshot))
+    outcome = RecordedOutcome("1.2", {"a": 2}, ("b",), "NoPlace", "no room")
+    read, decided = decode_recorded(encode_snapshot(snapshot, outcome))
+    assert decided == outcome
+    assert read.quota_refusal == "the quota is full"
     assert replace(read, clusters={}) == replace(snapshot, clusters={})
     assert dict(read.clusters) == {each.name: each for each in known}
     found = read.clusters
@@ -213,6 +219,18 @@ def test_all_that_a_snapshot_says_is_read_again() -> None:
     assert found.groups.members_beside(bound) == groups.members_beside(bound) != ()
     assert found.profile.multiple_pod_templates is True
     assert encode_snapshot(read) == encode_snapshot(snapshot)
+
+
+def test_of_what_was_decided_targets_tasks_and_reasons_are_kept() -> None:
+    tasks = tuple(GracefulEvictionTask(name, "TaintUntolerated", "TaintManager") for name in ("c", "b"))
+    clusters = (TargetCluster("a", 2), TargetCluster("d", 1))
+    held = Condition("leeward.dev/EvictionHeld", "True", "NothingToGain")
+    nowhere = Unplaceable("UnschedulableError", "no room", {})
+    decided = Decision(clusters, tasks, nowhere, held=held)
+    assert RecordedOutcome.of(decided, "1.2") == RecordedOutcome(
+        "1.2", {"a": 2, "d": 1}, ("b", "c"), "NothingToGain", "no room"
+    )
+    assert RecordedOutcome.of(Decision((), (), Placed(())), "1.2") == RecordedOutcome("1.2", {}, (), "", "")
 
 
 def outage_spec() -> ResourceBindingSpec:

@@ -20,7 +20,7 @@ from leeward.core.quota.usage import amounts_of
 from leeward.core.scheduling.model import MAX_REPLICAS
 
 PRIORITY_CLASS = "PriorityClass"
-_REQUESTS, _LIMITS = "requests.", "limits."
+_REQUESTS = "requests."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,8 @@ def room_in_quotas(requirements: ReplicaRequirements, quotas: Iterable[ReportedQ
 def _rooms(quota: ReportedQuota, asked: Amounts) -> Iterable[int]:
     """For each resource that is limited and asked for, how many replicas fit."""
     for name, limit in quota.hard.items():
-        bare = name.removeprefix(_REQUESTS)
-        need = asked.get(bare)
-        if need is None or not need.value or name.startswith(_LIMITS) or name not in quota.used:
+        need = asked.get(name.removeprefix(_REQUESTS))
+        if need is None or not need.value or name not in quota.used:
             continue
         free = max(Decimal(0), limit.value - quota.used[name].value)
         yield min(int(free // need.value), MAX_REPLICAS)

@@ -36,7 +36,7 @@ API_VERSION = "work.karmada.io/v1alpha1"
 def quota_of_work(work: Work) -> tuple[str, str] | None:
     """Namespace and name of the quota that the Work says it is of."""
     labels = work.metadata.labels
-    namespace, name = labels.get(QUOTA_NAMESPACE_LABEL, ""), labels.get(QUOTA_NAME_LABEL, "")
+    namespace, name = labels.get(QUOTA_NAMESPACE_LABEL), labels.get(QUOTA_NAME_LABEL)
     return (namespace, name) if namespace and name else None
 
 
@@ -52,8 +52,10 @@ def quota_works(quota: FederatedResourceQuota, clusters: Iterable[str]) -> Mappi
 
 def needless(works: Iterable[Work], quota: FederatedResourceQuota | None) -> Iterator[Work]:
     """Of Works with a quota's labels, those that it does not ask for (any more); None is a quota that is gone."""
-    wanted = {execution_space(cluster) for cluster, _ in _assigned(quota)} if quota is not None else set[str]()
-    own = work_name("ResourceQuota", quota.name, quota.namespace) if quota is not None else ""
+    if quota is None:
+        return iter(works)
+    wanted = {execution_space(cluster) for cluster, _ in _assigned(quota)}
+    own = work_name("ResourceQuota", quota.name, quota.namespace)
     return (work for work in works if work.namespace not in wanted or work.name != own)
 
 

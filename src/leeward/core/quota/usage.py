@@ -46,9 +46,9 @@ def plus(amounts: Amounts, changes: Mapping[str, Decimal], like: Amounts) -> Amo
     return result
 
 
-def amounts_of(quantities: Mapping[str, Quantity], whose: str = "") -> Amounts:
+def amounts_of(quantities: Mapping[str, Quantity]) -> Amounts:
     """What is written, with what is absurd in it cut down."""
-    return read_amounts(quantities, whose, Doubts())
+    return read_amounts(quantities, "", Doubts())
 
 
 def _times(requirements: ComponentReplicaRequirements | None, replicas: int) -> Amounts:

@@ -1,5 +1,6 @@
 """Quotas: what is used, whether it may grow, which Works there must be, and what is said of it."""
 
+import dataclasses
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -9,15 +10,23 @@ import pytest
 
 from kubeapi.codec import from_wire, to_wire
 from kubeapi.meta import Manifest
-from leeward.api.quota import FederatedResourceQuota
+from leeward.api.quota import FederatedResourceQuota, StaticClusterAssignment
 from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, Work
-from leeward.core.amounts import Doubts
-from leeward.core.quota.enforcement import fewer_replicas_alone, leaves_more, refusal_of_growth
+from leeward.core.amounts import Doubts, render_amounts
+from leeward.core.execution.ownership import stamp
+from leeward.core.quota.enforcement import (
+    LimitedNamespace,
+    fewer_replicas_alone,
+    judge_growth,
+    leaves_more,
+    refusal_of_growth,
+)
 from leeward.core.quota.quota_room import quota_namespace, reported_quota, room_in_quotas
-from leeward.core.quota.quota_status import aggregated_status, used_by_bindings, used_in_clusters
+from leeward.core.quota.quota_status import aggregated_status, limit_of, used_by_bindings, used_in_clusters
 from leeward.core.quota.static_assignments import brought_to, is_of, needless, quota_of_work, quota_works
-from leeward.core.quota.usage import amounts_of, usage_of
+from leeward.core.quota.usage import amounts_of, usage_in, usage_of
 
+ANY_CLASS = {"scopeName": "PriorityClass", "operator": "Exists"}
 IN_HIGH = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
 
 
@@ -63,6 +72,28 @@ def test_a_quota_that_is_not_concerned_refuses_nothing() -> None:
     assert refusal_of_growth(before, after, (), []) == ""
 
 
+def test_the_least_growth_beyond_a_quota_is_refused_and_what_passes_is_counted() -> None:
+    before, after = amounts_of({"cpu": "1", "pods": "3", "memory": "1Gi"}), amounts_of({"cpu": "1500m", "pods": "3"})
+    there = LimitedNamespace("shop", "team", amounts_of({"cpu": "2", "memory": "9Gi"}), amounts_of({"cpu": "1500m"}))
+    verdict = judge_growth(before, after, [there])
+    assert (verdict.refusal, render_amounts(verdict.used["team"])) == ("", {"cpu": "2", "memory": "0"})
+    full = dataclasses.replace(there, used=amounts_of({"cpu": "1600m"}))
+    assert judge_growth(before, after, [full]).refusal.endswith("requested sum 2100m, limit 2.")
+    assert render_amounts(judge_growth(after, before, [full]).used["team"]) == {"cpu": "1100m", "memory": "1Gi"}
+    used = dataclasses.replace(there, used=amounts_of({"memory": "2Gi"}))
+    assert render_amounts(judge_growth(before, {}, [used]).used["team"]) == {"cpu": "0", "memory": "1Gi"}
+
+
+def test_components_are_counted_by_their_sets_where_the_gate_asks_for_it() -> None:
+    parts = [{"name": "main", "replicas": 2, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}}]
+    bound = spec({"cpu": "500m"}, {"a": 1, "b": 3}, components=parts)
+    assert render_amounts(usage_of(bound)) == {"cpu": "2"}
+    assert render_amounts(usage_of(bound, multiple_pod_templates=True)) == {"cpu": "4"}
+    assert render_amounts(usage_in(bound, bound.clusters[:1])) == {"cpu": "500m"}
+    assert render_amounts(usage_in(bound, bound.clusters[:1], multiple_pod_templates=True)) == {"cpu": "2"}
+    assert usage_of(spec({"cpu": "1"}, {})) == usage_of(spec({"cpu": "1"}, {"a": 0})) == {}
+
+
 def test_the_first_of_several_quotas_that_is_exceeded_is_told_with_what_others_use() -> None:
     wide, narrow = quota({"cpu": "100"}), quota({"cpu": "9"})
     before, after = amounts_of({"cpu": "1"}), amounts_of({"cpu": "2500m"})
@@ -98,6 +129,15 @@ def test_a_quota_leaves_more_when_it_is_raised_or_less_is_used(
     assert leaves_more(old, with_used(quota(overall), used)) is expected
 
 
+def test_a_quota_leaves_more_when_a_limit_goes_or_a_cluster_reports_anew() -> None:
+    old = quota({"cpu": "4", "memory": "1Gi"})
+    assert leaves_more(old, quota({"memory": "1Gi"})) is True
+    report = [{"clusterName": "a", "hard": {"cpu": "4"}, "used": {"cpu": "4"}}]
+    reported = from_wire({**to_wire(old), "status": {"aggregatedStatus": report}}, FederatedResourceQuota)
+    assert leaves_more(old, reported) is True
+    assert leaves_more(reported, reported) is False
+
+
 def test_a_work_carries_the_limit_of_its_cluster_and_names_its_quota() -> None:
     manifests = quota_works(quota({"cpu": "9"}, {"a": {"cpu": "4"}, "gone": {"cpu": "1"}}), ["a", "b"])
     assert list(manifests) == ["a"]
@@ -105,12 +145,34 @@ def test_a_work_carries_the_limit_of_its_cluster_and_names_its_quota() -> None:
     assert (work.namespace, work.metadata.finalizers) == ("karmada-es-a", ("karmada.io/execution-controller",))
     assert quota_of_work(work) == ("shop", "team")
     assert work.metadata.annotations == {"leeward.dev/rendered": "true"}
-    [limit] = work.spec.workload.manifests
-    assert (limit["kind"], limit["metadata"]["namespace"], limit["spec"]) == (
-        "ResourceQuota",
-        "shop",
-        {"hard": {"cpu": "4"}},
-    )
+    assert (manifests["a"]["apiVersion"], manifests["a"]["kind"]) == ("work.karmada.io/v1alpha1", "Work")
+    assert work.metadata.labels == {
+        "federatedresourcequota.karmada.io/namespace": "shop",
+        "federatedresourcequota.karmada.io/name": "team",
+        "karmada.io/managed": "true",
+    }
+    limit: Manifest = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "team", "namespace": "shop"}}
+    limit["spec"] = {"hard": {"cpu": "4"}}
+    assert list(work.spec.workload.manifests) == [stamp(limit, "karmada-es-a", work.name)]
+
+
+def test_the_first_assignment_of_a_cluster_counts() -> None:
+    twice = quota({"cpu": "9"}, {"a": {"cpu": "4"}, "b": {"cpu": "1"}})
+    assignments = (*twice.spec.static_assignments, StaticClusterAssignment("a", {"cpu": "7"}))
+    twice = msgspec.structs.replace(twice, spec=msgspec.structs.replace(twice.spec, static_assignments=assignments))
+    [manifest] = quota_works(twice, ["a"])["a"]["spec"]["workload"]["manifests"]
+    assert manifest["spec"] == {"hard": {"cpu": "4"}}
+
+
+@pytest.mark.parametrize("missing", ["namespace", "name"])
+def test_a_work_without_both_labels_is_of_no_quota(missing: str) -> None:
+    manifest = works_of({"a": {"cpu": "1"}})["a"]
+    label = f"federatedresourcequota.karmada.io/{missing}"
+    for labels in (
+        {name: value for name, value in manifest["metadata"]["labels"].items() if name != label},
+        {**manifest["metadata"]["labels"], label: ""},
+    ):
+        assert quota_of_work(work_of({**manifest, "metadata": {**manifest["metadata"], "labels": labels}})) is None
 
 
 def test_works_without_an_assignment_are_needless_and_all_of_a_quota_that_is_gone() -> None:
@@ -132,6 +194,7 @@ def test_of_a_work_only_contents_and_labels_are_ours() -> None:
     relabelled = brought_to(work_of({**marked, "metadata": {**marked["metadata"], "labels": {}}}), before)
     assert relabelled is not None
     assert relabelled["metadata"]["annotations"] == {"of": "others"}, "what Karmada has rendered is still so"
+    assert "status" not in changed, "it is written by whoever carries the Work out"
 
 
 def test_what_clusters_report_is_added_up_and_what_is_absurd_is_cut_and_told() -> None:
@@ -150,6 +213,19 @@ def test_what_clusters_report_is_added_up_and_what_is_absurd_is_cut_and_told() -
     ]
     assert used_in_clusters(reports) == {"cpu": "1500m", "memory": "1Gi"}
     assert str(doubts) == "cluster b: status.used: cpu is -3"
+    doubts = Doubts()
+    aggregated_status([work_of(manifests["b"], {"hard": {"cpu": "-4"}, "used": {}})], doubts)
+    assert str(doubts) == "cluster b: status.hard: cpu is -4"
+
+
+def test_two_works_of_one_cluster_are_told_in_their_order() -> None:
+    manifest = works_of({"a": {"cpu": "4"}})["a"]
+    works = [work_of(manifest, {"hard": {"cpu": cpu}, "used": {}}) for cpu in ("4", "3")]
+    assert [report.hard for report in aggregated_status(works, Doubts())] == [{"cpu": "4"}, {"cpu": "3"}]
+
+
+def test_the_limit_is_told_as_kubernetes_prints_it() -> None:
+    assert limit_of(quota({"cpu": "1500m", "memory": "1024Mi"})) == {"cpu": "1500m", "memory": "1Gi"}
 
 
 def test_of_bindings_only_what_the_quota_limits_is_told() -> None:
@@ -184,6 +260,8 @@ def test_the_narrowest_quota_counts_and_what_says_nothing_does_not() -> None:
     assert room({"cpu": "1"}, with_quota({}, None), with_quota({}, {"hard": "?"})) is None
     assert room({"memory": "1Gi"}, with_quota({}, wide)) is None
     assert room({}, with_quota({}, wide)) is None
+    assert room({"cpu": "0"}, with_quota({}, wide)) is None
+    assert reported_quota(with_quota({}, {"used": {"cpu": "1"}})) is None
 
 
 @pytest.mark.parametrize(
@@ -196,6 +274,8 @@ def test_the_narrowest_quota_counts_and_what_says_nothing_does_not() -> None:
         ({"scopeSelector": {"matchExpressions": [IN_HIGH]}}, "high", True),
         ({"scopeSelector": {"matchExpressions": [IN_HIGH]}}, "low", False),
         ({"scopeSelector": {"matchExpressions": [IN_HIGH]}}, "", False),
+        ({"scopeSelector": {"matchExpressions": [ANY_CLASS]}}, "high", True),
+        ({"scopeSelector": {"matchExpressions": [ANY_CLASS]}}, "", False),
     ],
 )
 def test_a_quota_with_a_scope_counts_for_its_priority_class(
