@@ -14,7 +14,7 @@ import math
 import sys
 from dataclasses import replace
 
-from tests.mutants.playing import Played, play
+from tests.mutants.playing import Drawing, Played, play
 from tests.mutants.scope import ROOMS, all_targets, changed_targets
 from tests.mutants.survivors import Judgement, judge, read_survivors, render_entry
 
@@ -30,8 +30,9 @@ def main() -> int:
         mine = [target for target in targets if target.room is room]
         if mine:
             judges = replace(room, tests=tuple(options.tests or room.tests))
-            played += play(judges, mine, options.children, options.seconds)
-    judgement = judge(played, read_survivors())
+            drawing = Drawing(options.sample, options.seed)
+            played += play(judges, mine, options.children, options.seconds, drawing)
+    judgement = judge(played, read_survivors(), is_sample=options.sample > 0)
     _print_table(played, judgement)
     return _tell(judgement)
 
@@ -43,6 +44,8 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--base", default="", metavar="REV", help="what changed since then (where main was left)")
     parser.add_argument("--children", type=int, default=2, metavar="N", help="processes at a time")
     parser.add_argument("--seconds", type=float, default=math.inf, metavar="N", help="seconds of tests for each mutant")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="so many of each module, drawn by the seed")
+    parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--tests", nargs="+", metavar="FILE", help="these tests alone")
     return parser.parse_args()
 

@@ -8,6 +8,7 @@ import ast
 import difflib
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -47,14 +48,30 @@ class Played:
         return Entry(f"{self.module}.{self.function}", self.was, self.becomes, reason)
 
 
-def play(room: Room, targets: Sequence[Target], children: int, seconds: float) -> list[Played]:
-    """Every mutant of the targets, played against the tests of their room."""
+@dataclass(frozen=True)
+class Drawing:
+    """How many mutants of each module are played: all of them, or a sample that the seed determines."""
+
+    sample: int = 0
+    seed: int = 1
+
+    def of(self, module: str, mutants: Sequence[str]) -> list[str]:
+        if not 0 < self.sample < len(mutants):
+            return list(mutants)
+        drawn = set(random.Random(f"{self.seed} {module}").sample(mutants, self.sample))
+        return [mutant for mutant in mutants if mutant in drawn]
+
+
+def play(
+    room: Room, targets: Sequence[Target], children: int, seconds: float, drawing: Drawing = Drawing()
+) -> list[Played]:
+    """The mutants of the targets that are drawn, played against the tests of their room."""
     with tempfile.TemporaryDirectory(prefix="leeward-mutants-") as folder:
         tree = Path(folder)
         for name in COPIED:
             source = ROOT / name
             (shutil.copytree if source.is_dir() else shutil.copy2)(source, tree / name)
-        mutants = [mutant for target in targets for mutant in _mutate(tree, target)]
+        mutants = [each for target in targets for each in drawing.of(target.module, _mutate(tree, target))]
         orders = Orders(mutants, room.tests, children, seconds, str(tree / "results"))
         texts: dict[str, dict[str, list[str]]] = {}
         return [_played(line, tree, texts) for line in _results(tree, orders)]

@@ -48,7 +48,10 @@ class Survivors:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What survives and is listed; what survives and is not; and what is listed of the functions played, and dies."""
+    """What survives and is listed; what survives and is not; and what is listed of the functions played, and dies.
+
+    Of a sample only what was played itself is known to die.
+    """
 
     listed: "frozenset[Played]"
     unlisted: "tuple[Played, ...]"
@@ -72,13 +75,15 @@ def _entries(table: dict[str, Any]) -> list[Entry]:
     return [Entry(table["function"], table["was"], text, table["reason"]) for text in texts]
 
 
-def judge(played: "Sequence[Played]", survivors: Survivors) -> Judgement:
+def judge(played: "Sequence[Played]", survivors: Survivors, *, is_sample: bool = False) -> Judgement:
     known = {entry.key for entry in survivors.entries}
     alive = [one for one in played if not one.is_killed]
     listed = [one for one in alive if one.entry().key in known or _is_ruled(one, survivors.rules)]
     names = {one.entry().function for one in played}
     keys = {one.entry().key for one in alive}
     died = [entry for entry in survivors.entries if entry.function in names and entry.key not in keys]
+    if is_sample:
+        died = [entry for entry in died if entry.key in {one.entry().key for one in played}]
     return Judgement(frozenset(listed), tuple(one for one in alive if one not in listed), tuple(died))
 
 

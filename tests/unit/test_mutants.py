@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from mutmut.mutation.file_mutation import mutate_file_contents
 
-from tests.mutants.playing import Played
+from tests.mutants.playing import Drawing, Played
 from tests.mutants.scope import all_targets, changed_lines, functions_at
 from tests.mutants.session import BROKEN, KILLED, NO_TESTS, SURVIVED, Orders, Player
 from tests.mutants.survivors import judge, read_survivors
@@ -73,6 +73,25 @@ def test_a_listed_survivor_that_dies_is_told_where_its_function_was_played(tmp_p
     survivors = read_survivors(listed(tmp_path))
     assert [entry.becomes for entry in judge([mutant(1, "a >= b"), mutant(0, "a != b")], survivors).died] == ["a >= b"]
     assert judge([mutant(1, "a >= b", "other")], survivors).died == ()
+
+
+def test_of_a_sample_only_what_was_played_is_said_to_die(tmp_path: Path) -> None:
+    (tmp_path / "list.toml").write_text(LISTED)
+    survivors = read_survivors(tmp_path / "list.toml")
+    killed = [
+        Played("core.cluster_health.summary", "wait", "a > b", becomes, KILLED) for becomes in ("a < b", "a != b")
+    ]
+    assert [entry.becomes for entry in judge(killed, survivors, is_sample=True).died] == ["a != b"]
+    assert [entry.becomes for entry in judge(killed, survivors).died] == ["a >= b", "a != b"]
+
+
+def test_a_sample_is_drawn_by_its_seed_for_each_module() -> None:
+    mutants = [f"m{number}" for number in range(100)]
+    drawn = Drawing(10, 1).of("core.a", mutants)
+    assert len(drawn) == 10
+    assert drawn == sorted(drawn, key=mutants.index) == Drawing(10, 1).of("core.a", mutants)
+    assert Drawing(10, 2).of("core.a", mutants) != drawn != Drawing(10, 1).of("core.b", mutants)
+    assert Drawing().of("core.a", mutants) == Drawing(100, 1).of("core.a", mutants) == mutants
 
 
 def test_a_survivor_needs_a_reason(tmp_path: Path) -> None:
