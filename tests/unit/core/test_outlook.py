@@ -240,9 +240,13 @@ def test_a_copy_that_gets_nothing_for_it_is_held_and_the_reason_is_told() -> Non
     alone = binding(divided({"member1": 1}), 1, targets(member1=1))
     nowhere = told_of(alone, there, seconds=10)
     assert nowhere[0] == Outcome.HELD
-    assert nowhere[1].startswith("its eviction, due at 2026-01-01T00:05:00Z, is held: ")
+    assert nowhere[1] == (
+        "its eviction, due at 2026-01-01T00:05:00Z, is held: 1 replicas stay, not evicted from member1 "
+        "(cluster.karmada.io/not-ready:NoExecute), because there is no place to go: 0/1 clusters are available: "
+        "1 cluster(s) had untolerated taint {cluster.karmada.io/not-ready:NoSchedule}."
+    )
     over = told_of(alone, there, seconds=300)
-    assert (over[0], over[2]) == (Outcome.HELD, at(300))
+    assert over == nowhere == (Outcome.HELD, nowhere[1], at(300))
 
 
 def test_where_it_goes_is_who_gets_more_than_it_had() -> None:

@@ -129,6 +129,13 @@ def test_the_mean_score_of_a_group_is_a_whole_number() -> None:
         assert on_arrays(request, [*thirds, *even]) == [3] == one_by_one(request, [*thirds, *even])
 
 
+def test_the_share_of_a_group_is_a_whole_number() -> None:
+    """Of five replicas in two groups each is to take three: three and none are as good as two and one."""
+    members = [Member("a", 3), *[Member("b", 0)] * 3, Member("c", 1), Member("c", 1), Member("d", 1), Member("d", 0)]
+    request = asking(5, True, [over("region", 2, 2), over("cluster", 4, 4)], members)
+    assert on_arrays(request, members) == [0, 1, 2, 3] == one_by_one(request, members)
+
+
 def test_a_group_that_cannot_take_all_copies_weighs_nothing() -> None:
     """Several of them do not outweigh a group that is a little better."""
     small = [Member("a", 9), Member("b", 1), Member("c", 1)]

@@ -152,6 +152,14 @@ def test_the_last_room_is_used_and_what_is_more_finds_none(strategy: Any, held: 
         assert getattr(results[1], "kind", None) in ("UnschedulableError", "Error")
 
 
+def test_what_the_chosen_groups_weigh_is_told_by_all_clusters_that_are_asked_for() -> None:
+    """The mean of a score of 100 and one of 0, though the first cluster alone has room enough."""
+    placement = {"replicaScheduling": BY_ROOM, "spreadConstraints": [over("region", 1, 1), over("cluster", 2, 2)]}
+    why = Trace()
+    schedule(binding_spec(placement, 1, {"m2": 1}), NO_STATUS, Fleet(TIES).view(), trace=why)
+    assert why.terms[0].groups == {"region": {"r1": 1050}}
+
+
 def test_what_has_no_replicas_goes_to_all_that_are_chosen_under_the_term_that_let_it_in() -> None:
     terms = [{"affinityName": "near", "clusterNames": ["m9"]}, {"affinityName": "far", "exclude": ["m2"]}]
     answer = both(binding_spec({"clusterAffinities": terms}, 0), TIES[:4])

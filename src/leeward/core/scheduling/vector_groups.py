@@ -81,5 +81,4 @@ def _weigh_shares(request: Request, min_groups: int, at_least: int, available: I
     room = np.cumsum(available)
     taken = max(int(np.searchsorted(room, target)) + 1 if target else 0, at_least, min_groups)
     taken = min(taken, len(available))
-    found = int(room[taken - 1]) if taken else 0
-    return min(found, target) * WEIGHT_UNIT + int(score[:taken].sum()) // max(1, taken)
+    return min(int(room[taken - 1]), target) * WEIGHT_UNIT + int(score[:taken].sum()) // max(1, taken)

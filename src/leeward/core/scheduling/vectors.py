@@ -153,7 +153,7 @@ def _select(request: Request, arrays: ClusterArrays, feasibility: Feasibility, f
     cluster = cluster_constraint(constraints)
     if not feasibility.groupings:
         return None if cluster is None else _best(request, found, cluster)
-    codes = feasibility.group_codes if len(feasibility.groupings) == 1 else None
+    codes = feasibility.group_codes
     if codes is None:
         return None
     inside = codes[0][found.rows], codes[1]
