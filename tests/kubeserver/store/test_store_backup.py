@@ -2,14 +2,16 @@
 
 import asyncio
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeserver.store import Compacted, MediumFailed, Store
-from kubeserver.store.backup import REVISIONS_AHEAD, Summary, back_up, restore
-from kubeserver.store.sqlite import SqliteMedium
+from kubeserver.store.backup import REVISIONS_AHEAD, Summary, back_up, restore, revision_behind
+from kubeserver.store.sqlite import MAX_REVISION, SqliteMedium
 
 
 async def put(store: Store, name: str, value: str = "x") -> int:
@@ -102,6 +104,29 @@ def test_d3_what_is_restored_twice_begins_behind_what_was_written_in_between(tmp
     restore(copy, path)
     fill(path, "e")
     assert back_up(path, tmp_path / "after.db").revision > between
+
+
+def test_d3_no_revision_of_a_store_that_was_replaced_is_given_again() -> None:
+    assert revision_behind(3, 9) == 3 + REVISIONS_AHEAD
+    assert revision_behind(3, 3 + REVISIONS_AHEAD) == 3 + 2 * REVISIONS_AHEAD
+    assert revision_behind(3, 4 + REVISIONS_AHEAD) == 4 + 2 * REVISIONS_AHEAD
+
+
+@pytest.mark.parametrize("absurd", [None, MAX_REVISION, MAX_REVISION - REVISIONS_AHEAD + 1])
+def test_a_store_that_is_empty_or_tells_absurd_revisions_is_replaced_by_one_that_opens(
+    tmp_path: Path, absurd: int | None
+) -> None:
+    path, copy = tmp_path / "store.db", tmp_path / "copy.db"
+    fill(path, "a")
+    back_up(path, copy)
+    path.unlink()
+    fill(path)
+    if absurd is not None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE compaction SET revision = ?", (absurd,))
+    restore(copy, path)
+    fill(path, "b")
+    assert back_up(path, tmp_path / "again.db") == Summary(3 + REVISIONS_AHEAD, 2)
 
 
 def test_a_store_that_cannot_be_read_is_replaced_all_the_same(tmp_path: Path) -> None:
