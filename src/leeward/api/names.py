@@ -123,6 +123,8 @@ CLAIMS_ANNOTATION = "leeward.dev/claims"
 VOLUMES_FOLLOW_ANNOTATION = "leeward.dev/volumes-follow"
 """On a policy, and from there on its bindings: `true` says that the volumes of a StatefulSet are in every cluster, as
 replicated storage is, so that a failover may move it (ours)."""
+LINT_IGNORE_ANNOTATION = "leeward.dev/lint-ignore"
+"""On a policy or a template: ids of rules of `leeward lint` that it is known to break, with commas between (ours)."""
 PRESERVED_STATE_ANNOTATION = "leeward.dev/preserved-state"
 """On a binding: the labels that its last failover has preserved, and for which cluster, as JSON (ours)."""
 RETAINED_ANNOTATION = "leeward.dev/retains-replicas"

@@ -113,6 +113,13 @@ def custom_resource_definitions() -> list[Manifest]:
     return [_render_definition(kind) for kind in CUSTOM_KINDS]
 
 
+def schema_of(api_version: str, kind: str) -> Manifest | None:
+    """The schema of one of these kinds; None for a kind, or a version of it, that there is not."""
+    found = (each.resource for each in CUSTOM_KINDS)
+    known = next((each for each in found if (each.api_version, each.kind) == (api_version, kind)), None)
+    return None if known is None else structural_schema(known.object_type)
+
+
 def _render_definition(kind: CustomKind) -> Manifest:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",

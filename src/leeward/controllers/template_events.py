@@ -9,6 +9,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import is_reserved_namespace
 from leeward.api.policy import AnyPropagationPolicy
+from leeward.core.interpreter import why_not_judged
 from leeward.core.propagation.matching import BY_NAME
 from leeward.core.propagation.reach import Reach
 from leeward.core.propagation.selecting import precision_in
@@ -62,11 +63,7 @@ class TemplateEvents:
         if kind in self._not_judged_told or not await self._interpreter.lacks_health_rule(template):
             return
         self._not_judged_told.add(kind)
-        message = (
-            f"nothing says when a {kind[1]} is healthy: it counts as healthy where it is applied, an eviction ends at "
-            "once, and a ResourceInterpreterCustomization with healthInterpretation says it"
-        )
-        self._recorder.warning(resource, template, "HealthNotInterpreted", message)
+        self._recorder.warning(resource, template, "HealthNotInterpreted", why_not_judged(kind[1]))
 
 
 def name_of_policy(policy: AnyPropagationPolicy) -> str:

@@ -6,8 +6,9 @@ refused, so that manifests that were written for Karmada go on working. `warning
 a kube-apiserver, where a template acts on the control plane itself.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any, Final, cast
 
 from kubeapi.meta import ReadOnlyManifest
@@ -56,21 +57,30 @@ _REPLICA_PATHS = ("/spec/replicas", "/spec/parallelism")
 _WITH_REPLICAS = frozenset(kind for kind, rules in KINDS.items() if rules.replicas is not None)
 
 
+class Concern(Enum):
+    """What a warning is about."""
+
+    UNSUPPORTED = auto()
+    GATED = auto()
+    NOT_ENFORCED = auto()
+    ASSIGNED_TWICE = auto()
+    NOT_PRESERVED = auto()
+    PARTED = auto()
+    OVERRIDDEN_REPLICAS = auto()
+
+
 def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
     """What to tell whoever creates or updates this object; nothing for one that is being deleted."""
+    return [warning for _, warning in concerns_in(manifest)]
+
+
+def concerns_in(manifest: ReadOnlyManifest) -> Iterator[tuple[Concern, str]]:
+    """The same warnings, each with what it is about."""
     if _value_at(manifest, "metadata.deletionTimestamp"):
-        return []
+        return
     key = _key_of(manifest)
-    found = (
-        _unsupported,
-        _gated,
-        _not_enforced,
-        _assigned_twice,
-        _not_preserved,
-        _parted,
-        _overridden_replicas,
-    )
-    return [warning for warnings in found for warning in warnings(manifest, key)]
+    for concern, warnings in _WARNINGS.items():
+        yield from ((concern, warning) for warning in warnings(manifest, key))
 
 
 def warnings_of_live_templates(manifest: ReadOnlyManifest) -> list[str]:
@@ -193,3 +203,14 @@ def _value_at(manifest: ReadOnlyManifest, path: str) -> object:
     for part in path.split("."):
         value = cast(ReadOnlyManifest, value).get(part) if isinstance(value, dict) else None
     return value
+
+
+_WARNINGS: Mapping[Concern, Callable[[ReadOnlyManifest, tuple[str, str]], Iterator[str]]] = {
+    Concern.UNSUPPORTED: _unsupported,
+    Concern.GATED: _gated,
+    Concern.NOT_ENFORCED: _not_enforced,
+    Concern.ASSIGNED_TWICE: _assigned_twice,
+    Concern.NOT_PRESERVED: _not_preserved,
+    Concern.PARTED: _parted,
+    Concern.OVERRIDDEN_REPLICAS: _overridden_replicas,
+}

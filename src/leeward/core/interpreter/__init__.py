@@ -21,6 +21,7 @@ from leeward.core.interpreter.interpret import (
     replicas_of,
     retain,
     revise_replicas,
+    why_not_judged,
 )
 
 __all__ = [
@@ -37,4 +38,5 @@ __all__ = [
     "replicas_of",
     "retain",
     "revise_replicas",
+    "why_not_judged",
 ]

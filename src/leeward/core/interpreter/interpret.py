@@ -61,6 +61,14 @@ def lacks_health_rule(template: ReadOnlyManifest) -> bool:
     return is_defined and rules_of(template).is_healthy is None
 
 
+def why_not_judged(kind: str) -> str:
+    """What it means that nothing says when an object of the kind does its work, and the way out."""
+    return (
+        f"nothing says when a {kind} is healthy: it counts as healthy where it is applied, an eviction ends at "
+        "once, and a ResourceInterpreterCustomization with healthInterpretation says it"
+    )
+
+
 def components_of(template: ReadOnlyManifest) -> tuple[Component, ...] | None:
     """The pod templates of a kind that has several; None for kinds without a rule. Raises: InterpretationError."""
     rule = rules_of(template).components

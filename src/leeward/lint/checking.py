@@ -1,0 +1,70 @@
+"""Checking: asks the rules about a picture, and leaves out what is ignored."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from leeward.lint.findings import Diagnostic, FindingLevel, LintFinding, LintReport, UnaskedRule, field_text
+from leeward.lint.object_rules import unknown_ignores
+from leeward.lint.objects import LintObject
+from leeward.lint.picture import LintPicture
+from leeward.lint.rule_table import RULES, RULES_BY_ID, LintRule
+
+_ORDER = list(FindingLevel)
+
+
+def lint(picture: LintPicture, asked: str, ignored: Collection[str] = (), unseen: Sequence[str] = ()) -> LintReport:
+    """What the rules find, worst first. `asked` says what was looked at; `ignored` are ids of rules."""
+    findings, left_out, unasked = list[LintFinding](), 0, list[UnaskedRule]()
+    for rule in RULES:
+        if missing := rule.needs - picture.inputs:
+            why = f"needs {' and '.join(sorted(each.value for each in missing))}"
+            unasked.append(UnaskedRule(rule.id, rule.name, why))
+            continue
+        for found in rule.find(picture):
+            if not _is_asked(found):
+                continue
+            if rule.id in ignored or any(rule.id in each.ignored_rules for each in _objects(found)):
+                left_out += 1
+            else:
+                findings.append(_told(rule, found, picture))
+    findings += _bad_ignores(picture)
+    findings.sort(key=lambda each: (_ORDER.index(each.level), each.rule, each.file, each.line, each.about))
+    number = sum(each.is_asked for each in picture.objects)
+    return LintReport(asked, number, findings, left_out, unasked, tuple(unseen))
+
+
+def _bad_ignores(picture: LintPicture) -> Iterator[LintFinding]:
+    """Nothing that is written down is ignored silently, the wish to ignore something least of all."""
+    for found in unknown_ignores(picture, RULES_BY_ID):
+        if _is_asked(found):
+            yield _told(RULES_BY_ID["LW001"], found, picture)
+
+
+def _objects(found: Diagnostic) -> Iterator[LintObject]:
+    yield from (found.about,) if found.about is not None else ()
+    yield from found.others
+
+
+def _is_asked(found: Diagnostic) -> bool:
+    return found.about is None or any(each.is_asked for each in _objects(found))
+
+
+def _told(rule: LintRule, found: Diagnostic, picture: LintPicture) -> LintFinding:
+    """Of an object that nobody asked about, the finding stands at the first that was."""
+    at = next((each for each in _objects(found) if each.is_asked), None)
+    path = found.path if at is found.about else ()
+    about = str(found.about) if found.about is not None else _control_plane(picture)
+    return LintFinding(
+        rule=rule.id,
+        name=rule.name,
+        level=rule.level,
+        about=about,
+        sentence=found.sentence,
+        mend=found.mend or rule.mend,
+        file="" if at is None else at.file,
+        line=0 if at is None else at.line_of(path),
+        field=field_text(path),
+    )
+
+
+def _control_plane(picture: LintPicture) -> str:
+    return "control plane" if picture.state is None else picture.state.control_plane or "control plane"

@@ -1,0 +1,144 @@
+"""Rules about single objects: what the API server refuses, drops, or warns of; and clusters that are one."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from kubeapi.codec import DecodeError, from_wire, to_wire
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.cluster import Cluster
+from leeward.api.schema import schema_of
+from leeward.api.validation import validate, validate_types
+from leeward.core.admission_warnings import Concern, concerns_in
+from leeward.core.registration import Joined, problem_of_identity
+from leeward.lint.findings import Diagnostic
+from leeward.lint.objects import LintObject, path_of
+from leeward.lint.picture import LintPicture, as_stored, bound
+
+CLUSTER = ("cluster.karmada.io", "Cluster")
+
+
+def invalid(picture: LintPicture) -> Iterator[Diagnostic]:
+    """Of files only: what a control plane has stored was taken."""
+    for each in picture.objects:
+        if each.document is None:
+            continue
+        if not each.name:
+            yield Diagnostic(each, f"{each.kind} has no metadata.name", ("metadata",))
+        elif each.is_template:
+            yield from _unreadable_template(picture, each)
+        else:
+            stored = as_stored(each)
+            problems = [*validate_types(stored), *validate(stored)]
+            for problem in problems:
+                said = f"{each} would be refused: {problem.field}: {problem.message}"
+                yield Diagnostic(each, said, path_of(problem.field))
+            yield from _unknown_fields(each)
+
+
+def _unreadable_template(picture: LintPicture, template: LintObject) -> Iterator[Diagnostic]:
+    policy = picture.policy_of(template)
+    if policy is None or not template.has_contents:
+        return
+    try:
+        bound(template, policy.policy)
+    except (ValueError, DecodeError) as error:
+        said = f"{template} is not propagated: what its pods ask for cannot be read: {error}"
+        yield Diagnostic(template, said, ("spec",), others=(policy.source,))
+
+
+def _unknown_fields(each: LintObject) -> Iterator[Diagnostic]:
+    schema = schema_of(each.api_version, each.kind)
+    if schema is None:
+        yield Diagnostic(each, f"{each}: there is no kind {each.kind} in {each.api_version}", ("kind",))
+        return
+    for path in _unknown(each.manifest, schema, ()):
+        field = ".".join(str(step) for step in path)
+        said = f"{each} has a field {field}, which there is not: the API server drops it"
+        yield Diagnostic(each, said, path)
+
+
+def _unknown(value: object, schema: Mapping[str, Any], path: Sequence[str | int]) -> Iterator[Sequence[str | int]]:
+    """Paths of fields that the schema does not have."""
+    if isinstance(value, dict) and "properties" in schema:
+        for name, member in cast(dict[str, object], value).items():
+            known = schema["properties"].get(name)
+            if known is not None:
+                yield from _unknown(member, known, (*path, name))
+            elif not (not path and name in ("apiVersion", "kind", "metadata", "status")):
+                yield (*path, name)
+    elif isinstance(value, list) and "items" in schema:
+        for index, item in enumerate(cast(list[object], value)):
+            yield from _unknown(item, schema["items"], (*path, index))
+
+
+def repeated(picture: LintPicture) -> Iterator[Diagnostic]:
+    for before, after in picture.repeated:
+        said = f"{before} is in {after.file}:{after.line_of()} again: only that was looked at"
+        yield Diagnostic(before, said, others=(after,))
+
+
+def warned_of(*concerns: Concern) -> Callable[[LintPicture], Iterator[Diagnostic]]:
+    """The rule that admission warns of one of these concerns."""
+
+    def find(picture: LintPicture) -> Iterator[Diagnostic]:
+        for each in picture.objects:
+            if each.is_template or not each.has_contents:
+                continue
+            yield from _warnings(picture, each, as_stored(each), concerns)
+
+    return find
+
+
+def _warnings(
+    picture: LintPicture, each: LintObject, stored: ReadOnlyManifest, concerns: Collection[Concern]
+) -> Iterator[Diagnostic]:
+    for concern, warning in concerns_in(stored):
+        if concern in concerns and not _is_switched_on(picture, warning):
+            first = warning.split(" ")[0].rstrip(":")
+            path = path_of(first) if first.startswith("spec.") else ("spec",)
+            yield Diagnostic(each, f"{each}: {warning}", path)
+
+
+def _is_switched_on(picture: LintPicture, warning: str) -> bool:
+    """Whether the control plane tells that the gate of the warning is on."""
+    settings = None if picture.state is None else picture.state.settings
+    return settings is not None and settings.workload_affinity and "WorkloadAffinity=true" in warning
+
+
+def duplicate_clusters(picture: LintPicture) -> Iterator[Diagnostic]:
+    known = {each.name: (each, None) for each in (picture.fleet or {}).values()}
+    given = {each.name: (cluster, each) for each in picture.objects if (cluster := _cluster_in(each)) is not None}
+    joined: list[Joined] = []
+    endpoints: dict[str, str] = {}
+    for name, (cluster, source) in sorted({**known, **given}.items()):
+        spec, endpoint = cluster.spec, cluster.spec.api_endpoint.rstrip("/")
+        about = source or LintObject(_named_cluster(cluster))
+        if problem := problem_of_identity(name, spec.id, joined):
+            yield Diagnostic(about, f"{about} has the id of another one: {problem}", ("spec", "id"))
+        elif endpoint and endpoint in endpoints:
+            said = f"{about} has the address of {endpoints[endpoint]}: when one is lost, so is the other"
+            yield Diagnostic(about, said, ("spec", "apiEndpoint"))
+        joined.append(Joined(name, spec.id, spec.sync_mode))
+        endpoints.setdefault(endpoint, name)
+
+
+def _named_cluster(cluster: Cluster) -> Manifest:
+    metadata = {"name": cluster.name, "annotations": to_wire(cluster.metadata.annotations)}
+    return {"apiVersion": f"{CLUSTER[0]}/v1alpha1", "kind": CLUSTER[1], "metadata": metadata}
+
+
+def _cluster_in(each: LintObject) -> Cluster | None:
+    if (each.group, each.kind) != CLUSTER:
+        return None
+    try:
+        return from_wire(as_stored(each), Cluster)
+    except DecodeError:
+        return None
+
+
+def unknown_ignores(picture: LintPicture, ids: Collection[str]) -> Iterator[Diagnostic]:
+    """Annotations that name no rule."""
+    for each in picture.objects:
+        for unknown in sorted(each.ignored_rules - set(ids)):
+            said = f"{each} ignores {unknown}, and there is no such rule"
+            yield Diagnostic(each, said, ("metadata", "annotations"))

@@ -1,0 +1,83 @@
+"""Rules about placements that leave a failover nowhere to go."""
+
+from collections.abc import Iterator
+
+from leeward.core.scheduling.selection import divides
+from leeward.lint.findings import Diagnostic
+from leeward.lint.objects import LintPolicy
+from leeward.lint.picture import LintPicture
+from leeward.lint.placements import (
+    affinity_field,
+    allowed_clusters,
+    can_be_spread,
+    clusters_to_judge,
+    most_copies,
+)
+from leeward.lint.selected_kinds import selects_only_shared_kinds, selects_replicas
+from leeward.operations.sentences import counted
+
+NAMED = 3
+"""Clusters that one sentence names."""
+
+
+def one_cluster_only(picture: LintPicture) -> Iterator[Diagnostic]:
+    for policy in picture.policies:
+        placement = policy.policy.spec.placement
+        clusters = clusters_to_judge(placement, picture.fleet)
+        if clusters is None or selects_only_shared_kinds(policy.policy):
+            continue
+        allowed = allowed_clusters(placement, clusters)
+        if len(allowed) == 1:
+            [only] = allowed
+            known = "" if picture.fleet is None else ", of the clusters that have joined"
+            said = (
+                f"{policy} lets nothing go anywhere but to {only}{known}: when that is lost, there is no second place"
+            )
+            yield Diagnostic(policy.source, said, affinity_field(placement))
+        elif not allowed and picture.fleet:
+            said = f"{policy} names no cluster that has joined: nothing that it selects is placed"
+            yield Diagnostic(policy.source, said, affinity_field(placement))
+
+
+def hard_spread(picture: LintPicture) -> Iterator[Diagnostic]:
+    for policy in picture.policies:
+        placement = policy.policy.spec.placement
+        clusters = clusters_to_judge(placement, picture.fleet)
+        if clusters is None or not placement.spread_constraints:
+            continue
+        allowed = allowed_clusters(placement, clusters)
+        path = ("spec", "placement", "spreadConstraints")
+        if len(allowed) > 1 and not can_be_spread(placement, allowed, clusters):
+            if picture.fleet is not None:
+                said = f"{policy} asks for more than {counted(len(allowed), 'cluster')} can give it: nothing is placed"
+                yield Diagnostic(policy.source, said, path)
+            continue
+        breaking = sorted(name for name in allowed if not can_be_spread(placement, allowed - {name}, clusters))
+        if breaking and len(allowed) > 1 and _is_missed(policy, len(allowed) - 1):
+            yield Diagnostic(policy.source, _broken(policy, breaking, len(allowed)), path)
+
+
+def _is_missed(policy: LintPolicy, others: int) -> bool:
+    """Whether a copy that is lost would be placed elsewhere, if it were allowed to."""
+    placement = policy.policy.spec.placement
+    if selects_replicas(policy.policy) and divides(placement.replica_scheduling):
+        return True
+    return 0 < most_copies(placement) <= others
+
+
+def _broken(policy: LintPolicy, breaking: list[str], number: int) -> str:
+    constraints = policy.policy.spec.placement.spread_constraints
+    minima = " and ".join(
+        f"{each.min_groups} of {each.spread_by_field or each.spread_by_label}"
+        for each in constraints
+        if each.min_groups
+    )
+    if len(breaking) == number:
+        which = "any cluster"
+    else:
+        rest = f" or {len(breaking) - NAMED} more" if len(breaking) > NAMED else ""
+        which = f"{', '.join(breaking[:NAMED])}{rest}"
+    return (
+        f"{policy} asks for at least {minima}: when {which} is lost, the rest cannot give it, and what was there stays"
+        " without a place"
+    )

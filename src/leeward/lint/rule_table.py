@@ -1,0 +1,247 @@
+"""All rules of lint, with their ids, which are never given to another rule. `docs/lint.md` is rendered from this table.
+
+A new rule is a function of a picture, and one row.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from leeward.core.admission_warnings import Concern
+from leeward.lint.dependency_rules import autoscalers_overruled, dependencies_left_behind, not_judged
+from leeward.lint.eviction_rules import foreign_scheduler, suspended, switched_off, tolerated_for_ever
+from leeward.lint.findings import Diagnostic, FindingLevel
+from leeward.lint.object_rules import duplicate_clusters, invalid, repeated, warned_of
+from leeward.lint.picture import LintInput, LintPicture
+from leeward.lint.placement_rules import hard_spread, one_cluster_only
+from leeward.lint.policy_rules import overlapping, selects_nothing
+from leeward.lint.room_rules import no_room
+from leeward.lint.volume_rules import (
+    claims_left_behind,
+    kinds_missing_elsewhere,
+    services_part_from_set,
+    shared_resources_evicted,
+)
+
+ERROR, WARNING, NOTE = FindingLevel.ERROR, FindingLevel.WARNING, FindingLevel.NOTE
+
+
+@dataclass(frozen=True)
+class LintRule:
+    """`harm` is what somebody loses, `mend` the way out; `needs` is what must be there for it to be asked."""
+
+    id: str
+    name: str
+    level: FindingLevel
+    title: str
+    harm: str
+    mend: str
+    find: Callable[[LintPicture], Iterable[Diagnostic]]
+    needs: frozenset[LintInput] = field(default_factory=frozenset[LintInput])
+
+
+_CONTENTS = frozenset({LintInput.CONTENTS})
+_FLEET = frozenset({LintInput.FLEET})
+
+RULES: Sequence[LintRule] = (
+    LintRule(
+        "LW001",
+        "invalid-object",
+        ERROR,
+        "An object that the API server refuses, a field that it drops, or an annotation that names no rule",
+        "The policy is not there, or does not say what its file says.",
+        "mend the field",
+        invalid,
+        _CONTENTS,
+    ),
+    LintRule(
+        "LW002",
+        "tolerates-for-ever",
+        ERROR,
+        "A toleration for ever of clusters that are lost",
+        "Nothing leaves a cluster that is lost: no failover happens.",
+        "give the toleration tolerationSeconds (300 is the default), or take it away",
+        tolerated_for_ever,
+    ),
+    LintRule(
+        "LW003",
+        "one-cluster-only",
+        WARNING,
+        "A placement that allows one cluster only, or none that has joined",
+        "There is no second place: what is lost with the cluster stays lost until it is back.",
+        "let the policy name a second cluster, as a further term of clusterAffinities for example",
+        one_cluster_only,
+    ),
+    LintRule(
+        "LW004",
+        "hard-spread",
+        WARNING,
+        "Spread constraints that hold no longer when one cluster is lost",
+        "The scheduler finds no place that keeps the constraints, and what was in the lost cluster stays there.",
+        "lower minGroups, or let the policy name more clusters",
+        hard_spread,
+    ),
+    LintRule(
+        "LW005",
+        "claims-stay-behind",
+        WARNING,
+        "Claims whose data stays in the lost cluster",
+        "A StatefulSet stays with its volumes; anything else starts empty in another cluster.",
+        "replicate the storage and annotate the policy with leeward.dev/volumes-follow=true, or replicate the data",
+        claims_left_behind,
+    ),
+    LintRule(
+        "LW006",
+        "no-room",
+        WARNING,
+        "No room elsewhere",
+        "Replicas that find no room stay where they were, in a cluster that is lost.",
+        "make room (`leeward what-if --fail CLUSTER` shows where), or let the policy name more clusters",
+        no_room,
+        _FLEET,
+    ),
+    LintRule(
+        "LW007",
+        "switched-off",
+        WARNING,
+        "A flag or feature gate that is off, and a field that is ignored",
+        "What is asked for does not happen.",
+        "set the flag, or remove the field",
+        lambda picture: (
+            *switched_off(picture),
+            *warned_of(Concern.GATED, Concern.NOT_ENFORCED, Concern.UNSUPPORTED, Concern.ASSIGNED_TWICE)(picture),
+        ),
+    ),
+    LintRule(
+        "LW008",
+        "shared-resource-evicted",
+        WARNING,
+        "Namespaces, definitions and volumes under a policy that evicts them",
+        "When the lost cluster is back, they are deleted there, with everything that others keep in them.",
+        "take the annotation leeward.dev/evict-shared-resources away, or place them in all clusters",
+        shared_resources_evicted,
+    ),
+    LintRule(
+        "LW009",
+        "dependency-left-behind",
+        WARNING,
+        "A ConfigMap, Secret, ServiceAccount or Service that no policy takes along",
+        "The replacement starts without it, or does not start.",
+        "set propagateDeps: true, or let a policy select it",
+        dependencies_left_behind,
+        _CONTENTS,
+    ),
+    LintRule(
+        "LW010",
+        "autoscaler-overruled",
+        WARNING,
+        "A HorizontalPodAutoscaler whose target is set back to its template's replicas",
+        "In the moment in which a cluster takes over more load, it is scaled down.",
+        "label it resourcetemplate.karmada.io/retain-replicas=true, or run --controllers=*,hpaScaleTargetMarker",
+        autoscalers_overruled,
+        _CONTENTS,
+    ),
+    LintRule(
+        "LW011",
+        "foreign-scheduler",
+        ERROR,
+        "A policy that leaves placing to another scheduler",
+        "Leeward gives its templates no place, and no other one when a cluster is lost.",
+        "remove schedulerName (it cannot be changed: delete the policy and create it anew), or run that scheduler",
+        foreign_scheduler,
+    ),
+    LintRule(
+        "LW012",
+        "health-not-judged",
+        NOTE,
+        "A kind of which nothing says when it is healthy",
+        "Its old copy is let go as soon as the new one is applied, whether that works or not.",
+        "write a ResourceInterpreterCustomization with healthInterpretation",
+        not_judged,
+        _CONTENTS,
+    ),
+    LintRule(
+        "LW013",
+        "workload-preserved",
+        NOTE,
+        "preserveResourcesOnDeletion of what has replicas",
+        "It is not honoured in a failover, since the same copy would run twice.",
+        "place what is to be preserved by a policy of its own",
+        warned_of(Concern.NOT_PRESERVED),
+    ),
+    LintRule(
+        "LW014",
+        "duplicate-cluster",
+        ERROR,
+        "One cluster that has joined under two names",
+        "What flees from one name is placed under the other, in the cluster that is lost.",
+        "let one of the two leave",
+        duplicate_clusters,
+    ),
+    LintRule(
+        "LW015",
+        "selects-nothing",
+        WARNING,
+        "A policy that selects nothing, or nothing that it gets",
+        "What it was meant for is not propagated, or by another policy.",
+        "correct the selector",
+        selects_nothing,
+    ),
+    LintRule(
+        "LW016",
+        "overlapping-policies",
+        WARNING,
+        "Two policies that select the same, and that nothing but their names puts in an order",
+        "Which of two placements holds depends on which policy came first, also after a restore.",
+        "give one of them the greater priority, or a more precise selector",
+        overlapping,
+    ),
+    LintRule(
+        "LW017",
+        "services-part-from-set",
+        WARNING,
+        "Services that move away from a StatefulSet that stays",
+        "In the failover what leads to the set goes where the set is not.",
+        "select what leads to it by another policy, for all clusters",
+        services_part_from_set,
+    ),
+    LintRule(
+        "LW018",
+        "overridden-replicas",
+        WARNING,
+        "An override of replicas",
+        "A cluster runs another number than it was assigned, and a failover to it may not end.",
+        "use weights of the placement",
+        warned_of(Concern.OVERRIDDEN_REPLICAS),
+    ),
+    LintRule(
+        "LW019",
+        "dispatching-suspended",
+        WARNING,
+        "A policy that is suspended",
+        "A replacement is given a cluster, and is not made there.",
+        "end the suspension",
+        suspended,
+    ),
+    LintRule(
+        "LW020",
+        "kind-missing-elsewhere",
+        WARNING,
+        "A CustomResourceDefinition that is not where its objects may go",
+        "A cluster without the kind is no place for them: they find none.",
+        "place the definition in all clusters that its objects may go to",
+        kinds_missing_elsewhere,
+        _CONTENTS,
+    ),
+    LintRule(
+        "LW021",
+        "given-twice",
+        NOTE,
+        "An object that is in the files twice",
+        "Only the last one was looked at; which one is applied last is not known here.",
+        "give the files of one installation only, as they are applied",
+        repeated,
+    ),
+)
+"""In the order of their ids."""
+
+RULES_BY_ID = {rule.id: rule for rule in RULES}

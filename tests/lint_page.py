@@ -1,0 +1,97 @@
+"""The page docs/lint.md, rendered from the table of rules and from a run; `python -m tests.lint_page` writes it."""
+
+import io
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from leeward.cli.program import main
+from leeward.lint.findings import FindingLevel
+from leeward.lint.rule_table import RULES, LintRule
+
+PAGE = Path(__file__).parents[1] / "docs/lint.md"
+FILE = "shop.yaml"
+MANIFESTS = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: shop}
+spec:
+  replicas: 1
+  volumeClaimTemplates: [{metadata: {name: data}}]
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: shop, namespace: shop}
+spec:
+  resourceSelectors:
+    - {apiVersion: apps/v1, kind: StatefulSet}
+    - {apiVersion: apps/v1, kind: Deployment, name: web}
+  placement:
+    clusterAffinities:
+      - {affinityName: home, clusterNames: [eu-1]}
+      - {affinityName: spare, clusterNames: [us-1]}
+    clusterTolerations:
+      - {operator: Exists}
+"""
+HEAD = f"""# Lint
+
+`leeward lint` says why a failover would not fire, or not help, before an outage does. It looks at manifests in files,
+directories and standard input (`-`); with `--from FILE` of `leeward snapshot`, or with `--kubeconfig`, as if they were
+applied to that control plane; and without files at a control plane itself. It changes nothing.
+
+    leeward lint deploy/                            manifests by themselves
+    kustomize build . | leeward lint -              what a tool has rendered
+    leeward lint deploy/ --from fleet.json          with the clusters and policies of a control plane
+    leeward lint                                    a control plane
+
+It exits with 0 when there are no errors and no warnings (notes may be there), with 1 when there are some, and with 2
+when something could not be read. `-o json`, `-o yaml` and `-o sarif` (SARIF 2.1.0) are for programs.
+
+Which policy claims a template, which clusters a placement allows, how long a copy stays under taints: these are asked
+of the functions that decide in production. Where no control plane is asked, a placement that lists its clusters by name
+is judged on these, and one that chooses them by labels or fields is not judged. Of a snapshot the contents of manifests
+are not known, so that rules which need them are not asked; the output names them.
+
+A finding is ignored by the annotation `leeward.dev/lint-ignore: LW003,LW005` on the policy or the template that it is
+about, or by `--ignore LW003` for one run.
+
+    $ cat {FILE}
+"""
+LEVELS = {
+    FindingLevel.ERROR: "a failover does not happen",
+    FindingLevel.WARNING: "it does not help as much as was meant",
+    FindingLevel.NOTE: "worth knowing",
+}
+
+
+def page() -> str:
+    """What the page has to say."""
+    manifests = "".join(f"    {line}\n" for line in MANIFESTS.splitlines())
+    levels = "; ".join(f"*{level.value}*: {meaning}" for level, meaning in LEVELS.items())
+    parts = [HEAD, manifests, f"\n    $ leeward lint {FILE}\n", _run(), f"\n## Rules\n\n{levels}.\n"]
+    return "".join([*parts, *(line for rule in RULES for line in _rule(rule))])
+
+
+def _rule(rule: LintRule) -> Iterator[str]:
+    yield f"\n### {rule.id} {rule.name}\n\n"
+    needs = " and ".join(sorted(each.value for each in rule.needs))
+    yield f"{rule.title} (*{rule.level.value}*{f'; needs {needs}' if needs else ''}). {rule.harm}\n\n"
+    yield f"Mend: {rule.mend}.\n"
+
+
+def _run() -> str:
+    output = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        Path(FILE).write_text(MANIFESTS)
+        try:
+            with redirect_stdout(output), redirect_stderr(output):
+                main(["lint", FILE])
+        except SystemExit as end:
+            code = end.code
+    lines = "".join(f"    {line}".rstrip() + "\n" for line in output.getvalue().rstrip("\n").split("\n"))
+    return f"{lines}\nIt exits with {code}.\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
