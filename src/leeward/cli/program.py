@@ -19,7 +19,7 @@ VERBS = (
     LazyVerb("explain", "Say why an application is where it is, what holds it, and what happens next."),
     LazyVerb("what-if", "Say what would happen if clusters failed, were drained, or if policies were others."),
     LazyVerb("resilience", "Say for each possible loss whether the rest can take over, worst first."),
-    LazyVerb("lint", "Say why a failover would not fire or not help, of manifests or of a control plane."),
+    LazyVerb("lint", "Say why a failover would not fire, or not help."),
     LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`."),
     LazyVerb("replay", "Decide a recorded decision again, with its reasons."),
     LazyVerb("logs", "Print what a component logged."),

@@ -69,8 +69,8 @@ class LintPicture:
     @cached_property
     def policies(self) -> Sequence[LintPolicy]:
         """Those that the API server would take."""
-        found = ((each, as_stored(each)) for each in self.objects if each.is_policy)
-        return [LintPolicy(each, policy) for each, stored in found if (policy := _policy_in(stored)) is not None]
+        found = ((each, _policy_in(each)) for each in self.objects if each.is_policy)
+        return [LintPolicy(each, policy) for each, policy in found if policy is not None]
 
     @cached_property
     def templates_by_kind(self) -> Mapping[str, Sequence[LintObject]]:
@@ -185,10 +185,14 @@ def _policy_object(policy: AnyPropagationPolicy, kind: str) -> Manifest:
     return {**to_wire(policy), "apiVersion": POLICY_API_VERSION, "kind": kind}
 
 
-def _policy_in(stored: Manifest) -> AnyPropagationPolicy | None:
-    """None for one that the API server would refuse."""
-    if validate_types(copy_manifest(stored)) or validate(copy_manifest(stored)):
+def _policy_in(each: LintObject) -> AnyPropagationPolicy | None:
+    """None for one that the API server would refuse; what a control plane has stored was taken."""
+    stored = as_stored(each)
+    if each.document is not None and (validate_types(copy_manifest(stored)) or validate(copy_manifest(stored))):
         return None
-    kind = PropagationPolicy if stored.get("kind") == "PropagationPolicy" else ClusterPropagationPolicy
-    found: AnyPropagationPolicy = from_wire(stored, kind)
+    kind = PropagationPolicy if each.kind == "PropagationPolicy" else ClusterPropagationPolicy
+    try:
+        found: AnyPropagationPolicy = from_wire(stored, kind)
+    except DecodeError:
+        return None
     return found

@@ -1,0 +1,199 @@
+"""Rules that need a fleet: room, joined clusters, flags; and manifests that are looked at on one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubeapi.meta import ObjectMeta
+from leeward.answers.fleet_state import FleetState, TemplateMetadata
+from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.api.policy import (
+    Placement,
+    PropagationPolicy,
+    PropagationSpec,
+    ReplicaSchedulingStrategy,
+    ResourceSelector,
+)
+from leeward.api.work import ReplicaRequirements, ResourceBinding
+from leeward.core.settings_in_force import SettingsInForce
+from leeward.lint.checking import lint
+from leeward.lint.files import read_manifests
+from leeward.lint.findings import LintReport
+from leeward.lint.picture import LintPicture, objects_of
+from tests.builders import binding, cluster, divided, duplicated, targets
+from tests.fleet_pictures import picture_of
+
+DATA = Path(__file__).parents[2] / "data/lint"
+NGINX = ResourceSelector(api_version="apps/v1", kind="Deployment", name="nginx")
+BOTH = divided({"a": 1, "b": 1})
+
+
+def roomy(name: str, pods: int, **spec: Any) -> Cluster:
+    """A cluster with room for so many more pods."""
+    found = cluster(name, **spec)
+    summary = ResourceSummary(allocatable={"cpu": "100", "pods": str(pods)})
+    return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, resource_summary=summary))
+
+
+def policy(placement: Placement, name: str = "nginx", selector: ResourceSelector = NGINX) -> PropagationPolicy:
+    return PropagationPolicy(
+        metadata=ObjectMeta(name=name, namespace="default"),
+        spec=PropagationSpec(resource_selectors=(selector,), placement=placement),
+    )
+
+
+def fleet(
+    clusters: Sequence[Cluster], *bindings: ResourceBinding, policies: Sequence[PropagationPolicy] = ()
+) -> FleetState:
+    """With the metadata of the Deployment that the bindings are for."""
+    state = picture_of(clusters, bindings, policies=policies)
+    nginx = TemplateMetadata(api_version="apps/v1", kind="Deployment", name="nginx", namespace="default")
+    return FleetState(msgspec.structs.replace(state.recorded, templates=(nginx,) if bindings else ()))
+
+
+def linted(state: FleetState) -> LintReport:
+    return lint(LintPicture(objects_of(state), state, is_whole=True, contents=False), "fleet")
+
+
+def rules_in(report: LintReport) -> list[str]:
+    return [finding.rule for finding in report.findings]
+
+
+def app(placement: Placement, replicas: int, **at: int) -> ResourceBinding:
+    asked = ReplicaRequirements(resource_request={"cpu": "1"})
+    return binding(placement, replicas, targets(**at), replica_requirements=asked)
+
+
+AGGREGATED = msgspec.structs.replace(
+    BOTH,
+    replica_scheduling=ReplicaSchedulingStrategy(
+        replica_scheduling_type="Divided", replica_division_preference="Aggregated"
+    ),
+)
+
+
+@pytest.mark.parametrize(("room", "found"), [(1, ["LW006"]), (2, [])])
+def test_what_would_find_no_room_elsewhere_is_told(room: int, found: list[str]) -> None:
+    state = fleet([roomy("a", 10), roomy("b", room)], app(AGGREGATED, 2, a=2), policies=[policy(AGGREGATED)])
+    report = linted(state)
+    assert rules_in(report) == found
+    if found:
+        assert report.findings[0].sentence.startswith(
+            "Deployment default/nginx: 2 replicas would find no room when a is lost: "
+        )
+
+
+def test_what_goes_everywhere_and_what_has_one_cluster_is_not_for_want_of_room() -> None:
+    everywhere, alone = duplicated("a", "b"), divided({"a": 1})
+    there = app(everywhere, 2, a=2, b=2)
+    assert rules_in(linted(fleet([roomy("a", 9), roomy("b", 0)], there, policies=[policy(everywhere)]))) == []
+    state = fleet([roomy("a", 9), roomy("b", 0)], app(alone, 2, a=2), policies=[policy(alone)])
+    assert rules_in(linted(state)) == ["LW003"]
+
+
+def test_what_finds_no_room_now_is_told() -> None:
+    state = fleet([roomy("a", 1), roomy("b", 1)], app(AGGREGATED, 5), policies=[policy(AGGREGATED)])
+    report = linted(state)
+    assert rules_in(report) == ["LW006"]
+    assert report.findings[0].sentence.startswith("Deployment default/nginx finds no room now: ")
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (("a", "gone"), "lets nothing go anywhere but to a, of the clusters that have joined"),
+        (("gone",), "names no cluster that has joined: nothing that it selects is placed"),
+    ],
+)
+def test_clusters_that_have_not_joined_are_no_second_place(names: tuple[str, ...], sentence: str) -> None:
+    placement = divided(dict.fromkeys(names, 1))
+    report = linted(fleet([roomy("a", 9), roomy("b", 9)], app(placement, 1, a=1), policies=[policy(placement)]))
+    assert "LW003" in rules_in(report)
+    assert sentence in next(finding.sentence for finding in report.findings if finding.rule == "LW003")
+
+
+def test_a_region_that_holds_the_constraint_alone_is_named() -> None:
+    clusters = [roomy("e1", 9, region="eu"), roomy("e2", 9, region="eu"), roomy("u1", 9, region="us")]
+    spread = msgspec.convert(
+        {"spreadConstraints": [{"spreadByField": "region", "minGroups": 2, "maxGroups": 2}]}, Placement
+    )
+    placement = msgspec.structs.replace(AGGREGATED, cluster_affinity=None, spread_constraints=spread.spread_constraints)
+    report = linted(fleet(clusters, app(placement, 2, e1=1, u1=1), policies=[policy(placement)]))
+    assert rules_in(report) == ["LW004"]
+    assert "asks for at least 2 of region: when u1 is lost, the rest cannot give it" in report.findings[0].sentence
+    more = linted(
+        fleet([*clusters, roomy("u2", 9, region="us")], app(placement, 2, e1=1), policies=[policy(placement)])
+    )
+    assert rules_in(more) == []
+    less = linted(fleet(clusters[:2], app(placement, 2, e1=1), policies=[policy(placement)]))
+    assert "asks for more than 2 clusters can give it" in less.findings[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"no_execute": False}, "a cluster that is lost gets no NoExecute taint, and nothing leaves it"),
+        ({"evictions_per_second": 0}, "one application in half an hour leaves clusters that are lost"),
+        ({"told": False, "no_execute": False}, ""),
+        ({}, ""),
+    ],
+)
+def test_flags_that_keep_a_failover_from_happening_are_told(changed: dict[str, Any], sentence: str) -> None:
+    recorded = fleet([roomy("a", 9)]).recorded
+    settings = msgspec.structs.replace(SettingsInForce(told=True), **changed)
+    report = linted(FleetState(msgspec.structs.replace(recorded, settings=settings)))
+    assert [(finding.rule, finding.about) for finding in report.findings] == ([("LW007", "test")] if sentence else [])
+    assert [finding.sentence for finding in report.findings] == ([sentence] if sentence else [])
+
+
+@pytest.mark.parametrize(
+    ("switched", "sentence"),
+    [
+        ({"evict": False}, "NoExecute taints evict nothing"),
+        ({"graceful": False}, "an old copy is deleted before its replacement is healthy"),
+    ],
+)
+def test_the_scheduler_says_what_it_leaves_undone(switched: dict[str, bool], sentence: str) -> None:
+    recorded = fleet([roomy("a", 9)]).recorded
+    settings = SettingsInForce(told=True)
+    settings = msgspec.structs.replace(settings, placement=replace(settings.placement, **switched))
+    report = linted(FleetState(msgspec.structs.replace(recorded, settings=settings)))
+    assert [finding.sentence for finding in report.findings] == [sentence]
+
+
+def test_a_policy_of_a_control_plane_that_selects_nothing_is_told() -> None:
+    other = ResourceSelector(api_version="apps/v1", kind="Deployment", name="gone")
+    policies = [policy(BOTH), policy(BOTH, "other", other), policy(BOTH, "jobs", ResourceSelector("batch/v1", "Job"))]
+    report = linted(fleet([roomy("a", 9), roomy("b", 9)], app(BOTH, 2, a=1, b=1), policies=policies))
+    assert [(finding.rule, finding.about) for finding in report.findings] == [
+        ("LW015", "PropagationPolicy default/jobs"),
+        ("LW015", "PropagationPolicy default/other"),
+    ]
+
+
+def test_one_cluster_with_two_names_is_told() -> None:
+    report = linted(fleet([roomy("a", 9, id="x"), roomy("b", 9, id="x"), roomy("c", 9, id="y")]))
+    assert [(finding.rule, finding.about) for finding in report.findings] == [("LW014", "Cluster b")]
+    assert "this cluster has joined already, as a" in report.findings[0].sentence
+
+
+def test_of_a_picture_rules_that_need_contents_are_not_asked_and_that_is_said() -> None:
+    unasked = linted(fleet([roomy("a", 9)])).unasked
+    assert [each.rule for each in unasked] == ["LW001", "LW009", "LW010", "LW012", "LW020"]
+    assert {each.why for each in unasked} == {"needs the contents of manifests"}
+
+
+def test_of_files_on_a_fleet_only_the_files_are_told_about() -> None:
+    """The policy of the fleet tolerates for ever, and nobody has asked about it."""
+    tolerant = msgspec.convert({"clusterTolerations": [{"operator": "Exists"}]}, Placement).cluster_tolerations
+    placement = msgspec.structs.replace(BOTH, cluster_tolerations=tolerant)
+    state = fleet([roomy("a", 9), roomy("b", 9)], app(placement, 2, a=1, b=1), policies=[policy(placement)])
+    assert rules_in(linted(state)) == ["LW002"]
+    read = read_manifests([str(DATA / "LW011.yaml")], b"", "default")
+    present = [each.unasked() for each in objects_of(state)]
+    report = lint(LintPicture([*present, *read.objects], state, is_whole=False), "files")
+    assert (rules_in(report), report.objects) == (["LW011"], 2)
