@@ -57,6 +57,7 @@ from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, CONTROLLERS, Mode, World
 from tests.unit.app.test_chart import CHART, COMPONENTS, rendered
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, by_weight, deployment, policy
+from tests.world.test_outage_objects import fill_up
 
 ROOT = Path(__file__).parents[2]
 NETWORK_POLICIES = "networkpolicies.yaml"
@@ -154,8 +155,8 @@ async def _for_ever() -> None:
 
 
 async def live(world: Apart) -> None:
-    """All that the components do: joining, registering, placing with what is depended on, failing over, braking,
-    rebalancing, unjoining."""
+    """All that the components do: joining, registering, placing with what is depended on, failing over and telling of
+    it, braking, rebalancing, unjoining."""
     await world.until(lambda: all(world.is_ready(name) for name in world.members), 300)
     web, everywhere_alike = deployment("web", 3), policy("web", by_weight(dict.fromkeys(world.members, 1)))
     web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "settings"}}]
@@ -173,6 +174,7 @@ async def live(world: Apart) -> None:
     workloads = [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}]
     spec = {"workloads": workloads, "ttlSecondsAfterFinished": 10}
     await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "again"}, "spec": spec})
+    await fill_up(world)
     await world.member("member1").stop()
     await world.sleep(90)
     assert "member1" not in world.assigned("web-deployment")

@@ -62,6 +62,8 @@ def _render_scalar(type_: inspect.Type) -> Manifest:
             return {"type": "string", "format": "byte"}
         case inspect.LiteralType():
             return {"type": "string", "enum": [value for value in type_.values if value != ""]}
+        case inspect.EnumType():
+            return {"type": "string", "enum": [member.value for member in type_.cls]}
         case inspect.AnyType():
             return {_PRESERVE: True}
         case _:

@@ -4,6 +4,7 @@ from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.core import ConfigMap, Event, Lease, Namespace, Node, Pod, Secret
 from leeward.api.interpreter_config import ResourceInterpreterCustomization, ResourceInterpreterWebhookConfiguration
+from leeward.api.outage import ClusterOutage
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy
 from leeward.api.quota import FederatedResourceQuota
@@ -67,6 +68,7 @@ RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS = Resource(
     False,
     ResourceInterpreterWebhookConfiguration,
 )
+OUTAGES = Resource("leeward.dev", "v1alpha1", "outages", "Outage", False, ClusterOutage)
 NAMESPACES = Resource("", "v1", "namespaces", "Namespace", False, Namespace)
 SECRETS = Resource("", "v1", "secrets", "Secret", True, Secret)
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", True, ConfigMap)

@@ -1,4 +1,5 @@
-"""The CustomResourceDefinitions of Karmada's kinds: names, scope, columns, and schemas rendered from the wire structs.
+"""The CustomResourceDefinitions of Karmada's kinds, and of ours: names, scope, columns, and schemas rendered from the
+wire structs.
 
 Differences to Karmada's own: bindings are served as v1alpha2 only (v1alpha1 is an older form that Karmada keeps
 unstored), and Cluster is an ordinary custom resource here, where Karmada runs an aggregated API server for it; its
@@ -57,6 +58,20 @@ _BINDING_COLUMNS = (
     Column("LEAVING", ".spec.gracefulEvictionTasks[*].fromCluster", priority=1),
 )
 """The last two are ours: what an outage makes of a binding."""
+_OUTAGE_COLUMNS = (
+    Column("CLUSTER", ".spec.cluster"),
+    Column("SINCE", ".spec.since", "date"),
+    Column("FOR", ".status.lasted"),
+    Column("MOVED", ".status.moved", "integer"),
+    Column("HELD", ".status.held", "integer"),
+    Column("WORST", ".status.recovery.worst"),
+    Column("PHASE", ".status.phase", priority=1),
+    Column("APPLICATIONS", ".status.applications", "integer", priority=1),
+    Column("MOVING", ".status.moving", "integer", priority=1),
+    Column("DUE", ".status.due", "integer", priority=1),
+    Column("KEPT", ".status.kept", "integer", priority=1),
+)
+"""The kind is ours. SINCE is how long ago it began, FOR how long the cluster was away."""
 
 CUSTOM_KINDS: tuple[CustomKind, ...] = (
     CustomKind(
@@ -105,11 +120,12 @@ CUSTOM_KINDS: tuple[CustomKind, ...] = (
         ),
     ),
     CustomKind(resource.RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS),
+    CustomKind(resource.OUTAGES, "outg", _OUTAGE_COLUMNS, in_category=False),
 )
 
 
 def custom_resource_definitions() -> list[Manifest]:
-    """`apiextensions.k8s.io/v1` manifests of all Karmada kinds. A fresh list; the schemas inside are shared."""
+    """`apiextensions.k8s.io/v1` manifests of all kinds. A fresh list; the schemas inside are shared."""
     return [_render_definition(kind) for kind in CUSTOM_KINDS]
 
 

@@ -180,6 +180,14 @@ class ClusterResourceBinding(TypedObject, frozen=True, kw_only=True):
 
 Binding = ResourceBinding | ClusterResourceBinding
 
+RUNS_PODS = ("DaemonSet", "CronJob")
+"""Kinds that are applications although they have no replicas to place."""
+
+
+def is_application(binding: Binding) -> bool:
+    """Whether its template runs something."""
+    return binding.spec.is_workload or binding.spec.resource.kind in RUNS_PODS
+
 
 class WorkloadTemplate(Object, frozen=True):
     manifests: tuple[Manifest, ...] = ()

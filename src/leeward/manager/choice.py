@@ -31,6 +31,7 @@ BY_DEFAULT = (
     "federatedResourceQuotaStatus",
     "federatedResourceQuotaSync",
     "namespace",
+    "outage",
     "workloadRebalancer",
 )
 """The controllers of a controller manager."""

@@ -17,6 +17,7 @@ from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
 from leeward.controllers.impersonator_works import ImpersonatorWorks
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
+from leeward.controllers.outage import OutageController
 from leeward.controllers.policies import PolicyController
 from leeward.controllers.quota_status import QuotaEnforcementController, QuotaStatusController
 from leeward.controllers.quota_sync import QuotaSyncController
@@ -79,6 +80,7 @@ class ControllerManager:
         plane, settings = self._plane, self._settings
         yield "cluster", self._make_cluster
         yield "brake", lambda: [BrakeController(plane, self._brake, self._heartbeat)]
+        yield "outage", lambda: [OutageController(plane, self._brake, self._heartbeat, evicts=settings.evicts_by_taint)]
         yield "workloadRebalancer", lambda: [WorkloadRebalancerController(plane)]
         skipped = NamespaceSyncSettings(settings.skipped.namespaces)
         yield "namespace", lambda: [NamespaceSyncController(plane, skipped)]

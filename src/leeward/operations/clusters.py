@@ -13,15 +13,13 @@ from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import FLAPPING_TAINT, NOT_READY_TAINT, UNREACHABLE_TAINT
-from leeward.api.work import Binding
+from leeward.api.work import Binding, is_application
 from leeward.core.cluster_health.pending_condition import doubt_in, is_failing
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.operations.drain import describe_copy
 from leeward.operations.taints import CORDON, DRAIN, is_same
 
 _OUR_TAINTS = (NOT_READY_TAINT, UNREACHABLE_TAINT, FLAPPING_TAINT, CORDON.key, DRAIN.key)
-RUNS_PODS = ("DaemonSet", "CronJob")
-"""Kinds that are applications although they have no replicas to place."""
 
 
 class ClusterState(Enum):
@@ -88,11 +86,6 @@ def cluster_row(cluster: Cluster, bindings: tuple[Binding, ...]) -> ClusterRow:
 
 def unreadable_row(name: str, problem: str) -> ClusterRow:
     return ClusterRow(name, "", "-", "", "", [], ClusterState.UNREADABLE, note=problem)
-
-
-def is_application(binding: Binding) -> bool:
-    """Whether its template runs something."""
-    return binding.spec.is_workload or binding.spec.resource.kind in RUNS_PODS
 
 
 def state_of(cluster: Cluster, bindings: tuple[Binding, ...]) -> ClusterState:

@@ -15,7 +15,7 @@ from leeward.api.core import Lease
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding
-from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.eviction.held_reasons import HOLDS, Hold
 from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterRow
 
@@ -36,35 +36,6 @@ class Finding(msgspec.Struct, frozen=True, rename="camel"):
     sentence: str
     details: tuple[str, ...] = ()
     next: str = ""
-
-
-class Hold(Enum):
-    """What an EvictionHeld condition means for people."""
-
-    HELD = "held"
-    KEPT = "kept"
-    WAITING = "waiting"
-
-
-HOLDS: Mapping[str, Hold] = {
-    HeldReason.BRAKE_ENGAGED: Hold.HELD,
-    HeldReason.DECISION_REFUSED: Hold.HELD,
-    HeldReason.DELETION_SUPPRESSED: Hold.KEPT,
-    HeldReason.NO_PLACE_TO_GO: Hold.HELD,
-    HeldReason.NOT_CONFIRMED: Hold.HELD,
-    HeldReason.NOTHING_TO_GAIN: Hold.KEPT,
-    HeldReason.REPLACEMENT_MISSING: Hold.HELD,
-    HeldReason.SHARED_RESOURCE: Hold.KEPT,
-    HeldReason.STATE_NOT_PRESERVED: Hold.HELD,
-    HeldReason.UNHEALTHY_EVERYWHERE: Hold.HELD,
-    HeldReason.VOLUMES_STAY: Hold.KEPT,
-    HeldReason.WAITING_FOR_PURGE: Hold.HELD,
-    HeldReason.WAITING_FOR_TURN: Hold.WAITING,
-}
-"""By the reason of the condition, all of them: kept is Leeward being careful, or somebody's will.
-
-A reason that is not here was written by another version, and is held.
-"""
 
 
 @dataclass(frozen=True, slots=True)

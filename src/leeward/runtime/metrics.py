@@ -4,6 +4,7 @@ from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from leeward.runtime.outage_metrics import OutageMetrics
 from leeward.runtime.propagation_metrics import PropagationMetrics
 
 Amount = Literal["cpu", "memory", "pod"]
@@ -52,9 +53,6 @@ class Metrics:
             ("invariant",),
             registry=self.registry,
         )
-        self.evictions_withdrawn = Counter(
-            "leeward_evictions_withdrawn", "Evictions given up because the cluster came back", registry=self.registry
-        )
         self.cluster_uncollected = Gauge(
             "leeward_cluster_status_uncollected",
             "1 while the cluster is not Ready only because its status could not be collected",
@@ -93,6 +91,7 @@ class Metrics:
             buckets=SCHEDULING_BUCKETS,
         )
         self.propagation = PropagationMetrics(self.registry)
+        self.outages = OutageMetrics(self.registry)
         self.scheduling_seconds = Histogram(
             "karmada_scheduler_e2e_scheduling_duration_seconds",
             "From taking a binding to having written where it goes",

@@ -116,7 +116,18 @@ def test_printer_columns_are_as_in_the_table(kind: str) -> None:
 
 
 def test_all_kinds_of_the_table_are_defined_but_the_older_bindings() -> None:
-    assert set(DEFINITIONS) == set(SERVED)
+    assert set(DEFINITIONS) == {*SERVED, "leeward.dev/v1alpha1/Outage"}
+
+
+def test_outages_are_listed_with_what_people_ask_first() -> None:
+    spec, version = DEFINITIONS["leeward.dev/v1alpha1/Outage"]
+    columns = [column["name"] for column in version["additionalPrinterColumns"] if not column.get("priority")]
+    assert columns == ["CLUSTER", "SINCE", "FOR", "MOVED", "HELD", "WORST"]
+    assert (spec["scope"], spec["names"]["shortNames"], version["subresources"]) == (
+        "Cluster",
+        ["outg"],
+        {"status": {}},
+    )
 
 
 def test_metadata_is_only_an_object() -> None:

@@ -96,6 +96,7 @@ _RULES: dict[str, list[dict[str, Any]]] = {
         _rule(["work.karmada.io"], ["resourcebindings", "clusterresourcebindings"], ["create"]),
         _rule(["work.karmada.io"], ["resourcebindings"], ["delete"]),
         _rule(["apps.karmada.io"], ["workloadrebalancers"], ["delete"]),
+        _rule(["leeward.dev"], ["outages"], ["create", "delete"]),
         _rule([""], ["namespaces"], ["create", "delete"]),
         _rule([""], ["configmaps"], ["create"]),
         _rule([_RBAC], ["roles", "rolebindings", "clusterroles", "clusterrolebindings"], ["create"]),

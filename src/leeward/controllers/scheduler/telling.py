@@ -65,7 +65,7 @@ class Telling:
             self._metrics.schedule_attempts.labels(result, RECONCILE).inc()
         self._metrics.evictions.labels(EVICTION_QUEUE, "success").inc(len(decision.evicted))
         if decision.withdrawn:
-            self._metrics.evictions_withdrawn.inc()
+            self._metrics.outages.evictions_withdrawn.inc()
         if decision.held is not None and any(_of_holding(before, decision)):
             self._metrics.evictions.labels(EVICTION_QUEUE, "held").inc()
             self._metrics.evictions_held.labels(decision.held.reason).inc()

@@ -1,6 +1,7 @@
 """Reasons why an eviction that is due does not happen: those of the condition EvictionHeld, and of a deferral."""
 
-from enum import StrEnum
+from collections.abc import Mapping
+from enum import Enum, StrEnum
 
 
 class HeldReason(StrEnum):
@@ -24,3 +25,32 @@ class Deferral(StrEnum):
 
     RATE = "evictions are spaced out by --resource-eviction-rate"
     DRAIN_BUDGET = "it is drained with a budget"
+
+
+class Hold(Enum):
+    """What an EvictionHeld condition means for people."""
+
+    HELD = "held"
+    KEPT = "kept"
+    WAITING = "waiting"
+
+
+HOLDS: Mapping[str, Hold] = {
+    HeldReason.BRAKE_ENGAGED: Hold.HELD,
+    HeldReason.DECISION_REFUSED: Hold.HELD,
+    HeldReason.DELETION_SUPPRESSED: Hold.KEPT,
+    HeldReason.NO_PLACE_TO_GO: Hold.HELD,
+    HeldReason.NOT_CONFIRMED: Hold.HELD,
+    HeldReason.NOTHING_TO_GAIN: Hold.KEPT,
+    HeldReason.REPLACEMENT_MISSING: Hold.HELD,
+    HeldReason.SHARED_RESOURCE: Hold.KEPT,
+    HeldReason.STATE_NOT_PRESERVED: Hold.HELD,
+    HeldReason.UNHEALTHY_EVERYWHERE: Hold.HELD,
+    HeldReason.VOLUMES_STAY: Hold.KEPT,
+    HeldReason.WAITING_FOR_PURGE: Hold.HELD,
+    HeldReason.WAITING_FOR_TURN: Hold.WAITING,
+}
+"""By the reason of the condition, all of them: kept is Leeward being careful, or somebody's will.
+
+A reason that is not here was written by another version, and is held.
+"""

@@ -1,0 +1,228 @@
+"""The outage controller: keeps one `Outage` object for each outage of a cluster, which tells it as a story.
+
+It follows clusters that are lost, and the bindings and Works of the applications there; what it sees is folded into a
+record (`core.outages`), and written seldom: at once when an outage begins, when its cluster is back and when it is
+over, and else the later, the more often it was written. Who takes over goes on in the same object. It decides nothing
+about any cluster or binding, and nobody waits for it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+
+from kubeapi.diff import status_patch
+from leeward.api.cluster import Cluster
+from leeward.api.names import execution_space, work_name
+from leeward.api.outage import ClusterOutage, OutagePhase
+from leeward.api.resource import CLUSTERS, OUTAGES, WORKS
+from leeward.api.work import Binding, Work, is_application
+from leeward.client import AlreadyExists, Conflict, NotFound
+from leeward.core.cluster_health.outage import clusters_of
+from leeward.core.outages.fold import fold, newly_recovered
+from leeward.core.outages.observation import OutageObservation
+from leeward.core.outages.record import OutageRecord, begin, goes_on, is_lost, recall, render
+from leeward.core.outages.sight import ApplicationKey, CopySight, sight_of
+from leeward.core.outages.writing import Pace, is_news
+from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
+from leeward.runtime.brake import BrakeView
+from leeward.runtime.deleting import delete_seen
+from leeward.runtime.heartbeat import HeartbeatView
+from leeward.runtime.identity import key_of
+from leeward.runtime.plane import ControlPlane
+
+KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
+SETTLE = timedelta(milliseconds=200)
+"""Changes of applications within this time are looked at together."""
+MOST_OUTAGES = 100
+"""Of these that are over, the oldest are deleted beyond."""
+
+
+@dataclass(slots=True)
+class _Followed:
+    """An outage that is followed. `to_see` are applications to be looked at, all of them with `all_to_see`."""
+
+    record: OutageRecord
+    pace: Pace = field(default_factory=Pace)
+    written: ClusterOutage | None = None
+    to_see: set[ApplicationKey] = field(default_factory=set[ApplicationKey])
+    all_to_see: bool = True
+
+
+class OutageController:
+    def __init__(self, plane: ControlPlane, brake: BrakeView, heartbeat: HeartbeatView, *, evicts: bool) -> None:
+        """`evicts`: clusters that are lost are evicted from."""
+        self._plane = plane
+        self._brake = brake
+        self._heartbeat = heartbeat
+        self._evicts = evicts
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._outages = plane.informers.of(OUTAGES)
+        self._works = plane.informers.of(WORKS)
+        self._bindings = [plane.informers.of(kind.resource) for kind in KINDS]
+        self._following: dict[str, _Followed] = {}
+        self._controller = plane.controller("outage-controller", self.reconcile, workers=4)
+
+    def start(self) -> None:
+        self._clusters.on_change(self._cluster_changed)
+        self._outages.on_change(self._outage_changed)
+        self._works.on_change(self._work_changed)
+        for informer in self._bindings:
+            informer.on_change(self._binding_changed)
+        self._brake.on_change(self._brake_changed)
+        self._controller.start(self._plane.supervisor)
+
+    async def reconcile(self, name: str) -> datetime | None:
+        for informer in (self._clusters, self._outages, self._works, *self._bindings):
+            await informer.wait_synced()
+        await self._brake.wait_synced()
+        cluster = self._clusters.get(name)
+        followed = self._following.get(name) or self._take_up(name, cluster)
+        if followed is None:
+            return None
+        before = followed.record
+        followed.record = fold(before, self._observe(followed, cluster))
+        for seconds in newly_recovered(before, followed.record):
+            self._plane.metrics.outages.recovered(seconds)
+        return await self._write_when_due(name, followed)
+
+    def _take_up(self, name: str, cluster: Cluster | None) -> _Followed | None:
+        """The last outage of a cluster where it goes on, or one that begins; None where there is neither."""
+        outages = (outage for outage in self._outages.list() if outage.spec.cluster == name)
+        last = max(outages, key=lambda outage: outage.spec.since, default=None)
+        is_open = last is not None and last.status.phase is not OutagePhase.OVER
+        if last is not None and (is_open if cluster is None else goes_on(last, cluster)):
+            followed = _Followed(recall(last), written=last)
+        elif cluster is not None and is_lost(cluster):
+            followed = _Followed(begin(cluster))
+        else:
+            return None
+        self._following[name] = followed
+        return followed
+
+    def _observe(self, followed: _Followed, cluster: Cluster | None) -> OutageObservation:
+        now, is_whole = self._plane.clock.now(), followed.all_to_see
+        seen: dict[ApplicationKey, CopySight | None] = {}
+        if cluster is not None:
+            bindings = dict(self._concerned(cluster.name)) if is_whole else {}
+            known = followed.record.applications.keys() if is_whole else followed.to_see
+            for key in {*known, *bindings}:
+                binding = bindings.get(key) or self._binding(key)
+                seen[key] = None if binding is None else self._sight(binding, cluster, now)
+        followed.to_see, followed.all_to_see = set(), False
+        braked = self._brake.holds(self._clusters.list())
+        return OutageObservation(now, cluster, seen, braked, self._evicts, is_whole)
+
+    def _concerned(self, cluster: str) -> Iterator[tuple[ApplicationKey, Binding]]:
+        for informer in self._bindings:
+            for binding in informer.list():
+                if is_application(binding) and cluster in clusters_of(binding.spec):
+                    yield key_of(binding), binding
+
+    def _binding(self, key: ApplicationKey) -> Binding | None:
+        namespace, name = key
+        found = self._bindings[0 if namespace else 1].get(name, namespace)
+        return found if found is not None and is_application(found) else None
+
+    def _sight(self, binding: Binding, lost: Cluster, now: datetime) -> CopySight:
+        resource = binding.spec.resource
+        named = {target.name for target in binding.spec.clusters}
+        clusters = {name: found for name in named if (found := self._clusters.get(name)) is not None}
+        work_in = partial(self._work_in, work_name(resource.kind, resource.name, resource.namespace))
+        return sight_of(binding, lost, clusters, work_in, now, self._heartbeat.attention().time)
+
+    def _work_in(self, name: str, cluster: str) -> Work | None:
+        return self._works.get(name, execution_space(cluster))
+
+    async def _write_when_due(self, name: str, followed: _Followed) -> datetime | None:
+        """Raises: WorldError."""
+        now, outage, written = self._plane.clock.now(), render(followed.record), followed.written
+        self._plane.metrics.outages.counted(name, outage.status)
+        if written is None or outage.status != written.status:
+            followed.pace, due_at = followed.pace.changed(now, is_news=is_news(written, outage))
+            if now < due_at:
+                return due_at
+            try:
+                followed.written = await self._write(outage)
+            except (Conflict, NotFound, AlreadyExists):
+                del self._following[name]
+                raise
+            followed.pace = followed.pace.wrote(now)
+        if outage.status.phase is OutagePhase.OVER and followed.record.status.phase is OutagePhase.OVER:
+            self._following.pop(name, None)
+            self._plane.metrics.outages.over(name)
+        return None
+
+    async def _write(self, outage: ClusterOutage) -> ClusterOutage:
+        """Makes the object where there is none. Raises: WorldError."""
+        client, present = self._plane.client, self._outages.get(outage.name)
+        if present is None:
+            await self._make_room()
+            present = await client.create(OUTAGES, outage)
+            self._outages.remember(present)
+        patch = status_patch(present.status, outage.status)
+        if patch:
+            version = present.metadata.resource_version
+            present = await client.patch(OUTAGES, outage.name, patch, subresource="status", resource_version=version)
+            self._outages.remember(present)
+        return present
+
+    async def _make_room(self) -> None:
+        """Deletes the oldest outages that are over. Raises: WorldError."""
+        over = [outage for outage in self._outages.list() if _is_over(outage)]
+        surplus = sorted(over, key=lambda outage: outage.spec.since)[: max(0, len(over) - MOST_OUTAGES + 1)]
+        for outage in surplus:
+            await delete_seen(self._plane.client, OUTAGES, outage.name, uid=outage.metadata.uid, only=_is_over)
+
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        cluster = new or old
+        if cluster is None:
+            return
+        followed = self._following.get(cluster.name)
+        if followed is not None or (new is not None and is_lost(new)):
+            if followed is not None:
+                followed.all_to_see = True
+            self._controller.queue.add(cluster.name)
+        if old is None or new is None or old.is_ready != new.is_ready:
+            self._look_at_all()
+
+    def _outage_changed(self, old: ClusterOutage | None, new: ClusterOutage | None) -> None:
+        """One that another process has left behind goes on, or has ended meanwhile."""
+        if new is not None and not _is_over(new) and new.spec.cluster not in self._following:
+            self._controller.queue.add(new.spec.cluster)
+
+    def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
+        binding = new or old
+        if binding is None or not self._following or not is_application(binding):
+            return
+        key = key_of(binding)
+        there = {name for each in (old, new) if each is not None for name in clusters_of(each.spec)}
+        for name, followed in self._following.items():
+            if name in there or key in followed.record.applications:
+                self._look_at(name, followed, key)
+
+    def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        work = new or old
+        if work is None or not self._following:
+            return
+        for key in filter(None, (kind.key_of_work(work) for kind in KINDS)):
+            for name, followed in self._following.items():
+                known = followed.record.applications.get(key)
+                if known is not None and known.left_at is not None:
+                    self._look_at(name, followed, key)
+
+    def _brake_changed(self) -> None:
+        self._look_at_all()
+
+    def _look_at(self, cluster: str, followed: _Followed, key: ApplicationKey) -> None:
+        followed.to_see.add(key)
+        self._controller.queue.add_at(cluster, self._plane.clock.now() + SETTLE)
+
+    def _look_at_all(self) -> None:
+        for name, followed in self._following.items():
+            followed.all_to_see = True
+            self._controller.queue.add_at(name, self._plane.clock.now() + SETTLE)
+
+
+def _is_over(outage: ClusterOutage) -> bool:
+    return outage.status.phase is OutagePhase.OVER

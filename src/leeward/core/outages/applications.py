@@ -1,0 +1,85 @@
+"""Applications of an outage after a look at some of them: each one's next state, and what is counted of them all."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import msgspec
+
+from kubeapi.meta import wire_time
+from leeward.api.cluster import Cluster
+from leeward.api.outage import MoveState, OutageApplication, OutageStatus
+from leeward.core.outages.observation import OutageObservation
+from leeward.core.outages.outage_steps import MESSAGE_LENGTH, MOST_PLACES, ApplicationChange, with_told, with_waves
+from leeward.core.outages.record import OutageRecord
+from leeward.core.outages.recovery import with_recovery
+from leeward.core.outages.sight import ClusterSight, CopySight, decide_state
+
+LEFT = (MoveState.MOVING, MoveState.MOVED)
+
+
+def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObservation) -> OutageRecord:
+    applications, before, behind = dict(record.applications), dict(record.before), set(record.behind)
+    there = ClusterSight(cluster, seen.now, record.status.braked, seen.evicts)
+    changes = list[ApplicationChange]()
+    for key, sight in seen.applications.items():
+        behind.discard(key)
+        if sight is None:
+            applications.pop(key, None)
+            before.pop(key, None)
+            continue
+        known = applications.get(key)
+        if known is None and not (sight.is_here or sight.task is not None):
+            continue
+        before.setdefault(key, sight.targets)
+        after = next_application(known, sight, there, before[key], record.status)
+        if sight.is_behind and after.state in LEFT:
+            behind.add(key)
+        applications[key] = after
+        changes.append(ApplicationChange(key, known, after, sight))
+    status = record.status
+    for change in changes:
+        if change.has_recovered and change.after.recovery_seconds is not None:
+            recovery = with_recovery(status.recovery, change.after.recovery_seconds)
+            status = msgspec.structs.replace(status, recovery=recovery)
+    status = with_told(with_waves(status, changes), changes, seen.now)
+    cleaned_at = wire_time(seen.now) if record.behind and not behind else record.cleaned_at
+    return replace(
+        record,
+        status=status,
+        applications=applications,
+        before=before,
+        behind=frozenset(behind),
+        cleaned_at=cleaned_at,
+    )
+
+
+def next_application(
+    known: OutageApplication | None,
+    sight: CopySight,
+    there: ClusterSight,
+    targets: Mapping[str, int],
+    status: OutageStatus,
+) -> OutageApplication:
+    """What is known of one application after a look at it."""
+    name, now = there.cluster.name, wire_time(there.now)
+    if known is None:
+        replicas = targets.get(name, 0) or (sight.task.replicas or 0 if sight.task is not None else 0)
+        known = OutageApplication(
+            kind=sight.kind, name=sight.name, namespace=sight.namespace, state=MoveState.DUE, replicas=replicas
+        )
+    failed_at = status.failed_at or now
+    if known.left_at is not None and known.left_at < failed_at and sight.is_here and not there.cluster.is_ready:
+        known = msgspec.structs.replace(known, left_at=None, healthy_at=None, recovery_seconds=None, to={})
+    state, reason, message = decide_state(sight, known.state, there)
+    changes: dict[str, object] = {"state": state, "reason": reason, "message": message[:MESSAGE_LENGTH]}
+    changes["due_at"] = sight.due_at if state in (MoveState.DUE, MoveState.HELD) and sight.is_here else None
+    if sight.has_left and known.left_at is None:
+        begun = sight.task.creation_timestamp if sight.task is not None else None
+        changes["left_at"] = wire_time(begun or now)
+    if sight.has_left and state is not MoveState.RETURNED:
+        gained = {each: n - targets.get(each, 0) for each, n in sight.targets.items() if each != name}
+        new = {each: n for each, n in gained.items() if n > 0 or each not in targets}
+        changes["to"] = dict(sorted(new.items())[:MOST_PLACES]) or known.to
+    if state is MoveState.MOVED and known.healthy_at is None:
+        changes |= {"healthy_at": now, "recovery_seconds": max(0, int((now - failed_at).total_seconds()))}
+    return msgspec.structs.replace(known, **changes)

@@ -1,0 +1,170 @@
+"""Sight of one application: what of its binding and its Works an outage of one cluster concerns, and its state by that.
+
+A state is read from what others have decided and written: eviction tasks, the condition EvictionHeld, taints. A
+replacement is healthy when it may be relied upon (`eviction.evidence`), as for the end of an eviction.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT
+from leeward.api.outage import MoveState
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.condition_taints import AUTOMATIC, NO_EXECUTE, key_of
+from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
+from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
+from leeward.core.eviction.due_evictions import decide_stay
+from leeward.core.eviction.evidence import is_current, is_seen_healthy
+from leeward.core.eviction.held_reasons import HOLDS, HeldReason, Hold
+
+ApplicationKey = tuple[str, str]
+"""Namespace and name of its binding; the namespace is empty for a ClusterResourceBinding."""
+TOLERATED, NOT_EVICTED, NOT_COLLECTED = "Tolerated", "EvictionDisabled", "StatusCollectionFailed"
+"""Why something stays where nothing is due: as the condition ClusterOutage says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopySight:
+    """The copy of an application in the cluster, and what replaces it.
+
+    `tolerated_seconds` is how long it tolerates what evicts, None for ever; `due_at` when it is due, where that is
+    known. `is_replaced`: all that is elsewhere is seen healthy. `is_behind`: it has left, and its old copy is not known
+    to be cleaned up.
+    """
+
+    kind: str
+    name: str
+    namespace: str
+    targets: Mapping[str, int]
+    is_here: bool
+    task: GracefulEvictionTask | None = None
+    hold: Condition | None = None
+    tolerated_seconds: int | None = 0
+    due_at: datetime | None = None
+    is_replaced: bool = False
+    is_behind: bool = False
+
+    @property
+    def has_left(self) -> bool:
+        """As a whole, or in part."""
+        return self.task is not None or not self.is_here
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSight:
+    """The lost cluster as applications are judged by: `braked` holds what is automatic, `evicts` is the switch."""
+
+    cluster: Cluster
+    now: datetime
+    braked: bool = False
+    evicts: bool = True
+
+
+def sight_of(
+    binding: Binding,
+    lost: Cluster,
+    clusters: Mapping[str, Cluster],
+    work_in: Callable[[str], Work | None],
+    now: datetime,
+    watched: WatchedTime = ALWAYS,
+) -> CopySight:
+    """`work_in` gives the binding's Work in a cluster."""
+    spec, name = binding.spec, lost.name
+    targets = {target.name: target.replicas for target in spec.clusters}
+    task = next((task for task in spec.graceful_eviction_tasks if task.from_cluster == name), None)
+    held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+    has_left = task is not None or name not in targets
+    tolerated, due_at = _allowance(spec, lost, now, watched)
+    return CopySight(
+        kind=spec.resource.kind,
+        name=spec.resource.name,
+        namespace=spec.resource.namespace,
+        targets=targets,
+        is_here=name in targets,
+        task=task,
+        hold=held if held is not None and held.status == "True" else None,
+        tolerated_seconds=tolerated,
+        due_at=due_at,
+        is_replaced=has_left and _is_replaced(binding, name, clusters, work_in),
+        is_behind=task is not None or (name not in targets and work_in(name) is not None),
+    )
+
+
+def _allowance(
+    spec: ResourceBindingSpec, lost: Cluster, now: datetime, watched: WatchedTime
+) -> tuple[int | None, datetime | None]:
+    """How many seconds the outage is tolerated from its NoExecute taint on; and when that ends, once it is there."""
+    automatic = [taint for taint in lost.spec.taints if key_of(taint) in AUTOMATIC and taint.effect == NO_EXECUTE]
+    taint = automatic[0] if automatic else Taint(key=NOT_READY_TAINT, effect=NO_EXECUTE)
+    beginning = decide_stay((msgspec.structs.replace(taint, time_added=now),), spec.tolerations, now).due
+    tolerated = None if beginning is None else int((beginning - now).total_seconds())
+    return tolerated, decide_stay(automatic, spec.tolerations, now, watched).due if automatic else None
+
+
+def _is_replaced(
+    binding: Binding, left: str, clusters: Mapping[str, Cluster], work_in: Callable[[str], Work | None]
+) -> bool:
+    spec = binding.spec
+    others = [target for target in spec.clusters if target.name != left]
+    if spec.is_divided and sum(target.replicas for target in spec.clusters) < spec.replicas:
+        return False
+    return (
+        bool(others)
+        and is_current(binding)
+        and all(is_seen_healthy(work_in(each.name), clusters.get(each.name), each.replicas) for each in others)
+    )
+
+
+def decide_state(sight: CopySight, before: MoveState | None, there: ClusterSight) -> tuple[MoveState, str, str]:
+    """The state, and the reason and the sentence of what is held or kept. What has moved stays so, unless it is there
+    again when the cluster is lost anew."""
+    if before is MoveState.MOVED and (not sight.is_here or there.cluster.is_ready):
+        return MoveState.MOVED, "", ""
+    hold = _hold_of(sight, there)
+    if sight.has_left:
+        if sight.is_replaced and not (sight.is_here and hold is not None):
+            return MoveState.MOVED, "", ""
+        if hold is not None and hold[0] is MoveState.HELD:
+            return hold
+        return MoveState.MOVING, "", ""
+    if there.cluster.is_ready:
+        return MoveState.RETURNED, "", ""
+    return hold or _of_what_is_not_due(sight, there)
+
+
+def _hold_of(sight: CopySight, there: ClusterSight) -> tuple[MoveState, str, str] | None:
+    """By the condition EvictionHeld, where it speaks of this cluster: something is due, or on its way out."""
+    is_due = sight.due_at is not None and sight.due_at <= there.now
+    if there.cluster.is_ready and sight.task is None:
+        return None
+    if sight.hold is None or not (is_due or sight.has_left):
+        return None
+    reason, message = sight.hold.reason, sight.hold.message
+    if reason == HeldReason.NOT_CONFIRMED:
+        return MoveState.DUE, reason, message
+    match HOLDS.get(reason, Hold.HELD):
+        case Hold.HELD:
+            return MoveState.HELD, reason, message
+        case Hold.KEPT:
+            return MoveState.KEPT, reason, message
+        case Hold.WAITING:
+            return MoveState.DUE, reason, message
+
+
+def _of_what_is_not_due(sight: CopySight, there: ClusterSight) -> tuple[MoveState, str, str]:
+    if not looks_dead(there.cluster):
+        return MoveState.KEPT, NOT_COLLECTED, "a cluster that could not be looked at is not taken for dead"
+    if not there.evicts:
+        return MoveState.KEPT, NOT_EVICTED, "evictions are switched off"
+    if sight.tolerated_seconds is None:
+        return MoveState.KEPT, TOLERATED, "it tolerates that for ever"
+    if there.braked:
+        return MoveState.HELD, HeldReason.BRAKE_ENGAGED.value, MOST_LOOKS_DEAD
+    return MoveState.DUE, "", ""

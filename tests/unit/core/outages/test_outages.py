@@ -1,0 +1,260 @@
+"""Records of outages: what one look after another makes of them, how large they get, and who takes them over."""
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kubeapi.codec import decode, encode
+from kubeapi.meta import ObjectMeta
+from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
+from leeward.api.core import Taint
+from leeward.api.meta import Condition
+from leeward.api.names import EVICTION_HELD_CONDITION, LAST_SEEN_CONDITION
+from leeward.api.outage import ClusterOutage, MoveState, OutagePhase, OutageStatus, RecoveryTimes, StepKind
+from leeward.api.work import GracefulEvictionTask
+from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.outages.fold import fold, newly_recovered
+from leeward.core.outages.observation import OutageObservation
+from leeward.core.outages.outage_steps import FIRST_STEPS, MOST_STEPS, with_step
+from leeward.core.outages.record import (
+    MOST_LISTED,
+    MOST_POINTS,
+    OutageRecord,
+    begin,
+    counts_of,
+    goes_on,
+    recall,
+    render,
+)
+from leeward.core.outages.recovery import MOST_TIMES, duration, with_recovery
+from leeward.core.outages.sight import ApplicationKey, ClusterSight, CopySight, decide_state
+from leeward.core.outages.writing import COLLECT, PAUSES, QUIET, Pace
+from tests.builders import NOW, at
+
+NO_EXECUTE = Taint(key="cluster.karmada.io/not-ready", effect="NoExecute", time_added=at(330))
+LARGEST_BYTES = 300_000
+"""A fifth of what etcd takes."""
+
+
+def lost(*taints: Taint, ready_since: datetime | None = None) -> Cluster:
+    """Failing since NOW, not Ready since half a minute later; or Ready again."""
+    ready = Condition("Ready", "False", "ClusterNotReachable", "cluster is not reachable", at(30))
+    seen = Condition(LAST_SEEN_CONDITION, "False", "ClusterNotReachable", "", NOW)
+    conditions = (ready, seen)
+    if ready_since is not None:
+        conditions = (replace(ready, status="True", reason="ClusterReady", last_transition_time=ready_since),)
+    return Cluster(
+        metadata=ObjectMeta(name="member1"),
+        spec=ClusterSpec(sync_mode="Push", taints=taints),
+        status=ClusterStatus(kubernetes_version="v1", conditions=conditions),
+    )
+
+
+def here(name: str = "web", **fields: Any) -> CopySight:
+    sight = CopySight("Deployment", name, "default", {"member1": 2, "member2": 1}, True, tolerated_seconds=300)
+    return _with(sight, **fields)
+
+
+def gone(name: str = "web", left: float = 630, **fields: Any) -> CopySight:
+    """It has left as a whole, with an open task."""
+    task = GracefulEvictionTask(from_cluster="member1", reason="Taint", producer="x", creation_timestamp=at(left))
+    return _with(here(name), targets={"member2": 3}, is_here=False, task=task, is_behind=True, **fields)
+
+
+def _with(sight: CopySight, **fields: Any) -> CopySight:
+    return dataclasses.replace(sight, **fields)
+
+
+def key(name: str) -> ApplicationKey:
+    return "default", f"{name}-deployment"
+
+
+def look(
+    record: OutageRecord, seconds: float, cluster: Cluster | None, *sights: CopySight, whole: bool = False
+) -> OutageRecord:
+    seen: Mapping[ApplicationKey, CopySight | None] = {key(sight.name): sight for sight in sights}
+    return fold(record, OutageObservation(at(seconds), cluster, seen, is_whole=whole))
+
+
+def states(record: OutageRecord) -> dict[str, int]:
+    return {name: count for name, count in counts_of(record).items() if count}
+
+
+def held(reason: HeldReason) -> Condition:
+    return Condition(EVICTION_HELD_CONDITION, "True", reason.value, f"because of {reason}", at(700))
+
+
+def test_the_same_look_twice_changes_nothing() -> None:
+    for sight in (here(), gone(), gone(is_replaced=True), here(due_at=at(10), hold=held(HeldReason.NO_PLACE_TO_GO))):
+        once = look(begin(lost()), 700, lost(NO_EXECUTE), sight)
+        twice = look(once, 800, lost(NO_EXECUTE), sight)
+        assert render(twice) == render(once)
+        assert newly_recovered(once, twice) == []
+
+
+def test_what_leaves_together_is_one_step_and_what_leaves_later_another() -> None:
+    record = look(begin(lost()), 700, lost(NO_EXECUTE), *(gone(f"a{n}", 630 + n) for n in range(5)), gone("late", 900))
+    waves = [step for step in record.status.steps if step.kind is StepKind.LEFT]
+    assert [(wave.at, wave.until, wave.applications) for wave in waves] == [
+        (at(630), at(634), 5),
+        (at(900), at(900), 1),
+    ]
+    record = look(record, 705, lost(NO_EXECUTE), gone("a1", 631, is_replaced=True), gone("a2", 632))
+    waves = [step for step in record.status.steps if step.kind is StepKind.LEFT]
+    assert [(wave.healthy, wave.healthy_at) for wave in waves] == [(1, at(705)), (0, None)]
+    assert states(record) == {"applications": 6, "moved": 1, "moving": 5}
+
+
+def test_an_application_recovers_once_and_stays_moved() -> None:
+    before = look(begin(lost()), 640, lost(NO_EXECUTE), gone())
+    after = look(before, 650, lost(NO_EXECUTE), gone(is_replaced=True))
+    assert newly_recovered(before, after) == [650]
+    again = look(after, 660, lost(NO_EXECUTE), gone(is_replaced=False))
+    assert (newly_recovered(after, again), again.status.recovery.count) == ([], 1)
+    assert states(again) == {"applications": 1, "moved": 1}
+
+
+def test_an_eviction_that_is_withdrawn_is_told() -> None:
+    record = look(begin(lost()), 640, lost(NO_EXECUTE), gone())
+    record = look(record, 700, lost(ready_since=at(690)), here())
+    assert states(record) == {"applications": 1, "returned": 1}
+    assert [step.kind for step in record.status.steps][-2:] == [StepKind.RETURNED, StepKind.WITHDRAWN]
+    assert record.status.phase is OutagePhase.OVER
+
+
+def test_an_outage_is_not_over_while_old_copies_are_there() -> None:
+    record = look(begin(lost()), 640, lost(NO_EXECUTE), gone(is_replaced=True))
+    back = lost(ready_since=at(690))
+    record = look(record, 700, back, _with(gone(is_replaced=True), task=None))
+    assert (record.status.phase, record.status.lasted) == (OutagePhase.RETURNED, "11m30s")
+    record = look(record, 730, back, _with(gone(is_replaced=True), task=None, is_behind=False))
+    assert (record.status.phase, record.status.cleaned_at) == (OutagePhase.OVER, at(730))
+
+
+def test_an_application_that_is_deleted_is_concerned_no_more() -> None:
+    record = look(begin(lost()), 40, lost(), here("web"), here("other"))
+    record = fold(record, OutageObservation(at(50), lost(), {key("web"): None}))
+    assert states(record) == {"applications": 1, "due": 1}
+
+
+@pytest.mark.parametrize("reason", HeldReason)
+def test_every_reason_is_held_kept_or_due(reason: HeldReason) -> None:
+    there = ClusterSight(lost(NO_EXECUTE), at(700))
+    state, told, _ = decide_state(here(due_at=at(630), hold=held(reason)), None, there)
+    assert state in (MoveState.HELD, MoveState.KEPT, MoveState.DUE)
+    assert told == reason
+    not_due = decide_state(here(due_at=at(900), hold=held(reason)), None, there)
+    assert not_due == (MoveState.DUE, "", ""), "the condition speaks of another cluster"
+
+
+def test_what_stays_without_being_due_says_why() -> None:
+    def reason_of(sight: CopySight, there: ClusterSight) -> tuple[MoveState, str]:
+        return decide_state(sight, None, there)[:2]
+
+    dead = lost()
+    not_seen = Condition("Ready", "False", "StatusCollectionFailed", "", at(30))
+    unseen = replace(dead, status=replace(dead.status, conditions=(not_seen, dead.status.conditions[1])))
+    assert reason_of(here(tolerated_seconds=None), ClusterSight(dead, NOW)) == (MoveState.KEPT, "Tolerated")
+    assert reason_of(here(), ClusterSight(dead, NOW, evicts=False)) == (MoveState.KEPT, "EvictionDisabled")
+    assert reason_of(here(), ClusterSight(unseen, NOW)) == (MoveState.KEPT, "StatusCollectionFailed")
+    assert reason_of(here(), ClusterSight(dead, NOW, braked=True)) == (MoveState.HELD, "BrakeEngaged")
+
+
+def test_times_are_counted_exactly_while_they_are_few_and_bounded_when_many() -> None:
+    times = RecoveryTimes()
+    for seconds in (10, 30, 20):
+        times = with_recovery(times, seconds)
+    assert (times.count, times.median_seconds, times.worst_seconds, times.worst) == (3, 20, 30, "30s")
+    for seconds in range(601, 3601, 3):
+        times = with_recovery(times, seconds)
+    assert times.count == sum(each.count for each in times.times) == 1003
+    assert len(times.times) <= MOST_TIMES
+    assert times.worst_seconds == 3598, "the worst is exact"
+    assert abs(times.median_seconds - 2098) <= 16
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0s"), (59, "59s"), (682, "11m22s"), (3600, "1h0m0s"), (90061, "25h1m1s")]
+)
+def test_durations_read_as_kubectl_writes_them(seconds: int, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def crowd(number: int, *, moved: bool) -> OutageRecord:
+    message = "not evicted from member1, because there is no place to go: " + "long " * 500
+    condition = replace(held(HeldReason.NO_PLACE_TO_GO), message=message)
+    record = look(begin(lost()), 40, lost(), *(here(f"application-{n:05}") for n in range(number)))
+    for n in range(number):
+        name = f"application-{n:05}"
+        sight = gone(name, 630 + n, is_replaced=True) if moved else here(name, due_at=at(630), hold=condition)
+        record = look(record, 640 + 40 * n, lost(NO_EXECUTE), sight)
+    return record
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_d9_an_object_stays_small_however_many_applications_there_are(moved: bool) -> None:
+    record = crowd(600, moved=moved)
+    outage = render(record)
+    assert outage.status.applications == 600
+    assert len(outage.status.listed) == MOST_LISTED
+    assert len(outage.status.curve) <= MOST_POINTS
+    assert len(outage.status.steps) <= MOST_STEPS
+    assert len(encode(outage)) < LARGEST_BYTES
+    assert decode(encode(outage), ClusterOutage) == outage
+
+
+def test_who_takes_over_counts_those_that_nobody_can_name_as_moved() -> None:
+    record = crowd(MOST_LISTED + 50, moved=True)
+    outage = render(record)
+    taken = recall(decode(encode(outage), ClusterOutage))
+    known = [gone(each.name, is_replaced=True) for each in outage.status.listed[:10]]
+    taken = look(taken, 20_000, lost(NO_EXECUTE), *known, whole=True)
+    assert states(taken) == states(record) == {"applications": MOST_LISTED + 50, "moved": MOST_LISTED + 50}
+    assert taken.status.recovery == record.status.recovery
+    assert newly_recovered(recall(outage), taken) == []
+
+
+def test_of_many_steps_the_first_and_the_last_are_kept() -> None:
+    status = OutageStatus()
+    for n in range(MOST_STEPS + 10):
+        status = with_step(status, at(n), StepKind.FAILED_AGAIN)
+    assert [step.at for step in status.steps[:FIRST_STEPS]] == [at(n) for n in range(FIRST_STEPS)]
+    assert (len(status.steps), status.omitted_steps, status.steps[-1].at) == (MOST_STEPS, 10, at(MOST_STEPS + 9))
+
+
+def test_an_outage_that_is_over_goes_on_for_ten_minutes() -> None:
+    record = look(begin(lost()), 40, lost(), here())
+    outage = render(look(record, 100, lost(ready_since=at(90)), here()))
+    assert outage.status.phase is OutagePhase.OVER
+
+    def failing_since(seconds: float) -> Cluster:
+        cluster = lost()
+        ready, seen = cluster.status.conditions
+        conditions = (ready, replace(seen, last_transition_time=at(seconds)))
+        return replace(cluster, status=replace(cluster.status, conditions=conditions))
+
+    assert goes_on(outage, failing_since(90 + 599))
+    assert not goes_on(outage, failing_since(90 + 601))
+    assert not goes_on(outage, lost(ready_since=at(90)))
+
+
+def test_news_are_written_at_once_and_the_rest_ever_later() -> None:
+    pace, due = Pace().changed(NOW, is_news=True)
+    assert due == NOW
+    pace, now, waited = pace.wrote(NOW), NOW, list[float]()
+    for _ in range(len(PAUSES) + 1):
+        pace, due = pace.changed(now, is_news=False)
+        waited.append((due - now).total_seconds())
+        now = due
+        pace = pace.wrote(now)
+    assert waited == [30, 60, 120, 300, 300, 300]
+    later = now + timedelta(seconds=1)
+    _, due = pace.changed(later, is_news=False)
+    _, urgent = pace.changed(later, is_news=True)
+    assert urgent == later < due
+    _, due = pace.changed(now + QUIET, is_news=False)
+    assert due == now + QUIET + COLLECT, "after five quiet minutes the pauses are short again"
