@@ -15,14 +15,17 @@ from leeward.core.placement import PlacementSettings
 class SettingsInForce(Object, frozen=True):
     """Seconds, under the names of the flags. `told`: somebody has told them, and they are not just the defaults.
 
-    `evictions_per_second` is --resource-eviction-rate; None is without a limit.
+    `hold_down` is the first of a cluster that flaps. `evictions_per_second` is --resource-eviction-rate; None is no
+    limit.
     """
 
     told: bool = False
+    cluster_status_update_frequency: float = 10
     cluster_failure_threshold: float = 30
     cluster_success_threshold: float = 30
     cluster_monitor_grace_period: float = 40
     failover_eviction_timeout: float = 300
+    hold_down: float = 3600
     no_execute: bool = True
     could_not_look: bool = True
     evictions_per_second: float | None = None

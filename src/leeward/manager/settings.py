@@ -112,10 +112,12 @@ class ManagerSettings:
         timing = self.timing
         return SettingsInForce(
             told=True,
+            cluster_status_update_frequency=timing.cluster_status_update_frequency,
             cluster_failure_threshold=timing.cluster_failure_threshold,
             cluster_success_threshold=timing.cluster_success_threshold,
             cluster_monitor_grace_period=timing.cluster_monitor_grace_period,
             failover_eviction_timeout=timing.failover_eviction_timeout,
+            hold_down=timing.hold_down,
             no_execute=self.failover,
             could_not_look=self.safety.could_not_look,
             evictions_per_second=self.eviction.per_second,
