@@ -50,14 +50,14 @@ def fleet() -> FleetState:
     """Of three clusters, of which one has been lost for six minutes."""
     clusters = [cluster("eu-1", region="eu"), dead("eu-2", since=-360, region="eu"), cluster("us-1", region="us")]
     apps = [
-        _named("ledger", binding(divided({"eu-2": 1}), 3, targets(**{"eu-2": 3}))),
-        _named("web", binding(divided({"eu-1": 2, "us-1": 1}), 6, targets(**{"eu-1": 4, "us-1": 2}))),
-        _named("agent", binding(duplicated("eu-1", "us-1"), 1, targets(**{"eu-1": 1, "us-1": 1}))),
+        named("ledger", binding(divided({"eu-2": 1}), 3, targets(**{"eu-2": 3}))),
+        named("web", binding(divided({"eu-1": 2, "us-1": 1}), 6, targets(**{"eu-1": 4, "us-1": 2}))),
+        named("agent", binding(duplicated("eu-1", "us-1"), 1, targets(**{"eu-1": 1, "us-1": 1}))),
     ]
-    return picture_of(map(_with_room, clusters), apps)
+    return picture_of(map(with_room, clusters), apps)
 
 
-def _named(name: str, made: ResourceBinding) -> ResourceBinding:
+def named(name: str, made: ResourceBinding) -> ResourceBinding:
     resource = msgspec.structs.replace(made.spec.resource, name=name)
     asked = ReplicaRequirements(resource_request={"cpu": "500m"})
     spec = msgspec.structs.replace(made.spec, resource=resource, replica_requirements=asked)
@@ -65,7 +65,7 @@ def _named(name: str, made: ResourceBinding) -> ResourceBinding:
     return msgspec.structs.replace(made, metadata=metadata, spec=spec)
 
 
-def _with_room(member: Cluster) -> Cluster:
+def with_room(member: Cluster) -> Cluster:
     summary = ResourceSummary(allocatable={"cpu": "16", "pods": "110"}, allocated={"cpu": "6", "pods": "20"})
     status = msgspec.structs.replace(member.status, resource_summary=summary, kubernetes_version="v1.31.0")
     return msgspec.structs.replace(member, status=status)

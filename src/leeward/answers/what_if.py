@@ -218,7 +218,7 @@ def _replicas(bindings: Mapping[BindingName, Binding]) -> Counter[str]:
     return totals
 
 
-_TURNS = {
+TURNS = {
     "NotReady": "{who} not Ready, nothing new is placed there",
     "Ready": "{who} Ready again",
     "NoExecute": "{who} NoExecute",
@@ -237,13 +237,13 @@ def _instants(state: FleetState, change: ImaginedChange, found: Projection) -> I
         if is_application(state.bindings[key])
         for departure in departures
     )
-    told = [(at, _TURNS[what].format(who=_who(names))) for (at, what), names in sorted(sentences.items())]
+    told = [(at, TURNS[what].format(who=who_is(names))) for (at, what), names in sorted(sentences.items())]
     told += [(at, f"{number} application{'s leave' if number > 1 else ' leaves'}") for at, number in leaving.items()]
     for at, sentence in sorted(told, key=lambda each: each[0]):
         yield Instant(at, (at - state.as_of).total_seconds(), sentence)
 
 
-def _who(names: list[str]) -> str:
+def who_is(names: list[str]) -> str:
     if len(names) > 3:
         return f"{names[0]} and {len(names) - 1} more are"
     return f"{' and '.join(filter(None, names))} {'is' if len(names) == 1 else 'are'}"

@@ -21,6 +21,7 @@ VERBS = (
     LazyVerb("resilience", "Say for each possible loss whether the rest can take over, worst first."),
     LazyVerb("lint", "Say why a failover would not fire, or not help."),
     LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`."),
+    LazyVerb("rehearse", "Play faults and changes on a copy in virtual time, and check what is expected of it."),
     LazyVerb("replay", "Decide a recorded decision again, with its reasons."),
     LazyVerb("logs", "Print what a component logged."),
     LazyVerb("cordon", "Place nothing new in a cluster."),

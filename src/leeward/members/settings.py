@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kubeapi.quantity import parse_quantity
 from leeward.members.rules.node import MAX_NODES
@@ -16,6 +16,8 @@ class WorkloadSettings:
     node_cpu: str = "16"
     node_memory: str = "64Gi"
     node_pods: str = "110"
+    node_others: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Amounts of other resources, by name."""
     pod_startup_seconds: float = 2.0
     load_balancer_cidr: str = "172.24.0.0/24"
 
@@ -33,7 +35,7 @@ class WorkloadSettings:
 
     @property
     def node_capacity(self) -> Mapping[str, str]:
-        return {"cpu": self.node_cpu, "memory": self.node_memory, "pods": self.node_pods}
+        return {"cpu": self.node_cpu, "memory": self.node_memory, "pods": self.node_pods, **self.node_others}
 
 
 def _check_quantity(name: str, quantity: str) -> None:

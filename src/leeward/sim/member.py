@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 from kubeapi.loop.lives import Life
@@ -53,7 +54,9 @@ class SimulatedMember:
         self.mode: Mode = mode
         self.identity = ""
         """The UID of its Namespace kube-system, once it has been up."""
-        self.nodes = WorkloadSettings().nodes
+        self.workloads = WorkloadSettings()
+        """How big its nodes are, when it starts."""
+        self.nodes = self.workloads.nodes
         self.place = Place()
         self.agent_link = Link()
         self.client = Client(LinkedTransport(self.place, ADMIN))
@@ -132,7 +135,8 @@ class SimulatedMember:
         self.place.put(self._server, self.life)
         self.identity = await _identity(Client(InProcessTransport(self._server, ADMIN)))
         server = Server.of(Client(LinkedTransport(self.place, ADMIN)), ground.randomness, self._processes)
-        settings = WorkloadSettings(
+        settings = replace(
+            self.workloads,
             nodes=self.nodes,
             pod_startup_seconds=ground.timing.pod_startup_seconds,
             load_balancer_cidr=load_balancer_range(self.name),

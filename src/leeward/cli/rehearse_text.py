@@ -1,0 +1,108 @@
+"""How `leeward rehearse` reads: what was expected and did not come true, then the time line, then the applications."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from leeward.cli.text_lines import BAD, GOOD, NEEDS_SOMEBODY, QUIET, headline, paragraph, section, table, title
+from leeward.operations.sentences import counted, full_moment
+from leeward.sim.rehearsal.expectations import span_of
+
+if TYPE_CHECKING:
+    from leeward.sim.rehearsal.expectations import ExpectationResult
+    from leeward.sim.rehearsal.rehearsal import RehearsalReport, RehearsedApplication, RehearsedEvent
+
+MOST_LISTED = 12
+MOST_AT_ONCE = 4
+"""Events of one kind at one instant that are listed; of more, their number."""
+
+
+def rehearsal_lines(report: "RehearsalReport", wide: bool = False) -> Iterator[str]:
+    name = f"{report.name}, on a copy of " if report.name else "on a copy of "
+    yield from title(f"{name}{report.control_plane}, as of {full_moment(report.as_of)}; nothing is changed")
+    yield from _headline(report)
+    for unseen in report.unseen:
+        yield from headline("?", f"could not be seen: {unseen}")
+    yield from _verdicts(report.verdicts, wide)
+    yield from _timeline(report.timeline, wide)
+    yield from _applications(report.applications, wide)
+    yield from _copy(report, wide)
+
+
+def _headline(report: "RehearsalReport") -> Iterator[str]:
+    failed = sum(not verdict.holds for verdict in report.verdicts)
+    number = counted(len(report.verdicts), "expectation")
+    if not report.verdicts:
+        yield from headline(QUIET, "played; nothing was expected of it")
+    elif failed:
+        yield from headline(NEEDS_SOMEBODY, f"{failed} of {number} {'does' if failed == 1 else 'do'} not hold")
+    else:
+        yield from headline(GOOD, f"all of {number} hold{'s' if len(report.verdicts) == 1 else ''}")
+    played = f"{span_of(report.duration_seconds)} in {counted(report.clusters, 'cluster')}"
+    yield from headline(QUIET, f"{played}, {counted(len(report.applications), 'application')}")
+
+
+def _verdicts(verdicts: Sequence["ExpectationResult"], wide: bool) -> Iterator[str]:
+    if not verdicts:
+        return
+    yield from section("EXPECTED")
+    for verdict in verdicts:
+        about = "" if verdict.of == "the fleet" else f" ({verdict.of})"
+        for line in headline(GOOD if verdict.holds else BAD, f"{verdict.expectation}{about}"):
+            yield f"  {line}"
+        shown = verdict.shortfalls if wide else verdict.shortfalls[:MOST_LISTED]
+        for each in shown:
+            at = "" if each.after_seconds is None else f"+{span_of(each.after_seconds)}  "
+            named = f"{each.application}: " if each.application and each.application not in each.message else ""
+            yield from paragraph(f"{at}{named}{each.message}", "      ", "        ")
+        if len(verdict.shortfalls) > len(shown):
+            yield f"      {len(verdict.shortfalls) - len(shown)} more: --wide"
+
+
+def _timeline(events: Sequence["RehearsedEvent"], wide: bool) -> Iterator[str]:
+    yield from section("WHAT HAPPENS")
+    rows: list[tuple[str, str]] = []
+    for (seconds, what), group in groupby(events, key=lambda each: (each.after_seconds, each.what)):
+        found = list(group)
+        shown = found if wide or len(found) <= MOST_AT_ONCE else found[: MOST_AT_ONCE - 1]
+        rows += [(f"+{span_of(seconds)}", each.sentence) for each in shown]
+        if len(found) > len(shown):
+            rows.append((f"+{span_of(seconds)}", f"{len(found) - len(shown)} more of {what.value.lower()}: --wide"))
+    width = max((len(at) for at, _ in rows), default=0)
+    for at, sentence in rows:
+        yield from paragraph(sentence, f"  {at:<{width}}  ", " " * (width + 6))
+
+
+def _applications(applications: Sequence["RehearsedApplication"], wide: bool) -> Iterator[str]:
+    concerned = [each for each in applications if wide or each.before != each.after or each.fewest < each.replicas]
+    if not concerned:
+        return
+    yield from section("APPLICATIONS", "" if wide else "those that moved, or served with fewer")
+    shown = concerned if wide else concerned[:MOST_LISTED]
+    header = ("APPLICATION", "FEWEST", "OF", "FOR", "BEFORE", "AFTER")
+    rows = [
+        (
+            each.workload,
+            str(each.fewest),
+            str(each.replicas),
+            "to the end" if each.longest_seconds is None else span_of(each.longest_seconds),
+            _places(each.before),
+            _places(each.after),
+        )
+        for each in shown
+    ]
+    yield from table(header, rows, (1, 2))
+    if len(concerned) > len(shown):
+        yield f"  {len(concerned) - len(shown)} more: --wide"
+
+
+def _copy(report: "RehearsalReport", wide: bool) -> Iterator[str]:
+    if not (report.left_out or report.differs):
+        return
+    yield from section("THE COPY IS OTHERWISE", "docs/rehearsals.md says what it cannot know")
+    for said in (*(f"left out: {each}" for each in report.left_out), *report.differs)[: None if wide else MOST_LISTED]:
+        yield from paragraph(said)
+
+
+def _places(targets: dict[str, int]) -> str:
+    return " ".join(f"{name}:{replicas}" for name, replicas in sorted(targets.items())) or "nowhere"

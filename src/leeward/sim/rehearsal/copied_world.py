@@ -1,0 +1,219 @@
+"""A World that is as a picture says: the same clusters, policies, bindings and copies, and the settings in force.
+
+    building   all clusters answer; what is assigned is made in the members by the controllers that carry out, and by
+               no other; it becomes healthy there
+    putting    what the picture says is written over that: assignments, evictions under way, taints, conditions, the
+    back       brake, the gaps of who watches; clusters that were down stop
+    settling   all controllers begin, as behind a restart of the control plane, and look once at everything
+
+Instants before the picture's are the building's: the clock shows `as_of` when the controllers begin.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Self
+
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.meta import Manifest
+from kubeapi.quantity import parse_quantity
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.api.cluster import Cluster
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS
+from leeward.api.work import AggregatedStatusItem, Binding
+from leeward.client import WorldError
+from leeward.core.cluster_health.ready_condition import is_uncollected
+from leeward.core.eviction.evidence import known_to_serve
+from leeward.members.kinds import CORE_NAMESPACES, PODS
+from leeward.operations.drain import workload_of
+from leeward.sim.member import Mode, SimulatedMember
+from leeward.sim.rehearsal.other_load import OTHERS_NAMESPACE, nodes_of, other_pods
+from leeward.sim.rehearsal.putting_back import Remembered, put_back
+from leeward.sim.rehearsal.rebuilding import Rebuilding, first_assignment, with_identities
+from leeward.sim.rehearsal.rebuilt_templates import APP_LABEL, RebuiltTemplates, app_label_of, rebuild_templates
+from leeward.sim.rehearsal.settings_of_copy import BUILDING, manager_settings, timing_of
+from leeward.sim.world import World
+
+BUILDING_SECONDS = 120.0
+SETTLING_SECONDS = 60.0
+_LOOK_SECONDS = 1.0
+MOST_LOOKS = int(BUILDING_SECONDS - 20)
+
+
+@dataclass(slots=True)
+class CopyNotes:
+    """How the copy differs from the picture, for people."""
+
+    left_out: list[str]
+    differs: list[str]
+
+
+class CopiedWorld(World):
+    """`several_nodes` are the clusters whose nodes go down one by one. Enter it; then it is settled."""
+
+    def __init__(self, state: FleetState, several_nodes: Collection[str] = ()) -> None:
+        members: dict[str, Mode] = {name: c.spec.sync_mode for name, c in sorted(state.clusters.items())}
+        whole = manager_settings(state.settings)
+        super().__init__(
+            members,
+            timing_of(state.settings),
+            clock=VirtualClock(state.as_of - timedelta(seconds=BUILDING_SECONDS)),
+            manager=replace(whole, controllers=BUILDING),
+        )
+        self.state = state
+        self.templates: RebuiltTemplates = rebuild_templates(state)
+        self.notes = CopyNotes(sorted(self.templates.left_out.values()), [])
+        self._whole = whole
+        self._assigned = {key: first_assignment(state, key) for key in self.templates.manifests}
+        for name, member in self.members.items():
+            cluster = state.clusters[name]
+            member.workloads = nodes_of(cluster, member.workloads, self._ours(name), one_by_one=name in several_nodes)
+            member.nodes = member.workloads.nodes
+
+    async def __aenter__(self) -> Self:
+        await self.start_apiserver()
+        await asyncio.gather(*(member.start_apiserver() for member in self.members.values()))
+        rebuilding = Rebuilding(self, self.state, self._assigned)
+        for name in sorted(self.members):
+            await rebuilding.make_cluster(name)
+        self.templates = await rebuilding.make_objects(self.templates)
+        self.notes.left_out = sorted(self.templates.left_out.values())
+        await self._keep_identities(rebuilding.renamed)
+        for member in self.members.values():
+            if member.mode == "Pull":
+                member.start_agent()
+        self.start_controllers()
+        self._observe()
+        await self._build()
+        await self._begin()
+        return self
+
+    async def _keep_identities(self, renamed: Mapping[str, str]) -> None:
+        """Gives objects the uids that they have in the picture: which cluster is first among equals follows from it."""
+        await self.stop_apiserver()
+        self.medium.replace(with_identities(await self.medium.load(), renamed))
+        await self.start_apiserver()
+
+    async def _build(self) -> None:
+        """Waits until copies are there, or for as long as there is; then fills the clusters as they were."""
+        pending = list(self.templates.manifests)
+        for _ in range(MOST_LOOKS):
+            pending = [key for key in pending if not self._is_built(key)]
+            if not pending:
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
+        for key in pending:
+            self.notes.differs.append(f"{workload_of(self.state.bindings[key])} does not become healthy in the copy")
+        for name, member in self.members.items():
+            await self._make_unready(name, member)
+            await self._add_others(member, self.state.clusters[name])
+        await asyncio.sleep(BUILDING_SECONDS - self.seconds)
+
+    async def _begin(self) -> None:
+        """The true state, and all controllers."""
+        await self.stop_controllers()
+        for name, member in self.members.items():
+            if self.is_down(name):
+                await member.stop()
+            elif _is_unready(self.state.clusters[name]):
+                member.set_ready(False)
+        await put_back(self.client, Remembered(self.state, self.templates), self.clock.now())
+        self.use(self._whole)
+        self.start_controllers()
+        await asyncio.sleep(SETTLING_SECONDS)
+        for key in self.templates.manifests:
+            binding, before = self.any_binding(key), _targets(self.state.bindings[key])
+            now = _targets(binding) if binding is not None else {}
+            if now != before:
+                workload = workload_of(self.state.bindings[key])
+                self.notes.differs.append(f"{workload} moves before anything is done: {_said(before)} to {_said(now)}")
+
+    def any_binding(self, key: BindingName) -> Binding | None:
+        """Of either kind, as it is now."""
+        return (
+            self.binding(key.name, key.namespace)
+            if key.namespace
+            else self._informers.of(CLUSTER_RESOURCE_BINDINGS).get(key.name)
+        )
+
+    def is_down(self, name: str) -> bool:
+        """Whether the picture has it as one that does not answer."""
+        cluster = self.state.clusters[name]
+        ready = cluster.ready
+        if ready is None:
+            return True
+        if ready.status == "True" or is_uncollected(ready):
+            return False
+        return not _is_unready(cluster)
+
+    def _is_built(self, key: BindingName) -> bool:
+        """Whether each copy is there, and as healthy as its kind can be told to be."""
+        binding = self.any_binding(key)
+        if binding is None:
+            return False
+        there = {item.cluster_name: item for item in binding.status.aggregated_status}
+        return all(name in there and _is_there(there[name], binding) for name in self._assigned[key])
+
+    def _ours(self, cluster: str) -> Mapping[str, Decimal]:
+        """What the copies in the cluster ask for."""
+        total = {"pods": Decimal(0)}
+        for key, assigned in self._assigned.items():
+            replicas = max(1, assigned[cluster]) if cluster in assigned else 0
+            asked = self.state.bindings[key].spec.replica_requirements
+            total["pods"] += replicas
+            for name, quantity in asked.resource_request.items() if asked is not None else ():
+                total[name] = total.get(name, Decimal(0)) + replicas * parse_quantity(quantity)
+        return total
+
+    async def _make_unready(self, name: str, member: SimulatedMember) -> None:
+        """Has as many Pods not ready as the Works report."""
+        cluster = self.state.clusters[name]
+        for key, assigned in self._assigned.items():
+            serving = known_to_serve(self.state.works_of(key).get(name), cluster)
+            lacking = assigned.get(name, 0) - serving.ready if serving is not None else 0
+            if lacking > 0:
+                label = f"{APP_LABEL}={app_label_of(self.state.bindings[key])}"
+                pods = (await member.client.list(PODS, key.namespace, label_selector=label)).items
+                for pod in pods[:lacking]:
+                    await _mark_unready(member, pod)
+
+    async def _add_others(self, member: SimulatedMember, cluster: Cluster) -> None:
+        pods = (await member.client.list(PODS)).items
+        others = other_pods(cluster, member.workloads, pods)
+        if others:
+            namespace = {"metadata": {"name": OTHERS_NAMESPACE}}
+            await member.client.create(CORE_NAMESPACES, namespace)
+        for pod in others:
+            try:
+                await member.client.create(PODS, pod, OTHERS_NAMESPACE)
+            except WorldError as error:
+                self.notes.differs.append(f"{member.name}: what else runs there cannot be copied: {error}")
+
+
+async def _mark_unready(member: SimulatedMember, pod: Manifest) -> None:
+    conditions = [each for each in pod["status"].get("conditions", ()) if each["type"] != "Ready"]
+    unready = {"type": "Ready", "status": "False", "reason": "AsReported"}
+    status = {"status": {"conditions": [*conditions, unready]}}
+    metadata = pod["metadata"]
+    await member.client.patch(PODS, metadata["name"], status, metadata["namespace"], subresource="status")
+
+
+def _is_there(item: AggregatedStatusItem, binding: Binding) -> bool:
+    healthy = ("Healthy",) if binding.spec.is_workload else ("Healthy", "Unknown")
+    return item.applied is not False and item.health in healthy
+
+
+def _is_unready(cluster: Cluster) -> bool:
+    """Whether it answers, and says that it is not well."""
+    ready = cluster.ready
+    return ready is not None and ready.reason == "ClusterNotReady"
+
+
+def _targets(binding: Binding) -> dict[str, int]:
+    return {target.name: target.replicas for target in binding.spec.clusters}
+
+
+def _said(targets: Mapping[str, int]) -> str:
+    return " ".join(f"{name}:{replicas}" for name, replicas in sorted(targets.items())) or "nowhere"

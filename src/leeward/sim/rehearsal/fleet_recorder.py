@@ -1,0 +1,259 @@
+"""What happens in a copied world, read from its journal at the instant at which it becomes durable.
+
+How many replicas serve is counted in the members, not in what they report: ready ones of clusters that run, whether the
+control plane sees them or not.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from kubeapi.codec import decode, decode_manifest
+from kubeapi.meta import Manifest, annotations_of
+from leeward.answers.fleet_state import BindingName
+from leeward.answers.what_if import TURNS, who_is
+from leeward.api.cluster import Cluster
+from leeward.api.core import ConfigMap
+from leeward.api.meta import find_condition
+from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE, WORK_NAME_ANNOTATION
+from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding
+from leeward.core.cluster_health.brake import parse_brake
+from leeward.core.interpreter.fields import int_at, mapping_at
+from leeward.members.rules.pods import is_ready
+from leeward.operations.clusters import is_application
+from leeward.operations.drain import workload_of
+from leeward.sim.journal import Write
+from leeward.sim.rehearsal.copied_world import CopiedWorld
+
+CLUSTERS = "/cluster.karmada.io/clusters/"
+BINDINGS = {
+    "/work.karmada.io/resourcebindings/": ResourceBinding,
+    "/work.karmada.io/clusterresourcebindings/": ClusterResourceBinding,
+}
+BRAKE = f"//configmaps/{SYSTEM_NAMESPACE}/{BRAKE_NAME}"
+_OURS = WORK_NAME_ANNOTATION.encode()
+
+
+class Happening(Enum):
+    """What an entry of the time line is about."""
+
+    STEP = "Step"
+    CLUSTER = "Cluster"
+    BRAKE = "Brake"
+    MOVED = "Moved"
+    HELD = "Held"
+    SERVING = "Serving"
+    DELETED = "Deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """`seconds` count from the scenario's beginning."""
+
+    seconds: float
+    what: Happening
+    sentence: str
+    cluster: str = ""
+    binding: BindingName | None = None
+    evicts: bool = False
+
+
+@dataclass(slots=True)
+class ServingRecord:
+    """The replicas of one application that serve, and those that it is to have, at each change of either."""
+
+    changes: list[tuple[float, int, int]] = field(default_factory=list[tuple[float, int, int]])
+
+    def note(self, seconds: float, ready: int, wanted: int) -> None:
+        """The last of an instant counts."""
+        if self.changes and self.changes[-1][0] == seconds:
+            self.changes.pop()
+        if not self.changes or self.changes[-1][1:] != (ready, wanted):
+            self.changes.append((seconds, ready, wanted))
+
+    def spans_below(self) -> Iterator[tuple[float, float | None, int, int]]:
+        """From when to when (None: to the end) fewer serve than it is to have; how few at worst, and of how many."""
+        since, worst = None, (0, 0)
+        for seconds, ready, wanted in self.changes:
+            if ready < wanted:
+                worst = min(worst, (ready, wanted)) if since is not None else (ready, wanted)
+                since = seconds if since is None else since
+            elif since is not None:
+                yield since, seconds, *worst
+                since = None
+        if since is not None:
+            yield since, None, *worst
+
+    @property
+    def fewest(self) -> tuple[int, float]:
+        """How many served at worst, and when first."""
+        return min(((ready, seconds) for seconds, ready, _ in self.changes), default=(0, 0.0))
+
+    @property
+    def last(self) -> tuple[int, int]:
+        return self.changes[-1][1:] if self.changes else (0, 0)
+
+
+class FleetRecorder:
+    """From `begin` on it keeps what happens; before, only how everything is."""
+
+    def __init__(self, world: CopiedWorld) -> None:
+        self.happened: list[Happened] = []
+        self.bindings: dict[BindingName, Binding] = {}
+        self.serving: dict[BindingName, ServingRecord] = defaultdict(ServingRecord)
+        self.engaged = False
+        self.was_engaged = False
+        self._world = world
+        self._zero: float | None = None
+        self._clusters: dict[str, Cluster] = {}
+        self._ready: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+        """By kind and key of a template, the ready replicas in each member."""
+        self._deleting: set[tuple[str, str]] = set()
+        self._down: set[str] = set()
+        self._of: dict[tuple[str, str], BindingName] = {}
+        world.journal.on_write(self._take)
+
+    def begin(self) -> None:
+        self._zero = self._world.seconds
+        self._down = {name for name, member in self._world.members.items() if not member.is_up}
+        self.was_engaged = self.engaged
+        for key in self.bindings:
+            self._note_serving(key)
+
+    @property
+    def seconds(self) -> float:
+        """Since the scenario began."""
+        return 0.0 if self._zero is None else self._world.seconds - self._zero
+
+    def tell(self, what: Happening, sentence: str, **more: Any) -> None:
+        if self._zero is not None:
+            self.happened.append(Happened(round(self.seconds, 3), what, sentence, **more))
+
+    def look_at_members(self) -> None:
+        """Which of them run, after a step."""
+        self._down = {name for name, member in self._world.members.items() if not member.is_up}
+        for key in self.bindings:
+            self._note_serving(key)
+
+    def _take(self, write: Write) -> None:
+        record = write.record
+        if write.place != self._world.NAME:
+            if _OURS in record.value:
+                self._take_copy(write.place, record.key, decode_manifest(record.value), deleted=record.deleted)
+            return
+        if record.key.startswith(CLUSTERS):
+            self._take_cluster(decode(record.value, Cluster))
+        elif record.key == BRAKE:
+            self._take_brake(decode(record.value, ConfigMap))
+        else:
+            for prefix, kind in BINDINGS.items():
+                if record.key.startswith(prefix):
+                    self._take_binding(decode(record.value, kind), deleted=record.deleted)
+
+    def _take_cluster(self, cluster: Cluster) -> None:
+        before = self._clusters.get(cluster.name)
+        self._clusters[cluster.name] = cluster
+        if before is None:
+            return
+        turns = [("Ready" if cluster.is_ready else "NotReady", cluster.is_ready != before.is_ready)]
+        turns += [("NoExecute", cluster.has_no_execute and not before.has_no_execute)]
+        for turn, has_turned in turns:
+            if has_turned:
+                self.tell(Happening.CLUSTER, TURNS[turn].format(who=who_is([cluster.name])), cluster=cluster.name)
+
+    def _take_brake(self, found: ConfigMap) -> None:
+        before, self.engaged = self.engaged, parse_brake(found.data).engaged
+        self.was_engaged = self.was_engaged or (self._zero is not None and self.engaged)
+        if before != self.engaged:
+            self.tell(Happening.BRAKE, TURNS["BrakeEngaged" if self.engaged else "BrakeReleased"])
+
+    def _take_binding(self, binding: Binding, *, deleted: bool) -> None:
+        key = BindingName(binding.namespace, binding.name)
+        before = self.bindings.pop(key, None)
+        if deleted:
+            return
+        self.bindings[key] = binding
+        resource = binding.spec.resource
+        self._of[resource.kind, f"{resource.namespace}/{resource.name}"] = key
+        if before is not None and is_application(binding):
+            self._tell_of_binding(key, before, binding)
+        if before is None or before.spec.replicas != binding.spec.replicas:
+            self._note_serving(key)
+
+    def _tell_of_binding(self, key: BindingName, before: Binding, now: Binding) -> None:
+        was, places, workload = _targets(before), _targets(now), workload_of(now)
+        if was != places:
+            evicts = any(places.get(name, -1) < count for name, count in was.items())
+            sentence = f"{workload} goes from {said_places(was)} to {said_places(places)}"
+            self.tell(Happening.MOVED, sentence, binding=key, evicts=evicts and bool(was))
+        held, was_held = _held(now), _held(before)
+        if held != was_held:
+            sentence = f"{workload} is held ({held})" if held else f"{workload} is held no more"
+            self.tell(Happening.HELD, sentence, binding=key)
+
+    def _take_copy(self, member: str, key: str, manifest: Manifest, *, deleted: bool) -> None:
+        metadata = manifest["metadata"]
+        if WORK_NAME_ANNOTATION not in annotations_of(manifest) or metadata.get("ownerReferences"):
+            return
+        name = f"{metadata.get('namespace', '')}/{metadata['name']}"
+        kind: str = manifest["kind"]
+        goes = deleted or "deletionTimestamp" in metadata
+        if goes and (member, key) not in self._deleting:
+            self._deleting.add((member, key))
+            binding = self._of.get((kind, name))
+            self.tell(
+                Happening.DELETED, f"{kind} {name.strip('/')} is deleted in {member}", cluster=member, binding=binding
+            )
+        if not goes:
+            self._deleting.discard((member, key))
+        self._ready[kind, name][member] = 0 if goes else ready_of(manifest)
+        if (found := self._of.get((kind, name))) is not None:
+            self._note_serving(found)
+
+    def _note_serving(self, key: BindingName) -> None:
+        binding = self.bindings.get(key)
+        if self._zero is None or binding is None or not is_application(binding):
+            return
+        resource = binding.spec.resource
+        copies = self._ready[resource.kind, f"{resource.namespace}/{resource.name}"]
+        ready = sum(count for member, count in copies.items() if member not in self._down)
+        wanted = max(1, binding.spec.replicas) if not binding.spec.asks_for_none else 0
+        serving, seconds = self.serving[key], round(self.seconds, 3)
+        before = serving.last if serving.changes else (wanted, wanted)
+        serving.note(seconds, ready, wanted)
+        if before[0] >= before[1] > 0 and ready < wanted:
+            self.tell(Happening.SERVING, f"{workload_of(binding)}: {ready} of {wanted} serve", binding=key)
+        elif before[0] < before[1] and ready >= wanted:
+            self.tell(Happening.SERVING, f"{workload_of(binding)} serves with all {wanted} again", binding=key)
+
+
+def ready_of(manifest: Mapping[str, Any]) -> int:
+    """Replicas that are ready; 1 for what has none."""
+    match manifest.get("kind"):
+        case "Deployment" | "ReplicaSet" | "StatefulSet":
+            return int_at(manifest, "status", "readyReplicas") or 0
+        case "DaemonSet":
+            return int_at(manifest, "status", "numberReady") or 0
+        case "Job":
+            status = mapping_at(manifest, "status")
+            return int(status.get("ready", 0)) + int(status.get("succeeded", 0))
+        case "Pod":
+            return int(is_ready(manifest))
+        case _:
+            return 1
+
+
+def said_places(targets: Mapping[str, int]) -> str:
+    """`member1:1 member2:2`"""
+    return " ".join(f"{name}:{replicas}" for name, replicas in sorted(targets.items())) or "nowhere"
+
+
+def _targets(binding: Binding) -> dict[str, int]:
+    return {target.name: target.replicas for target in binding.spec.clusters}
+
+
+def _held(binding: Binding) -> str:
+    condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+    return condition.reason if condition is not None and condition.status == "True" else ""

@@ -1,0 +1,103 @@
+"""The room of a copied cluster: as much is free as its Cluster reports, whatever else runs there.
+
+A Cluster says what all its nodes offer and have given, and not how that is spread. So each copied cluster has one
+large node, unless nodes are to go down there or it has resource models; then it has as many as it reports, and what is
+free is spread evenly. What others run is one Pod on each node that asks for all that is neither free nor ours.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import ROUND_FLOOR, Decimal
+
+from kubeapi.meta import Manifest
+from kubeapi.quantity import parse_quantity
+from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.core.interpreter.fields import list_at, mapping_at
+from leeward.members import WorkloadSettings
+from leeward.members.rules.node import node_name
+from leeward.members.rules.pods import is_active, node_of
+
+Amounts = Mapping[str, Decimal]
+MOST_NODES = 50
+OTHERS_NAMESPACE = "leeward-rehearsal"
+_THOUSANDTH = Decimal("0.001")
+
+
+def free_amounts(summary: ResourceSummary) -> dict[str, Decimal]:
+    """What is left of each resource; nothing where more was given than there is."""
+    taken = Counter[str]()
+    for part in (summary.allocated, summary.allocating):
+        for name, quantity in part.items():
+            taken[name] += parse_quantity(quantity)  # type: ignore[assignment]
+    return {
+        name: max(Decimal(0), parse_quantity(quantity) - Decimal(taken[name]))
+        for name, quantity in summary.allocatable.items()
+    }
+
+
+def nodes_of(cluster: Cluster, settings: WorkloadSettings, ours: Amounts, *, one_by_one: bool) -> WorkloadSettings:
+    """How many nodes it has, each with room for all of `ours` beside what is free; as by default where it says nothing.
+
+    `one_by_one`: its nodes matter, and it has as many as it reports.
+    """
+    summary, nodes = cluster.status.resource_summary, cluster.status.node_summary
+    if summary is None or not summary.allocatable:
+        return settings
+    several = one_by_one or bool(cluster.spec.resource_models)
+    count = min(MOST_NODES, max(1, nodes.ready_num)) if nodes is not None and several else 1
+    room = {name: free + ours.get(name, Decimal(0)) for name, free in free_amounts(summary).items()}
+    room["pods"] = room.get("pods", Decimal(0)) + 1
+    named = {name: _text(amount) for name, amount in room.items()}
+    return replace(
+        settings,
+        nodes=count,
+        node_cpu=named.pop("cpu", settings.node_cpu),
+        node_memory=named.pop("memory", settings.node_memory),
+        node_pods=named.pop("pods"),
+        node_others=named,
+    )
+
+
+def other_pods(cluster: Cluster, settings: WorkloadSettings, pods: Sequence[Manifest]) -> list[Manifest]:
+    """One for each node, beside `pods`; none where the cluster does not say what is free."""
+    summary = cluster.status.resource_summary
+    if summary is None or not summary.allocatable:
+        return []
+    free = free_amounts(summary)
+    made: list[Manifest] = []
+    for index in range(settings.nodes):
+        name = node_name(index)
+        used = requested_by(pod for pod in pods if node_of(pod) == name and is_active(pod))
+        rest = {
+            resource: parse_quantity(quantity) - used.get(resource, Decimal(0)) - free[resource] / settings.nodes
+            for resource, quantity in settings.node_capacity.items()
+            if resource in free and resource != "pods"
+        }
+        made.append(_other_pod(name, {resource: amount for resource, amount in rest.items() if amount > 0}))
+    return made
+
+
+def requested_by(pods: Iterable[Manifest]) -> dict[str, Decimal]:
+    """The sum of their containers' requests."""
+    total: dict[str, Decimal] = {}
+    for pod in pods:
+        for container in list_at(pod, "spec", "containers"):
+            for name, quantity in mapping_at(container, "resources", "requests").items():
+                total[name] = total.get(name, Decimal(0)) + parse_quantity(quantity)
+    return total
+
+
+def _other_pod(node: str, rest: Amounts) -> Manifest:
+    requests = {name: _text(amount) for name, amount in rest.items()}
+    container: Manifest = {"name": "main", "image": "others", "resources": {"requests": requests}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"others-{node}", "namespace": OTHERS_NAMESPACE},
+        "spec": {"nodeName": node, "containers": [container]},
+    }
+
+
+def _text(amount: Decimal) -> str:
+    return f"{amount.quantize(_THOUSANDTH, ROUND_FLOOR).normalize():f}"

@@ -1,0 +1,192 @@
+"""A rehearsal: a picture and a scenario go in, and what happened, with what was expected of it, comes out.
+
+    report = rehearse(state, parse_scenario(data))
+
+Time is virtual, and all is drawn from one seed: the same picture and scenario give the same report.
+"""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import msgspec
+
+from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.client import WorldError
+from leeward.operations.clusters import is_application
+from leeward.operations.drain import workload_of
+from leeward.sim.rehearsal.copied_world import CopiedWorld
+from leeward.sim.rehearsal.expectations import Chosen, ExpectationResult, choose, judge
+from leeward.sim.rehearsal.fleet_recorder import FleetRecorder, Happened, Happening
+from leeward.sim.rehearsal.rebuilt_templates import rebuild_templates
+from leeward.sim.rehearsal.scenario_file import Scenario, ScenarioProblem
+from leeward.sim.rehearsal.scenario_steps import PlannedStep, ScenarioSteps, plan_steps, several_nodes
+
+MOST_CLUSTERS, MOST_BINDINGS, MOST_REPLICAS = 60, 2_000, 10_000
+MOST_TURNS = 200_000_000
+"""How often the virtual loop may turn; a rehearsal of the greatest size needs a tenth of it."""
+
+
+class RehearsalFailed(Exception):
+    """Why it could not be played, for people."""
+
+
+class RehearsedEvent(msgspec.Struct, frozen=True, rename="camel"):
+    """`at` is by the clock of the copy; `after_seconds` count from the scenario's beginning."""
+
+    at: datetime
+    after_seconds: float
+    what: Happening
+    sentence: str
+    cluster: str = ""
+    binding: str = ""
+
+
+class RehearsedApplication(msgspec.Struct, frozen=True, rename="camel"):
+    """`before` and `after` are replicas by cluster; `fewest` served at worst of `replicas`.
+
+    `longest_seconds` is how long fewer than all served at a time, at most; None where that has not ended.
+    """
+
+    workload: str
+    binding: str
+    before: dict[str, int]
+    after: dict[str, int]
+    replicas: int
+    fewest: int
+    longest_seconds: float | None
+
+
+class RehearsalReport(msgspec.Struct, frozen=True, rename="camel"):
+    """`left_out` and `differs` say how the copy is not as what it was made of."""
+
+    name: str
+    control_plane: str
+    as_of: datetime
+    begins: datetime
+    duration_seconds: float
+    clusters: int
+    verdicts: list[ExpectationResult]
+    timeline: list[RehearsedEvent]
+    applications: list[RehearsedApplication]
+    left_out: list[str]
+    differs: list[str]
+    unseen: list[str]
+
+    @property
+    def holds(self) -> bool:
+        return all(verdict.holds for verdict in self.verdicts)
+
+
+def rehearse(state: FleetState, scenario: Scenario) -> RehearsalReport:
+    """Raises: ScenarioProblem for what asks about something that is not there, RehearsalFailed."""
+    steps = plan_steps(state, scenario)
+    templates = rebuild_templates(state)
+    choose(state, scenario, templates.manifests)
+    _check_size(state)
+    try:
+        return run_virtual(_play(state, scenario, steps), turns=MOST_TURNS)
+    except (DeadlockError, EndlessError) as error:
+        raise RehearsalFailed(f"the copy does not come to an end: {error}") from error
+
+
+def _check_size(state: FleetState) -> None:
+    """Raises: RehearsalFailed."""
+    replicas = sum(max(1, target.replicas) for b in state.bindings.values() for target in b.spec.clusters)
+    for number, most, what in (
+        (len(state.clusters), MOST_CLUSTERS, "clusters"),
+        (len(state.bindings), MOST_BINDINGS, "bindings"),
+        (replicas, MOST_REPLICAS, "replicas"),
+    ):
+        if number > most:
+            raise RehearsalFailed(
+                f"it has {number} {what}, and at most {most} are rehearsed; `leeward what-if` has no such bound"
+            )
+    if not state.clusters:
+        raise RehearsalFailed("no cluster has joined: there is nothing to rehearse")
+
+
+async def _play(state: FleetState, scenario: Scenario, steps: list[PlannedStep]) -> RehearsalReport:
+    world = CopiedWorld(state, several_nodes(steps))
+    recorder = FleetRecorder(world)
+    async with world:
+        chosen = choose(state, scenario, world.templates.manifests)
+        recorder.begin()
+        begins, zero = world.clock.now(), world.seconds
+        before = {key: _targets(recorder, key) for key in world.templates.manifests}
+        carrying_out = ScenarioSteps(world)
+        for planned in steps:
+            await _until(world, zero + planned.at_seconds)
+            if planned.scaled is not None and planned.scaled not in world.templates.manifests:
+                raise ScenarioProblem(f"scale: {world.templates.left_out[planned.scaled]}")
+            recorder.tell(Happening.STEP, planned.sentence)
+            try:
+                await carrying_out.carry_out(planned)
+            except WorldError as error:
+                raise RehearsalFailed(f"{planned.sentence}: the copy refuses it: {error}") from error
+            recorder.look_at_members()
+        await _until(world, zero + scenario.spec.seconds)
+        return _report(world, scenario, recorder, chosen, begins, before)
+
+
+async def _until(world: CopiedWorld, seconds: float) -> None:
+    await asyncio.sleep(max(0.0, seconds - world.seconds))
+
+
+def _report(
+    world: CopiedWorld,
+    scenario: Scenario,
+    recorder: FleetRecorder,
+    chosen: list[Chosen],
+    begins: datetime,
+    before: dict[BindingName, dict[str, int]],
+) -> RehearsalReport:
+    state = world.state
+    return RehearsalReport(
+        name=scenario.metadata.name,
+        control_plane=state.control_plane,
+        as_of=state.as_of,
+        begins=begins,
+        duration_seconds=scenario.spec.seconds,
+        clusters=len(state.clusters),
+        verdicts=[judge(each, recorder) for each in chosen],
+        timeline=[_event(each, begins) for each in recorder.happened],
+        applications=[
+            _application(recorder, key, before[key])
+            for key in before
+            if key in recorder.bindings and is_application(recorder.bindings[key])
+        ],
+        left_out=world.notes.left_out,
+        differs=world.notes.differs,
+        unseen=list(state.recorded.unseen),
+    )
+
+
+def _event(happened: Happened, begins: datetime) -> RehearsedEvent:
+    return RehearsedEvent(
+        begins + timedelta(seconds=happened.seconds),
+        happened.seconds,
+        happened.what,
+        happened.sentence,
+        happened.cluster,
+        str(happened.binding or ""),
+    )
+
+
+def _application(recorder: FleetRecorder, key: BindingName, before: dict[str, int]) -> RehearsedApplication:
+    serving = recorder.serving[key]
+    spans = [None if ended is None else ended - begun for begun, ended, _, _ in serving.spans_below()]
+    return RehearsedApplication(
+        workload=workload_of(recorder.bindings[key]),
+        binding=str(key),
+        before=before,
+        after=_targets(recorder, key),
+        replicas=serving.last[1],
+        fewest=serving.fewest[0],
+        longest_seconds=None if None in spans else max((span for span in spans if span is not None), default=0.0),
+    )
+
+
+def _targets(recorder: FleetRecorder, key: BindingName) -> dict[str, int]:
+    binding = recorder.bindings.get(key)
+    return {target.name: target.replicas for target in binding.spec.clusters} if binding is not None else {}
