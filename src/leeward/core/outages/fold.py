@@ -14,7 +14,7 @@ from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.outage import MoveState, OutagePhase, OutageStatus, OutageStep, StepKind
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.condition_taints import AUTOMATIC, NO_EXECUTE, key_of
+from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.outages.applications import with_applications
 from leeward.core.outages.observation import OutageObservation
@@ -83,7 +83,9 @@ def _of_cluster(status: OutageStatus, cluster: Cluster, seen: OutageObservation)
 
 
 def _with_no_execute(status: OutageStatus, cluster: Cluster, now: datetime) -> OutageStatus:
-    taints = [taint for taint in cluster.spec.taints if taint.effect == NO_EXECUTE and key_of(taint) in AUTOMATIC]
+    taints = [
+        taint for taint in cluster.spec.taints if taint.effect == NO_EXECUTE and key_of(taint) in CONDITION_TAINTS
+    ]
     if not taints or status.no_execute_at is not None:
         return status
     at = wire_time(taints[0].time_added or now)

@@ -17,7 +17,7 @@ from leeward.api.names import EVICTION_HELD_CONDITION, NOT_READY_TAINT
 from leeward.api.outage import MoveState
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.condition_taints import AUTOMATIC, NO_EXECUTE, key_of
+from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
 from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
 from leeward.core.eviction.due_evictions import decide_stay
@@ -101,7 +101,9 @@ def _allowance(
     spec: ResourceBindingSpec, lost: Cluster, now: datetime, watched: WatchedTime
 ) -> tuple[int | None, datetime | None]:
     """How many seconds the outage is tolerated from its NoExecute taint on; and when that ends, once it is there."""
-    automatic = [taint for taint in lost.spec.taints if key_of(taint) in AUTOMATIC and taint.effect == NO_EXECUTE]
+    automatic = [
+        taint for taint in lost.spec.taints if key_of(taint) in CONDITION_TAINTS and taint.effect == NO_EXECUTE
+    ]
     taint = automatic[0] if automatic else Taint(key=NOT_READY_TAINT, effect=NO_EXECUTE)
     beginning = decide_stay((msgspec.structs.replace(taint, time_added=now),), spec.tolerations, now).due
     tolerated = None if beginning is None else int((beginning - now).total_seconds())

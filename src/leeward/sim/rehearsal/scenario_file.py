@@ -20,9 +20,9 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 from msgspec import Meta, field
 
-from kubeapi.codec import DecodeError, from_wire, parse_yaml_documents
+from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import Manifest, Object, ObjectMeta
-from kubeapi.yaml_lines import line_of
+from kubeapi.yaml_lines import LocatedDocument, parse_located_yaml
 from kubeserver.serialization.durations import parse_duration
 from leeward.core.interpreter.fields import text_at
 
@@ -156,18 +156,19 @@ class Scenario(Object, frozen=True):
 def parse_scenario(text: bytes) -> Scenario:
     """Raises: ScenarioProblem."""
     try:
-        documents = [each for each in parse_yaml_documents(text.decode()) if each is not None]
+        documents = list(parse_located_yaml(text))
     except ValueError as error:
         raise ScenarioProblem(str(error)) from error
     if len(documents) != 1:
         raise ScenarioProblem(f"it has {len(documents)} documents: write one {KIND}")
+    [document] = documents
     try:
-        _check_top(documents[0])
-        scenario = from_wire(documents[0], Scenario)
+        _check_top(document.value)
+        scenario = from_wire(document.value, Scenario)
     except DecodeError as error:
-        raise _problem_of(text, error) from error
+        raise _problem_of(document, error) from error
     for path, fault in _faults(scenario.spec):
-        raise _at(text, path, fault)
+        raise _at(document, path, fault)
     return scenario
 
 
@@ -180,7 +181,7 @@ def _check_top(document: Any) -> None:
         raise msgspec.ValidationError(f"Object contains unknown field `{unknown}`")
 
 
-def _problem_of(text: bytes, error: Exception) -> ScenarioProblem:
+def _problem_of(document: LocatedDocument, error: Exception) -> ScenarioProblem:
     said = str(error)
     found = _PATH.search(said)
     path: list[str | int] = []
@@ -191,7 +192,7 @@ def _problem_of(text: bytes, error: Exception) -> ScenarioProblem:
     if unknown is not None:
         path.append(unknown[1])
         fault = f"there is no field {unknown[1]!r}{_choices(path)}"
-    return _at(text, path, fault)
+    return _at(document, path, fault)
 
 
 def _choices(path: Sequence[str | int]) -> str:
@@ -203,9 +204,9 @@ def _choices(path: Sequence[str | int]) -> str:
     return f"; choose from {', '.join(names)}"
 
 
-def _at(text: bytes, path: Sequence[str | int], fault: str) -> ScenarioProblem:
+def _at(document: LocatedDocument, path: Sequence[str | int], fault: str) -> ScenarioProblem:
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
-    return ScenarioProblem(f"line {line_of(text, path)}: {where}: {fault}" if where else f"line 1: {fault}")
+    return ScenarioProblem(f"line {document.line_of(path)}: {where}: {fault}" if where else f"line 1: {fault}")
 
 
 def _faults(spec: ScenarioSpec) -> Iterator[Fault]:
