@@ -12,6 +12,7 @@ BENCHMARKS = (
     "lua",
     "propagating",
     "foresight",
+    "explaining",
     "apiserver",
     "watches",
 )

@@ -1,17 +1,16 @@
 """Bytes to objects and back: JSON for the wire, YAML for files.
 
 YAML from users is bounded (`yaml_reading.py`): a document that grows too large by its aliases, or is nested too deeply,
-is refused, not expanded.
+is refused, not expanded. The library that reads it is imported by who first needs it: a program that reads JSON alone
+starts sooner.
 """
 
 from collections.abc import Iterator
 from typing import Any, TypeVar, cast
 
 import msgspec
-import yaml
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from kubeapi.yaml_reading import YamlLoader, check_size
 
 T = TypeVar("T")
 
@@ -74,35 +73,32 @@ def parse_yaml(text: str | bytes) -> Iterator[Manifest]:
 
     Raises: ValueError when the text is not YAML, a document is no mapping, or it breaks a limit.
     """
-    try:
-        check_size(text)
-        for document in yaml.load_all(text, Loader=YamlLoader):
-            if document is not None:
-                yield _as_manifest(document)
-    except yaml.YAMLError as error:
-        raise ValueError(f"not valid YAML: {error}") from error
+    for document in _documents(text):
+        if document is not None:
+            yield _as_manifest(document)
 
 
 def parse_first_yaml(text: str | bytes) -> Any:
     """The first document of a YAML stream, whatever it is; None where there is none. Raises: ValueError."""
-    try:
-        check_size(text)
-        return next(iter(yaml.load_all(text, Loader=YamlLoader)), None)
-    except yaml.YAMLError as error:
-        raise ValueError(f"not valid YAML: {error}") from error
+    return next(_documents(text), None)
 
 
 def parse_yaml_documents(text: str) -> list[Any]:
     """All documents of a YAML stream, whatever they are. Raises: ValueError."""
-    try:
-        check_size(text)
-        return list(yaml.load_all(text, Loader=YamlLoader))
-    except yaml.YAMLError as error:
-        raise ValueError(f"not valid YAML: {error}") from error
+    return list(_documents(text))
 
 
 def render_yaml(value: object) -> str:
-    return yaml.dump(to_wire(value), Dumper=yaml.CSafeDumper, sort_keys=False)
+    from kubeapi.yaml_writing import render_yaml_document
+
+    return render_yaml_document(to_wire(value))
+
+
+def _documents(text: str | bytes) -> Iterator[Any]:
+    """Raises: ValueError when it is not YAML, or breaks a limit."""
+    from kubeapi.yaml_reading import load_documents
+
+    return load_documents(text)
 
 
 def _as_manifest(document: object) -> Manifest:

@@ -31,3 +31,15 @@ def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
         context.load_cert_chain(name)
     finally:
         os.unlink(name)
+
+
+def blames_a_certificate(error: BaseException | None) -> bool:
+    """Whether TLS failed over a certificate, ours or theirs; a handshake that was cut off is no such case."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return True
+        if isinstance(error, ssl.SSLError):
+            reason = str(getattr(error, "reason", None))
+            return "CERTIFICATE" in reason or "UNKNOWN_CA" in reason
+        error = error.__cause__ or error.__context__
+    return False

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
+from urllib.parse import quote
 
 import msgspec
 
@@ -10,6 +11,7 @@ from kubeapi.errors import TooLarge
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Of one object in a stream: ten times what etcd takes."""
+_PATH_SAFE = "/:@!$&'()*+,;=~"
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -51,6 +53,11 @@ class Transport(Protocol):
     async def close(self) -> None:
         """Lets go of all connections."""
         ...
+
+
+def escaped(path: str) -> str:
+    """A path as it is written in a URL."""
+    return quote(path, safe=_PATH_SAFE)
 
 
 async def split_lines(

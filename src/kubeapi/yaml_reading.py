@@ -4,6 +4,7 @@ An alias costs nothing to write and all that it stands for to read: ten lists, e
 ten thousand million. So the size of a document is what it is once its aliases are written out, and that is bounded.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -85,3 +86,12 @@ YamlLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
+
+
+def load_documents(text: str | bytes) -> Iterator[Any]:
+    """The documents of a stream, one by one. Raises: ValueError when it is not YAML, or breaks a limit."""
+    try:
+        check_size(text)
+        yield from yaml.load_all(text, Loader=YamlLoader)
+    except yaml.YAMLError as error:
+        raise ValueError(f"not valid YAML: {error}") from error

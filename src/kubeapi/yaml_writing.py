@@ -16,6 +16,11 @@ def render_sorted_yaml(value: Any) -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=1 << 16)
 
 
+def render_yaml_document(value: Any) -> str:
+    """With keys in the order of the value."""
+    return yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False)
+
+
 class _Dumper(yaml.CSafeDumper):
     """Quotes with double quotes where quotes are needed, and writes no aliases."""
 

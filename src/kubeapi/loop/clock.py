@@ -55,7 +55,7 @@ async def sleep_until(clock: Clock, instant: datetime) -> None:
 
 
 class Deadline:
-    """A bound on a wait outside of every event loop: for synchronous code that waits for processes."""
+    """A bound on a wait outside of every event loop: for synchronous code that waits for others."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -63,3 +63,8 @@ class Deadline:
     @property
     def has_passed(self) -> bool:
         return time.monotonic() >= self._end
+
+    @property
+    def seconds_left(self) -> float:
+        """Nothing, and less, once it has passed."""
+        return self._end - time.monotonic()

@@ -95,12 +95,15 @@ def _local_target(layout: "Layout") -> Target:
     return Target(f"fleet in {layout.root}", administrators_connection(layout), layout)
 
 
-def ask(target: Target, work: Callable[["Client"], Awaitable[T]]) -> T:
-    """What `work` gives. Raises: FleetError for what the world answered, and at once where nobody answers."""
+def ask(target: Target, work: Callable[["Client"], Awaitable[T]], *, briefly: bool = False) -> T:
+    """What `work` gives. Raises: FleetError for what the world answered, and at once where nobody answers.
+
+    `briefly`: it sends a few requests one after the other, and watches nothing, so that it starts quickly.
+    """
     from leeward.client import WorldError
     from leeward.operations import OperationFailed
 
-    client = client_of(target.connection, greets=False)
+    client = _brief_client_of(target.connection) if briefly else client_of(target.connection, greets=False)
 
     async def run() -> T:
         try:
@@ -166,6 +169,17 @@ def client_of(connection: "Connection", *, greets: bool = True) -> "Client":
 
     try:
         return Client(greeting_transport_of(connection) if greets else transport_of(connection), "leeward")
+    except ValueError as error:
+        raise FleetError(str(error)) from error
+
+
+def _brief_client_of(connection: "Connection") -> "Client":
+    """Raises: FleetError when its certificates cannot be used."""
+    from leeward.client import Client
+    from leeward.client.connection import asking_transport_of
+
+    try:
+        return Client(asking_transport_of(connection), "leeward")
     except ValueError as error:
         raise FleetError(str(error)) from error
 

@@ -9,7 +9,15 @@ import click
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import ask, target_of
 from leeward.cli.output import say_coloured
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_in, picture_options, rendered
+from leeward.cli.questions import (
+    FINDINGS,
+    WELL,
+    AnswerCommand,
+    picture_in,
+    picture_options,
+    rendered,
+    without_collecting,
+)
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,6 +50,22 @@ def explain(
 
     Exits 0 when there is nothing to do, 1 when something needs somebody, 2 when it could not look.
     """
+    with without_collecting():
+        answer = _answer(settings, resource, namespace, record, file, kubeconfig, context)
+        say_coloured(rendered(answer, output) if output != "table" else "\n".join(_lines(answer)))
+    return FINDINGS if answer.needs_somebody else WELL
+
+
+def _answer(
+    settings: Settings,
+    resource: str,
+    namespace: str,
+    record: Path | None,
+    file: Path | None,
+    kubeconfig: Path | None,
+    context: str,
+) -> "Answer":
+    """Raises: FleetError."""
     from kubeapi.files import write_file
     from leeward.answers.subjects import asked_of, explain_in, record_of
     from leeward.operations import OperationFailed
@@ -56,8 +80,7 @@ def explain(
         raise FleetError(str(error)) from error
     except OSError as error:
         raise FleetError(f"{record} cannot be written: {error.strerror}") from error
-    say_coloured(rendered(answer, output) if output != "table" else "\n".join(_lines(answer)))
-    return FINDINGS if answer.needs_somebody else WELL
+    return answer
 
 
 def _state(
@@ -70,7 +93,7 @@ def _state(
     if file is not None:
         return picture_in(file, kubeconfig, context)
     target = target_of(settings, kubeconfig, context)
-    return ask(target, lambda client: read_asked(client, SystemClock(), asked, target.name))
+    return ask(target, lambda client: read_asked(client, SystemClock(), asked, target.name), briefly=True)
 
 
 def _lines(answer: "Answer") -> Iterator[str]:

@@ -1,5 +1,7 @@
 """The program `leeward`: its verbs, and how errors end it."""
 
+import atexit
+import gc
 import sys
 import traceback
 from collections.abc import Sequence
@@ -71,6 +73,7 @@ def kubectl_plugin(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _run(arguments: Sequence[str] | None, settings: Settings, name: str) -> NoReturn:
+    atexit.register(gc.freeze)  # nothing is looked through any more for what could be given back
     try:
         code = program.main(arguments, prog_name=name, standalone_mode=False, obj=settings)
     except click.Abort:

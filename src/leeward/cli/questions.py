@@ -4,8 +4,10 @@
 finding. Nothing that they do changes a control plane.
 """
 
+import gc
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,6 +48,18 @@ class AnswerCommand(click.Command):
         except FleetError as error:
             complain(str(error))
             raise click.exceptions.Exit(COULD_NOT_LOOK) from None
+
+
+@contextmanager
+def without_collecting() -> Generator[None, None, None]:
+    """A short work without collection of garbage: most of what it makes are modules, which stay."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def picture_options(command: F) -> F:

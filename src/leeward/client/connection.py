@@ -13,6 +13,7 @@ from leeward.client.bounds import CONTROL_PLANE_BOUNDS, Bounds
 from leeward.client.credentials import ExecPlugin, ExecToken, FixedToken, TokenFile, TokenSource
 
 if TYPE_CHECKING:
+    from kubeapi.transport import Transport
     from leeward.client.http import HttpTransport
 
 
@@ -52,6 +53,24 @@ def transport_of(connection: Connection, clock: Clock | None = None) -> "HttpTra
         proxy=connection.proxy_url,
         server_name=connection.tls_server_name,
         addresses=connection.addresses,
+        bounds=connection.bounds,
+    )
+
+
+def asking_transport_of(connection: Connection) -> "Transport":
+    """For who asks a few things, one after the other, on a loop where nothing else goes on; see `blocking`.
+
+    Raises: ValueError when a certificate or key cannot be used.
+    """
+    if connection.proxy_url or connection.tls_server_name or connection.addresses is not None:
+        return transport_of(connection)
+    from leeward.client.blocking import BlockingTransport
+
+    return BlockingTransport(
+        connection.server,
+        ssl_context_of(connection) if connection.server.startswith("https:") else None,
+        token_source=_token_source_of(connection, SystemClock()),
+        headers=_basic_authorization(connection),
         bounds=connection.bounds,
     )
 

@@ -19,9 +19,9 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from kubeapi.transport import Request
+from kubeapi.transport import Request, escaped
 from leeward.client.connection import Connection, ssl_context_of
-from leeward.client.http import escaped, mapped_errors, resolver_of
+from leeward.client.http import mapped_errors, resolver_of
 from leeward.client.upgrading import upgrade
 
 CONNECT_SECONDS = 10.0

@@ -15,13 +15,14 @@ import io
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import aiohttp
 from yarl import URL
 
 from kubeapi.errors import Undecodable, Unreachable, Untrusted, error_of
-from kubeapi.transport import Request, Response, split_lines
+from kubeapi.tls import blames_a_certificate
+from kubeapi.transport import Request, Response, escaped, split_lines
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.bounds import DEFAULT_BOUNDS, MAX_OBJECT_BYTES, Bounds
 from leeward.client.credentials import TokenSource
@@ -32,8 +33,6 @@ MAX_REQUEST_CONNECTIONS = 64
 OPEN_TIMEOUT_SECONDS = 10.0
 IDLE_TIMEOUT_SECONDS = 90.0
 """A watch that brings nothing for so long is dead: servers send a bookmark each minute."""
-
-_PATH_SAFE = "/:@!$&'()*+,;=~"
 
 
 class HttpTransport:
@@ -166,11 +165,6 @@ def resolver_of(addresses: AddressRules | None) -> JudgedResolver | None:
     return None if addresses is None else JudgedResolver(addresses)
 
 
-def escaped(path: str) -> str:
-    """A path as it is written in a URL."""
-    return quote(path, safe=_PATH_SAFE)
-
-
 @contextmanager
 def mapped_errors(what: str) -> Generator[None, None, None]:
     """What goes wrong on the way to a server, as our own errors; `what` says what was tried.
@@ -182,17 +176,9 @@ def mapped_errors(what: str) -> Generator[None, None, None]:
     except TimeoutError as error:
         raise Unreachable(f"{what}: no answer in time") from error
     except (aiohttp.ClientError, OSError) as error:
-        kind = Untrusted if _blames_a_certificate(error) else Unreachable
+        kind = Untrusted if _is_untrusted(error) else Unreachable
         raise kind(f"{what}: {error or type(error).__name__}") from error
 
 
-def _blames_a_certificate(error: BaseException | None) -> bool:
-    """Whether TLS failed over a certificate, ours or theirs; a handshake that was cut off is no such case."""
-    while error is not None:
-        if isinstance(error, (aiohttp.ClientConnectorCertificateError, ssl.SSLCertVerificationError)):
-            return True
-        if isinstance(error, ssl.SSLError):
-            reason = str(getattr(error, "reason", None))
-            return "CERTIFICATE" in reason or "UNKNOWN_CA" in reason
-        error = error.__cause__ or error.__context__
-    return False
+def _is_untrusted(error: BaseException) -> bool:
+    return isinstance(error, aiohttp.ClientConnectorCertificateError) or blames_a_certificate(error)
