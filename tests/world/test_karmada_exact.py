@@ -49,6 +49,14 @@ def test_an_eviction_without_a_place_is_counted_and_counted_once() -> None:
         await world.sleep(2_000)
         assert world.assigned("web-deployment") == {"member1": 2}
         assert metric(world, "leeward_evictions_held_total", reason="NoPlaceToGo") == 1
+        assert metric(world, "leeward_held_evictions", reason="NoPlaceToGo") == 1
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(60)
+        assert metric(world, "leeward_held_evictions", reason="NoPlaceToGo") == 1
+        await world.member("member1").start()
+        await world.sleep(300)
+        assert metric(world, "leeward_held_evictions", reason="NoPlaceToGo") == 0
 
     play(story)
 

@@ -9,6 +9,8 @@ from leeward.answers.decisions import expected_of, is_braked
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.next_steps import NextStep, threshold_steps
 from leeward.api.cluster import Cluster
+from leeward.api.meta import find_condition
+from leeward.api.names import LOSS_COVERED_CONDITION
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
@@ -65,6 +67,9 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
         yield f"Ready={ready.status} ({ready.reason}){said}"
     for taint in cluster.spec.taints:
         yield f"It has the taint {taint}{since(taint.time_added, state.as_of)}."
+    covered = find_condition(cluster.status.conditions, LOSS_COVERED_CONDITION)
+    if covered is not None:
+        yield f"{covered.message[:1].upper()}{covered.message[1:]}."
     dead = sum(map(looks_dead, state.clusters.values()))
     failing = sum(map(is_failing, state.clusters.values()))
     brake = state.settings.brake

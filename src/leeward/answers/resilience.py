@@ -13,10 +13,11 @@ from math import comb
 
 import msgspec
 
-from leeward.answers.fleet_state import FleetState
+from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
 from leeward.answers.imagined import LABEL, ImaginedChange, group_values
 from leeward.answers.what_if import FOUND_WANTING, ApplicationFate, Fate, fates_of
 from leeward.api.spread_field import GROUP_FIELDS
+from leeward.core.loss_coverage import FleetNow, LossCoverage
 from leeward.operations import OperationFailed
 
 CLUSTER = "cluster"
@@ -84,6 +85,32 @@ def survey(state: FleetState, losses: Losses, by: str = CLUSTER) -> Resilience:
     reports.sort(key=lambda report: (-report.missing, -report.wanting, report.loss))
     alone = sorted({each for report in reports for each in report.alone})
     return Resilience(state.control_plane, state.as_of, by, reports, alone, state.recorded.unseen)
+
+
+def coverage_of(fleet: FleetNow, clusters: Sequence[str]) -> list[LossCoverage]:
+    """What of each of these, lost alone, finds no room elsewhere: for the control plane, which looks by itself."""
+    state = FleetState(
+        RecordedFleet(
+            api_version=API_VERSION,
+            kind=KIND,
+            control_plane="",
+            as_of=fleet.now,
+            clusters=fleet.clusters,
+            bindings=fleet.bindings,
+            cluster_bindings=fleet.cluster_bindings,
+            works=fleet.works,
+            brake=fleet.brake,
+            attention=fleet.attention,
+            settings=fleet.settings,
+        )
+    )
+    known = [name for name in clusters if name in state.clusters]
+    return [_coverage(_report(state, name, frozenset({name}))) for name in known]
+
+
+def _coverage(report: LossReport) -> LossCoverage:
+    worst = report.worst[0].workload if report.worst else ""
+    return LossCoverage(report.loss, report.applications, report.wanting, report.missing, worst, report.braked)
 
 
 def _groups(state: FleetState, by: str) -> Iterator[tuple[str, frozenset[str]]]:

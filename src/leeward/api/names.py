@@ -162,6 +162,8 @@ NOT_SEEN_SINCE = "leeward.dev/notSeenSince"
 that (ours)."""
 DOUBTFUL_CONDITION = "leeward.dev/DoubtfulResources"
 """On a Cluster: True while its member reports absurd numbers, which were cut down, with the numbers (ours)."""
+LOSS_COVERED_CONDITION = "leeward.dev/LossCovered"
+"""On a Cluster: whether the others can take over what runs there, should it be lost (ours)."""
 OVERRIDE_FAILED_CONDITION = "leeward.dev/OverrideFailed"
 """On a binding: True while override policies cannot be carried out in some clusters, whose Works stay as they are; with
 the reason for each (ours)."""

@@ -13,6 +13,7 @@ HALVES = ("taint-manager", "gracefulEviction", "applicationFailover")
 """What the scheduler does in its one decision, and what can be run without it."""
 SCHEDULER = "scheduler"
 DEPENDENCIES_DISTRIBUTOR = "dependenciesDistributor"
+RESILIENCE = "resilience"
 MEMBER_SIDE = ("clusterStatus", "execution", "workStatus")
 """Run once for every Push cluster."""
 
@@ -32,6 +33,7 @@ BY_DEFAULT = (
     "federatedResourceQuotaSync",
     "namespace",
     "outage",
+    RESILIENCE,
     "workloadRebalancer",
 )
 """The controllers of a controller manager."""

@@ -22,6 +22,7 @@ from leeward.controllers.policies import PolicyController
 from leeward.controllers.quota_status import QuotaEnforcementController, QuotaStatusController
 from leeward.controllers.quota_sync import QuotaSyncController
 from leeward.controllers.removal_holds import RemovalHolds
+from leeward.controllers.resilience import ResilienceController
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
@@ -29,7 +30,15 @@ from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.core.outlook import TaintExpectation
 from leeward.core.placement import PlacementSettings
 from leeward.core.settings_in_force import render_settings
-from leeward.manager.choice import AUTOSCALED, DEPENDENCIES_DISTRIBUTOR, HALVES, MEMBER_SIDE, SCHEDULER, UNIFIED_AUTH
+from leeward.manager.choice import (
+    AUTOSCALED,
+    DEPENDENCIES_DISTRIBUTOR,
+    HALVES,
+    MEMBER_SIDE,
+    RESILIENCE,
+    SCHEDULER,
+    UNIFIED_AUTH,
+)
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import Connect, PushClusters
 from leeward.manager.settings import ManagerSettings
@@ -81,6 +90,7 @@ class ControllerManager:
         yield "cluster", self._make_cluster
         yield "brake", lambda: [BrakeController(plane, self._brake, self._heartbeat)]
         yield "outage", lambda: [OutageController(plane, self._brake, self._heartbeat, evicts=settings.evicts_by_taint)]
+        yield RESILIENCE, self._make_resilience
         yield "workloadRebalancer", lambda: [WorkloadRebalancerController(plane)]
         skipped = NamespaceSyncSettings(settings.skipped.namespaces)
         yield "namespace", lambda: [NamespaceSyncController(plane, skipped)]
@@ -120,6 +130,12 @@ class ControllerManager:
         if whole.quota_estimate:
             whole = replace(whole, estimators=(*whole.estimators, QuotaEstimator(self._plane)))
         return [Scheduler(self._plane, whole, self._brake, self._heartbeat)]
+
+    def _make_resilience(self) -> list[Startable]:
+        survey, settings = self._settings.survey_losses, self._settings.in_force()
+        if survey is None:
+            return []
+        return [ResilienceController(self._plane, self._brake, self._heartbeat, settings, survey)]
 
     def _make_cluster(self) -> list[Startable]:
         settings = _cluster_settings(self._settings)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from leeward.api.purge_mode import PurgeMode
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
+from leeward.core.loss_coverage import LossSurvey
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from leeward.core.propagation.reach import Reach
 from leeward.core.propagation.skipping import SkippedApis
@@ -90,13 +91,18 @@ class ManagerSettings:
     on_decision: Callable[[Snapshot, Decision], None] | None = None
     """Told of each decision of the scheduler before it is written, while the fleet is as it was for it."""
 
+    survey_losses: LossSurvey | None = None
+    """Says of clusters whether the rest can take over if they are lost; None: nothing is said of that."""
+
     def karmada_exact(self) -> "ManagerSettings":
-        """With every safety switch at what Karmada does; rates and time-outs stay."""
+        """With every safety switch at what Karmada does, and nothing said that it does not say; rates and time-outs
+        stay."""
         return replace(
             self,
             safety=Safety.karmada(),
             brake=replace(self.brake, enabled=False),
             hold_down=replace(self.hold_down, enabled=False),
+            survey_losses=None,
         )
 
     @property

@@ -6,6 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from leeward.runtime.outage_metrics import OutageMetrics
 from leeward.runtime.propagation_metrics import PropagationMetrics
+from leeward.runtime.resilience_metrics import ResilienceMetrics
 
 Amount = Literal["cpu", "memory", "pod"]
 AmountKind = Literal["allocatable", "allocated"]
@@ -43,9 +44,6 @@ class Metrics:
         )
         self.evictions = Counter(
             "eviction_processing", "Evictions of a binding from a cluster", ("name", "result"), registry=self.registry
-        )
-        self.evictions_held = Counter(
-            "leeward_evictions_held", "Evictions that were due and held back", ("reason",), registry=self.registry
         )
         self.decisions_refused = Counter(
             "leeward_decisions_refused",
@@ -92,6 +90,7 @@ class Metrics:
         )
         self.propagation = PropagationMetrics(self.registry)
         self.outages = OutageMetrics(self.registry)
+        self.resilience = ResilienceMetrics(self.registry)
         self.scheduling_seconds = Histogram(
             "karmada_scheduler_e2e_scheduling_duration_seconds",
             "From taking a binding to having written where it goes",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from leeward.answers.resilience import coverage_of
 from leeward.api.rules.member_addresses import Network
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.table import BY_NAME, Component, FlagProblem
@@ -60,7 +61,9 @@ _SERVING_BY_DEFAULT: Mapping[Component, Serving] = {
 
 def defaults_of(component: Component, timing: Timing | None = None) -> ComponentSettings:
     manager = ManagerSettings(
-        timing=timing or Timing(), controllers=Choice(by_default=frozenset(_RUN_BY_DEFAULT[component]))
+        timing=timing or Timing(),
+        controllers=Choice(by_default=frozenset(_RUN_BY_DEFAULT[component])),
+        survey_losses=coverage_of,
     )
     return ComponentSettings(manager=manager, serving=_SERVING_BY_DEFAULT.get(component, Serving()))
 

@@ -7,6 +7,7 @@ from functools import partial
 from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.deciding import Deciding, SchedulerSettings, Unlisted
+from leeward.controllers.scheduler.held_evictions import HeldEvictions
 from leeward.controllers.scheduler.telling import Telling
 from leeward.controllers.scheduler.waking import Waking
 from leeward.controllers.scheduler.writing import QuotaRefused, Writing
@@ -42,9 +43,11 @@ class Scheduler:
         name = "scheduler" if placement.place else TAINT_MANAGER
         self._writing = Writing(plane, self._bindings, name)
         self._controller = plane.controller(name, self.reconcile, workers=STROKE, rank=self._deciding.rank)
+        self._held_evictions = HeldEvictions(plane)
         self._waking = Waking(plane, self._bindings, self._deciding, self._controller.queue)
 
     def start(self) -> None:
+        self._held_evictions.start()
         self._waking.start(self._brake, self._heartbeat)
         if self._quotas is not None:
             self._quotas.on_change(self._waking.quota_changed)

@@ -68,7 +68,7 @@ class Telling:
             self._metrics.outages.evictions_withdrawn.inc()
         if decision.held is not None and any(_of_holding(before, decision)):
             self._metrics.evictions.labels(EVICTION_QUEUE, "held").inc()
-            self._metrics.evictions_held.labels(decision.held.reason).inc()
+            self._metrics.resilience.evictions_held.labels(decision.held.reason).inc()
 
 
 class _News(NamedTuple):

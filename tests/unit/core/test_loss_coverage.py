@@ -1,0 +1,74 @@
+"""What is said of the loss of a cluster, and whose turn it is to be looked at."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from leeward.core.loss_coverage import LossCoverage, loss_condition, next_losses, same_room
+from tests.builders import cluster
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+WHY = "`leeward what-if --fail eu` says why"
+
+
+@pytest.mark.parametrize(
+    ("coverage", "status", "reason", "message"),
+    [
+        (LossCoverage("eu", 0, 0, 0), "True", "NothingRunsHere", "nothing runs here that would have to move"),
+        (
+            LossCoverage("eu", 3, 0, 0),
+            "True",
+            "RoomElsewhere",
+            "if this cluster is lost, the others can take over what runs here",
+        ),
+        (
+            LossCoverage("eu", 3, 1, 1, "Deployment a/b"),
+            "False",
+            "RoomMissing",
+            "if this cluster is lost, 1 replica of 1 application find no room elsewhere, most of Deployment a/b; "
+            + WHY,
+        ),
+        (
+            LossCoverage("eu", 3, 2, 5),
+            "False",
+            "RoomMissing",
+            "if this cluster is lost, 5 replicas of 2 applications find no room elsewhere; " + WHY,
+        ),
+        (
+            LossCoverage("eu", 3, 3, 5, "x", braked=True),
+            "False",
+            "BrakeWouldHold",
+            "if this cluster is lost, most of the fleet is, and the brake holds everything in place; " + WHY,
+        ),
+    ],
+)
+def test_the_condition_says_what_would_become_of_what_runs_there(
+    coverage: LossCoverage, status: str, reason: str, message: str
+) -> None:
+    said = loss_condition(coverage)
+    assert (said.type, said.status, said.reason, said.message) == ("leeward.dev/LossCovered", status, reason, message)
+
+
+def test_who_was_never_looked_at_comes_first_then_who_waits_longest() -> None:
+    due = {"a": NOW, "b": NOW - timedelta(minutes=1), "c": None, "d": NOW - timedelta(minutes=1)}
+    assert next_losses(due, {}) == ["c", "b", "d", "a"]
+
+
+def test_a_turn_has_no_more_bindings_than_its_bound_but_one_cluster_at_least() -> None:
+    due = dict.fromkeys("abc")
+    assert next_losses(due, {"a": 4, "b": 6, "c": 1}, most=10) == ["a", "b"]
+    assert next_losses(due, {"a": 4, "b": 7, "c": 1}, most=10) == ["a"]
+    assert next_losses(due, {"a": 11, "b": 0, "c": 1}, most=10) == ["a"]
+    assert next_losses({}, {}) == []
+
+
+def test_what_a_placement_does_not_ask_of_a_cluster_is_no_reason_to_look_again() -> None:
+    one = cluster("eu")
+    renamed = msgspec.structs.replace(one, metadata=msgspec.structs.replace(one.metadata, resource_version="9"))
+    assert same_room(one, renamed)
+    labelled = msgspec.structs.replace(one, metadata=msgspec.structs.replace(one.metadata, labels={"a": "b"}))
+    assert not same_room(one, labelled)
+    assert not same_room(one, cluster("eu", region="west"))
+    without_room = msgspec.structs.replace(one.status, resource_summary=None, api_enablements=())
+    assert not same_room(one, msgspec.structs.replace(one, status=without_room))
