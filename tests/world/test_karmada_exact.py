@@ -37,6 +37,8 @@ def test_by_default_the_brake_is_seen_to_hold() -> None:
         await cut_off(world)
         assert sum(world.assigned("web-deployment").values()) == 6
         assert metric(world, "leeward_brake_engaged") == 1
+        looks = "controller_runtime_reconcile_total"
+        assert metric(world, looks, controller="brake-controller", result="success") > 0
 
     play(story, FOUR)
 
