@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from kubeapi.codec import decode_manifest
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, parse_time
 from leeward.answers.cluster_explanation import ClusterExplanation
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.fleet_state import BindingName
@@ -127,8 +127,16 @@ def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_and_th
 def test_the_wide_table_of_bindings_and_clusters_says_what_is_held_and_since_when() -> None:
     async def story(world: World) -> None:
         await start(world)
+        assert await column(world, RESOURCE_BINDINGS.path("default"), "LEAVES-AT") == {SOLO: "", WEB: ""}
         await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        await world.sleep(60)
+        leaves = instant_of(await explain(world), "it is evicted from there")
+        wide = await column(world, RESOURCE_BINDINGS.path("default"), "LEAVES-AT")
+        assert parse_time(wide[WEB]) == leaves
+        assert wide[SOLO] == "", "nothing says that it leaves, as it has no place to go"
         await world.until(lambda: held(world, SOLO) == "NoPlaceToGo")
+        assert await column(world, RESOURCE_BINDINGS.path("default"), "LEAVES-AT") == {SOLO: "", WEB: ""}
         assert await column(world, RESOURCE_BINDINGS.path("default"), "HELD") == {SOLO: "NoPlaceToGo", WEB: ""}
         assert await column(world, RESOURCE_BINDINGS.path("default"), "LEAVING") == {SOLO: "", WEB: "member1"}
         assert (await column(world, CLUSTERS.path(), "SINCE"))["member1"] == "10m"

@@ -160,6 +160,8 @@ LAST_SEEN_CONDITION = "leeward.dev/LastSeen"
 NOT_SEEN_SINCE = "leeward.dev/notSeenSince"
 """In the `status` of an aggregated item: since when nothing is known of its cluster; all else in the item is older than
 that (ours)."""
+LEAVES_AT = "leeward.dev/leavesAt"
+"""Beside `NOT_SEEN_SINCE`: when the copy there is expected to be evicted (ours)."""
 DOUBTFUL_CONDITION = "leeward.dev/DoubtfulResources"
 """On a Cluster: True while its member reports absurd numbers, which were cut down, with the numbers (ours)."""
 LOSS_COVERED_CONDITION = "leeward.dev/LossCovered"

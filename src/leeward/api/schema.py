@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api import resource
-from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.names import EVICTION_HELD_CONDITION, LEAVES_AT, LOSS_COVERED_CONDITION
 from leeward.api.openapi import structural_schema
 
 
@@ -56,8 +56,9 @@ _BINDING_COLUMNS = (
     _AGE,
     Column("HELD", _reason_of(EVICTION_HELD_CONDITION), priority=1),
     Column("LEAVING", ".spec.gracefulEvictionTasks[*].fromCluster", priority=1),
+    Column("LEAVES-AT", f".status.aggregatedStatus[*].status['{LEAVES_AT}']", priority=1),
 )
-"""The last two are ours: what an outage makes of a binding."""
+"""The last three are ours: what an outage makes of a binding."""
 _OUTAGE_COLUMNS = (
     Column("CLUSTER", ".spec.cluster"),
     Column("SINCE", ".spec.since", "date"),
@@ -87,6 +88,7 @@ CUSTOM_KINDS: tuple[CustomKind, ...] = (
             Column("API-ENDPOINT", ".spec.apiEndpoint", priority=1),
             Column("PROXY-URL", ".spec.proxyURL", priority=1),
             Column("SINCE", '.status.conditions[?(@.type=="Ready")].lastTransitionTime', "date", priority=1),
+            Column("LOSS-COVERED", _status_of(LOSS_COVERED_CONDITION), priority=1),
         ),
     ),
     CustomKind(resource.PROPAGATION_POLICIES, "pp", _POLICY_COLUMNS),

@@ -17,7 +17,7 @@ from leeward.api.meta import Condition, set_condition
 from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingStatus, Work
 from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents
-from leeward.core.cluster_health.outage import marked, marks_in
+from leeward.core.cluster_health.outage import departures_in, marked, marks_in
 from leeward.core.eviction.evidence import trusted
 from leeward.core.execution.aggregate import aggregate, rendered_generation, says_nothing_new
 from leeward.core.execution.refusal import with_refusal
@@ -89,7 +89,8 @@ class BindingReports:
 
         def report(status: ResourceBindingStatus) -> ResourceBindingStatus:
             conditions = set_condition(status.conditions, applied, now)
-            kept = marked(items, marks_in(status.aggregated_status))
+            before = status.aggregated_status
+            kept = marked(items, marks_in(before), departures_in(before))
             status = msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
             status = with_override_failures(status, overrides_failed(failures), now)
             return with_refusal(with_blocked_removals(status, synced.blocked, now), synced.refusal, now)

@@ -99,9 +99,9 @@ def test_names_scope_and_subresources_are_as_in_the_table(kind: str) -> None:
 
 
 OURS = {
-    "cluster.karmada.io/v1alpha1/Cluster": ("SINCE",),
-    "work.karmada.io/v1alpha2/ResourceBinding": ("HELD", "LEAVING"),
-    "work.karmada.io/v1alpha2/ClusterResourceBinding": ("HELD", "LEAVING"),
+    "cluster.karmada.io/v1alpha1/Cluster": ("SINCE", "LOSS-COVERED"),
+    "work.karmada.io/v1alpha2/ResourceBinding": ("HELD", "LEAVING", "LEAVES-AT"),
+    "work.karmada.io/v1alpha2/ClusterResourceBinding": ("HELD", "LEAVING", "LEAVES-AT"),
 }
 """Columns of ours, shown with `-o wide` only, behind Karmada's."""
 

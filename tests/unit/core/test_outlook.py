@@ -10,12 +10,13 @@ from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster, NodeSummary
 from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import LAST_SEEN_CONDITION, NOT_SEEN_SINCE, OUTAGE_ANNOTATION
+from leeward.api.names import LAST_SEEN_CONDITION, LEAVES_AT, NOT_SEEN_SINCE, OUTAGE_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
 from leeward.core.cluster_health.outage import (
     Outage,
     OutageReport,
     Outcome,
+    departures_in,
     marked,
     marks_in,
     not_seen_since,
@@ -188,6 +189,12 @@ def test_marks_stand_in_what_the_member_said_and_leave_nothing_behind() -> None:
     assert marks_in(once) == {"member1": at(0), "member2": at(5)}
     assert marked(once, marks_in(once)) == once
     assert marked(once, {}) == items
+    leaving = marked(once, marks_in(once), {"member1": at(9), "member3": at(9)})
+    assert leaving[0].status == {"readyReplicas": 2, NOT_SEEN_SINCE: format_time(at(0)), LEAVES_AT: format_time(at(9))}
+    assert (leaving[1], departures_in(leaving)) == (once[1], {"member1": at(9)})
+    assert marked(leaving, marks_in(leaving), departures_in(leaving)) == leaving
+    assert marked(leaving, marks_in(leaving)) == once
+    assert marked(leaving, {}, departures_in(leaving)) == items
     spoilt = (AggregatedStatusItem("member1", status={NOT_SEEN_SINCE: "yesterday"}),)
     assert marks_in(spoilt) == {}
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import cast
 
 import msgspec
@@ -20,7 +21,13 @@ import msgspec
 from kubeapi.meta import ReadOnlyManifest, format_time, parse_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
-from leeward.api.names import CLUSTER_OUTAGE_CONDITION, FAILING_CONDITION, LAST_SEEN_CONDITION, NOT_SEEN_SINCE
+from leeward.api.names import (
+    CLUSTER_OUTAGE_CONDITION,
+    FAILING_CONDITION,
+    LAST_SEEN_CONDITION,
+    LEAVES_AT,
+    NOT_SEEN_SINCE,
+)
 from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of, outage_since
 
@@ -98,6 +105,12 @@ class OutageReport:
             return None
         message = " ".join(outlook.sentence for outlook in self.outlooks)
         return Condition(CLUSTER_OUTAGE_CONDITION, "True", self.outlooks[0].outcome.value, message)
+
+    @property
+    def departures(self) -> Mapping[str, datetime]:
+        """When copies are expected to be evicted, by cluster."""
+        expected = (outlook for outlook in self.outlooks if outlook.outcome is Outcome.EVICTION)
+        return {outlook.outage.cluster: outlook.at for outlook in expected if outlook.at is not None}
 
     def news(self, standing: Condition | None) -> Iterator[Outlook]:
         """The outlooks of outages that the condition that stands does not speak of yet."""
@@ -178,25 +191,43 @@ def all_not_seen(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> dic
     return {name: since for name, since in found.items() if since is not None}
 
 
-def marked(items: Sequence[AggregatedStatusItem], not_seen: Mapping[str, datetime]) -> tuple[AggregatedStatusItem, ...]:
-    """The items with the mark of clusters that are not seen, and no other."""
-    return tuple(_marked(item, not_seen.get(item.cluster_name)) for item in items)
+def marked(
+    items: Sequence[AggregatedStatusItem],
+    not_seen: Mapping[str, datetime],
+    departures: Mapping[str, datetime] = MappingProxyType({}),
+) -> tuple[AggregatedStatusItem, ...]:
+    """The items with the marks of clusters that are not seen, and of copies that leave these, and no other."""
+    return tuple(
+        _marked(item, {NOT_SEEN_SINCE: since, LEAVES_AT: departures.get(item.cluster_name)})
+        if (since := not_seen.get(item.cluster_name)) is not None
+        else _marked(item, {})
+        for item in items
+    )
 
 
-def _marked(item: AggregatedStatusItem, since: datetime | None) -> AggregatedStatusItem:
-    mark, reported = None if since is None else format_time(since), _reported(item)
-    if reported.get(NOT_SEEN_SINCE) == mark:
+def _marked(item: AggregatedStatusItem, instants: Mapping[str, datetime | None]) -> AggregatedStatusItem:
+    marks, reported = {name: format_time(at) for name, at in instants.items() if at is not None}, _reported(item)
+    if {name: reported[name] for name in (NOT_SEEN_SINCE, LEAVES_AT) if name in reported} == marks:
         return item
-    bare = {name: value for name, value in reported.items() if name != NOT_SEEN_SINCE}
-    return msgspec.structs.replace(item, status=(bare or None) if mark is None else {**bare, NOT_SEEN_SINCE: mark})
+    bare = {name: value for name, value in reported.items() if name not in (NOT_SEEN_SINCE, LEAVES_AT)}
+    return msgspec.structs.replace(item, status={**bare, **marks} or None)
 
 
 def marks_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
     """Since when clusters are not seen, as the items say; what cannot be read is no mark."""
+    return _instants_in(items, NOT_SEEN_SINCE)
+
+
+def departures_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
+    """When copies leave clusters that are not seen, as the items say; what cannot be read is no mark."""
+    return _instants_in(items, LEAVES_AT)
+
+
+def _instants_in(items: Sequence[AggregatedStatusItem], name: str) -> dict[str, datetime]:
     marks: dict[str, datetime] = {}
     for item in items:
         with suppress(ValueError):
-            if mark := _reported(item).get(NOT_SEEN_SINCE):
+            if mark := _reported(item).get(name):
                 marks[item.cluster_name] = parse_time(str(mark))
     return marks
 
@@ -213,5 +244,5 @@ def with_report(status: ResourceBindingStatus, report: OutageReport, now: dateti
         if condition is None
         else set_condition(status.conditions, condition, now)
     )
-    items = marked(status.aggregated_status, report.not_seen)
+    items = marked(status.aggregated_status, report.not_seen, report.departures)
     return msgspec.structs.replace(status, conditions=conditions, aggregated_status=items)
