@@ -18,6 +18,7 @@ from leeward.agent.agent import Agent
 from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement, SpreadConstraint
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, PODS
+from leeward.api.spread_field import SpreadFieldText
 from leeward.client import Client, NotFound
 from leeward.core.placement import PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed
@@ -159,11 +160,11 @@ def test_fault_5_a_control_plane_that_is_cut_off_evicts_nothing(policies: list[M
 
 
 @pytest.mark.parametrize("field", ["zone", "provider"])
-def test_fault_6_spread_by_zone_and_by_provider_is_scheduled(field: str) -> None:
+def test_fault_6_spread_by_zone_and_by_provider_is_scheduled(field: SpreadFieldText) -> None:
     def of(name: str, group: str) -> Cluster:
         return cluster(name, zones=(group,), provider=group)
 
-    by_field = SpreadConstraint(spread_by_field=field, min_groups=2, max_groups=2)  # type: ignore[arg-type]
+    by_field = SpreadConstraint(spread_by_field=field, min_groups=2, max_groups=2)
     by_cluster = SpreadConstraint(spread_by_field="cluster", min_groups=2, max_groups=2)
     placement: Placement = msgspec.structs.replace(duplicated("a", "b", "c"), spread_constraints=(by_field, by_cluster))
     members = fleet(of("a", "one"), of("b", "one"), of("c", "two"))

@@ -68,8 +68,8 @@ def assigned(world: World, name: str) -> Mapping[str, int]:
     return world.assigned(f"{name}-deployment")
 
 
-def fails(*names: str, **more: float) -> ImaginedChange:
-    return ImaginedChange(frozenset(names), **more)  # type: ignore[arg-type]
+def fails(*names: str, at_seconds: float = 0, recover_after_seconds: float | None = None) -> ImaginedChange:
+    return ImaginedChange(frozenset(names), at_seconds=at_seconds, recover_after_seconds=recover_after_seconds)
 
 
 def fate(told: WhatIf, name: str):

@@ -23,8 +23,7 @@ from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION, binding_name
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.client import AlreadyExists, Conflict, WorldError
-from leeward.controllers.binding_patching import patch_binding
+from leeward.client import AlreadyExists, Conflict, Forbidden, WorldError
 from leeward.controllers.template_events import TemplateEvents, name_of_policy
 from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.interpreter.scripts import Operation
@@ -33,6 +32,7 @@ from leeward.core.propagation.binding import build_binding, claim, named_priorit
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
+from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
 from leeward.runtime.contradictions import StandingReplicas
 from leeward.runtime.dependent_overrides import DependentOverrides
 from leeward.runtime.identity import Key, key_of
@@ -244,7 +244,22 @@ class Detector:
             desired["spec"]["resource"]["resourceVersion"] = present.spec.resource.resource_version
         patch = binding_patch(wire, desired)
         if patch:
-            bindings.remember(await patch_binding(self._plane.client, kind, present, patch))
+            bindings.remember(await self._patch_binding(kind, present, patch))
+
+    async def _patch_binding(self, kind: Resource[Any], present: Binding, patch: Manifest) -> Any:
+        """The binding after it. Where a quota refuses the whole, fewer replicas are written alone, for the scheduler to
+        take some away; the whole fits then, later. Karmada: differs. The whole is refused again and again.
+
+        Raises: Forbidden where a quota has refused it, or a part of it; WorldError.
+        """
+        client, version = self._plane.client, present.metadata.resource_version
+        try:
+            return await client.patch(kind, present.name, patch, present.namespace, resource_version=version)
+        except Forbidden as error:
+            part = fewer_replicas_alone(patch, present.spec.replicas) if error.status.reason == EXCEEDED else None
+            if part is not None:
+                await client.patch(kind, present.name, part, present.namespace, resource_version=version)
+            raise
 
     async def _priority_of(self, template: Manifest, policy: AnyPropagationPolicy) -> int | None:
         """Of the class that the policy names. Raises: NotFound while there is no such class, as in Karmada."""

@@ -9,6 +9,7 @@ Karmada: pkg/controllers/federatedresourcequota (`federatedResourceQuotaStatus`,
 same, except that it counts bindings anew after --federated-resource-quota-sync-period, and adds up in between.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
@@ -39,7 +40,7 @@ NOT_COLLECTED = "CollectFederatedResourceQuotaStatusFailed"
 Change = Callable[[FederatedResourceQuotaStatus], FederatedResourceQuotaStatus]
 
 
-class _StatusController:
+class _StatusController(ABC):
     """Has the status of each quota changed as `_change` says, whenever what it looks at changes."""
 
     def __init__(self, plane: ControlPlane, component: str) -> None:
@@ -64,8 +65,9 @@ class _StatusController:
         said = Said[Any](self._change(quota), partial(self._controller.failed, key), self._tell_collected)
         self._statuses.post(quota, self._component, said, within=NEWS_SECONDS)
 
+    @abstractmethod
     def _change(self, quota: FederatedResourceQuota) -> Change:
-        raise NotImplementedError
+        """What makes a status another one."""
 
     def _tell_collected(self, before: FederatedResourceQuota, after: FederatedResourceQuota) -> None:
         said = f"Collect status of FederatedResourceQuota({key_of(after)}) succeed."

@@ -166,7 +166,7 @@ class Player:
         await world.until(lambda: all(world.is_ready(name) for name, _ in history.members), START_SECONDS)
         async with Supervisor("history", self._failed) as supervisor:
             faults = Faults(world, history.seed, self._rare, self._past, self._begins)
-            users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))  # type: ignore[arg-type]
+            users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))
             self._scene.touched = users.touched
             self._operators.begin(supervisor)
             supervisor.start(self._keep_watch(), "watch")
