@@ -95,6 +95,25 @@ async def served_elsewhere(world: World, *but: str) -> bool:
     return 3 in [await ready_replicas(world, name, "web") for name in world.members if name not in but]
 
 
+async def keeps_the_only_copy(world: World, before: object, old: str, *but: str) -> None:
+    """For two minutes the copy in `old` stays as it was, as long as nothing serves but there and in these members."""
+    for _ in range(120):
+        await world.sleep(1)
+        if not await served_elsewhere(world, old, *but):
+            assert await identities(world, "web", [old]) == before
+            assert await ready_replicas(world, old, "web") == 3
+
+
+async def restored_beside_the_only_copy(world: World, *, controllers_stay: bool, without: str) -> None:
+    """The backup says that the copy is in a cluster that has stopped; it is kept in the one that it has returned to."""
+    old, new, backup = await returned_since(world)
+    before = await identities(world, "web", [old])
+    await world.member(new).stop()
+    await world.sleep(5)
+    await restore(world, backup, controllers_stay=controllers_stay, without=without)
+    await keeps_the_only_copy(world, before, old, new)
+
+
 @pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
 @pytest.mark.parametrize("controllers_stay", [True, False], ids=["controllers go on", "controllers are restarted"])
 def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_replacement_is_seen_healthy(
@@ -104,11 +123,7 @@ def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_rep
         old, new, backup = await returned_since(world)
         before = await identities(world, "web")
         await restore(world, backup, controllers_stay=controllers_stay)
-        for _ in range(120):
-            await world.sleep(1)
-            if not await served_elsewhere(world, old):
-                assert await identities(world, "web", [old]) == before
-                assert await ready_replicas(world, old, "web") == 3
+        await keeps_the_only_copy(world, before, old)
         assert await ready_replicas(world, old, "web") == (3 if old in world.assigned(WEB) else -1)
         if not controllers_stay:
             assert list(world.assigned(WEB)) == [new], "and then what was asked for is done"
@@ -143,16 +158,7 @@ def test_s13_controllers_that_go_on_trust_nothing_of_a_control_plane_that_has_fo
     """The backup is of a time before one was kept; who went on remembers since when nothing is known."""
 
     async def story(world: World) -> None:
-        old, new, backup = await returned_since(world)
-        before = await identities(world, "web", [old])
-        await world.member(new).stop()
-        await world.sleep(5)
-        await restore(world, backup, controllers_stay=True, without=without)
-        for _ in range(120):
-            await world.sleep(1)
-            if not await served_elsewhere(world, old, new):
-                assert await identities(world, "web", [old]) == before
-                assert await ready_replicas(world, old, "web") == 3
+        await restored_beside_the_only_copy(world, controllers_stay=True, without=without)
         heartbeat = await world.client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
         assert heartbeat.spec.holder_identity
         gap = parse_gaps(heartbeat.metadata.annotations[UNWATCHED_ANNOTATION]).gaps[-1]
@@ -198,16 +204,7 @@ def test_s13_controllers_that_start_on_a_backup_without_a_heartbeat_take_nothing
     """Neither the backup nor the process says how long nobody watched."""
 
     async def story(world: World) -> None:
-        old, new, backup = await returned_since(world)
-        before = await identities(world, "web", [old])
-        await world.member(new).stop()
-        await world.sleep(5)
-        await restore(world, backup, controllers_stay=False, without=HEARTBEAT_NAME)
-        for _ in range(120):
-            await world.sleep(1)
-            if not await served_elsewhere(world, old, new):
-                assert await identities(world, "web", [old]) == before
-                assert await ready_replicas(world, old, "web") == 3
+        await restored_beside_the_only_copy(world, controllers_stay=False, without=HEARTBEAT_NAME)
 
     play(story, members)
 

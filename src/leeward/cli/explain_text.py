@@ -43,9 +43,7 @@ def explanation_lines(told: Explanation) -> Iterator[str]:
         yield from section("WHERE")
         rows = [(c.cluster, str(c.assigned), "?" if c.ready is None else str(c.ready), c.what) for c in told.where]
         yield from table(("CLUSTER", "ASSIGNED", "READY", "WHAT"), rows, (1, 2))
-    yield from section("WHY")
-    for number, sentence in enumerate(told.why, 1):
-        yield from paragraph(sentence, f"  {number}  ", "     ")
+    yield from _why(told.why)
     yield from _verdicts(told)
     if told.room:
         yield from section("ROOM")
@@ -60,9 +58,7 @@ def explanation_lines(told: Explanation) -> Iterator[str]:
 def cluster_lines(told: ClusterExplanation) -> Iterator[str]:
     yield from title(f"cluster {told.cluster}, as of {full_moment(told.as_of)}")
     yield from headline(NEEDS_SOMEBODY if told.needs_somebody else GOOD, told.headline)
-    yield from section("WHY")
-    for number, sentence in enumerate(told.why, 1):
-        yield from paragraph(sentence, f"  {number}  ", "     ")
+    yield from _why(told.why)
     yield from _next(told.next, told.as_of, told.settings_told)
     yield from _unseen(told.unseen)
 
@@ -70,10 +66,14 @@ def cluster_lines(told: ClusterExplanation) -> Iterator[str]:
 def work_lines(told: WorkExplanation) -> Iterator[str]:
     yield from title(f"Work {told.work} of binding {told.binding}, as of {full_moment(told.as_of)}")
     yield from headline(NEEDS_SOMEBODY if told.needs_somebody else GOOD, told.headline)
-    yield from section("WHY")
-    for number, sentence in enumerate(told.why, 1):
-        yield from paragraph(sentence, f"  {number}  ", "     ")
+    yield from _why(told.why)
     yield from _unseen(told.unseen)
+
+
+def _why(sentences: Sequence[str]) -> Iterator[str]:
+    yield from section("WHY")
+    for number, sentence in enumerate(sentences, 1):
+        yield from paragraph(sentence, f"  {number}  ", "     ")
 
 
 def when(at: datetime | None, now: datetime) -> str:

@@ -1,33 +1,23 @@
 """`leeward snapshot` against an API server that only keeps objects, and files that are none of it."""
 
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from leeward.answers.fleet_state import decode_state
-from leeward.app.local.fleet import Fleet
 from leeward.app.local.layout import Layout
-from tests.json_server import JsonServer, serve_json
-from tests.ports import free_port
-from tests.verbs import call_verb, issued
+from tests.json_server import JsonServer
+from tests.verbs import call_verb
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 
 
-@pytest.fixture(scope="module")
-def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    return issued(tmp_path_factory.mktemp("fleet"), Fleet(free_port()))
-
-
 @pytest.fixture
-def server(layout: Layout) -> Iterator[JsonServer]:
-    with serve_json(layout) as server:
-        issued(layout.root, Fleet(server.port))
-        server.objects["/version"] = {"gitVersion": "v1.31.0"}
-        server.objects[f"{CLUSTERS}/a"] = {"metadata": {"name": "a"}, "spec": {"syncMode": "Push"}}
-        yield server
+def server(control_plane: JsonServer) -> JsonServer:
+    control_plane.objects["/version"] = {"gitVersion": "v1.31.0"}
+    control_plane.objects[f"{CLUSTERS}/a"] = {"metadata": {"name": "a"}, "spec": {"syncMode": "Push"}}
+    return control_plane
 
 
 def test_a_snapshot_is_written_for_its_owner_alone_and_says_what_is_in_it(

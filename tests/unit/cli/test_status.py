@@ -1,7 +1,6 @@
 """`leeward status` against an API server that only keeps objects: what is said, in which form, and how it exits."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +13,19 @@ from leeward.app.local.fleet import Fleet
 from leeward.app.local.layout import Layout
 from leeward.cli import status as status_module
 from leeward.cli.program import main
-from tests.json_server import JsonServer, serve_json
+from tests.json_server import JsonServer
 from tests.ports import free_port
-from tests.verbs import NoMembers, Verb, call_verb, issued
+from tests.verbs import NoMembers, Verb, call_verb
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 BINDINGS = "/apis/work.karmada.io/v1alpha2/resourcebindings"
 Run = Verb
 
 
-@pytest.fixture(scope="module")
-def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    return issued(tmp_path_factory.mktemp("fleet"), Fleet(free_port()))
-
-
 @pytest.fixture
-def server(layout: Layout) -> Iterator[JsonServer]:
-    with serve_json(layout) as server:
-        issued(layout.root, Fleet(server.port))
-        server.refusals["/readyz"] = (200, b"ok")
-        yield server
+def server(control_plane: JsonServer) -> JsonServer:
+    control_plane.refusals["/readyz"] = (200, b"ok")
+    return control_plane
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,23 @@
+"""A control plane without members: its keys on disk, and a server at its address that only keeps objects."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from leeward.app.local.fleet import Fleet
+from leeward.app.local.layout import Layout
+from tests.json_server import JsonServer, serve_json
+from tests.ports import free_port
+from tests.verbs import issued
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+    return issued(tmp_path_factory.mktemp("fleet"), Fleet(free_port()))
+
+
+@pytest.fixture
+def control_plane(layout: Layout) -> Iterator[JsonServer]:
+    with serve_json(layout) as server:
+        issued(layout.root, Fleet(server.port))
+        yield server
