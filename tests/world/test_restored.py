@@ -1,10 +1,15 @@
 """What was decided before nobody watched is looked at again: in a control plane that was restored, or that was away."""
 
-import pytest
+from datetime import timedelta
 
-from kubeapi.meta import Manifest
+import pytest
+from msgspec import structs
+
+from kubeapi.codec import decode_manifest, encode
+from kubeapi.meta import Manifest, format_time
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
+from kubeserver.store.record import Record
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION, work_name
 from leeward.api.resource import LEASES
 from leeward.core.cluster_health.watched_time import parse_gaps
@@ -104,12 +109,15 @@ async def keeps_the_only_copy(world: World, before: object, old: str, *but: str)
             assert await ready_replicas(world, old, "web") == 3
 
 
-async def restored_beside_the_only_copy(world: World, *, controllers_stay: bool, without: str) -> None:
+async def restored_beside_the_only_copy(
+    world: World, *, controllers_stay: bool, without: str, anew: bool = False
+) -> None:
     """The backup says that the copy is in a cluster that has stopped; it is kept in the one that it has returned to."""
     old, new, backup = await returned_since(world)
     before = await identities(world, "web", [old])
     await world.member(new).stop()
     await world.sleep(5)
+    backup = namespace_made_anew(world, backup) if anew else backup
     await restore(world, backup, controllers_stay=controllers_stay, without=without)
     await keeps_the_only_copy(world, before, old, new)
 
@@ -197,14 +205,28 @@ def test_s1_an_eviction_does_not_end_by_what_was_healthy_while_the_hub_was_away(
     play(story, PULLED)
 
 
+def namespace_made_anew(world: World, backup: Loaded) -> Loaded:
+    """As who restores objects one by one has it: the control plane's own Namespace is as new as the controllers."""
+
+    def made(record: Record) -> Record:
+        if not record.key.endswith(f"/namespaces//{SYSTEM_NAMESPACE}"):
+            return record
+        metadata = {**decode_manifest(record.value)["metadata"], "creationTimestamp": format_time(at)}
+        return structs.replace(record, value=encode({**decode_manifest(record.value), "metadata": metadata}))
+
+    at = world.clock.now() + timedelta(seconds=20)
+    return Loaded(tuple(map(made, backup.records)), backup.compacted)
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["as it was", "its Namespace made anew"])
 @pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
 def test_s13_controllers_that_start_on_a_backup_without_a_heartbeat_take_nothing_in_it_for_seen(
-    members: dict[str, Mode],
+    members: dict[str, Mode], *, anew: bool
 ) -> None:
     """Neither the backup nor the process says how long nobody watched."""
 
     async def story(world: World) -> None:
-        await restored_beside_the_only_copy(world, controllers_stay=False, without=HEARTBEAT_NAME)
+        await restored_beside_the_only_copy(world, controllers_stay=False, without=HEARTBEAT_NAME, anew=anew)
 
     play(story, members)
 

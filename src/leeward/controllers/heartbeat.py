@@ -13,10 +13,11 @@ from datetime import datetime
 from kubeapi.meta import Manifest, format_micro_time
 from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE, UNWATCHED_ANNOTATION
-from leeward.api.resource import LEASES, NAMESPACES
+from leeward.api.resource import CLUSTERS, LEASES, NAMESPACES
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.core.cluster_health.watched_time import (
     ALWAYS,
+    BEGINNING,
     STEP,
     Gap,
     bounded,
@@ -98,13 +99,16 @@ class HeartbeatController:
         return Gap(since, now) if since is not None and since < now else None
 
     async def _unknown(self, now: datetime) -> Gap | None:
-        """All that there was before, where nobody has kept a heartbeat: since the control plane has its own Namespace.
-
-        It may be restored from a backup without one, or be another's until now. Raises: WorldError.
+        """All that there was before, where nobody has kept a heartbeat: it may be restored from a backup without one,
+        or be another's until now. How old that is says no object: who restores one by one makes each anew. Where the
+        control plane is as new as this process, and no cluster has joined, there was nothing. Raises: WorldError.
         """
         namespace = await self._plane.client.get(NAMESPACES, SYSTEM_NAMESPACE)
         made = namespace.metadata.creation_timestamp
-        return Gap(made, now) if made is not None and now - made > STEP else None
+        is_old = made is not None and now - made > STEP
+        if is_old or (await self._plane.client.list(CLUSTERS, limit=1)).items:
+            return Gap(BEGINNING, now)
+        return None
 
     def _renewal(self, lease: Lease | None, now: datetime, gap: Gap | None, *, begins: bool) -> Manifest:
         time = ALWAYS if lease is None else parse_gaps(lease.metadata.annotations.get(UNWATCHED_ANNOTATION, ""))

@@ -14,7 +14,7 @@ Decision 21 says why. Karmada counts by the wall clock alone. Holds: S13.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from kubeapi.meta import format_micro_time, parse_time
 
@@ -22,6 +22,8 @@ STEP = timedelta(seconds=1)
 """By so much the wall clock and the monotonic one must differ to be a step."""
 CLOCKS_APART = timedelta(seconds=60)
 """How far the clocks of two of us may be apart: that of an API server, and that of the controllers."""
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+"""Of what is not known to have been watched at all."""
 REMEMBERED = timedelta(days=7)
 MOST_GAPS = 50
 
