@@ -7,6 +7,7 @@ import pytest
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeserver.store import Raced, Store, StoreFailed
+from kubeserver.store.medium import Loaded
 from kubeserver.store.memory import MemoryMedium
 
 POD = "//pods/default/a"
@@ -77,6 +78,46 @@ def test_a_broken_medium_stops_writes_and_readers_go_on() -> None:
             assert store.get(POD) is record
             assert store.list("/").records == [record]
             await store.close()
+
+    run_virtual(story())
+
+
+def test_a_repaired_medium_takes_the_writes_of_the_next_store() -> None:
+    medium = MemoryMedium()
+
+    async def story() -> None:
+        medium.break_down()
+        medium.repair()
+        async with Supervisor() as supervisor:
+            store = await Store.open(medium, supervisor)
+            await store.put(POD, None, render)
+            assert store.get(POD) is not None
+
+    run_virtual(story())
+
+
+def test_a_backup_has_what_a_power_cut_leaves_and_becomes_another_medium() -> None:
+    medium, other = MemoryMedium(sync_seconds=1), MemoryMedium()
+    assert medium.durable() == Loaded([], 0)
+
+    async def story() -> None:
+        async with Supervisor() as supervisor:
+            store = await Store.open(medium, supervisor)
+            first = await store.put(POD, None, render)
+            await store.put(POD, first, render)
+            store.compact(3)
+            last = await store.put("//pods/default/b", None, render)
+            writer = supervisor.start(_refused(store, "//pods/default/c"), "writer")
+            await asyncio.sleep(0.5)
+            backup = medium.durable()
+            medium.lose_unsynced()
+            await writer
+            newest = {record.key: record.revision for record in backup.records}
+            assert newest == {POD: 3, last.key: 4}
+            assert backup.compacted == 3
+            other.become(backup)
+            copy = await Store.open(other, supervisor)
+            assert (copy.revision, copy.compacted, len(copy.list("/").records)) == (4, 3, 2)
 
     run_virtual(story())
 
