@@ -6,6 +6,7 @@ import pytest
 from leeward.api.policy import ClusterAffinityTerm
 from leeward.api.work import ResourceBindingStatus
 from leeward.core.scheduling import Placed, Unplaceable, schedule
+from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.pipeline import affinity_names_to_try
 from leeward.planning import Fleet
 from tests.builders import at, binding, duplicated
@@ -55,3 +56,11 @@ def test_a_failover_alone_flees_to_a_term_before_the_present_one() -> None:
     assert isinstance(fled, Placed)
     assert ([each.name for each in fled.clusters], fled.affinity_name) == (["m1"], "m1")
     assert isinstance(schedule(spec, status, view), Unplaceable)
+
+
+def test_a_cluster_is_in_the_terms_that_name_it_and_one_that_is_gone_is_judged_by_nobody() -> None:
+    spec = binding_spec(
+        {"clusterAffinities": [{"affinityName": name, "clusterNames": [name]} for name in ("m1", "m2")]}
+    )
+    assert [is_in_term(spec, name, cluster("m1")) for name in ("m1", "m2")] == [True, False]
+    assert is_in_term(spec, "m2", None) is True
