@@ -66,6 +66,10 @@ def test_every_assigned_replica_is_counted_and_what_asks_for_nothing_is_not() ->
     }
 
 
+def test_what_is_absurd_is_read_as_far_as_it_goes() -> None:
+    assert render_amounts(amounts_of({"cpu": "-3", "memory": "1Gi", "no name": "1"})) == {"cpu": "0", "memory": "1Gi"}
+
+
 def test_a_quota_that_is_not_concerned_refuses_nothing() -> None:
     before, after = amounts_of({"cpu": "1"}), amounts_of({"cpu": "9"})
     assert refusal_of_growth(before, after, (), [quota({"memory": "1Gi"})]) == ""
