@@ -79,6 +79,14 @@ class LintPicture:
             found.setdefault(each.kind, []).append(each)
         return found
 
+    @cached_property
+    def templates_by_name(self) -> Mapping[tuple[str, str], Sequence[LintObject]]:
+        """By kind and name."""
+        found: dict[tuple[str, str], list[LintObject]] = {}
+        for each in self.templates:
+            found.setdefault((each.kind, each.name), []).append(each)
+        return found
+
     def policies_of(self, template: LintObject) -> list[LintPolicy]:
         """Those that may select the template, by its kind and namespace."""
         found = (self._by_scope.get(scope, ()) for scope in scopes_of(template.manifest))

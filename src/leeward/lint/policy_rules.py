@@ -18,9 +18,7 @@ def selects_nothing(picture: LintPicture) -> Iterator[Diagnostic]:
     """Of other files nothing is known: there, only what is near enough to be a mistake is told."""
     for policy in picture.policies:
         selectors = policy.policy.spec.resource_selectors
-        matched = [
-            any(_selects(policy, each, t) for t in picture.templates_by_kind.get(each.kind, ())) for each in selectors
-        ]
+        matched = [_matches_some(picture, policy, each) for each in selectors]
         faults = {i: fault for i, each in enumerate(selectors) if (fault := _never_matches(each))}
         yield from (Diagnostic(policy.source, f"{policy} {fault}", (*_SELECTORS, i)) for i, fault in faults.items())
         near = {
@@ -34,6 +32,12 @@ def selects_nothing(picture: LintPicture) -> Iterator[Diagnostic]:
             yield from (Diagnostic(policy.source, f"{policy} {fault}", (*_SELECTORS, i)) for i, fault in told.items())
         elif picture.is_whole and near and not policy.policy.spec.activation_preference:
             yield Diagnostic(policy.source, f"{policy} selects nothing that there is", _SELECTORS)
+
+
+def _matches_some(picture: LintPicture, policy: LintPolicy, selector: ResourceSelector) -> bool:
+    kind, name = selector.kind, selector.name
+    near = picture.templates_by_name.get((kind, name), ()) if name else picture.templates_by_kind.get(kind, ())
+    return any(resource_precision(each.manifest, selector, policy.policy.namespace) > NO_MATCH for each in near)
 
 
 def _never_matches(selector: ResourceSelector) -> str:
@@ -73,10 +77,6 @@ def _nearest(picture: LintPicture, policy: LintPolicy, selector: ResourceSelecto
 def _some(templates: list[LintObject]) -> str:
     more = len(templates) - 2
     return "only " + ", ".join(str(each) for each in templates[:2]) + (f" and {more} more" if more > 0 else "")
-
-
-def _selects(policy: LintPolicy, selector: ResourceSelector, template: LintObject) -> bool:
-    return resource_precision(template.manifest, selector, policy.policy.namespace) > NO_MATCH
 
 
 def _never_wins(picture: LintPicture, policy: LintPolicy) -> Iterator[Diagnostic]:

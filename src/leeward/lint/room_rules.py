@@ -16,7 +16,6 @@ from leeward.lint.objects import ClaimedTemplate
 from leeward.lint.picture import LintPicture
 from leeward.lint.placements import affinity_field, may_move
 from leeward.operations.sentences import counted
-from leeward.planning.batch import owner_of
 from leeward.planning.fleet import Fleet, placement_fleet
 
 NAMED = 3
@@ -31,70 +30,78 @@ class _Shortage:
     message: str
 
 
+class _Rooms:
+    """Fleets that lack one cluster, each made once: as they are, and with room for anything that is asked for."""
+
+    def __init__(self, state: FleetState) -> None:
+        self.state = state
+        self._fleets: dict[tuple[str, frozenset[str] | None], Fleet] = {}
+
+    def without(self, lost: str, asked: frozenset[str] | None = None) -> Fleet:
+        """`lost` is empty for all clusters; `asked` are resources of which there is no end, None is as it is."""
+        if (lost, asked) not in self._fleets:
+            rest = [cluster for name, cluster in self.state.clusters.items() if name != lost]
+            made = fleet_of(self.state, rest) if asked is None else placement_fleet(_boundless(c, asked) for c in rest)
+            self._fleets[lost, asked] = made
+        return self._fleets[lost, asked]
+
+
 def no_room(picture: LintPicture) -> Iterator[Diagnostic]:
     """Each application is asked about by itself, as if nothing else moved: `leeward resilience` asks about all."""
-    state = picture.state
-    if state is None:
+    if picture.state is None:
         return
-    whole, without = fleet_of(state), dict[str, Fleet]()
-    shortages: dict[ClaimedTemplate, list[_Shortage]] = {}
+    rooms = _Rooms(picture.state)
     for claim in picture.claimed:
         binding = claim.binding
         if not binding.spec.is_workload or binding.spec.placement is None or _is_idle(claim):
             continue
         if not binding.spec.clusters:
-            placed = place_anew(binding, binding.spec, whole, state.as_of)
+            placed = place_anew(binding, binding.spec, rooms.without(""), picture.state.as_of)
             if isinstance(placed, Unplaceable):
-                if _is_for_want_of_room(binding, state):
-                    said = f"{claim.template} finds no room now: {placed.message}"
-                    yield _diagnostic(claim, said)
+                if _is_for_want_of_room(binding, rooms):
+                    yield _diagnostic(claim, f"{claim.template} finds no room now: {placed.message}")
                 continue
-            binding = msgspec.structs.replace(
-                binding, spec=msgspec.structs.replace(binding.spec, clusters=placed.clusters)
-            )
+            spec = msgspec.structs.replace(binding.spec, clusters=placed.clusters)
+            binding = msgspec.structs.replace(binding, spec=spec)
         if may_move(claim.policy.policy.spec.placement, has_replicas=True):
-            shortages[claim] = list(_shortages(state, binding, without))
-    for claim, found in shortages.items():
-        if found:
-            yield _diagnostic(claim, _told(claim, found))
+            found = list(_shortages(binding, rooms))
+            if found:
+                yield _diagnostic(claim, _told(claim, found))
 
 
 def _is_idle(claim: ClaimedTemplate) -> bool:
     return not any(each.is_asked for each in claim.objects)
 
 
-def _shortages(state: FleetState, binding: Binding, without: dict[str, Fleet]) -> Iterator[_Shortage]:
+def _shortages(binding: Binding, rooms: _Rooms) -> Iterator[_Shortage]:
+    now, asked = rooms.state.as_of, _asked_for(binding)
     for target in binding.spec.clusters:
-        if target.name not in state.clusters:
+        if target.name not in rooms.state.clusters:
             continue
-        if target.name not in without:
-            without[target.name] = fleet_of(state, [c for name, c in state.clusters.items() if name != target.name])
-        fleet = without[target.name]
-        fleet.release(owner_of(binding), unless_at=binding.spec.clusters)
         rest = tuple(each for each in binding.spec.clusters if each.name != target.name)
         left = msgspec.structs.replace(binding.spec, clusters=rest)
-        found = find_replacement(binding, left, fleet, state.as_of)
+        found = find_replacement(binding, left, rooms.without(target.name), now)
         if isinstance(found, Placed):
             continue
-        boundless = placement_fleet(_boundless(cluster, binding) for cluster in fleet.values())
-        if isinstance(find_replacement(binding, left, boundless, state.as_of), Placed):
+        if isinstance(find_replacement(binding, left, rooms.without(target.name, asked), now), Placed):
             yield _Shortage(target.name, target.replicas, found.message)
 
 
-def _is_for_want_of_room(binding: Binding, state: FleetState) -> bool:
-    boundless = placement_fleet(_boundless(cluster, binding) for cluster in state.clusters.values())
-    return isinstance(place_anew(binding, binding.spec, boundless, state.as_of), Placed)
+def _is_for_want_of_room(binding: Binding, rooms: _Rooms) -> bool:
+    fleet = rooms.without("", _asked_for(binding))
+    return isinstance(place_anew(binding, binding.spec, fleet, rooms.state.as_of), Placed)
 
 
-def _boundless(cluster: Cluster, binding: Binding) -> Cluster:
-    """The cluster with room for anything that the binding asks for."""
-    asked = binding.spec.replica_requirements
-    names = {"cpu", "memory", *(asked.resource_request if asked is not None else ())}
-    room = ResourceSummary(allocatable={**dict.fromkeys(names, BOUNDLESS), "pods": MOST_PODS})
+def _asked_for(binding: Binding) -> frozenset[str]:
+    requirements = binding.spec.replica_requirements
+    return frozenset(requirements.resource_request if requirements is not None else ())
+
+
+def _boundless(cluster: Cluster, asked: frozenset[str]) -> Cluster:
+    room = ResourceSummary(allocatable={**dict.fromkeys(asked, BOUNDLESS), "pods": MOST_PODS})
     status = msgspec.structs.replace(cluster.status, resource_summary=room)
-    return msgspec.structs.replace(
-        cluster, status=status, spec=msgspec.structs.replace(cluster.spec, resource_models=())
-    )
+    spec = msgspec.structs.replace(cluster.spec, resource_models=())
+    return msgspec.structs.replace(cluster, status=status, spec=spec)
 
 
 def _told(claim: ClaimedTemplate, found: list[_Shortage]) -> str:
