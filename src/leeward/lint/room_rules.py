@@ -1,26 +1,24 @@
-"""Rules about room: what would be placed elsewhere, if there were room for it."""
+"""Rules about room: what would be placed elsewhere, if there were room for it, or a cluster that takes it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import msgspec
 
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import FleetState
-from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.api.policy import Placement
 from leeward.api.work import Binding
 from leeward.core.placement.replacement import find_replacement, place_anew
-from leeward.core.scheduling import Placed, Unplaceable
+from leeward.core.scheduling import Unplaceable
 from leeward.lint.findings import Diagnostic
 from leeward.lint.objects import ClaimedTemplate
 from leeward.lint.picture import LintPicture
-from leeward.lint.placements import affinity_field, may_move
+from leeward.lint.placements import affinity_field, allowed_clusters, can_be_spread, may_move
 from leeward.operations.sentences import counted
-from leeward.planning.fleet import Fleet, placement_fleet
+from leeward.planning.fleet import Fleet
 
 NAMED = 3
-BOUNDLESS = str(2**62)
-MOST_PODS = str(2**31 - 1)
 
 
 @dataclass(frozen=True)
@@ -30,78 +28,61 @@ class _Shortage:
     message: str
 
 
-class _Rooms:
-    """Fleets that lack one cluster, each made once: as they are, and with room for anything that is asked for."""
+class _Fleets:
+    """All clusters, or all but one, each fleet made once."""
 
     def __init__(self, state: FleetState) -> None:
         self.state = state
-        self._fleets: dict[tuple[str, frozenset[str] | None], Fleet] = {}
+        self._without: dict[str, Fleet] = {}
 
-    def without(self, lost: str, asked: frozenset[str] | None = None) -> Fleet:
-        """`lost` is empty for all clusters; `asked` are resources of which there is no end, None is as it is."""
-        if (lost, asked) not in self._fleets:
+    def without(self, lost: str) -> Fleet:
+        """An empty name for all clusters."""
+        if lost not in self._without:
             rest = [cluster for name, cluster in self.state.clusters.items() if name != lost]
-            made = fleet_of(self.state, rest) if asked is None else placement_fleet(_boundless(c, asked) for c in rest)
-            self._fleets[lost, asked] = made
-        return self._fleets[lost, asked]
+            self._without[lost] = fleet_of(self.state, rest)
+        return self._without[lost]
 
 
 def no_room(picture: LintPicture) -> Iterator[Diagnostic]:
     """Each application is asked about by itself, as if nothing else moved: `leeward resilience` asks about all."""
     if picture.state is None:
         return
-    rooms = _Rooms(picture.state)
+    fleets = _Fleets(picture.state)
     for claim in picture.claimed:
-        binding = claim.binding
-        if not binding.spec.is_workload or binding.spec.placement is None or _is_idle(claim):
+        binding, placement = claim.binding, claim.policy.policy.spec.placement
+        if not binding.spec.is_workload or _is_idle(claim):
             continue
         if not binding.spec.clusters:
-            placed = place_anew(binding, binding.spec, rooms.without(""), picture.state.as_of)
+            placed = place_anew(binding, binding.spec, fleets.without(""), picture.state.as_of)
             if isinstance(placed, Unplaceable):
-                if _is_for_want_of_room(binding, rooms):
-                    yield _diagnostic(claim, f"{claim.template} finds no room now: {placed.message}")
+                if _could_be_placed(placement, picture.state, ()):
+                    yield _diagnostic(claim, f"{claim.template} finds no place now: {placed.message}")
                 continue
             spec = msgspec.structs.replace(binding.spec, clusters=placed.clusters)
             binding = msgspec.structs.replace(binding, spec=spec)
-        if may_move(claim.policy.policy.spec.placement, has_replicas=True):
-            found = list(_shortages(binding, rooms))
-            if found:
-                yield _diagnostic(claim, _told(claim, found))
+        if may_move(placement, has_replicas=True) and (found := list(_shortages(binding, placement, fleets))):
+            yield _diagnostic(claim, _told(claim, found))
 
 
 def _is_idle(claim: ClaimedTemplate) -> bool:
     return not any(each.is_asked for each in claim.objects)
 
 
-def _shortages(binding: Binding, rooms: _Rooms) -> Iterator[_Shortage]:
-    now, asked = rooms.state.as_of, _asked_for(binding)
+def _shortages(binding: Binding, placement: Placement, fleets: _Fleets) -> Iterator[_Shortage]:
     for target in binding.spec.clusters:
-        if target.name not in rooms.state.clusters:
+        if target.name not in fleets.state.clusters:
             continue
         rest = tuple(each for each in binding.spec.clusters if each.name != target.name)
         left = msgspec.structs.replace(binding.spec, clusters=rest)
-        found = find_replacement(binding, left, rooms.without(target.name), now)
-        if isinstance(found, Placed):
-            continue
-        if isinstance(find_replacement(binding, left, rooms.without(target.name, asked), now), Placed):
+        found = find_replacement(binding, left, fleets.without(target.name), fleets.state.as_of)
+        if isinstance(found, Unplaceable) and _could_be_placed(placement, fleets.state, (target.name,)):
             yield _Shortage(target.name, target.replicas, found.message)
 
 
-def _is_for_want_of_room(binding: Binding, rooms: _Rooms) -> bool:
-    fleet = rooms.without("", _asked_for(binding))
-    return isinstance(place_anew(binding, binding.spec, fleet, rooms.state.as_of), Placed)
-
-
-def _asked_for(binding: Binding) -> frozenset[str]:
-    requirements = binding.spec.replica_requirements
-    return frozenset(requirements.resource_request if requirements is not None else ())
-
-
-def _boundless(cluster: Cluster, asked: frozenset[str]) -> Cluster:
-    room = ResourceSummary(allocatable={**dict.fromkeys(asked, BOUNDLESS), "pods": MOST_PODS})
-    status = msgspec.structs.replace(cluster.status, resource_summary=room)
-    spec = msgspec.structs.replace(cluster.spec, resource_models=())
-    return msgspec.structs.replace(cluster, status=status, spec=spec)
+def _could_be_placed(placement: Placement, state: FleetState, lost: Collection[str]) -> bool:
+    """Whether the placement allows it: LW003 and LW004 tell where it does not."""
+    allowed = allowed_clusters(placement, state.clusters).difference(lost)
+    return bool(allowed) and can_be_spread(placement, allowed, state.clusters)
 
 
 def _told(claim: ClaimedTemplate, found: list[_Shortage]) -> str:
@@ -109,7 +90,7 @@ def _told(claim: ClaimedTemplate, found: list[_Shortage]) -> str:
     others = [each.cluster for each in found if each is not worst]
     also = f" (nor when {', '.join(others[:NAMED])}{' or others' if len(others) > NAMED else ''} is)" if others else ""
     what = counted(worst.missing, "replica")
-    return f"{claim.template}: {what} would find no room when {worst.cluster} is lost{also}: {worst.message}"
+    return f"{claim.template}: {what} would find no place when {worst.cluster} is lost{also}: {worst.message}"
 
 
 def _diagnostic(claim: ClaimedTemplate, sentence: str) -> Diagnostic:

@@ -11,6 +11,7 @@ import pytest
 from kubeapi.meta import ObjectMeta
 from leeward.answers.fleet_state import FleetState, TemplateMetadata
 from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.api.core import Taint
 from leeward.api.policy import (
     Placement,
     PropagationPolicy,
@@ -32,9 +33,9 @@ NGINX = ResourceSelector(api_version="apps/v1", kind="Deployment", name="nginx")
 BOTH = divided({"a": 1, "b": 1})
 
 
-def roomy(name: str, pods: int, **spec: Any) -> Cluster:
+def roomy(name: str, pods: int, taints: tuple[Taint, ...] = (), **spec: Any) -> Cluster:
     """A cluster with room for so many more pods."""
-    found = cluster(name, **spec)
+    found = cluster(name, taints=taints, **spec)
     summary = ResourceSummary(allocatable={"cpu": "100", "pods": str(pods)})
     return msgspec.structs.replace(found, status=msgspec.structs.replace(found.status, resource_summary=summary))
 
@@ -83,7 +84,7 @@ def test_what_would_find_no_room_elsewhere_is_told(room: int, found: list[str]) 
     assert rules_in(report) == found
     if found:
         assert report.findings[0].sentence.startswith(
-            "Deployment default/nginx: 2 replicas would find no room when a is lost: "
+            "Deployment default/nginx: 2 replicas would find no place when a is lost: "
         )
 
 
@@ -95,11 +96,22 @@ def test_what_goes_everywhere_and_what_has_one_cluster_is_not_for_want_of_room()
     assert rules_in(linted(state)) == ["LW003"]
 
 
-def test_what_finds_no_room_now_is_told() -> None:
+def test_what_finds_no_place_now_is_told() -> None:
     state = fleet([roomy("a", 1), roomy("b", 1)], app(AGGREGATED, 5), policies=[policy(AGGREGATED)])
     report = linted(state)
     assert rules_in(report) == ["LW006"]
-    assert report.findings[0].sentence.startswith("Deployment default/nginx finds no room now: ")
+    assert report.findings[0].sentence.startswith("Deployment default/nginx finds no place now: ")
+
+
+def test_a_cluster_that_does_not_take_it_is_no_second_place() -> None:
+    """It offers no Deployments, or keeps them out by a taint."""
+    without = roomy("b", 9)
+    without = msgspec.structs.replace(without, status=msgspec.structs.replace(without.status, api_enablements=()))
+    tainted = roomy("b", 9, taints=(Taint(key="team", effect="NoSchedule"),))
+    for other, why in ((without, "did not have the API resource"), (tainted, "had untolerated taint {team")):
+        report = linted(fleet([roomy("a", 9), other], app(BOTH, 2, a=2), policies=[policy(BOTH)]))
+        assert rules_in(report) == ["LW006"]
+        assert why in report.findings[0].sentence
 
 
 @pytest.mark.parametrize(
