@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from kubeapi.meta import Manifest
 from kubeapi.untrusted import mapping_in
-from kubeapi.yaml_lines import LocatedDocument, YamlFault, parse_located_yaml
+from kubeapi.yaml_lines import FieldPath, LocatedDocument, YamlFault, parse_located_yaml
 from leeward.core.propagation.reach import CLUSTER_SCOPED
 from leeward.lint.objects import LintObject
 
@@ -100,9 +100,9 @@ def _take(found: ReadManifests, data: bytes, file: str, *, is_named: bool) -> No
     objects, faults = list[LintObject](), list[str]()
     for document in documents:
         for each in _flattened(document):
-            fault = _fault_of(each.value)
+            path, fault = _fault_of(each.value)
             if fault:
-                faults.append(f"{file}:{each.line_of()}: {fault}")
+                faults.append(f"{file}:{each.line_of(path)}: {fault}")
             else:
                 objects.append(LintObject(each.value, file, each))
     if not objects and not is_named:
@@ -129,17 +129,35 @@ def _flattened(document: LocatedDocument) -> Iterator[LocatedDocument]:
             yield from _flattened(part)
 
 
-def _fault_of(value: object) -> str:
-    """Why a document is no manifest; empty where it is one."""
+def _fault_of(value: object) -> tuple[FieldPath, str]:
+    """Where and why a document is no manifest; no words where it is one."""
     if not isinstance(value, dict):
-        return f"a manifest is a mapping, and this is a {type(value).__name__}"
+        return (), f"a manifest is a mapping, and this is a {type(value).__name__}"
     manifest = cast(Manifest, value)
     for name in ("apiVersion", "kind"):
         if not isinstance(manifest.get(name), str) or not manifest[name]:
-            return f"a manifest has a text {name}, and this has none"
-    if not isinstance(manifest.get("metadata"), dict):
-        return f"a {manifest['kind']} has metadata, and this has none"
-    return ""
+            return (name,), f"a manifest has a text {name}, and this has none"
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict):
+        return ("metadata",), f"a {manifest['kind']} has metadata, and this has none"
+    return _fault_of_metadata(cast(Manifest, metadata))
+
+
+def _fault_of_metadata(metadata: Manifest) -> tuple[FieldPath, str]:
+    for name in ("name", "namespace"):
+        if not isinstance(metadata.get(name, ""), str):
+            return ("metadata", name), f"metadata.{name} is a text, and this is {metadata[name]!r}: put it in quotes"
+    for name in ("labels", "annotations"):
+        texts = metadata.get(name)
+        if texts is None:
+            continue
+        if not isinstance(texts, dict):
+            return ("metadata", name), f"metadata.{name} is a mapping, and this is a {type(texts).__name__}"
+        for key, text in cast(dict[object, object], texts).items():
+            if not isinstance(key, str) or not isinstance(text, str):
+                said = f"metadata.{name} holds texts, and {key} is {text!r}: put it in quotes"
+                return ("metadata", name, str(key)), said
+    return (), ""
 
 
 def _in_their_namespaces(objects: list[LintObject], namespace: str) -> list[LintObject]:

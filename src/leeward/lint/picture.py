@@ -64,12 +64,12 @@ class LintPicture:
 
     @cached_property
     def templates(self) -> Sequence[LintObject]:
-        return [each for each in self.objects if each.is_template]
+        return [each for each in self.objects if each.is_template and each.name]
 
     @cached_property
     def policies(self) -> Sequence[LintPolicy]:
         """Those that the API server would take."""
-        found = ((each, _policy_in(each)) for each in self.objects if each.is_policy)
+        found = ((each, _policy_in(each)) for each in self.objects if each.is_policy and each.name)
         return [LintPolicy(each, policy) for each, policy in found if policy is not None]
 
     @cached_property
