@@ -68,7 +68,9 @@ def _is_missed(policy: LintPolicy, others: int) -> bool:
 def _broken(policy: LintPolicy, breaking: list[str], number: int) -> str:
     constraints = policy.policy.spec.placement.spread_constraints
     minima = " and ".join(
-        f"{each.min_groups} of {each.spread_by_field or each.spread_by_label}"
+        counted(each.min_groups, each.spread_by_field)
+        if each.spread_by_field
+        else counted(each.min_groups, f"value of {each.spread_by_label}", f"values of {each.spread_by_label}")
         for each in constraints
         if each.min_groups
     )

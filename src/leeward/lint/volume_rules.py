@@ -84,7 +84,7 @@ def shared_resources_evicted(picture: LintPicture) -> Iterator[Diagnostic]:
         moves = may_move(claim.policy.policy.spec.placement, has_replicas=False)
         if not is_shared or stays_under_taints(claim.binding) or not (moves or not purge_rules_of(mode).needs_place):
             continue
-        said = f"{claim.policy} lets {template} be evicted from a cluster that is lost: {_lost_with(template)} with it"
+        said = f"{claim.policy} lets {template} be evicted from a cluster that is lost: {_lost_with(template)}"
         yield Diagnostic(
             claim.policy.source, said, ("metadata", "annotations", EVICT_SHARED_ANNOTATION), others=(template,)
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,10 @@ import msgspec
 import pytest
 
 from kubeapi.meta import ObjectMeta
+from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import FleetState, TemplateMetadata
+from leeward.answers.imagined import ImaginedChange
+from leeward.answers.what_if import FOUND_WANTING, fates_of
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.core import Taint
 from leeward.api.policy import (
@@ -18,14 +22,17 @@ from leeward.api.policy import (
     PropagationSpec,
     ReplicaSchedulingStrategy,
     ResourceSelector,
+    SpreadConstraint,
 )
 from leeward.api.work import ReplicaRequirements, ResourceBinding
+from leeward.core.placement.replacement import place_anew
+from leeward.core.scheduling import Placed
 from leeward.core.settings_in_force import SettingsInForce
 from leeward.lint.checking import lint
 from leeward.lint.files import read_manifests
 from leeward.lint.findings import LintReport
 from leeward.lint.picture import LintPicture, objects_of
-from tests.builders import binding, cluster, divided, duplicated, targets
+from tests.builders import NOW, binding, cluster, divided, duplicated, targets
 from tests.fleet_pictures import picture_of
 
 DATA = Path(__file__).parents[2] / "data/lint"
@@ -136,7 +143,7 @@ def test_a_region_that_holds_the_constraint_alone_is_named() -> None:
     placement = msgspec.structs.replace(AGGREGATED, cluster_affinity=None, spread_constraints=spread.spread_constraints)
     report = linted(fleet(clusters, app(placement, 2, e1=1, u1=1), policies=[policy(placement)]))
     assert rules_in(report) == ["LW004"]
-    assert "asks for at least 2 of region: when u1 is lost, the rest cannot give it" in report.findings[0].sentence
+    assert "asks for at least 2 regions: when u1 is lost, the rest cannot give it" in report.findings[0].sentence
     more = linted(
         fleet([*clusters, roomy("u2", 9, region="us")], app(placement, 2, e1=1), policies=[policy(placement)])
     )
@@ -209,3 +216,39 @@ def test_of_files_on_a_fleet_only_the_files_are_told_about() -> None:
     present = [each.unasked() for each in objects_of(state)]
     report = lint(LintPicture([*present, *read.objects], state, is_whole=False), "files")
     assert (rules_in(report), report.objects) == (["LW011"], 2)
+
+
+SPREAD = msgspec.structs.replace(
+    AGGREGATED,
+    spread_constraints=(SpreadConstraint(spread_by_field="cluster", min_groups=2, max_groups=2),),
+    cluster_affinity=None,
+)
+PLACEMENTS = {
+    "weights": divided({"a": 1, "b": 1}),
+    "aggregated": AGGREGATED,
+    "spread": SPREAD,
+    "one": divided({"a": 1}),
+    "one-of": duplicated("a", "b", groups=1),
+    "everywhere": duplicated("a", "b"),
+}
+
+
+def test_what_is_told_of_a_placement_is_what_would_happen() -> None:
+    """For each loss, `what-if` on the same picture: lint warns of those of which an application is missed."""
+    warned = silent = 0
+    rooms = [(room_a, room_b, room_c) for room_a in (3, 9) for room_b in (0, 1, 3) for room_c in (None, 0, 3)]
+    for placement, replicas, room in product(PLACEMENTS.values(), (1, 3), rooms):
+        clusters = [roomy(name, pods) for name, pods in zip("abc", room, strict=True) if pods is not None]
+        nowhere = app(placement, replicas)
+        placed = place_anew(nowhere, nowhere.spec, fleet_of(fleet(clusters)), NOW)
+        if not isinstance(placed, Placed):
+            continue
+        spec = msgspec.structs.replace(nowhere.spec, clusters=placed.clusters)
+        state = fleet(clusters, msgspec.structs.replace(nowhere, spec=spec), policies=[policy(placement)])
+        lost = [fates_of(state, ImaginedChange(fails=frozenset({target.name})))[0] for target in placed.clusters]
+        is_missed = any(fate.fate in FOUND_WANTING for fates in lost for fate in fates)
+        found = rules_in(linted(state))
+        assert bool(found) == is_missed, (placement, replicas, room, found, lost)
+        warned, silent = warned + is_missed, silent + (not is_missed)
+    assert warned > 50
+    assert silent > 50
