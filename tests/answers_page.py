@@ -2,16 +2,30 @@
 
 import io
 import tempfile
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from kubeapi.meta import ObjectMeta
 from leeward.answers.fleet_state import FleetState, encode_state
 from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.api.outage import (
+    ClusterOutage,
+    MoveState,
+    OutageApplication,
+    OutagePhase,
+    OutageSpec,
+    OutageStatus,
+    OutageStep,
+    RecoveryTimes,
+    StepKind,
+)
 from leeward.api.work import ReplicaRequirements, ResourceBinding
 from leeward.cli.program import main
-from tests.builders import binding, cluster, dead, divided, duplicated, targets
+from tests.builders import at, binding, cluster, dead, divided, duplicated, targets
 from tests.fleet_pictures import picture_of
 
 PAGE = Path(__file__).parents[1] / "docs/answers.md"
@@ -23,6 +37,7 @@ VERBS: tuple[tuple[str, str], ...] = (
     ("explain cluster/eu-2", "The same of a cluster; a binding and a Work can be asked about, too"),
     ("what-if --fail eu-1 --recover-after 30m", "What an outage would do, before it happens"),
     ("resilience", "Which losses the rest can take over, worst first"),
+    ("timeline", "What has happened: outages, step by step"),
 )
 HEAD = """# Answers
 
@@ -32,8 +47,13 @@ the virtual clock compare the two. All take `-o json` and `-o yaml`, and `--from
 They exit with 0 when all is well, with 1 when something needs somebody, and with 2 when they could not look. `kubectl
 leeward VERB` is the same.
 
-`leeward snapshot FILE` writes the picture that `--from` reads: clusters, policies, bindings and Works, without
-secrets, the contents of manifests, or what applications say of themselves. What is below was printed of such a file.
+`leeward timeline` tells the outages of clusters from the objects in which they are kept (`kubectl get outages`;
+decision 86): `--since 12h`, `--cluster`, `--app deploy/web -n shop` and `--outage NAME` choose, and `-o markdown` is a
+report for the post-mortem. It exits with 1 while an outage is running.
+
+`leeward snapshot FILE` writes the picture that `--from` reads: clusters, policies, bindings, Works and outages,
+without secrets, the contents of manifests, or what applications say of themselves. What is below was printed of such a
+file.
 
 What they do not know: the flags, where nobody tells them (the process that watches clusters writes its own into the
 Lease `karmada-system/leeward-heartbeat`; of Karmada's control planes the defaults are assumed); which ConfigMaps and
@@ -54,7 +74,79 @@ def fleet() -> FleetState:
         named("web", binding(divided({"eu-1": 2, "us-1": 1}), 6, targets(**{"eu-1": 4, "us-1": 2}))),
         named("agent", binding(duplicated("eu-1", "us-1"), 1, targets(**{"eu-1": 1, "us-1": 1}))),
     ]
-    return picture_of(map(with_room, clusters), apps)
+    return picture_of(map(with_room, clusters), apps, outages=(running(), over()))
+
+
+def running() -> ClusterOutage:
+    """Of the cluster that is lost."""
+    steps = (
+        OutageStep(at=at(-690), kind=StepKind.FAILED_PROBE, message="connection refused"),
+        OutageStep(at=at(-660), kind=StepKind.NOT_READY, reason="Ready=False"),
+        OutageStep(at=at(-360), kind=StepKind.NO_EXECUTE, reason="cluster.karmada.io/not-ready:NoExecute"),
+        _wave(-300, 60, 9, 9, -264, ("eu-1", "us-1")),
+        OutageStep(at=at(-60), kind=StepKind.HELD, reason="NoPlaceToGo", applications=1),
+        _wave(-60, 300, 3, 2, -8, ("us-1",)),
+    )
+    held = "3 replicas stay, not evicted from eu-2 (cluster.karmada.io/not-ready:NoExecute), because there is no place"
+    listed = (
+        _told("ledger", MoveState.HELD, reason="NoPlaceToGo", message=f"{held} to go: 0/3 clusters are available."),
+        _told("queue", MoveState.MOVING, {"us-1": 1}, -60),
+        _told("mailer", MoveState.MOVED, {"us-1": 3}, -60, -8),
+        _told("profile", MoveState.MOVED, {"us-1": 2}, -60, -14),
+        _told("gateway", MoveState.MOVED, {"eu-1": 1, "us-1": 1}, -300, -264),
+        _told("agent", MoveState.DUE, due_at=at(240)),
+    )
+    recovery = RecoveryTimes(count=11, median_seconds=426, worst_seconds=682, worst="11m22s")
+    status = OutageStatus(not_ready_at=at(-660), no_execute_at=at(-360), recovery=recovery, steps=steps, listed=listed)
+    counts = {"applications": 14, "moved": 11, "moving": 1, "due": 1, "held": 1}
+    return _outage("eu-2", -690, msgspec.structs.replace(status, **counts))
+
+
+def over() -> ClusterOutage:
+    recovery = RecoveryTimes(count=4, median_seconds=651, worst_seconds=700, worst="11m40s")
+    status = OutageStatus(phase=OutagePhase.OVER, lasted="19m8s", returned_at=at(-28_652), recovery=recovery)
+    counts = {"applications": 4, "moved": 4}
+    return _outage("us-1", -29_800, msgspec.structs.replace(status, **counts))
+
+
+def _outage(name: str, since: float, status: OutageStatus) -> ClusterOutage:
+    began = at(since)
+    metadata = ObjectMeta(name=f"{name}-{began:%Y%m%d-%H%M%S}")
+    return ClusterOutage(metadata=metadata, spec=OutageSpec(cluster=name, since=began), status=status)
+
+
+def _wave(left: float, tolerated: int, number: int, healthy: int, healthy_at: float, to: tuple[str, ...]) -> OutageStep:
+    return OutageStep(
+        at=at(left),
+        until=at(left),
+        kind=StepKind.LEFT,
+        applications=number,
+        to=to,
+        tolerated_seconds=tolerated,
+        healthy=healthy,
+        healthy_at=at(healthy_at),
+    )
+
+
+def _told(
+    name: str,
+    state: MoveState,
+    to: Mapping[str, int] | None = None,
+    left: float | None = None,
+    healthy: float | None = None,
+    **fields: Any,
+) -> OutageApplication:
+    return OutageApplication(
+        kind="Deployment",
+        name=name,
+        namespace="default",
+        state=state,
+        to=to or {},
+        left_at=None if left is None else at(left),
+        healthy_at=None if healthy is None else at(healthy),
+        recovery_seconds=None if healthy is None else int(healthy) + 690,
+        **fields,
+    )
 
 
 def named(name: str, made: ResourceBinding) -> ResourceBinding:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
 from leeward.api.cluster import Cluster
+from leeward.api.outage import ClusterOutage
 from leeward.api.policy import PropagationPolicy
 from leeward.api.work import ResourceBinding, Work
 from tests.builders import NOW
@@ -14,6 +15,7 @@ def picture_of(
     bindings: Iterable[ResourceBinding],
     works: Iterable[Work] = (),
     policies: Iterable[PropagationPolicy] = (),
+    outages: Iterable[ClusterOutage] = (),
 ) -> FleetState:
     """At the start of the story."""
     return FleetState(
@@ -26,5 +28,6 @@ def picture_of(
             bindings=tuple(bindings),
             works=tuple(works),
             policies=tuple(policies),
+            outages=tuple(outages),
         )
     )

@@ -5,7 +5,7 @@ import pytest
 from kubeapi.resource import Resource
 from leeward.answers import reading
 from leeward.answers.fleet_state import BindingName, decode_state, encode_state
-from leeward.answers.reading import read_fleet, read_for
+from leeward.answers.reading import read_fleet, read_for, read_outages
 from leeward.api.resource import SECRETS
 from leeward.client import Client
 from leeward.sim.network import LinkedTransport
@@ -58,7 +58,10 @@ def test_taking_a_picture_writes_nothing_and_takes_few_requests() -> None:
         whole = len(requests.methods)
         await read_for(client, world.clock, BindingName("default", "web-deployment"))
         assert set(requests.methods) == {"GET"}
-        assert (whole, len(requests.methods) - whole) == (13, 10)
+        assert (whole, len(requests.methods) - whole) == (14, 10)
+        requests.methods.clear()
+        await read_outages(client, world.clock)
+        assert requests.methods == ["GET"] * 5
 
     play(story)
 

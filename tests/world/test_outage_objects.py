@@ -4,11 +4,14 @@ from collections.abc import Callable
 
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeserver.handler import Response, StreamResponse
+from leeward.answers.reading import read_outages
+from leeward.answers.timeline import OutageFilter, timeline
 from leeward.api.outage import ClusterOutage, MoveState, OutagePhase, OutageSpec, OutageStatus, StepKind
 from leeward.api.resource import OUTAGES
 from leeward.client import Request
 from leeward.controllers.outage import MOST_OUTAGES
 from leeward.core.outages.recovery import duration
+from leeward.operations.outage_story import StoryLine, Tone
 from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, play, policy, tasks, with_room, without_room
@@ -120,6 +123,37 @@ def test_an_outage_is_told_from_the_first_failed_probe_until_it_is_cleaned_up() 
         assert sample("leeward_outage_applications", moved) is None, "nothing is lost any more"
 
     play(story)
+
+
+def test_a_running_outage_says_what_comes_next_and_then_it_comes() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        await quiet(world)
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        await world.sleep(10)
+        (expected,) = await to_come(world)
+        assert expected.sentence == "NoExecute, unless it is back by then"
+        await world.until(lambda: "cluster.karmada.io/not-ready:NoExecute" in world.taints("member1"))
+        (taint,) = (taint for taint in world.cluster("member1").spec.taints if taint.effect == "NoExecute")
+        assert expected.at == taint.time_added
+        await world.sleep(10)
+        (expected,) = await to_come(world)
+        assert expected.sentence == "1 application leaves"
+        await world.until(lambda: world.assigned(WEB) == {"member2": 3})
+        assert expected.at is not None
+        assert abs((world.clock.now() - expected.at).total_seconds()) < 1
+        await world.sleep(10)
+        (expected,) = await to_come(world)
+        assert expected.sentence == "member1 returns: the old copies of 1 application are deleted there"
+
+    play(story)
+
+
+async def to_come(world: World) -> list[StoryLine]:
+    """What `leeward timeline` says that is yet to come."""
+    told = timeline(await read_outages(world.client, world.clock), OutageFilter())
+    return [line for outage in told.outages for line in outage.story if line.tone is Tone.TO_COME]
 
 
 def writes_of_an_outage_of(applications: int) -> int:

@@ -23,6 +23,7 @@ from leeward.api.names import (
     EXECUTION_SPACE_PREFIX,
     cluster_of_execution_space,
 )
+from leeward.api.outage import ClusterOutage
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import Brake
@@ -75,6 +76,7 @@ class RecordedFleet(Object, frozen=True):
     cluster_bindings: tuple[ClusterResourceBinding, ...] = ()
     works: tuple[Work, ...] = ()
     templates: tuple[TemplateMetadata, ...] = ()
+    outages: tuple[ClusterOutage, ...] = ()
     brake: Brake = Brake()
     attention: Attention = UNKEPT
     settings: SettingsInForce = SettingsInForce()

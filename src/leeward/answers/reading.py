@@ -2,6 +2,7 @@
 
     read_fleet      all of it, for a file and for questions about the whole fleet
     read_for        what a question about one binding needs: a few requests, whatever the size of the fleet
+    read_outages    what a question about outages needs
 
 What cannot be read is named in `unseen`, and is never taken for absent.
 """
@@ -30,20 +31,23 @@ from leeward.api.names import (
     SYSTEM_NAMESPACE,
     UNWATCHED_ANNOTATION,
 )
+from leeward.api.outage import ClusterOutage
 from leeward.api.resource import (
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,
     LEASES,
+    OUTAGES,
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
     WORKS,
 )
 from leeward.api.work import Binding, BindingResource
-from leeward.client import Client, Expired, NotFound, Undecodable, Unreachable, WorldError
+from leeward.client import Client, Expired, NotFound, NotServed, Undecodable, Unreachable, WorldError
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, parse_gaps
 from leeward.core.settings_in_force import parse_settings
+from leeward.operations import OperationFailed
 from leeward.operations.brake import read_brake
 from leeward.operations.taints import no_control_plane
 from leeward.runtime.discovery import Discovery
@@ -155,6 +159,7 @@ async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: boo
         cluster_bindings=wide,
         works=found,
         templates=templates,
+        outages=await reader.see("outages", _outages(reader), ()),
         unseen=tuple(reader.unseen),
     )
     return FleetState(recorded)
@@ -188,6 +193,31 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
     )
     part = {"bindings": (binding,)} if key.namespace else {"cluster_bindings": (binding,)}
     return FleetState(msgspec.structs.replace(recorded, **part, unseen=tuple(reader.unseen)))
+
+
+async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetState:
+    """The clusters and their outages.
+
+    Raises: OperationFailed where there is no control plane, or none that keeps outages; WorldError.
+    """
+    reader = _Reader(client)
+    common = await _common(reader, clock, name)
+    try:
+        outages = await reader.all(OUTAGES, _same)
+    except NotServed:
+        raise OperationFailed(
+            "this control plane keeps no outages: the kind Outage comes with `leeward init`, and Leeward's controllers "
+            "write them"
+        ) from None
+    return FleetState(msgspec.structs.replace(common, outages=outages, unseen=tuple(reader.unseen)))
+
+
+async def _outages(reader: _Reader) -> tuple[ClusterOutage, ...]:
+    """None where the kind is not served, as on a control plane of Karmada's. Raises: WorldError."""
+    try:
+        return await reader.all(OUTAGES, _same)
+    except NotServed:
+        return ()
 
 
 async def _common(reader: _Reader, clock: Clock, name: str) -> RecordedFleet:

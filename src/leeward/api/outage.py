@@ -77,8 +77,8 @@ class OutageStep(Object, frozen=True):
 class OutageApplication(Object, frozen=True):
     """`replicas` are those in the cluster when it failed; `to` what other clusters got for them.
 
-    `reason` and `message` say why it is held or kept. `recovery_seconds` run from the first failure until what replaces
-    it was healthy.
+    `reason` and `message` say why it is held or kept, or was before the cluster returned. `recovery_seconds` run from
+    the first failure until what replaces it was healthy.
     """
 
     kind: str

@@ -26,6 +26,18 @@ def full_span(seconds: float) -> str:
     return " ".join(filter(None, parts))
 
 
+def long_span(seconds: float) -> str:
+    """`28 s`, `11 min 22 s`, `1 h 5 min`: in two units at most; never less than nothing."""
+    whole = max(0, int(seconds))
+    units = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+    parts = [
+        (whole // size if index == 0 else whole % units[index - 1][0] // size, name)
+        for index, (size, name) in enumerate(units)
+    ]
+    first = next((index for index, (number, _) in enumerate(parts) if number), len(parts) - 1)
+    return " ".join(f"{number} {name}" for number, name in parts[first : first + 2] if number or not whole)
+
+
 def moment(instant: datetime, now: datetime) -> str:
     """`02:30:17` on the same day, `2 Nov` in the same year, else `2 Nov 2025`; in UTC."""
     there, here = instant.astimezone(UTC), now.astimezone(UTC)

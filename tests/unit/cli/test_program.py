@@ -83,7 +83,7 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
     listed = [verb.name for verb in VERBS if f"  {verb.name} " in out]
-    questions = ["explain", "what-if", "resilience", "lint", "snapshot", "replay"]
+    questions = ["explain", "what-if", "resilience", "lint", "timeline", "snapshot", "rehearse", "replay"]
     administration = ["cordon", "uncordon", "taint", "drain", "brake", "orphans"]
     assert listed == [
         "up",

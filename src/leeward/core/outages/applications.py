@@ -8,6 +8,7 @@ import msgspec
 from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.outage import MoveState, OutageApplication, OutageStatus
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.outages.observation import OutageObservation
 from leeward.core.outages.outage_steps import MESSAGE_LENGTH, MOST_PLACES, ApplicationChange, with_told, with_waves
 from leeward.core.outages.record import OutageRecord
@@ -71,6 +72,11 @@ def next_application(
     if known.left_at is not None and known.left_at < failed_at and sight.is_here and not there.cluster.is_ready:
         known = msgspec.structs.replace(known, left_at=None, healthy_at=None, recovery_seconds=None, to={})
     state, reason, message = decide_state(sight, known.state, there)
+    stayed = known.state in (MoveState.HELD, MoveState.KEPT, MoveState.RETURNED)
+    if stayed and reason == HeldReason.NOT_CONFIRMED:
+        state, reason, message = known.state, known.reason, known.message
+    elif stayed and state is MoveState.RETURNED:
+        reason, message = known.reason, known.message
     changes: dict[str, object] = {"state": state, "reason": reason, "message": message[:MESSAGE_LENGTH]}
     changes["due_at"] = sight.due_at if state in (MoveState.DUE, MoveState.HELD) and sight.is_here else None
     if sight.has_left and known.left_at is None:

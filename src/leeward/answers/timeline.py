@@ -1,0 +1,100 @@
+"""Timeline: the outages of a fleet as stories, from the `Outage` objects of a picture; the newest first."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from leeward.answers.fleet_state import FleetState
+from leeward.answers.subjects import SubjectKind, asked_of
+from leeward.api.names import binding_name
+from leeward.api.outage import ClusterOutage, OutageApplication, OutageSpec, OutageStatus
+from leeward.operations import OperationFailed
+from leeward.operations.outage_story import StoryLine, headline_of, is_running, recovery_of, story_of, tally
+
+
+class OutageFilter(msgspec.Struct, frozen=True):
+    """Which outages are asked for: those that lasted into the last `since_seconds`, of a cluster, of an application
+    (`TYPE/NAME` in a namespace), or the one with a name."""
+
+    since_seconds: float | None = None
+    cluster: str = ""
+    application: str = ""
+    namespace: str = "default"
+    name: str = ""
+
+
+class OutageStory(msgspec.Struct, frozen=True, rename="camel"):
+    """`applications` are those that were asked for, of all that are listed in the status."""
+
+    name: str
+    cluster: str
+    running: bool
+    headline: str
+    tally: str
+    recovery: str
+    story: list[StoryLine]
+    applications: list[OutageApplication]
+    spec: OutageSpec
+    status: OutageStatus
+
+
+class Timeline(msgspec.Struct, frozen=True, rename="camel"):
+    """`since` is the beginning of what was asked for; None for all that is kept."""
+
+    control_plane: str
+    as_of: datetime
+    since: datetime | None
+    outages: list[OutageStory]
+    unseen: tuple[str, ...] = ()
+
+    @property
+    def is_running(self) -> bool:
+        return any(outage.running for outage in self.outages)
+
+
+def timeline(state: FleetState, asked: OutageFilter) -> Timeline:
+    """Raises: OperationFailed where a name is asked for that is not there, or an application is named wrongly."""
+    since = None if asked.since_seconds is None else state.as_of - timedelta(seconds=asked.since_seconds)
+    wanted = _binding_of(asked)
+    found = [outage for outage in state.recorded.outages if _is_asked_for(outage, asked, since)]
+    if asked.name and not found:
+        raise OperationFailed(f"there is no Outage {asked.name!r}: `leeward timeline` lists them")
+    stories = [_story(outage, state, wanted) for outage in found]
+    told = [story for story in stories if wanted is None or story.applications]
+    told.sort(key=lambda story: (not story.running, -story.spec.since.timestamp(), story.name))
+    return Timeline(state.control_plane, state.as_of, since, told, state.recorded.unseen)
+
+
+def _is_asked_for(outage: ClusterOutage, asked: OutageFilter, since: datetime | None) -> bool:
+    ended = outage.status.returned_at
+    lasted = since is None or is_running(outage) or (ended or outage.spec.since) >= since
+    return lasted and asked.cluster in ("", outage.spec.cluster) and asked.name in ("", outage.name)
+
+
+def _binding_of(asked: OutageFilter) -> frozenset[tuple[str, str]] | None:
+    """Namespaces and names of the bindings that the application may have. Raises: OperationFailed."""
+    if not asked.application:
+        return None
+    subject = asked_of(asked.application, asked.namespace)
+    if subject.kind is not SubjectKind.TEMPLATE:
+        raise OperationFailed(f"--app {asked.application!r} is no application: write deploy/web or sts/ledger")
+    return frozenset((name.namespace, name.name) for name in subject.bindings)
+
+
+def _story(outage: ClusterOutage, state: FleetState, wanted: frozenset[tuple[str, str]] | None) -> OutageStory:
+    listed = outage.status.listed
+    shown = [
+        each for each in listed if wanted is None or (each.namespace, binding_name(each.kind, each.name)) in wanted
+    ]
+    return OutageStory(
+        name=outage.name,
+        cluster=outage.spec.cluster,
+        running=is_running(outage),
+        headline=headline_of(outage, state.as_of),
+        tally=tally(outage),
+        recovery=recovery_of(outage),
+        story=story_of(outage, state.as_of, state.settings),
+        applications=shown,
+        spec=outage.spec,
+        status=outage.status,
+    )

@@ -1,0 +1,89 @@
+"""`leeward timeline`"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from leeward.app.local.errors import FleetError
+from leeward.cli.connections import ask, operator_options, target_of
+from leeward.cli.output import say, say_coloured
+from leeward.cli.parameters import Duration
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_in, rendered
+from leeward.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from leeward.answers.fleet_state import FleetState
+
+
+@click.command(cls=AnswerCommand)
+@click.option("--since", type=Duration(), metavar="DURATION", help="Only outages that lasted into the last 12h, say.")
+@click.option("--cluster", default="", metavar="NAME", help="Only outages of this cluster.")
+@click.option("--app", "application", default="", metavar="TYPE/NAME", help="Only those that concern deploy/web, say.")
+@click.option("-n", "--namespace", default="default", show_default=True, help="Of the application.")
+@click.option("--outage", "name", default="", metavar="NAME", help="Only this one, with all that is known of it.")
+@click.option("--all", "everything", is_flag=True, help="Tell all of them, with all applications that are listed.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json", "yaml", "markdown"]),
+    default="table",
+    help="The form; markdown is a report for the post-mortem.",
+)
+@click.option(
+    "--from",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Ask a file of `leeward snapshot` instead of a control plane.",
+)
+@operator_options
+@click.pass_obj
+def timeline(
+    settings: Settings,
+    since: float | None,
+    cluster: str,
+    application: str,
+    namespace: str,
+    name: str,
+    everything: bool,
+    output: str,
+    file: Path | None,
+    kubeconfig: Path | None,
+    context: str,
+) -> int:
+    """Tell the outages of clusters: what left, what was held, and how long it took.
+
+    A running one is told step by step, others in a line; one that is asked for by name, or the only one, as a whole.
+    They are kept as objects (`kubectl get outages`) beyond the lifetime of events. Nothing is changed.
+
+    Exits 0 when no outage is running, 1 when one is, 2 when it could not look.
+    """
+    from leeward.answers.timeline import OutageFilter
+    from leeward.answers.timeline import timeline as told_of
+    from leeward.cli.timeline_markdown import report
+    from leeward.cli.timeline_text import timeline_lines
+    from leeward.operations import OperationFailed
+
+    asked = OutageFilter(since, cluster, application, namespace, name)
+    try:
+        answer = told_of(_state(settings, file, kubeconfig, context), asked)
+    except OperationFailed as error:
+        raise FleetError(str(error)) from error
+    if output == "markdown":
+        say(report(answer))
+    elif output == "table":
+        say_coloured("\n".join(timeline_lines(answer, everything=everything)))
+    else:
+        say_coloured(rendered(answer, output))
+    return FINDINGS if answer.is_running else WELL
+
+
+def _state(settings: Settings, file: Path | None, kubeconfig: Path | None, context: str) -> "FleetState":
+    """Raises: FleetError, OperationFailed."""
+    from kubeapi.loop.clock import SystemClock
+    from leeward.answers.reading import read_outages
+
+    if file is not None:
+        return picture_in(file, kubeconfig, context)
+    target = target_of(settings, kubeconfig, context)
+    return ask(target, lambda client: read_outages(client, SystemClock(), target.name))

@@ -1,0 +1,134 @@
+"""How `leeward timeline` reads: a headline for each outage, its steps, and how long applications took."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+import click
+
+from leeward.answers.timeline import OutageStory, Timeline
+from leeward.api.outage import MoveState, OutageApplication
+from leeward.cli.tables import printable
+from leeward.cli.text_lines import (
+    BAD,
+    COLOURS,
+    COLUMNS,
+    GOOD,
+    LEAVES,
+    NEEDS_SOMEBODY,
+    QUIET,
+    headline,
+    paragraph,
+    table,
+    title,
+)
+from leeward.operations.outage_story import StoryLine, Tone, name_of
+from leeward.operations.sentences import counted, full_moment, long_span, moment
+
+MOST_LISTED = 12
+TO_COME = "."
+MARKS = {
+    Tone.BAD: BAD,
+    Tone.NEEDS_SOMEBODY: NEEDS_SOMEBODY,
+    Tone.LEAVES: LEAVES,
+    Tone.GOOD: GOOD,
+    Tone.PLAIN: QUIET,
+    Tone.TO_COME: TO_COME,
+}
+
+
+def timeline_lines(told: Timeline, everything: bool = False) -> Iterator[str]:
+    number = counted(len(told.outages), "outage") if told.outages else "no outage"
+    since = f" since {full_moment(told.since)}" if told.since is not None else ""
+    yield from title(f"{told.control_plane}, as of {full_moment(told.as_of)}: {number}{since}")
+    for unseen in told.unseen:
+        yield from headline("?", f"could not be seen: {unseen}")
+    for index, outage in enumerate(told.outages):
+        if index:
+            yield ""
+        yield from _outage(outage, told, everything)
+    if not told.outages:
+        yield from headline(GOOD, "no cluster was lost")
+
+
+def _outage(outage: OutageStory, told: Timeline, everything: bool) -> Iterator[str]:
+    yield from headline(NEEDS_SOMEBODY if outage.running else GOOD, f"{outage.headline}{_range(outage, told.as_of)}")
+    if not (everything or outage.running or len(told.outages) == 1):
+        if outage.recovery:
+            yield from paragraph(f"recovery: {outage.recovery}")
+        yield from paragraph(f"details: leeward timeline --outage {outage.name}")
+        return
+    yield from _story(outage, told.as_of)
+    yield from _held(outage)
+    yield from _recovered(outage, told.as_of, everything)
+
+
+def _range(outage: OutageStory, now: datetime) -> str:
+    """`; 21 Nov 16:44:02 to 17:03:10` of what is over."""
+    ended = outage.status.returned_at
+    if outage.running or ended is None:
+        return ""
+    began = outage.spec.since
+    day = "" if began.date() == now.date() else f"{moment(began, now)} "
+    return f"; {day}{began:%H:%M:%S} to {ended:%H:%M:%S}"
+
+
+def _story(outage: OutageStory, now: datetime) -> Iterator[str]:
+    width = max((len(_after(line)) for line in outage.story), default=0)
+    yield click.style(f"  {'UTC':<8}  {'SINCE':>{width}}     WHAT", bold=True)
+    for line in outage.story:
+        at = f"{line.at:%H:%M:%S}" if line.at is not None else "-"
+        mark = MARKS[line.tone]
+        text = f"  {at:<8}  {_after(line):>{width}}  {mark}  {printable(line.sentence)}".rstrip()
+        yield click.style(text if len(text) <= COLUMNS else f"{text[: COLUMNS - 3]}...", fg=COLOURS.get(mark))
+    if outage.status.omitted_steps:
+        yield f"  {counted(outage.status.omitted_steps, 'step')} between them not kept"
+
+
+def _after(line: StoryLine) -> str:
+    if line.after_seconds is None:
+        return "-"
+    return f"{'+' if line.after_seconds else ''}{long_span(line.after_seconds)}"
+
+
+def _held(outage: OutageStory) -> Iterator[str]:
+    """What needs somebody, with its sentence; then what is kept, by reason."""
+    held = [each for each in outage.applications if each.state is MoveState.HELD]
+    if not held:
+        return
+    yield ""
+    for each in held[:MOST_LISTED]:
+        yield from headline(NEEDS_SOMEBODY, f"{name_of(each)} is held ({each.reason}): {each.message}")
+    if len(held) > MOST_LISTED:
+        yield f"  {len(held) - MOST_LISTED} more: -o json"
+
+
+def _recovered(outage: OutageStory, now: datetime, everything: bool) -> Iterator[str]:
+    gone = [each for each in outage.applications if each.left_at is not None]
+    if not gone:
+        return
+    yield ""
+    if outage.recovery:
+        yield from paragraph(f"recovery: {outage.recovery}")
+    shown = gone if everything else gone[:MOST_LISTED]
+    header = ("APPLICATION", "TO", "LEFT", "HEALTHY", "TOOK", "RECOVERY")
+    yield from table(header, [_row(each) for each in shown], (4, 5))
+    more = outage.status.moved + outage.status.moving - len(gone) if len(gone) == len(shown) else 0
+    if len(gone) > len(shown):
+        yield f"  {len(gone) - len(shown)} more: --all; for the post-mortem: -o markdown"
+    elif more > 0 and len(outage.applications) == len(outage.status.listed):
+        yield f"  {more} more are counted, and not listed"
+
+
+def _row(each: OutageApplication) -> Sequence[str]:
+    to = " ".join(f"{name}:{count}" if count else name for name, count in each.to.items())
+    left, healthy = each.left_at, each.healthy_at
+    took = long_span((healthy - left).total_seconds()) if left is not None and healthy is not None else ""
+    recovery = long_span(each.recovery_seconds) if each.recovery_seconds is not None else each.state.value.lower()
+    return (
+        name_of(each),
+        to,
+        f"{left:%H:%M:%S}" if left else "",
+        f"{healthy:%H:%M:%S}" if healthy else "",
+        took,
+        recovery,
+    )

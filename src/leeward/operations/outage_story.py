@@ -1,0 +1,189 @@
+"""Outages in words: the headline of an outage, its steps, and what is yet to come. CLI, report and dashboard say these.
+
+Nothing is looked up: all follows from the object, the instant at which it is told, and the flags in force.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from enum import Enum
+
+import msgspec
+
+from leeward.api.outage import ClusterOutage, MoveState, OutageApplication, OutagePhase, OutageStep, StepKind
+from leeward.core.settings_in_force import SettingsInForce
+from leeward.operations.sentences import counted, long_span
+
+_TAINT_PREFIX = "cluster.karmada.io/"
+AGENT_SILENT = "ClusterStatusUnknown"
+
+
+class Tone(Enum):
+    """What a line is to a reader."""
+
+    BAD = "Bad"
+    NEEDS_SOMEBODY = "NeedsSomebody"
+    LEAVES = "Leaves"
+    GOOD = "Good"
+    PLAIN = "Plain"
+    TO_COME = "ToCome"
+
+
+class StoryLine(msgspec.Struct, frozen=True, rename="camel"):
+    """`at` is None for what has no instant; `after_seconds` count from the first failure."""
+
+    at: datetime | None
+    after_seconds: int | None
+    tone: Tone
+    sentence: str
+
+
+SENTENCES: Mapping[StepKind, tuple[Tone, str]] = {
+    StepKind.FAILED_PROBE: (Tone.BAD, "first failed probe: {message}"),
+    StepKind.FAILED_AGAIN: (Tone.BAD, "fails again: {message}"),
+    StepKind.NOT_READY: (Tone.BAD, "{reason}, nothing new is placed there"),
+    StepKind.NO_EXECUTE: (Tone.BAD, "{reason}"),
+    StepKind.BRAKE_ENGAGED: (Tone.NEEDS_SOMEBODY, "the brake is engaged: no automatic eviction starts"),
+    StepKind.BRAKE_RELEASED: (Tone.PLAIN, "the brake is released"),
+    StepKind.HELD: (Tone.NEEDS_SOMEBODY, "{who} {are} held: {reason}"),
+    StepKind.KEPT: (Tone.PLAIN, "{who} {are} kept there: {reason}"),
+    StepKind.WITHDRAWN: (Tone.GOOD, "{evictions} withdrawn: what was there serves again"),
+    StepKind.RETURNED: (Tone.GOOD, "{cluster} is Ready again"),
+    StepKind.CLEANED: (Tone.PLAIN, "cleaned up there: the old copies of {applications}"),
+    StepKind.UNJOINED: (Tone.PLAIN, "{cluster} has left the fleet"),
+}
+"""Of all kinds of steps but a wave, which is told in two lines."""
+
+
+def is_running(outage: ClusterOutage) -> bool:
+    return outage.status.phase is OutagePhase.RUNNING
+
+
+def headline_of(outage: ClusterOutage, now: datetime) -> str:
+    """`fra-2, running for 11 min 30 s: 24 of 34 moved, 3 moving, 4 due, 2 kept, 1 held`"""
+    status, cluster, since = outage.status, outage.spec.cluster, outage.spec.since
+    if is_running(outage):
+        return f"{cluster}, running for {long_span((now - since).total_seconds())}: {tally(outage)}"
+    ended = status.returned_at
+    took = f"away for {long_span((ended - since).total_seconds())}" if ended is not None else "it has left the fleet"
+    more = " (its old copies are not cleaned up yet)" if status.phase is OutagePhase.RETURNED else ""
+    return f"{cluster}, {took}: {tally(outage)}{more}"
+
+
+def tally(outage: ClusterOutage) -> str:
+    """`24 of 34 moved, 3 moving, 1 held`: what is zero is left out."""
+    status = outage.status
+    if not status.applications:
+        return "no application was there"
+    counts = [
+        (status.moving, "moving"),
+        (status.due, "due"),
+        (status.kept, "kept"),
+        (status.held, "held"),
+        (status.returned, "serving there again"),
+    ]
+    rest = [f"{number} {word}" for number, word in counts if number]
+    return ", ".join([f"{status.moved} of {status.applications} moved", *rest])
+
+
+def recovery_of(outage: ClusterOutage) -> str:
+    """`median 10 min 50 s, worst 11 min 22 s; 10 min 30 s of it ...`; empty where nothing has moved."""
+    recovery = outage.status.recovery
+    if not recovery.count:
+        return ""
+    said = f"median {long_span(recovery.median_seconds)}, worst {long_span(recovery.worst_seconds)}"
+    waits = _waited(outage)
+    return f"{said}; {long_span(waits)} of it are thresholds and tolerations" if waits is not None else said
+
+
+def _waited(outage: ClusterOutage) -> int | None:
+    """Seconds that the slowest application waited before it left."""
+    slowest = max(outage.status.listed, key=lambda each: each.recovery_seconds or 0, default=None)
+    if slowest is None or slowest.recovery_seconds is None or slowest.left_at is None or slowest.healthy_at is None:
+        return None
+    return slowest.recovery_seconds - int((slowest.healthy_at - slowest.left_at).total_seconds())
+
+
+def story_of(outage: ClusterOutage, now: datetime, settings: SettingsInForce) -> list[StoryLine]:
+    """All lines in their order: what has happened, the line of now while it lasts, and what is to come."""
+    lines = [line for step in outage.status.steps for line in _told(outage, step)]
+    lines.sort(key=lambda line: line.at or now)
+    if is_running(outage):
+        lines += [_line(outage, now, Tone.PLAIN, "now"), *_to_come(outage, now, settings)]
+    return lines
+
+
+def _line(outage: ClusterOutage, at: datetime, tone: Tone, sentence: str) -> StoryLine:
+    return StoryLine(at, int((at - outage.spec.since).total_seconds()), tone, sentence)
+
+
+def _told(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
+    if step.kind is StepKind.LEFT:
+        yield from _wave(outage, step)
+        return
+    tone, sentence = SENTENCES[step.kind]
+    if step.kind is StepKind.FAILED_PROBE and step.reason == AGENT_SILENT:
+        sentence = "last sign of life of its agent"
+    said = sentence.format(
+        cluster=outage.spec.cluster,
+        applications=_applications(step.applications),
+        evictions=counted(step.applications, "eviction"),
+        who=_who(outage, step),
+        are="is" if step.applications == 1 else "are",
+        reason=step.reason.removeprefix(_TAINT_PREFIX),
+        message=step.message,
+    )
+    yield _line(outage, step.at, tone, said)
+
+
+def _wave(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
+    """When they left; and how many are healthy, at the instant at which the last of these was."""
+    tolerated = step.tolerated_seconds
+    why = f" (tolerate {long_span(tolerated)})" if tolerated else ""
+    to = f", to {' '.join(step.to)}" if step.to else ""
+    leave = "leaves" if step.applications == 1 else "leave"
+    yield _line(outage, step.at, Tone.LEAVES, f"{_leaving(outage, step)} {leave}{why}{to}")
+    if step.healthy_at is None:
+        return
+    if step.healthy >= step.applications:
+        said = f"{_leaving(outage, step)} healthy" if step.applications == 1 else f"all {step.applications} healthy"
+    else:
+        said = f"{step.healthy} of {step.applications} healthy"
+    yield _line(outage, step.healthy_at, Tone.GOOD, said)
+
+
+def _leaving(outage: ClusterOutage, step: OutageStep) -> str:
+    until = step.until or step.at
+    there = [each for each in outage.status.listed if each.left_at is not None and step.at <= each.left_at <= until]
+    return name_of(there[0]) if step.applications == len(there) == 1 else _applications(step.applications)
+
+
+def _who(outage: ClusterOutage, step: OutageStep) -> str:
+    """Its name where it is one, and was held or kept for that reason."""
+    named = [each for each in outage.status.listed if each.reason and each.reason == step.reason]
+    return name_of(named[0]) if step.applications == len(named) == 1 else _applications(step.applications)
+
+
+def _applications(number: int) -> str:
+    return counted(number, "application")
+
+
+def name_of(application: OutageApplication) -> str:
+    """`payments/ledger`"""
+    return "/".join(filter(None, (application.namespace, application.name)))
+
+
+def _to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) -> Iterator[StoryLine]:
+    status = outage.status
+    if status.no_execute_at is None and status.due and status.not_ready_at is not None and settings.no_execute:
+        expected = status.not_ready_at + timedelta(seconds=settings.failover_eviction_timeout)
+        said = "NoExecute, unless it is back by then" + ("" if settings.told else " (by the default of the flags)")
+        yield _line(outage, max(expected, now), Tone.TO_COME, said)
+    due = Counter(each.due_at for each in status.listed if each.state is MoveState.DUE and each.due_at is not None)
+    for at in sorted(due):
+        if at > now:
+            leave = "leaves" if due[at] == 1 else "leave"
+            yield _line(outage, at, Tone.TO_COME, f"{_applications(due[at])} {leave}")
+    if status.moved:
+        said = f"{outage.spec.cluster} returns: the old copies of {_applications(status.moved)} are deleted there"
+        yield StoryLine(None, None, Tone.TO_COME, said)
