@@ -3,6 +3,7 @@
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,6 +121,42 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
     fleet.eventually(lambda: cleaned_up(fleet, victim), "what was left behind is cleaned up")
     assert fleet.assigned("nginx-deployment") == {"member2": 3}
     delete_nginx(fleet)
+
+
+def test_an_outage_is_listed_and_told_and_survives_the_control_plane(fleet: Fleet) -> None:
+    divided_over(fleet, "member1", "member2")
+    fleet.leeward("member", "stop", "member1")
+    fleet.eventually(lambda: moved_to(fleet, "member2"), "member2 has 3 and the task is gone")
+    fleet.eventually(lambda: row_of(fleet, "member1")[2:5] == ["running", "1", "0"], "one has moved, and none is held")
+    assert row_of(fleet, "member1")[5].endswith("s"), "the worst recovery time"
+    told = fleet.leeward("timeline", "--cluster", "member1", fails=True)
+    assert "default/nginx leaves" in told, "it exits with 1 while the outage is running"
+    assert "default/nginx  member2:1" in told
+    uid = outage_of(fleet, "member1")["metadata"]["uid"]
+    fleet.leeward("down")
+    fleet.leeward("up", "--detach")
+    fleet.leeward("member", "start", "member1")
+    fleet.eventually(lambda: fleet.ready("member1")[0] == "True", "member1 is back")
+    fleet.eventually(lambda: outage_of(fleet, "member1")["status"]["phase"] == "Over", "the outage is over")
+    assert outage_of(fleet, "member1")["metadata"]["uid"] == uid
+    report = fleet.leeward("timeline", "--app", "deploy/nginx", "-o", "markdown")
+    assert "| default/nginx | member2:1 |" in report
+    explained = fleet.kubectl("explain", "outages.status.recovery")
+    assert "From the first failure until a replacement was healthy" in explained
+    delete_nginx(fleet)
+
+
+def outage_of(fleet: Fleet, member: str) -> dict[str, Any]:
+    """The last one."""
+    items: list[dict[str, Any]] = fleet.get("outages")["items"]
+    return max((each for each in items if each["spec"]["cluster"] == member), key=lambda each: each["spec"]["since"])
+
+
+def row_of(fleet: Fleet, member: str) -> list[str]:
+    """CLUSTER, SINCE, FOR, MOVED, HELD and WORST of its running outage, as `kubectl get` prints them."""
+    rows = [line.split()[1:] for line in fleet.kubectl("get", "outg", "--no-headers").splitlines()]
+    found = [row for row in rows if row[0] == member and row[2] == "running"]
+    return found[0] if found else [""] * 6
 
 
 def test_members_whose_answers_come_late_stay_ready_and_do_what_is_asked(fleet: Fleet) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from kubeapi.meta import Manifest, ObjectMeta
+from kubeapi.resource import Resource
 from kubeserver.handler import Response, StreamResponse
 from leeward.answers.reading import read_outages
 from leeward.answers.timeline import OutageFilter, timeline
@@ -19,6 +20,7 @@ from tests.world.stories import apply, by_weight, deployment, play, policy, task
 WEB = "web-deployment"
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Pull", "member3": "Push", "member4": "Push"}
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
+UNTYPED = Resource.of_manifests(OUTAGES.api_version, OUTAGES.plural, OUTAGES.kind, False)
 UNTIL_READY = (StepKind.FAILED_PROBE, StepKind.NOT_READY)
 """The steps with which each outage begins."""
 
@@ -219,6 +221,8 @@ def test_an_outage_that_ends_before_anything_leaves_says_that_nothing_was_lost()
         await world.sleep(60)
         outage = await only_outage(world)
         assert counts(outage) == {"Due": 1}
+        shown = (await world.client.get(UNTYPED, outage.name))["status"]
+        assert [shown[name] for name in ("lasted", "moved", "held", "phase")] == ["running", 0, 0, "Running"]
         assert outage.status.listed[0].due_at is None, "no instant before there is a NoExecute taint"
         await world.member("member1").start()
         await world.until(lambda: world.is_ready("member1"))

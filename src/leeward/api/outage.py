@@ -8,8 +8,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import field
+
 from kubeapi.meta import Int32, Int64, Object
 from leeward.api.meta import TypedObject
+
+RUNNING = "running"
+"""How long an outage has lasted that is not over, in the column FOR."""
 
 
 class OutagePhase(StrEnum):
@@ -135,11 +140,12 @@ class OutageStatus(Object, frozen=True):
     """`failed_at` is the last time at which it began to fail; `lasted` is for people, and `running` until it returns.
 
     `applications` counts all that were there; `listed` names as many of them as there is room for, who needs somebody
-    first. `omitted_steps` is how many steps are left out between the first and the last ones.
+    first. `omitted_steps` is how many steps are left out between the first and the last ones. What `kubectl get` shows
+    is on the wire also where it is nothing.
     """
 
-    phase: OutagePhase = OutagePhase.RUNNING
-    lasted: str = "running"
+    phase: OutagePhase = field(default_factory=lambda: OutagePhase.RUNNING)
+    lasted: str = field(default_factory=lambda: RUNNING)
     reason: str = ""
     message: str = ""
     failed_at: datetime | None = None
@@ -149,13 +155,13 @@ class OutageStatus(Object, frozen=True):
     cleaned_at: datetime | None = None
     failures: Int32 = 1
     braked: bool = False
-    applications: Int32 = 0
-    due: Int32 = 0
-    held: Int32 = 0
-    kept: Int32 = 0
-    moving: Int32 = 0
-    moved: Int32 = 0
-    returned: Int32 = 0
+    applications: Int32 = field(default_factory=int)
+    due: Int32 = field(default_factory=int)
+    held: Int32 = field(default_factory=int)
+    kept: Int32 = field(default_factory=int)
+    moving: Int32 = field(default_factory=int)
+    moved: Int32 = field(default_factory=int)
+    returned: Int32 = field(default_factory=int)
     recovery: RecoveryTimes = RecoveryTimes()
     steps: tuple[OutageStep, ...] = ()
     omitted_steps: Int32 = 0

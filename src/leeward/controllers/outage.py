@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
+from kubeapi.codec import to_wire
 from kubeapi.diff import status_patch
 from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space, work_name
-from leeward.api.outage import ClusterOutage, OutagePhase
+from leeward.api.outage import ClusterOutage, OutagePhase, OutageStatus
 from leeward.api.resource import CLUSTERS, OUTAGES, WORKS
 from leeward.api.work import Binding, Work, is_application
 from leeward.client import AlreadyExists, Conflict, NotFound
@@ -160,7 +161,8 @@ class OutageController:
             await self._make_room()
             present = await client.create(OUTAGES, outage)
             self._outages.remember(present)
-        patch = status_patch(present.status, outage.status)
+        is_new = present.status == OutageStatus()
+        patch = {"status": to_wire(outage.status)} if is_new else status_patch(present.status, outage.status)
         if patch:
             version = present.metadata.resource_version
             present = await client.patch(OUTAGES, outage.name, patch, subresource="status", resource_version=version)

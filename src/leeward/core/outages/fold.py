@@ -12,7 +12,7 @@ import msgspec
 
 from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.outage import MoveState, OutagePhase, OutageStatus, OutageStep, StepKind
+from leeward.api.outage import RUNNING, MoveState, OutagePhase, OutageStatus, OutageStep, StepKind
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of
 from leeward.core.cluster_health.outage import not_seen_since
@@ -65,7 +65,7 @@ def _of_cluster(status: OutageStatus, cluster: Cluster, seen: OutageObservation)
         status = msgspec.structs.replace(
             status,
             phase=OutagePhase.RUNNING,
-            lasted="running",
+            lasted=RUNNING,
             failed_at=failed_at,
             returned_at=None,
             cleaned_at=None,
