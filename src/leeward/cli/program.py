@@ -24,7 +24,7 @@ VERBS = (
     LazyVerb("lint", "Say why a failover would not fire, or not help."),
     LazyVerb("timeline", "Tell the outages of clusters: what left, what was held, and how long it took."),
     LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`."),
-    LazyVerb("rehearse", "Play faults and changes on a copy of a control plane in virtual time, and check what is expected."),
+    LazyVerb("rehearse", "Play faults and changes on a copy of a control plane, and check what is expected."),
     LazyVerb("replay", "Decide a recorded decision again, with its reasons."),
     LazyVerb("logs", "Print what a component logged."),
     LazyVerb("cordon", "Place nothing new in a cluster."),

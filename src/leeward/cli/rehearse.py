@@ -41,7 +41,7 @@ def rehearse(
     kubeconfig: Path | None,
     context: str,
 ) -> int:
-    """Play faults and changes on a copy of a control plane in virtual time, and check what is expected.
+    """Play faults and changes on a copy of a control plane, and check what is expected.
 
     SCENARIO is a file of kind Rehearsal (leeward.dev/v1alpha1): what happens to clusters, what people do, and what is
     to hold. The controllers of production run on a copy of the clusters, policies and bindings; twenty minutes take
