@@ -3,7 +3,8 @@
 import pytest
 
 from kubeapi.resource import Resource
-from leeward.answers import reading
+from leeward.answers import arriving, reading
+from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import BindingName, decode_state, encode_state
 from leeward.answers.reading import read_fleet, read_for, read_outages
 from leeward.api.resource import SECRETS
@@ -13,6 +14,7 @@ from leeward.sim.world import ADMIN, World
 from tests.world.pictures import Requests, picture
 from tests.world.stories import apply, by_weight, deployment, play, policy
 
+KEY = BindingName("default", "web-deployment")
 BOTH = by_weight({"member1": 1, "member2": 1})
 HIDDEN = "aGlkZGVu"
 """What no picture may hold: a value of a Secret, and of an environment variable."""
@@ -56,9 +58,9 @@ def test_taking_a_picture_writes_nothing_and_takes_few_requests() -> None:
         requests = Requests(world)
         await read_fleet(client, world.clock)
         whole = len(requests.methods)
-        await read_for(client, world.clock, BindingName("default", "web-deployment"))
+        await read_for(client, world.clock, KEY)
         assert set(requests.methods) == {"GET"}
-        assert (whole, len(requests.methods) - whole) == (14, 10)
+        assert (whole, len(requests.methods) - whole) == (14, 12)
         requests.methods.clear()
         await read_outages(client, world.clock)
         assert requests.methods == ["GET"] * 5
@@ -79,11 +81,49 @@ def test_a_picture_taken_in_pages_is_the_same(monkeypatch: pytest.MonkeyPatch) -
 def test_a_picture_for_one_binding_says_the_same_of_it_as_the_whole_one() -> None:
     async def story(world: World) -> None:
         await place(world)
-        key = BindingName("default", "web-deployment")
-        whole, part = await picture(world), await read_for(world.client, world.clock, key)
-        assert part.bindings == {key: whole.bindings[key]}
-        assert part.works_of(key) == whole.works_of(key)
-        assert part.template_of(part.bindings[key]) == whole.template_of(whole.bindings[key])
+        whole, part = await picture(world), await read_for(world.client, world.clock, KEY)
+        assert part.bindings == {KEY: whole.bindings[KEY]}
+        assert part.works_of(KEY) == whole.works_of(KEY)
+        assert part.template_of(part.bindings[KEY]) == whole.template_of(whole.bindings[KEY])
         assert part.recorded.policies == whole.recorded.policies
+
+    play(story)
+
+
+def test_a_picture_for_one_binding_has_what_was_given_to_others_and_is_not_reported_yet() -> None:
+    async def story(world: World) -> None:
+        await place(world)
+        for member in world.members:
+            world.member(member).set_latency(2)
+        app = deployment("late", 4)
+        app["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "3"}}
+        await apply(world.client, app, policy("late", by_weight({"member1": 1, "member2": 1})))
+        await world.until(lambda: bool(world.assigned("late-deployment")), 60)
+        whole, part = await picture(world), await read_for(world.client, world.clock, KEY)
+        reserved = fleet_of(whole).reservations.all()
+        assert {name: [each.replicas for each in found] for name, found in reserved.items()} == {
+            "member1": [2],
+            "member2": [2],
+        }
+        assert fleet_of(part).reservations.all() == reserved
+        assert set(part.bindings) == {KEY, BindingName("default", "late-deployment")}
+        await world.sleep(60)
+        assert set((await read_for(world.client, world.clock, KEY)).bindings) == {KEY}, "all is reported"
+
+    play(story)
+
+
+def test_of_very_many_that_are_on_their_way_it_is_told_that_not_all_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(world: World) -> None:
+        await place(world)
+        monkeypatch.setattr(arriving, "MOST_READ", 1)
+        monkeypatch.setattr(arriving, "PAGE", 1)
+        for number in range(3):
+            await apply(world.client, deployment(f"app{number}", 1), policy(f"app{number}", {}))
+        for member in world.members:
+            world.member(member).pause()
+        await world.sleep(5)
+        part = await read_for(world.client, world.clock, KEY)
+        assert (len(part.bindings), part.recorded.unseen) == (2, ("what 2 more bindings were given",))
 
     play(story)

@@ -137,11 +137,14 @@ class FleetState:
 
     @cached_property
     def coming(self) -> Sequence[tuple[Binding, ResourceBindingSpec]]:
-        """Bindings with copies that are on their way: placed, and not applied yet; and their specs without these."""
+        """Bindings with copies that are on their way: placed, and not applied yet; and their specs without these.
+
+        By their Works, or by what they say of them, where none was read."""
         found: list[tuple[Binding, ResourceBindingSpec]] = []
         for key, binding in self.bindings.items():
-            works = self.works_of(key)
-            there = tuple(target for target in binding.spec.clusters if _is_applied(works.get(target.name)))
+            works, items = self.works_of(key), {i.cluster_name: i.applied for i in binding.status.aggregated_status}
+            told = {name: _is_applied(work) for name, work in works.items()} if works else items
+            there = tuple(target for target in binding.spec.clusters if told.get(target.name))
             if binding.spec.is_workload and len(there) < len(binding.spec.clusters):
                 found.append((binding, msgspec.structs.replace(binding.spec, clusters=there)))
         return found

@@ -20,6 +20,7 @@ from kubeapi.errors import error_of
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Object, ObjectMeta
 from kubeapi.resource import Resource
+from leeward.answers.arriving import Arriving, read_arriving
 from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata
 from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding, redacted_work
 from leeward.api.core import Lease
@@ -166,7 +167,8 @@ async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: boo
 
 
 async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "") -> FleetState:
-    """The clusters, one binding with its Works, and the policies that may claim its template.
+    """The clusters, one binding with its Works, the policies that may claim its template, and the bindings that were
+    given room which is not reported yet.
 
     Raises: NotFound where there is no such binding, OperationFailed, Unreachable.
     """
@@ -182,17 +184,28 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
     identity = binding.metadata.labels.get(label, "")
     selector = f"{label}={identity}"
     works = await reader.see("Works", reader.all(WORKS, redacted_work, label_selector=selector), ()) if identity else ()
-    template = await _templates(reader, [binding.spec.resource])
     local = reader.all(PROPAGATION_POLICIES, _same, key.namespace)
     recorded = msgspec.structs.replace(
         common,
         policies=await reader.see("policies", local, ()),
         cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, _same), ()),
         works=works,
-        templates=template,
+        templates=await _templates(reader, [binding.spec.resource]),
     )
-    part = {"bindings": (binding,)} if key.namespace else {"cluster_bindings": (binding,)}
-    return FleetState(msgspec.structs.replace(recorded, **part, unseen=tuple(reader.unseen)))
+    others = await reader.see("what other bindings were given", read_arriving(client, key), Arriving())
+    if others.more:
+        reader.unseen.append(f"what {others.more} more bindings were given")
+    local_bindings, wide_bindings = (
+        map(redacted_binding, others.bindings),
+        map(redacted_cluster_binding, others.cluster_bindings),
+    )
+    recorded = msgspec.structs.replace(
+        recorded,
+        bindings=(*((binding,) if key.namespace else ()), *local_bindings),
+        cluster_bindings=(*(() if key.namespace else (binding,)), *wide_bindings),
+        unseen=tuple(reader.unseen),
+    )
+    return FleetState(recorded)
 
 
 async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetState:

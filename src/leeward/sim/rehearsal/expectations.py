@@ -12,13 +12,11 @@ import msgspec
 from kubeapi.selectors import matches, parse_selector
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.subjects import binding_asked_of
-from leeward.api.meta import find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.operations import OperationFailed
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
 from leeward.operations.sentences import counted
-from leeward.sim.rehearsal.fleet_recorder import FleetRecorder, Happening, said_places
+from leeward.sim.rehearsal.fleet_recorder import FleetRecorder, Happening, held_reason, said_places
 from leeward.sim.rehearsal.scenario_file import Expectation, Scenario, ScenarioProblem
 
 
@@ -155,12 +153,9 @@ def _placed(asked: Expectation, bindings: Sequence[BindingName], seen: FleetReco
 
 def _held(asked: Expectation, bindings: Sequence[BindingName], seen: FleetRecorder) -> Iterator[Shortfall]:
     for key in bindings:
-        conditions = seen.bindings[key].status.conditions if key in seen.bindings else ()
-        held = find_condition(conditions, EVICTION_HELD_CONDITION)
-        if held is None or held.reason != asked.held:
-            yield Shortfall(
-                _name(seen, key), None, f"held ({held.reason}) at the end" if held else "not held at the end"
-            )
+        held = held_reason(seen.bindings[key]) if key in seen.bindings else ""
+        if held != asked.held:
+            yield Shortfall(_name(seen, key), None, f"held ({held}) at the end" if held else "not held at the end")
 
 
 def _brake(asked: Expectation, bindings: Sequence[BindingName], seen: FleetRecorder) -> Iterator[Shortfall]:

@@ -188,7 +188,7 @@ class FleetRecorder:
             evicts = any(places.get(name, -1) < count for name, count in was.items())
             sentence = f"{workload} goes from {said_places(was)} to {said_places(places)}"
             self.tell(Happening.MOVED, sentence, binding=key, evicts=evicts and bool(was))
-        held, was_held = _held(now), _held(before)
+        held, was_held = held_reason(now), held_reason(before)
         if held != was_held:
             sentence = f"{workload} is held ({held})" if held else f"{workload} is held no more"
             self.tell(Happening.HELD, sentence, binding=key)
@@ -254,6 +254,7 @@ def _targets(binding: Binding) -> dict[str, int]:
     return {target.name: target.replicas for target in binding.spec.clusters}
 
 
-def _held(binding: Binding) -> str:
+def held_reason(binding: Binding) -> str:
+    """Why its eviction is held; empty where none is."""
     condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
     return condition.reason if condition is not None and condition.status == "True" else ""

@@ -21,7 +21,15 @@ from leeward.members.rules.pods import is_active, node_of
 Amounts = Mapping[str, Decimal]
 MOST_NODES = 50
 OTHERS_NAMESPACE = "leeward-rehearsal"
+_ALWAYS = ("cpu", "memory", "pods")
 _THOUSANDTH = Decimal("0.001")
+
+
+def collected_summary(cluster: Cluster) -> ResourceSummary | None:
+    """What it says of its room; None where it says nothing. One whose nodes are all cordoned offers nothing."""
+    summary, nodes = cluster.status.resource_summary, cluster.status.node_summary
+    has_nodes = nodes is not None and nodes.total_num > 0
+    return summary if summary is not None and (summary.allocatable or summary.allocated or has_nodes) else None
 
 
 def free_amounts(summary: ResourceSummary) -> dict[str, Decimal]:
@@ -41,19 +49,20 @@ def nodes_of(cluster: Cluster, settings: WorkloadSettings, ours: Amounts, *, one
 
     `one_by_one`: its nodes matter, and it has as many as it reports.
     """
-    summary, nodes = cluster.status.resource_summary, cluster.status.node_summary
-    if summary is None or not summary.allocatable:
+    summary, nodes = collected_summary(cluster), cluster.status.node_summary
+    if summary is None:
         return settings
     several = one_by_one or bool(cluster.spec.resource_models)
     count = min(MOST_NODES, max(1, nodes.ready_num)) if nodes is not None and several else 1
-    room = {name: free + ours.get(name, Decimal(0)) for name, free in free_amounts(summary).items()}
-    room["pods"] = room.get("pods", Decimal(0)) + 1
+    free = free_amounts(summary)
+    room = {name: free.get(name, Decimal(0)) + ours.get(name, Decimal(0)) for name in {*_ALWAYS, *free, *ours}}
+    room["pods"] += 1
     named = {name: _text(amount) for name, amount in room.items()}
     return replace(
         settings,
         nodes=count,
-        node_cpu=named.pop("cpu", settings.node_cpu),
-        node_memory=named.pop("memory", settings.node_memory),
+        node_cpu=named.pop("cpu"),
+        node_memory=named.pop("memory"),
         node_pods=named.pop("pods"),
         node_others=named,
     )
@@ -61,8 +70,8 @@ def nodes_of(cluster: Cluster, settings: WorkloadSettings, ours: Amounts, *, one
 
 def other_pods(cluster: Cluster, settings: WorkloadSettings, pods: Sequence[Manifest]) -> list[Manifest]:
     """One for each node, beside `pods`; none where the cluster does not say what is free."""
-    summary = cluster.status.resource_summary
-    if summary is None or not summary.allocatable:
+    summary = collected_summary(cluster)
+    if summary is None:
         return []
     free = free_amounts(summary)
     made: list[Manifest] = []
@@ -70,9 +79,9 @@ def other_pods(cluster: Cluster, settings: WorkloadSettings, pods: Sequence[Mani
         name = node_name(index)
         used = requested_by(pod for pod in pods if node_of(pod) == name and is_active(pod))
         rest = {
-            resource: parse_quantity(quantity) - used.get(resource, Decimal(0)) - free[resource] / settings.nodes
+            resource: parse_quantity(quantity) - used.get(resource, Decimal(0)) - free.get(resource, Decimal(0)) / settings.nodes
             for resource, quantity in settings.node_capacity.items()
-            if resource in free and resource != "pods"
+            if resource != "pods"
         }
         made.append(_other_pod(name, {resource: amount for resource, amount in rest.items() if amount > 0}))
     return made

@@ -17,7 +17,7 @@ from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
 from leeward.sim.rehearsal.copied_world import CopiedWorld
 from leeward.sim.rehearsal.expectations import Chosen, ExpectationResult, choose, judge
-from leeward.sim.rehearsal.fleet_recorder import FleetRecorder, Happened, Happening
+from leeward.sim.rehearsal.fleet_recorder import FleetRecorder, Happened, Happening, held_reason
 from leeward.sim.rehearsal.rebuilt_templates import rebuild_templates
 from leeward.sim.rehearsal.scenario_file import Scenario, ScenarioProblem
 from leeward.sim.rehearsal.scenario_steps import PlannedStep, ScenarioSteps, plan_steps, several_nodes
@@ -45,7 +45,8 @@ class RehearsedEvent(msgspec.Struct, frozen=True, rename="camel"):
 class RehearsedApplication(msgspec.Struct, frozen=True, rename="camel"):
     """`before` and `after` are replicas by cluster; `fewest` served at worst of `replicas`.
 
-    `longest_seconds` is how long fewer than all served at a time, at most; None where that has not ended.
+    `longest_seconds` is how long fewer than all served at a time, at most; None where that has not ended. `held` is why
+    its eviction is held at the end.
     """
 
     workload: str
@@ -55,6 +56,7 @@ class RehearsedApplication(msgspec.Struct, frozen=True, rename="camel"):
     replicas: int
     fewest: int
     longest_seconds: float | None
+    held: str = ""
 
 
 class RehearsalReport(msgspec.Struct, frozen=True, rename="camel"):
@@ -184,6 +186,7 @@ def _application(recorder: FleetRecorder, key: BindingName, before: dict[str, in
         replicas=serving.last[1],
         fewest=serving.fewest[0],
         longest_seconds=None if None in spans else max((span for span in spans if span is not None), default=0.0),
+        held=held_reason(recorder.bindings[key]),
     )
 
 
