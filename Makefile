@@ -10,7 +10,7 @@ AUDIT := .venv-audit
 export PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/bytecode
 
-.PHONY: help setup demo test e2e crash worlds sim systematic planted nightly mutants oracle check fast fuzz format bench chart lock \
+.PHONY: help setup demo test e2e crash worlds sim forecasts systematic planted nightly mutants oracle check fast fuzz format bench chart lock \
 	sbom audit clean
 
 help:  ## list the targets
@@ -46,6 +46,9 @@ worlds: setup  ## search small worlds, every order of events (STATES=100000)
 sim: setup  ## play N random histories of faults against the whole product, and check every invariant (N=300)
 	@$(BIN)/python -m leeward.sim --campaign $(or $(N),300) --seed $(or $(SEED),0)
 
+forecasts: setup  ## random worlds: what is told and rehearsed of an outage is what happens (N=200, SEED=0; ten minutes)
+	@$(BIN)/python -m tests.world.test_what_if_random $(or $(SEED),0) $(or $(N),200)
+
 systematic: setup  ## one outage with one more fault at every await, line and read (half an hour; MODE=kill, drop or stale)
 	@for mode in $(or $(MODE),stale drop kill); do $(BIN)/python -m leeward.sim --systematic $$mode || exit 1; done
 
@@ -58,6 +61,7 @@ nightly: setup  ## what is too long for every commit, on seeds that nobody has s
 	@$(MAKE) planted
 	@echo "make sim N=2000 SEED=$(FRESH)"; $(MAKE) sim N=2000 SEED=$(FRESH)
 	@$(MAKE) worlds STATES=1000000
+	@echo "make forecasts N=200 SEED=$(FRESH)"; $(MAKE) forecasts N=200 SEED=$(FRESH)
 	@$(MAKE) systematic
 	@$(MAKE) fuzz N=5000 SEED=$(FRESH)
 	@$(MAKE) crash N=500 SEED=$(FRESH)

@@ -5,6 +5,7 @@ Places and held reasons are equal, and what leaves does so within a second of wh
 of them; `python -m tests.world.test_what_if_random FIRST COUNT` does as many as are asked for.
 """
 
+import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -218,4 +219,5 @@ def main(first: int, count: int) -> int:
 
 
 if __name__ == "__main__":
+    logging.disable(logging.WARNING)
     sys.exit(1 if main(int(sys.argv[1]), int(sys.argv[2])) else 0)

@@ -43,7 +43,7 @@ def _grades(
     counted = sum(modeling.count for modeling in summary.allocatable_modelings)
     if not cluster.spec.resource_models or not 0 < counted <= MOST_NODES or placed > MOST_PLACED:
         return summary.allocatable_modelings
-    nodes = _nodes(cluster, summary)
+    nodes = nodes_by_grade(cluster, summary)
     for part in reserved:
         request = {name: parse_quantity(quantity) for name, quantity in part.resource_request.items()}
         for _ in range(part.replicas):
@@ -55,7 +55,7 @@ def _grades(
     return count_grades(cluster.spec.resource_models, [(amounts, {}) for amounts in offered])
 
 
-def _nodes(cluster: Cluster, summary: ResourceSummary) -> list[dict[str, Decimal]]:
+def nodes_by_grade(cluster: Cluster, summary: ResourceSummary) -> list[dict[str, Decimal]]:
     """What is free on each, by resource of the models: the least of its grade, and an equal share of what is left."""
     counts = {modeling.grade: modeling.count for modeling in summary.allocatable_modelings}
     nodes: list[dict[str, Decimal]] = []

@@ -66,10 +66,12 @@ class CopiedWorld(World):
         self.templates: RebuiltTemplates = rebuild_templates(state)
         self.notes = CopyNotes(sorted(self.templates.left_out.values()), [])
         self._whole = whole
+        self._several_nodes = several_nodes
         self._assigned = {key: first_assignment(state, key) for key in self.templates.manifests}
         for name, member in self.members.items():
             cluster = state.clusters[name]
-            member.workloads = nodes_of(cluster, member.workloads, self._ours(name), one_by_one=name in several_nodes)
+            ours, one_by_one = self._ours(name), name in several_nodes
+            member.workloads = nodes_of(cluster, member.workloads, ours, one_by_one=one_by_one)
             member.nodes = member.workloads.nodes
 
     async def __aenter__(self) -> Self:
@@ -181,7 +183,7 @@ class CopiedWorld(World):
 
     async def _add_others(self, member: SimulatedMember, cluster: Cluster) -> None:
         pods = (await member.client.list(PODS)).items
-        others = other_pods(cluster, member.workloads, pods)
+        others = other_pods(cluster, member.workloads, pods, one_by_one=member.name in self._several_nodes)
         if others:
             namespace = {"metadata": {"name": OTHERS_NAMESPACE}}
             await member.client.create(CORE_NAMESPACES, namespace)

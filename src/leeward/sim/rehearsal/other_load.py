@@ -1,17 +1,19 @@
 """The room of a copied cluster: as much is free as its Cluster reports, whatever else runs there.
 
 A Cluster says what all its nodes offer and have given, and not how that is spread. So each copied cluster has one
-large node, unless nodes are to go down there or it has resource models; then it has as many as it reports, and what is
-free is spread evenly. What others run is one Pod on each node that asks for all that is neither free nor ours.
+large node, unless it has resource models, which say how many nodes have how much, or nodes are to go down there; then
+what is free is spread evenly over as many as it reports. What others run is one Pod on each node that asks for all that
+is neither free nor ours.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
+from leeward.answers.expected_reports import nodes_by_grade
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.core.interpreter.fields import list_at, mapping_at
 from leeward.members import WorkloadSettings
@@ -49,14 +51,12 @@ def nodes_of(cluster: Cluster, settings: WorkloadSettings, ours: Amounts, *, one
 
     `one_by_one`: its nodes matter, and it has as many as it reports.
     """
-    summary, nodes = collected_summary(cluster), cluster.status.node_summary
+    summary = collected_summary(cluster)
     if summary is None:
         return settings
-    several = one_by_one or bool(cluster.spec.resource_models)
-    count = min(MOST_NODES, max(1, nodes.ready_num)) if nodes is not None and several else 1
-    free = free_amounts(summary)
+    free, count = free_amounts(summary), len(free_by_node(cluster, one_by_one=one_by_one))
     room = {name: free.get(name, Decimal(0)) + ours.get(name, Decimal(0)) for name in {*_ALWAYS, *free, *ours}}
-    room["pods"] += 1
+    room["pods"] = (room["pods"] / count).to_integral_value(ROUND_CEILING) + 1
     named = {name: _text(amount) for name, amount in room.items()}
     return replace(
         settings,
@@ -68,18 +68,31 @@ def nodes_of(cluster: Cluster, settings: WorkloadSettings, ours: Amounts, *, one
     )
 
 
-def other_pods(cluster: Cluster, settings: WorkloadSettings, pods: Sequence[Manifest]) -> list[Manifest]:
-    """One for each node, beside `pods`; none where the cluster does not say what is free."""
-    summary = collected_summary(cluster)
+def free_by_node(cluster: Cluster, *, one_by_one: bool) -> list[dict[str, Decimal]]:
+    """What is to be free on each of its nodes, of which there is at least one."""
+    summary, nodes = collected_summary(cluster), cluster.status.node_summary
     if summary is None:
-        return []
+        return [{}]
     free = free_amounts(summary)
+    graded = nodes_by_grade(cluster, summary) if cluster.spec.resource_models else []
+    if 0 < len(graded) <= MOST_NODES:
+        return graded
+    count = min(MOST_NODES, max(1, nodes.ready_num)) if nodes is not None and one_by_one else 1
+    return [{name: amount / count for name, amount in free.items()} for _ in range(count)]
+
+
+def other_pods(
+    cluster: Cluster, settings: WorkloadSettings, pods: Sequence[Manifest], *, one_by_one: bool
+) -> list[Manifest]:
+    """One for each node, beside `pods`; none where the cluster does not say what is free."""
+    if collected_summary(cluster) is None:
+        return []
     made: list[Manifest] = []
-    for index in range(settings.nodes):
+    for index, free in enumerate(free_by_node(cluster, one_by_one=one_by_one)):
         name = node_name(index)
         used = requested_by(pod for pod in pods if node_of(pod) == name and is_active(pod))
         rest = {
-            resource: parse_quantity(quantity) - used.get(resource, Decimal(0)) - free.get(resource, Decimal(0)) / settings.nodes
+            resource: parse_quantity(quantity) - used.get(resource, Decimal(0)) - free.get(resource, Decimal(0))
             for resource, quantity in settings.node_capacity.items()
             if resource != "pods"
         }
