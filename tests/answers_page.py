@@ -56,10 +56,10 @@ without secrets, the contents of manifests, or what applications say of themselv
 file.
 
 What they do not know: the flags, where nobody tells them (the process that watches clusters writes its own into the
-Lease `karmada-system/leeward-heartbeat`; of Karmada's control planes the defaults are assumed); which ConfigMaps and
-Secrets a template names, where its policy does not propagate them; application failover, the steps of a failback, and
-the budget of a drain, which are not projected. Where clusters have resource models, nodes of one grade are taken to
-be alike.
+Lease `karmada-system/leeward-heartbeat`; of Karmada's control planes the defaults are assumed); what other tools put
+into clusters, such as a ConfigMap that a template names and no policy propagates (`what-if` lists these); application
+failover, the steps of a failback, and the budget of a drain, which are not projected
+([rehearsals](rehearsals.md) play them). Where clusters have resource models, nodes of one grade are taken to be alike.
 
 `leeward explain TYPE/NAME --record FILE` writes what one decision is made on, and what is decided; `leeward replay
 FILE` decides it again, and exits with 1 where its version decides otherwise.

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.imagined import ImaginedChange, imagine_policies, imagine_scale
 from leeward.answers.subjects import asked_of
@@ -16,7 +17,18 @@ from leeward.operations.brake import read_brake
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, held, play, policy, scenario
+from tests.world.stories import (
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    by_weight,
+    deployment,
+    held,
+    play,
+    policy,
+    ready_replicas,
+    scenario,
+)
 
 WITHIN = timedelta(seconds=1)
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
@@ -258,6 +270,44 @@ def test_the_rate_of_evictions_is_told_too() -> None:
         assert min(later - sooner for sooner, later in pairwise(apart)) == timedelta(seconds=20)
 
     play(story, manager=ManagerSettings(eviction=EvictionSettings(per_second=0.05)))
+
+
+def test_what_would_be_missing_where_an_application_goes_is_named_and_is_missed_there() -> None:
+    """One names a Secret that is only in its first cluster, one a ConfigMap that follows it."""
+
+    async def story(world: World) -> None:
+        for name, kind, reference in (("alone", "Secret", "secretRef"), ("followed", "ConfigMap", "configMapRef")):
+            app = deployment(name, 2)
+            app["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{reference: {"name": f"{name}-settings"}}]
+            follows = policy(name, tolerating(ONE_OF, 60))
+            follows["spec"]["propagateDeps"] = name == "followed"
+            settings = {"apiVersion": "v1", "kind": kind, "metadata": {"name": f"{name}-settings"}}
+            await world.client.create(Resource.of_manifests("v1", f"{kind.lower()}s", kind, True), settings, "default")
+            await apply(world.client, app, follows)
+        await world.until(lambda: bool(assigned(world, "alone") and assigned(world, "followed")), 60)
+        (first,) = assigned(world, "alone")
+        placement = {"clusterAffinity": {"clusterNames": [first]}}
+        await apply(world.client, policy("alone-settings", placement, "Secret", "v1"))
+        await world.sleep(60)
+        assert await ready_replicas(world, first, "alone") == 2
+
+        told = what_if(await picture(world), fails(first))
+        (to,) = fate(told, "alone").after
+        (missing,) = told.missing_dependencies
+        assert (missing.workload, missing.cluster, missing.needs, missing.known) == (
+            "Deployment default/alone",
+            to,
+            "Secret default/alone-settings",
+            True,
+        )
+        await world.member(first).stop()
+        await world.until(lambda: set(assigned(world, "alone")) == {to})
+        await world.sleep(120)
+        assert await ready_replicas(world, to, "alone") == 0, "its Pods wait"
+        (other,) = assigned(world, "followed")
+        assert await ready_replicas(world, other, "followed") == 2
+
+    play(story)
 
 
 def test_a_picture_is_not_changed_by_what_is_asked_of_it() -> None:

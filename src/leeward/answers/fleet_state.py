@@ -59,6 +59,20 @@ class TemplateMetadata(Object, frozen=True):
         return {"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}
 
 
+class NeededObject(Object, frozen=True):
+    kind: str
+    name: str
+    namespace: str = ""
+
+
+class TemplateNeeds(Object, frozen=True):
+    """What the template of a binding names: ConfigMaps, Secrets, claims and accounts, by name."""
+
+    name: str
+    namespace: str = ""
+    objects: tuple[NeededObject, ...] = ()
+
+
 class RecordedFleet(Object, frozen=True):
     """The file's layout. `unseen` says what could not be read, and why; an answer that needs it is not given.
 
@@ -77,6 +91,7 @@ class RecordedFleet(Object, frozen=True):
     works: tuple[Work, ...] = ()
     templates: tuple[TemplateMetadata, ...] = ()
     outages: tuple[ClusterOutage, ...] = ()
+    needs: tuple[TemplateNeeds, ...] = ()
     brake: Brake = Brake()
     attention: Attention = UNKEPT
     settings: SettingsInForce = SettingsInForce()

@@ -22,6 +22,7 @@ from kubeapi.meta import Object, ObjectMeta
 from kubeapi.resource import Resource
 from leeward.answers.arriving import Arriving, read_arriving
 from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata
+from leeward.answers.missing_dependencies import DependencyNames
 from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding, redacted_work
 from leeward.api.core import Lease
 from leeward.api.names import (
@@ -150,7 +151,8 @@ async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: boo
     common = await _common(reader, clock, name)
     bindings = await reader.see("bindings", reader.all(RESOURCE_BINDINGS, redacted_binding), ())
     wide = await reader.see("cluster bindings", reader.all(CLUSTER_RESOURCE_BINDINGS, redacted_cluster_binding), ())
-    found = await reader.see("Works", reader.all(WORKS, redacted_work), ()) if works else ()
+    names = DependencyNames()
+    found = await reader.see("Works", reader.all(WORKS, names.keep), ()) if works else ()
     templates = await _templates(reader, [binding.spec.resource for binding in (*bindings, *wide)])
     recorded = msgspec.structs.replace(
         common,
@@ -161,6 +163,7 @@ async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: boo
         works=found,
         templates=templates,
         outages=await reader.see("outages", _outages(reader), ()),
+        needs=names.needs,
         unseen=tuple(reader.unseen),
     )
     return FleetState(recorded)

@@ -13,6 +13,7 @@ import msgspec
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange
+from leeward.answers.missing_dependencies import MissingDependency, missing_there
 from leeward.answers.projection import Moment, Projection, project
 from leeward.answers.return_losses import ReturnLosses, losses_on_return
 from leeward.answers.room_arithmetic import free_cores
@@ -92,6 +93,7 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
     braked: bool
     cut_off: bool
     settings_told: bool
+    missing_dependencies: list[MissingDependency] = []
     unseen: tuple[str, ...] = ()
 
     @property
@@ -117,6 +119,7 @@ def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
         braked=_is_braked(found),
         cut_off=found.cut_off,
         settings_told=state.settings.told,
+        missing_dependencies=missing_there(state, found.worst.bindings),
         unseen=state.recorded.unseen,
     )
 

@@ -21,6 +21,7 @@ def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from _clusters(told)
     yield from _wanting(told.wanting, wide)
+    yield from _missing(told, wide)
     yield from _others(told, wide)
     yield from _when(told)
     yield from _losses(told)
@@ -88,6 +89,20 @@ def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
         yield from table(("APPLICATION", "MISSING", "THEN IN"), rows, (1,), "    ")
         if len(group) > len(shown):
             yield f"    {len(group) - len(shown)} more: --wide"
+
+
+def _missing(told: WhatIf, wide: bool) -> Iterator[str]:
+    """What nothing takes along; unknown is whether something else puts it there."""
+    if not told.missing_dependencies:
+        return
+    yield from section("MISSING THERE", "Pods wait for these, unless something else than a policy puts them there")
+    shown = told.missing_dependencies if wide else told.missing_dependencies[:MOST_LISTED]
+    rows = [
+        (each.workload, each.cluster, each.needs, "elsewhere only" if each.known else "by no policy") for each in shown
+    ]
+    yield from table(("APPLICATION", "GOES TO", "NEEDS", "PROPAGATED"), rows)
+    if len(told.missing_dependencies) > len(shown):
+        yield f"  {len(told.missing_dependencies) - len(shown)} more: --wide"
 
 
 def _cause(message: str) -> str:

@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from leeward.answers.fleet_state import encode_state
+from leeward.answers.fleet_state import FleetState, NeededObject, TemplateNeeds, decode_state, encode_state
 from tests.builders import binding, cluster, divided, targets
 from tests.fleet_pictures import picture_of
 from tests.verbs import call_verb
@@ -58,6 +59,23 @@ def test_a_policy_and_a_drain_are_asked_about(file: Path, tmp_path: Path, capsys
         code, out, _ = call_verb(capsys, "what-if", *arguments, "--from", file, "-o", "json")
         (app,) = json.loads(out)["applications"]
         assert (code, app["after"]) == (0, {"b": 4})
+
+
+def test_what_no_policy_takes_along_is_listed(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = decode_state(file.read_bytes())
+    needs = TemplateNeeds(
+        namespace="default",
+        name="nginx-deployment",
+        objects=(NeededObject(kind="ConfigMap", namespace="default", name="settings"),),
+    )
+    file.write_bytes(encode_state(FleetState(msgspec.structs.replace(state.recorded, needs=(needs,)))))
+    wider = ("what-if", "--apply", file.parent / "policy.yaml", "--from", file)
+    (file.parent / "policy.yaml").write_text(POLICY.replace("[b]", "[c]"))
+    code, out, _ = call_verb(capsys, *wider)
+    assert code == 0
+    assert "  Deployment default/nginx  c        ConfigMap default/settings  by no policy" in out.split("\n")
+    code, out, _ = call_verb(capsys, "what-if", "--fail", "a", "--from", file)
+    assert "MISSING" not in out, "it is in b already"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""What an application would lack where it goes: ConfigMaps, Secrets, claims and accounts that its template names, and
+that nothing propagates there.
+
+    DependencyNames     reads the names off Works while a picture is taken; contents are not kept
+    missing_there       of applications that move, what has no binding that takes it along
+
+What another tool puts into a cluster is not seen from here.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from leeward.answers.fleet_state import BindingName, FleetState, NeededObject, TemplateNeeds, binding_of_work
+from leeward.answers.redaction import redacted_work
+from leeward.api.work import Binding, Work
+from leeward.core.interpreter import dependencies_of, has_dependencies
+from leeward.operations.drain import workload_of
+
+KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount")
+"""What Pods wait for."""
+
+
+class MissingDependency(msgspec.Struct, frozen=True, rename="camel"):
+    """`needs` is `ConfigMap shop/settings`; `known`: it is propagated to other clusters, and not to this one."""
+
+    workload: str
+    cluster: str
+    needs: str
+    known: bool
+
+
+class DependencyNames:
+    """What templates name, by binding, as their Works say."""
+
+    def __init__(self) -> None:
+        self._found: dict[BindingName, tuple[NeededObject, ...]] = {}
+
+    def keep(self, work: Work) -> Work:
+        """Notes what the Work's manifests name, and returns what of the Work a picture keeps."""
+        key = binding_of_work(work)
+        if key is not None and key not in self._found:
+            self._found[key] = tuple(_names_in(work))
+        return redacted_work(work)
+
+    @property
+    def needs(self) -> tuple[TemplateNeeds, ...]:
+        """Of templates that name anything, by name."""
+        return tuple(
+            TemplateNeeds(namespace=key.namespace, name=key.name, objects=objects)
+            for key, objects in sorted(self._found.items())
+            if objects
+        )
+
+
+def _names_in(work: Work) -> Iterator[NeededObject]:
+    for manifest in work.spec.workload.manifests:
+        if has_dependencies(manifest):
+            for each in dependencies_of(manifest):
+                if each.kind in KINDS and each.name:
+                    yield NeededObject(kind=each.kind, namespace=each.namespace, name=each.name)
+
+
+def missing_there(state: FleetState, after: Mapping[BindingName, Binding]) -> list[MissingDependency]:
+    """`after` are the bindings as they will be. What follows its application is taken to arrive with it."""
+    needs = {BindingName(each.namespace, each.name): each.objects for each in state.recorded.needs}
+    carriers = {(b.spec.resource.kind, b.spec.resource.namespace, b.spec.resource.name): b for b in after.values()}
+    found: list[MissingDependency] = []
+    for key, objects in needs.items():
+        before, now = state.bindings.get(key), after.get(key)
+        if before is None or now is None:
+            continue
+        for cluster in sorted({t.name for t in now.spec.clusters} - {t.name for t in before.spec.clusters}):
+            for each in objects:
+                carrier = carriers.get((each.kind, each.namespace, each.name))
+                if carrier is None or not _comes_along(carrier, key, cluster):
+                    named = f"{each.kind} {each.namespace}/{each.name}"
+                    found.append(MissingDependency(workload_of(now), cluster, named, carrier is not None))
+    return found
+
+
+def _comes_along(carrier: Binding, key: BindingName, cluster: str) -> bool:
+    follows = any(BindingName(owner.namespace, owner.name) == key for owner in carrier.spec.required_by)
+    return follows or any(target.name == cluster for target in carrier.spec.clusters)
