@@ -46,8 +46,9 @@ worlds: setup  ## search small worlds, every order of events (STATES=100000)
 sim: setup  ## play N random histories of faults against the whole product, and check every invariant (N=300)
 	@$(BIN)/python -m leeward.sim --campaign $(or $(N),300) --seed $(or $(SEED),0)
 
-forecasts: setup  ## random worlds: what is told and rehearsed of an outage is what happens (N=200, SEED=0; ten minutes)
+forecasts: setup  ## what is told and rehearsed of outages is what happens, in random worlds (N=200, SEED=0) and in processes
 	@$(BIN)/python -m tests.world.test_what_if_random $(or $(SEED),0) $(or $(N),200)
+	@$(BIN)/pytest -p no:cacheprovider tests/forecasts
 
 systematic: setup  ## one outage with one more fault at every await, line and read (half an hour; MODE=kill, drop or stale)
 	@for mode in $(or $(MODE),stale drop kill); do $(BIN)/python -m leeward.sim --systematic $$mode || exit 1; done

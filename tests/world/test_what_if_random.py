@@ -214,6 +214,8 @@ def main(first: int, count: int) -> int:
         failed += bool(found)
         for each in found:
             print(f"seed {seed}: {each}", flush=True)
+        if (seed + 1 - first) % 20 == 0:
+            print(f"{seed + 1 - first} played", flush=True)
     print(f"{count} worlds from seed {first} on: {failed} went otherwise than was told or rehearsed")
     return failed
 
