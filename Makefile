@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 CODE := src tests bench
+PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
 AUDIT := .venv-audit
@@ -10,8 +11,8 @@ AUDIT := .venv-audit
 export PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/bytecode
 
-.PHONY: help setup demo test e2e crash worlds sim forecasts systematic planted nightly mutants oracle check fast fuzz format bench chart lock \
-	sbom audit clean
+.PHONY: help setup demo test long costs e2e crash worlds sim forecasts systematic planted nightly mutants oracle check fast fuzz \
+	format bench chart lock sbom audit clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -22,8 +23,14 @@ setup:
 demo: setup  ## a cluster dies and its applications move, live in this terminal (about 40 s)
 	@$(BIN)/leeward demo
 
-test: setup  ## all tests (virtual time, and a handful on real processes)
-	@$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+test: setup  ## what every change needs: all tests that are quick, on the virtual clock (under five minutes on two quiet cores)
+	@$(PYTEST) -m "not processes and not long" -n auto
+
+long: setup  ## the other tests: on real processes with the real kubectl, whole applications, what many objects cost
+	@$(PYTEST) -m "processes or long" -n $$((2 * $$(getconf _NPROCESSORS_ONLN)))
+
+costs: setup  ## what tests cost in CPU seconds, by folder, file and test, one after the other: make costs DIR=tests/world
+	@$(BIN)/python -m pytest -p tests.costs $(DIR)
 
 e2e: setup  ## the product on real kube-apiservers (twelve minutes; the first time it builds them from Debian's source)
 	@KUBEBUILDER_ASSETS=$$(scripts/binaries) && export KUBEBUILDER_ASSETS && $(BIN)/pytest -sx -p no:cacheprovider tests/e2e

@@ -12,8 +12,9 @@ from hypothesis import settings
 FUZZ = "LEEWARD_FUZZ"
 """How many examples each property draws in `make fuzz`, whose seed says which."""
 
-OLD_GARBAGE_THRESHOLD = 50
-"""All objects are searched for garbage five times more seldom than otherwise: half of all that searching went there."""
+GARBAGE_THRESHOLDS = 10_000, 10, 50
+"""What is young is searched for garbage fourteen times more seldom than otherwise, and all objects five times more
+seldom than that: an eighth of all CPU time went there."""
 
 LONGEST = {
     "test_walkthrough.py": 3,
@@ -28,11 +29,6 @@ gc.disable()  # until all is imported: nothing of it is garbage
 settings.register_profile("the same each time", deadline=None, derandomize=True, database=None)
 settings.register_profile("fresh", deadline=None, database=None, max_examples=int(os.environ.get(FUZZ, 1)))
 settings.load_profile("fresh" if FUZZ in os.environ else "the same each time")
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """Two for each processor: tests on real processes mostly wait for them."""
-    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(trylast=True)
@@ -60,7 +56,7 @@ def pytest_collection_finish() -> None:
     """Keeps what was imported from being searched for garbage again, and what is old from being searched often."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*gc.get_threshold()[:2], OLD_GARBAGE_THRESHOLD)
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     gc.enable()
 
 

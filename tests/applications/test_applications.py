@@ -164,6 +164,7 @@ async def live_through(world: World, application: Application, expected: Expecte
     assert differing(uids(own), uids(await contents_of(world.client))) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("application", applications(), ids=lambda application: application.name)
 def test_an_application_lives_through_an_outage(application: Application) -> None:
     async def story(world: World) -> None:

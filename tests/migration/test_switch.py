@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 import msgspec
+import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
@@ -94,6 +95,7 @@ def test_a_switch_with_a_new_agent_writes_no_object_of_a_member() -> None:
     take_over(story, own_agent=True)
 
 
+@pytest.mark.long
 def test_a_switch_beside_karmadas_own_agent_writes_nothing_of_its_works() -> None:
     async def story(world: RecordedWorld, writes: Writes) -> None:
         await world.sleep(WATCHED_SECONDS)
@@ -107,6 +109,7 @@ def test_a_switch_beside_karmadas_own_agent_writes_nothing_of_its_works() -> Non
     take_over(story, own_agent=False)
 
 
+@pytest.mark.long
 def test_a_failover_to_a_member_with_karmadas_own_agent_ends() -> None:
     """What that agent reports is taken as evidence: the copies are ready, templates say so, and no task stays."""
 

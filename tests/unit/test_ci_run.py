@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SUITES = ["check", "worlds", "sim", "planted", "test", "crash", "e2e"]
+SUITES = ["check", "worlds", "sim", "planted", "test", "long", "crash", "e2e"]
 REAL = ["bash", "env", "dirname", "mktemp", "rm", "tail", "cp"]
 STANDINS = ["make", "timeout", "gcc", "dpkg-source", "jq", "python3", "kubectl", "id", "apt-get"]
 STANDIN = """#!/bin/bash
@@ -167,3 +168,15 @@ def test_every_file_of_tests_is_in_a_target() -> None:
     places = {ROOT / place for place in (*configured, *named)}
     files = set((ROOT / "tests").rglob("test_*.py"))
     assert {file for file in files if places.isdisjoint({file, *file.parents})} == set()
+
+
+def test_every_marked_test_is_in_a_suite() -> None:
+    """Whatever markers a test has, one of the targets that choose by them has it, and `.ci/run` runs all of these."""
+    configured = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
+    markers = [told.partition(":")[0] for told in configured]
+    rule = re.compile(r'^(\w+): .*\n\t@\$\(PYTEST\) -m "([^"]+)"', re.MULTILINE)
+    chosen = dict(rule.findall((ROOT / "Makefile").read_text()))
+    assert set(chosen) <= set(SUITES)
+    for has in product((False, True), repeat=len(markers)):
+        values = dict(zip(markers, has, strict=True))
+        assert [eval(expression, {}, values) for expression in chosen.values()].count(True) == 1, values

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
@@ -101,6 +103,7 @@ def test_a_copy_that_cannot_run_in_one_cluster_moves_after_the_toleration() -> N
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_a_release_that_is_broken_everywhere_stays_after_one_round_and_says_so() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2, image="nginx:broken"), web_policy(list(THREE)))

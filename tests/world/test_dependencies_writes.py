@@ -1,5 +1,7 @@
 """What dependencies cost the API server in a mass failover."""
 
+import pytest
+
 from leeward.sim.world import World
 from tests.world.stories import apply, by_weight, play, tasks
 from tests.world.test_dependencies import config, followed, needed_in, reading
@@ -12,6 +14,7 @@ MOST_FOR_THE_SHARED = 40
 """For an object that all of them need: within ten seconds, not once for each."""
 
 
+@pytest.mark.long
 def test_what_follows_costs_few_writes_of_its_own_and_what_is_shared_hardly_any() -> None:
     async def story(world: World) -> None:
         everywhere = followed("all", by_weight({"member1": 1, "member2": 1}))

@@ -7,6 +7,8 @@ import base64
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import WORK_NAME_ANNOTATION, work_name
@@ -149,6 +151,7 @@ def test_a_kind_is_divided_judged_and_added_up_by_a_webhook() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_a_webhook_that_hangs_holds_up_no_other_kind_nor_a_failover_l4() -> None:
     async def story(world: World) -> None:
         webhook = await given_a_webhook(world)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import find_condition
@@ -304,6 +306,7 @@ def test_a_config_map_differs_by_what_stands_in_its_text() -> None:
     play(story, TWO)
 
 
+@pytest.mark.long
 def test_a_failover_with_ten_policies_costs_no_more_writes_than_one_without_any() -> None:
     """Nor more events; the writes counted for each binding, as in `test_a_mass_failover_costs_few_writes`."""
 

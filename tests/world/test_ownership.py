@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 
+import pytest
+
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE, execution_space, work_name
@@ -211,6 +213,7 @@ def test_a_control_plane_made_anew_takes_over_with_its_predecessors_identity() -
     run_virtual(run())
 
 
+@pytest.mark.long
 def test_one_drift_is_mended_at_once_and_a_fight_slows_down() -> None:
     async def story(world: World) -> None:
         await web_runs(world, "member1")

@@ -55,6 +55,7 @@ def _kind_of(request: Request) -> str:
     return f"{request.method} {resource}" + ("/status" if parts[-1] == "status" else "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("write_seconds", [QUICK, SLOW])
 def test_a_mass_failover_costs_few_writes(write_seconds: float) -> None:
     async def story(world: World) -> None:
