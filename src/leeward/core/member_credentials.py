@@ -1,4 +1,4 @@
-"""Which Secrets a write of a Cluster shows to a place of the writer's choosing.
+"""Credentials of members: the Secrets that a write of a Cluster shows to a place of the writer's choosing.
 
 The control plane sends the token of `spec.secretRef` to `spec.apiEndpoint`, and that of `spec.impersonatorSecretRef`
 when somebody goes through the cluster proxy. So who chooses either of a pair must be one who may read the Secret.
@@ -28,7 +28,7 @@ class ExposedSecret(NamedTuple):
 def exposed_secrets(
     cluster: Mapping[str, Any], before: Mapping[str, Any] | None, groups: Collection[str] = ()
 ) -> tuple[ExposedSecret, ...]:
-    """Those that a writer in `groups` has to be allowed to read; `before` is None for a new Cluster.
+    """Secrets that a writer in `groups` has to be allowed to read; `before` is None for a new Cluster.
 
     What lies in the cluster's own execution space is its agent's to show.
     """

@@ -1,4 +1,4 @@
-"""How clusters and their agents become known: which cluster may join, whose certificate request is approved without a
+"""Registration of clusters and their agents: which cluster may join, whose certificate request is approved without a
 person, and what every agent may do.
 
 A cluster is known by the UID of its Namespace kube-system, which stands in `spec.id` of its Cluster.
@@ -214,7 +214,8 @@ def cluster_of_agent(user: str) -> str:
 
 
 def problem_of_agents_object(cluster: str, resource: str, namespace: str, name: str) -> str:
-    """Why the agent of `cluster` may not write the object; empty where it is its own. `resource` is in the plural."""
+    """Reason why the agent of `cluster` may not write the object; empty where it is its own. `resource` is in the
+    plural."""
     match resource:
         case "clusters":
             is_own = name == cluster

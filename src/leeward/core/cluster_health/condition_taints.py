@@ -98,7 +98,8 @@ def decide_taints(
 
 
 def _outage_start(cluster: Cluster, key: str, last_seen: datetime | None, now: datetime) -> datetime:
-    """By our own clock, which only Push clusters' conditions are dated by; a face that changes later starts now."""
+    """Start of the outage by our own clock, which dates the conditions of Push clusters alone; a key that changes later
+    starts now."""
     if key == UNREACHABLE_TAINT:
         return last_seen or now
     ready, is_new = cluster.ready, _find(cluster, (key, NO_SCHEDULE)) is None
@@ -107,7 +108,7 @@ def _outage_start(cluster: Cluster, key: str, last_seen: datetime | None, now: d
 
 
 def outage_since(cluster: Cluster) -> datetime | None:
-    """When the clock of the present outage started; None when there is none, or nobody can read it."""
+    """Start of the present outage's clock; None when there is none, or nobody can read it."""
     try:
         return parse_time(cluster.metadata.annotations[OUTAGE_ANNOTATION])
     except (KeyError, ValueError):
@@ -136,7 +137,7 @@ def policy_taints(cluster: Cluster) -> frozenset[TaintKey]:
 
 
 def owned_by_condition(cluster: Cluster) -> frozenset[TaintKey]:
-    """Those of the four that come and go by the cluster's condition, and by no policy."""
+    """The taints of the four that come and go by the cluster's condition, and by no policy."""
     return CONDITION_TAINTS - policy_taints(cluster)
 
 

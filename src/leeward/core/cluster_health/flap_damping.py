@@ -100,7 +100,7 @@ def score_at(memory: Flapping | None, now: datetime, half_life_seconds: float) -
 
 
 def hold_down_seconds(score: float, settings: HoldDownSettings) -> float:
-    """How long a cluster is held down that has returned with this score."""
+    """Seconds for which a cluster is held down that has returned with this score."""
     if score < FLAPS_FROM_SCORE:
         return 0
     return min(settings.longest_seconds, settings.first_seconds * 2 ** (min(score, 64) - 2))
@@ -155,7 +155,7 @@ def _annotation(flapping: Flapping) -> Mapping[str, str | None]:
 
 
 def _forgotten_at(memory: Flapping, settings: HoldDownSettings) -> datetime:
-    """When so little is left of the score that it no longer matters."""
+    """The instant at which so little is left of the score that it no longer matters."""
     halvings = 0
     while memory.score * 0.5**halvings >= FORGOTTEN_BELOW_SCORE:
         halvings += 1

@@ -24,7 +24,7 @@ OVERDUE_SHARE = 0.625
 
 @dataclass(frozen=True, slots=True)
 class MonitorGracePeriods:
-    """How long silence is borne, in seconds; `startup_seconds` for a cluster that never reported."""
+    """Seconds of silence that are borne; `startup_seconds` for a cluster that never reported."""
 
     grace_seconds: float
     startup_seconds: float
@@ -83,7 +83,7 @@ def decide_observed_conditions(
 
 
 def _overdue_at(last_seen: datetime, started: datetime, patience: MonitorGracePeriods) -> datetime:
-    """Who has just started listens first, until all agents have had the time to be heard."""
+    """The instant at which silence counts: a process that has just started listens until all agents could be heard."""
     seconds = patience.grace_seconds
     heard = started + timedelta(seconds=seconds * (1 - OVERDUE_SHARE))
     return max(last_seen + timedelta(seconds=seconds * OVERDUE_SHARE), heard)
@@ -102,7 +102,7 @@ def _without_doubt(status: ClusterStatus) -> ClusterStatus:
 
 
 def last_seen_before(received: datetime, started: datetime, patience: MonitorGracePeriods) -> datetime:
-    """When a sign of life was received last, as a control plane judges it that has `started` since.
+    """Instant of the last sign of life, as a control plane judges it that has `started` since.
 
     What it received by the API server's clock counts on, so that no clock starts anew; but it listens for half its
     patience before it believes in silence, since it may have been the one who was away.

@@ -66,7 +66,7 @@ class Outage:
 
     @property
     def head(self) -> str:
-        """How each sentence about the outage begins; it is the same as long as the outage lasts."""
+        """Beginning of each sentence about the outage; it is the same as long as the outage lasts."""
         if self.since is None:
             return f"The API of {self.cluster} answers, but none of its {self.nodes} nodes is ready"
         return f"Not seen in {self.cluster} since {format_time(self.since)}"
@@ -164,7 +164,7 @@ def _outage_of(cluster: Cluster) -> Outage | None:
 
 
 def nodes_down(cluster: Cluster) -> int:
-    """How many nodes a Ready cluster has, if none of them is ready; else 0."""
+    """Number of nodes of a Ready cluster, if none of them is ready; else 0."""
     nodes = cluster.status.node_summary
     return nodes.total_num if cluster.is_ready and nodes is not None and not nodes.ready_num else 0
 

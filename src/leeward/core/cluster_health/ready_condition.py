@@ -26,7 +26,7 @@ BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """How long a change must last, in seconds, before it counts."""
+    """Seconds that a change must last before it counts."""
 
     failure_seconds: float
     success_seconds: float
@@ -119,7 +119,8 @@ def watched_memory(
 
 
 def _decided_at(current: Condition, now: datetime) -> datetime:
-    """When somebody decided that it is True or False. Unknown is the word of who hears nothing, and no observation."""
+    """Instant at which it was decided to be True or False. Unknown is the word of who hears nothing, and no
+    observation."""
     at = current.last_transition_time
     return BEFORE_ALL if current.status == "Unknown" or at is None or at > now else at
 

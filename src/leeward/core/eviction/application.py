@@ -66,7 +66,7 @@ class FailedCopies:
 
     @property
     def unhealthy_clusters(self) -> frozenset[str]:
-        """Where the present release is unhealthy, or has failed: nowhere to go for another copy of it."""
+        """Clusters in which the present release is unhealthy, or has failed: nowhere to go for another copy of it."""
         return frozenset((*self.record.since, *self.record.left))
 
     def describe(self) -> str:
@@ -151,7 +151,7 @@ def _settling(unhealthy: Collection[str], attention: Attention) -> tuple[datetim
 
 
 def toleration_seconds(spec: ResourceBindingSpec) -> float:
-    """How long a copy may be unhealthy before it has failed."""
+    """Seconds for which a copy may be unhealthy before it has failed."""
     application = application_failover(spec)
     wanted = application.decision_conditions.toleration_seconds if application else None
     return DEFAULT_TOLERATION_SECONDS if wanted is None else wanted
@@ -183,7 +183,8 @@ def after_leaving(record: FailureRecord, clusters: tuple[str, ...], *, remember:
 
 
 def held_failure(failures: FailedCopies, reason: str) -> Condition:
-    """Why failed copies stay: no place to go. Failed in several clusters, it is more likely the release than these."""
+    """Condition that failed copies stay, because there is no place to go. Failed in several clusters, it is more likely
+    the release than these."""
     names = ", ".join(sorted(failures.unhealthy_clusters))
     if len(failures.unhealthy_clusters) > 1:
         looks = f"it is or was unhealthy in {names}, which looks like a bad release, and no other cluster fits"
@@ -205,13 +206,15 @@ def _held(reason: HeldReason, failures: FailedCopies, why: str) -> Condition:
 
 
 def application_purge_mode(spec: ResourceBindingSpec) -> PurgeMode:
-    """How a failed copy leaves, as the policy says."""
+    """Purge mode of a failed copy, as the policy says."""
     application = application_failover(spec)
     return PurgeMode((application.purge_mode if application else None) or PurgeMode.GRACEFULLY)
 
 
 def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None = None) -> GracefulEvictionTask:
-    """How the copy leaves, as the policy says; `Never` keeps it until someone confirms. Raises: StateNotPreserved."""
+    """Eviction task of a failed copy, as the policy says; `Never` keeps it until someone confirms.
+
+    Raises: StateNotPreserved."""
     application = application_failover(binding.spec)
     assert application is not None
     mode = purge_mode_with_volumes(binding, application_purge_mode(binding.spec))

@@ -1,4 +1,4 @@
-"""Why something that is due does not happen: the condition EvictionHeld, for people."""
+"""The condition EvictionHeld: why something that is due does not happen, for people."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,7 +33,7 @@ def is_braked(eviction: Eviction, cluster: Cluster) -> bool:
 def held_for_place(
     spec: ResourceBindingSpec, due: Sequence[Eviction], reason: str, staying: Mapping[str, int] | None = None
 ) -> Condition:
-    """Says how many replicas of a divided template stay: all that are there, where it is not said."""
+    """Condition that says how many replicas of a divided template stay: all that are there, where it is not said."""
     counts = {eviction.cluster: replicas_in(spec, eviction.cluster) for eviction in due} if staying is None else staying
     kept = [eviction for eviction in due if eviction.cluster in counts]
     number = f"{sum(counts.values())} replicas stay, " if spec.is_divided else ""
@@ -43,7 +43,7 @@ def held_for_place(
 
 
 def held_without_gain(kept: Sequence[Eviction]) -> Condition:
-    """S12: it would be deleted there, and nothing new would run anywhere for it."""
+    """Condition by S12: it would be deleted there, and nothing new would run anywhere for it."""
     return _held(
         HeldReason.NOTHING_TO_GAIN,
         f"kept in {_list(kept)}: no cluster that does not have it yet would take it, so leaving gains nothing, "
@@ -52,7 +52,7 @@ def held_without_gain(kept: Sequence[Eviction]) -> Condition:
 
 
 def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason | None) -> Condition | None:
-    """What others live in is never taken away because of a taint, nor what would leave its volumes behind."""
+    """Condition that a taint takes nothing away which others live in, or which would leave its volumes behind."""
     if not kept or reason is None:
         return None
     if reason is HeldReason.VOLUMES_STAY:
@@ -67,7 +67,7 @@ def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason
 def held_deferred(
     waiting: Sequence[Eviction], deferred: Mapping[str, Deferral], budgets: Mapping[str, int]
 ) -> Condition | None:
-    """It is not this binding's turn yet. `budgets` are those of drained clusters that are used up."""
+    """Condition that it is not this binding's turn yet. `budgets` are those of drained clusters that are used up."""
     if not waiting:
         return None
     reasons = (
@@ -81,7 +81,8 @@ def held_deferred(
 
 
 def held_unconfirmed(unconfirmed: Sequence[Eviction]) -> Condition | None:
-    """Nobody has seen, since the cluster controllers began to watch, that the clusters are still lost."""
+    """Condition that nobody has seen, since the cluster controllers began to watch, that the clusters are still
+    lost."""
     if not unconfirmed:
         return None
     why = "it answers again, or was not looked at yet since the control plane watches it again"
@@ -94,7 +95,7 @@ def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Co
 
 
 def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:
-    """Why something that is due does not happen, where it is not for want of a place."""
+    """Condition that something due does not happen, where it is not for want of a place."""
     if braked:
         return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {MOST_LOOKS_DEAD}")
     purging = [t.from_cluster for t in assessment.kept if t.from_cluster in works and not rules_of_task(t).keeps_copy]
@@ -119,7 +120,7 @@ def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mappin
 
 
 def held_refused(why: str) -> Condition:
-    """The decision would have broken an invariant."""
+    """Condition that the decision would have broken an invariant."""
     return _held(HeldReason.DECISION_REFUSED, f"nothing is moved: {why}; it is decided again after a minute")
 
 

@@ -1,4 +1,4 @@
-"""What must leave a cluster: NoExecute taints against tolerations, to the second.
+"""Due evictions: NoExecute taints against tolerations, to the second.
 
 Karmada: pkg/controllers/cluster (taint manager), pkg/util/helper (taints); same, proven by its recorded cases.
 """
@@ -22,7 +22,7 @@ LAST_RESORT_SECONDS = 1800
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """How long a copy may stay under the taints: evict when `due` has come; None is for ever.
+    """Time that a copy may stay under the taints: it is evicted when `due` has come; None is for ever.
 
     `untolerated` names the taints that end it, for people.
     """
@@ -89,7 +89,7 @@ class DueEvictions:
 def due_evictions(
     spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, attention: Attention = UNKEPT
 ) -> DueEvictions:
-    """What must leave now, by taints that count. Holds: S13."""
+    """Copies that must leave now, by taints that count. Holds: S13."""
     tolerations = spec.tolerations
     due: list[Eviction] = []
     later: list[datetime] = []
@@ -137,7 +137,7 @@ def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
 
 
 def last_resort_at(due: Sequence[Eviction], now: datetime) -> datetime:
-    """From when on what leaves may go to clusters that are held down, where no other takes it."""
+    """Instant from which on what leaves may go to clusters that are held down, where no other takes it."""
     since = (min((t.time_added or now for t in eviction.taints), default=now) for eviction in due)
     return max(since, default=now) + timedelta(seconds=LAST_RESORT_SECONDS)
 

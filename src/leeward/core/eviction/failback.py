@@ -58,7 +58,9 @@ def decide_failback(
     options: FailbackOptions,
     time: WatchedTime,
 ) -> Failback:
-    """For a binding that nothing else happens to. What is waited for runs over watched time. Holds: S1, S2, S3, S13."""
+    """The next step back of a binding that nothing else happens to. What is waited for runs over watched time.
+
+    Holds: S1, S2, S3, S13."""
     spec = binding.spec
     goal = goal_of(original, spec, fleet)
     held = {target.name: target.replicas for target in spec.clusters}
@@ -94,7 +96,8 @@ def _divided(
     fleet: ClusterArrays,
     options: FailbackOptions,
 ) -> Iterator[_Move]:
-    """As many replicas as the pace allows; or all at once, where a spread constraint allows nothing between."""
+    """A step of as many replicas as the policy allows; or all at once, where a spread constraint allows nothing
+    between."""
     held = {target.name: target.replicas for target in spec.clusters}
     wanted = {name: min(goal[name] - held.get(name, 0), room_in(Request(spec), fleet, name)) for name in back}
     surplus = {name: count - goal.get(name, 0) for name, count in held.items() if count > goal.get(name, 0)}

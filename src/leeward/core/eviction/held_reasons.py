@@ -21,7 +21,7 @@ class HeldReason(StrEnum):
 
 
 class Deferral(StrEnum):
-    """Why an eviction waits for the evictions of other bindings, for people."""
+    """Reason why an eviction waits for the evictions of other bindings, for people."""
 
     RATE = "evictions are spaced out by --resource-eviction-rate"
     DRAIN_BUDGET = "it is drained with a budget"

@@ -1,4 +1,4 @@
-"""Where a binding was before an outage drove it away: its original placement, to which a failback brings it back.
+"""Original placement: where a binding was before an outage, and where a failback brings it back to.
 
 Remembered in an annotation of the binding when the first copy leaves a cluster that looks dead, as long as the policy
 asks for a failback; so it is never larger than the binding's own targets. It is forgotten when it is reached, when the

@@ -215,7 +215,7 @@ def _ends_by_reports(open_task: _OpenTask) -> _End | None:
 
 
 def _ends_without_replicas(open_task: _OpenTask) -> _End | None:
-    """None are asked for, so none are missed."""
+    """No replicas are asked for, so none are missed."""
     if not open_task.copies.spec.asks_for_none:
         return None
     return _NEVER if open_task.is_purged and not open_task.is_without_work else _End(open_task.now)
@@ -238,7 +238,7 @@ def _ends_when_covered(open_task: _OpenTask) -> _End | None:
 
 
 def _ends_when_gone(open_task: _OpenTask) -> _End | None:
-    """It bars its cluster for another grace period, in which the next cluster is tried."""
+    """A copy that is gone bars its cluster for another grace period, in which the next cluster is tried."""
     if not open_task.copies.is_gone(open_task.task):
         return None
     return _End(open_task.grace_end + timedelta(seconds=open_task.grace_seconds) + _INSTANT)
@@ -268,7 +268,7 @@ _RULES: tuple[Callable[[_OpenTask], _End | None], ...] = (
 
 
 def _may_end(open_task: _OpenTask) -> _End:
-    """When the task may end, by the first rule that says something of it."""
+    """Judges the task by the first rule that says something of it."""
     return next((end for rule in _RULES if (end := rule(open_task)) is not None), _NEVER)
 
 

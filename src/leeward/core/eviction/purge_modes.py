@@ -10,7 +10,7 @@ def rules_of_task(task: GracefulEvictionTask) -> PurgeRules:
 
 
 def purge_mode_of(failover: FailoverBehavior | None, default: PurgeMode) -> PurgeMode:
-    """How taints evict: the policy's word, else the flag's."""
+    """Purge mode of evictions by taints: the policy's word, else the flag's."""
     if failover is not None and failover.cluster is not None:
         return PurgeMode(failover.cluster.purge_mode or DEFAULT_PURGE_MODE)
     return PurgeMode(default)

@@ -52,7 +52,7 @@ class StalledTarget:
 
 @dataclass(frozen=True, slots=True)
 class StalledTargets:
-    """Those of one binding, and when the next may have to be counted among them."""
+    """Stalled targets of one binding, and when the next may have to be counted among them."""
 
     targets: tuple[StalledTarget, ...] = ()
     wake_at: datetime | None = None

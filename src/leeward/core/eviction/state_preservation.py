@@ -27,7 +27,9 @@ class StateNotPreserved(Exception):
 def preserved_state(
     binding: Binding, preservation: StatePreservation | None, left: AggregatedStatusItem
 ) -> Mapping[str, str]:
-    """By label: what the copy reports, else what an earlier failover has brought to it. Raises: StateNotPreserved."""
+    """State by label: what the copy reports, else what an earlier failover has brought to it.
+
+    Raises: StateNotPreserved."""
     if preservation is None:
         return {}
     state = dict(_carried_state(binding, left.cluster_name))

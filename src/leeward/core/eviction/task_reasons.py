@@ -21,7 +21,8 @@ class TaskReason(StrEnum):
 
 
 class Producer(StrEnum):
-    """Who opens eviction tasks. Application failover of a ResourceBinding and of a ClusterResourceBinding differ."""
+    """The component that opens an eviction task. Application failover of a ResourceBinding and of a
+    ClusterResourceBinding differ."""
 
     TAINT_MANAGER = "TaintManager"
     APPLICATION_FAILOVER = "resource-binding-application-failover-controller"

@@ -1,4 +1,4 @@
-"""What it does to a binding that a copy leaves a cluster: the target goes, and an eviction task takes its place.
+"""Eviction tasks: a copy leaves a cluster, so the target goes, and a task takes its place.
 
 A part of a divided copy can leave as well: the target keeps what stays, the task's `replicas` say how many go, and the
 Work asks for both until the task has ended (`core.execution.works`).
@@ -22,7 +22,7 @@ NOTHING: Mapping[str, int] = {}
 
 
 def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
-    """How a copy leaves a cluster because of its taints. Raises: StateNotPreserved."""
+    """Task of a copy that leaves a cluster because of its taints. Raises: StateNotPreserved."""
     spec, cluster = binding.spec, eviction.cluster
     behaviour = spec.failover.cluster if spec.failover is not None else None
     reported = (item for item in binding.status.aggregated_status if item.cluster_name == cluster)
@@ -40,7 +40,7 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
 
 
 def stalled_task(cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
-    """How a copy leaves a cluster in which it never became healthy."""
+    """Task of a copy that leaves a cluster in which it never became healthy."""
     return GracefulEvictionTask(
         from_cluster=cluster,
         reason=TaskReason.REPLACEMENT_FAILED.value,
@@ -51,7 +51,7 @@ def stalled_task(cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvicti
 
 
 def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
-    """How long a task may take, in seconds: its own word, else the default."""
+    """Seconds that a task may take: its own word, else the default."""
     return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds
 
 
@@ -95,7 +95,7 @@ def leave(
 def leave_further(
     spec: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask], staying: Mapping[str, int] = NOTHING
 ) -> ResourceBindingSpec:
-    """As `leave`; where a part is leaving already, what follows it joins its task, whose time begins anew."""
+    """Does as `leave`; where a part is leaving already, what follows it joins its task, whose time begins anew."""
     targets = {target.name: target.replicas for target in spec.clusters}
     following = {task.from_cluster: task for task in tasks if task.from_cluster in targets}
 

@@ -56,13 +56,13 @@ def stay_behind(binding: Binding, mode: PurgeMode) -> bool:
 
 
 def purge_mode_with_volumes(binding: Binding, mode: PurgeMode) -> PurgeMode:
-    """How it leaves: volumes that follow are written by one copy at a time."""
+    """Purge mode of a binding with volumes: those that follow are written by one copy at a time."""
     follows = has_claims(binding) and rules_of(mode).keeps_copy and not stay_behind(binding, mode)
     return PurgeMode.DIRECTLY if follows else mode
 
 
 def why_volumes_stay(binding: Binding) -> str:
-    """Why a StatefulSet does not move, and the ways out."""
+    """Reason why a StatefulSet does not move, and the ways out."""
     return (
         f"its volumes ({binding.metadata.annotations.get(CLAIMS_ANNOTATION, UNKNOWN)}) would stay behind, and it would "
         f"start empty; if storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true "

@@ -103,7 +103,7 @@ class _Copies:
         return is_seen_healthy(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
 
     def ready_in(self, target: TargetCluster) -> int:
-        """How many of its replicas are seen ready."""
+        """Number of its replicas that are seen ready."""
         return min(target.replicas, seen_ready(self.works.get(target.name), self.clusters.get(target.name)))
 
     def served_before(self, task: GracefulEvictionTask, name: str) -> bool:

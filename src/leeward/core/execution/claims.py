@@ -65,7 +65,7 @@ def holds_another_object(work: Work, manifest: Manifest) -> str:
 
 
 def beyond_its_binding(work: Work, manifest: ReadOnlyManifest) -> str:
-    """Why an object of the Work cannot come from the binding that the Work names; empty when it can.
+    """Reason why an object of the Work cannot come from the binding that the Work names; empty when it can.
 
     For Works that were made when bindings still reached further. A Work that names no binding is its writer's own.
     """

@@ -15,13 +15,13 @@ MAX_MESSAGE_CHARACTERS = 1_024
 
 
 def out_of_reach(problems: Sequence[Problem]) -> Condition:
-    """Of a binding that names a template which it may not name; there is at least one problem."""
+    """Condition of a binding that names a template which it may not name; there is at least one problem."""
     told = "; ".join(map(str, problems))
     return _refused(TEMPLATE_OUT_OF_REACH, f"{told}. Nothing is done for this binding: correct it, or delete it.")
 
 
 def works_taken(taken: Mapping[str, str]) -> Condition | None:
-    """Of a binding whose Works, by cluster, are another's, with whose; None where there are none."""
+    """Condition of a binding whose Works, by cluster, are another's, with whose; None where there are none."""
     clusters: dict[str, list[str]] = {}
     for cluster, why in sorted(taken.items()):
         clusters.setdefault(why, []).append(cluster)

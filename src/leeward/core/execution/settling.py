@@ -33,7 +33,7 @@ def note_return(before: Return | None, since: datetime, *, tainted: bool, now: f
 
 
 def settling_left(known: Return, now: float) -> float:
-    """In how many seconds to look again; 0 when deletions may be carried out."""
+    """Seconds until it is to be looked at again; 0 when deletions may be carried out."""
     longest = known.seen_at + LONGEST_SETTLE_SECONDS
     settled = longest if known.clear_at is None else min(longest, known.clear_at + SETTLE_SECONDS)
     left = max(0.0, settled - now)
@@ -89,7 +89,7 @@ def note_heartbeat(found: FoundRemoval, seen: HeartbeatSeen, now: float) -> Foun
 
 
 def found_left(found: FoundRemoval, now: float) -> float:
-    """In how many seconds to look again; 0 when the deletion may be carried out."""
+    """Seconds until it is to be looked at again; 0 when the deletion may be carried out."""
     if found.watched_at is None:
         return RENEWAL_POLL_SECONDS
     return max(0.0, found.watched_at + FOUND_SECONDS - now)

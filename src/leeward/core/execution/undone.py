@@ -29,7 +29,7 @@ def note_write(last: LastWrite | None, contents: str, now: float) -> LastWrite:
 
 
 def pause_left(last: LastWrite | None, contents: str, now: float) -> float:
-    """For how many seconds `contents` are not written again; 0 when they may be."""
+    """Seconds for which `contents` are not written again; 0 when they may be."""
     if last is None or last.contents != contents or last.undone == 0:
         return 0.0
     pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(last.undone - 1, 30), LONGEST_PAUSE_SECONDS)

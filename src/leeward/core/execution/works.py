@@ -199,7 +199,7 @@ def _marks(binding: Binding) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _origin(template: ReadOnlyManifest) -> dict[str, str]:
-    """Which generation of which template the manifest was made from."""
+    """Origin of the manifest: which generation of which template."""
     generation = int_at(template, "metadata", "generation")
     dated = {TEMPLATE_GENERATION_ANNOTATION: str(generation)} if generation else {}
     return {TEMPLATE_UID_ANNOTATION: text_at(template, "metadata", "uid"), **dated}

@@ -60,7 +60,8 @@ def template_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectRef
 
 
 def stateful_set_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:
-    """Without the claims that a StatefulSet makes itself: in its pods their templates' names stand for them."""
+    """Dependencies of a StatefulSet, without the claims that it makes itself: in its pods their templates' names stand
+    for them."""
     own = {text_at(claim, "metadata", "name") for claim in list_at(manifest, "spec", "volumeClaimTemplates")}
     named = template_dependencies(manifest)
     return [each for each in named if each.kind != "PersistentVolumeClaim" or each.name not in own]

@@ -16,7 +16,7 @@ from leeward.core.interpreter.rules import InterpretationError
 
 
 class ReplicaInterpretation(NamedTuple):
-    """How many pods a template asks for and what each needs, or the components of a kind that has several templates."""
+    """The pods that a template asks for and what each needs, or the components of a kind that has several templates."""
 
     replicas: int = 0
     requirements: ReplicaRequirements | None = None
@@ -38,7 +38,7 @@ _OF_THE_CONTROL_PLANE = (
 
 
 def replicas_of(template: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
-    """How many replicas the template asks for, and what each needs; `(0, None)` for kinds without replicas.
+    """Number of replicas that the template asks for, and what each needs; `(0, None)` for kinds without replicas.
 
     Raises: ValueError for a quantity, DecodeError for an affinity or toleration that cannot be read.
     """

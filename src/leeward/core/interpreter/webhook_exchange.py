@@ -54,7 +54,7 @@ def matches(rule: RuleWithOperations, api_version: str, kind: str, operation: Op
 
 
 def seconds_of(hook: ResourceInterpreterWebhook) -> int:
-    """How long its answer is waited for."""
+    """Seconds for which its answer is waited for."""
     return min(max(hook.timeout_seconds or DEFAULT_SECONDS, 1), MOST_SECONDS)
 
 

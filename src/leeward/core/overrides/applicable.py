@@ -38,7 +38,7 @@ def select_overridden(policy: AnyOverridePolicy) -> Selected:
 
 
 def override_scopes_of(manifest: ReadOnlyManifest) -> Iterator[Scope]:
-    """Where selectors that match the manifest can be."""
+    """Namespaces of selectors that can match the manifest."""
     for scope in scopes_of(manifest):
         yield scope
         yield Scope(*EVERY_KIND, scope.namespace)

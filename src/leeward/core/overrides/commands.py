@@ -11,7 +11,7 @@ from leeward.core.overrides.containers import containers_in
 
 
 def override_words(document: Document, field: Literal["command", "args"], overrider: CommandArgsOverrider) -> None:
-    """In all containers of the overrider's name. Raises: ValueError when the field is no list."""
+    """Changes all containers of the overrider's name. Raises: ValueError when the field is no list."""
     for container in containers_in(document, overrider.container_name):
         before: Any = container.get(field)
         if before is not None and not isinstance(before, list):

@@ -19,7 +19,7 @@ MAX_MESSAGE_CHARACTERS: Final = 1_024
 
 
 def overrides_failed(failures: Mapping[str, OverrideFailure]) -> Condition | None:
-    """Of a binding with these failures by cluster; None where there are none."""
+    """Condition of a binding with these failures by cluster; None where there are none."""
     clusters: dict[str, list[str]] = {}
     for cluster, failure in sorted(failures.items()):
         clusters.setdefault(describe_failure(failure), []).append(cluster)

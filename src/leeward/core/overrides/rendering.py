@@ -35,7 +35,7 @@ class Overridden:
 
     @cached_property
     def annotations(self) -> dict[str, str]:
-        """Those that tell on a Work what was applied: by name, whatever the order was."""
+        """Annotations that tell on a Work what was applied: by name, whatever the order was."""
         found: dict[str, list[OverrideRule]] = {}
         for rule in sorted(self.applied, key=lambda rule: rule.policy.name):
             namespaced = bool(rule.policy.namespace)
@@ -46,7 +46,7 @@ class Overridden:
 
 @dataclass(frozen=True, slots=True)
 class OverrideFailure:
-    """Why nothing was rendered: the policy, if it was one, and what is wrong."""
+    """Reason why nothing was rendered: the policy, if it was one, and what is wrong."""
 
     policy: AnyOverridePolicy | None
     message: str
@@ -61,7 +61,7 @@ class Known:
         """That no identity is given to something else."""
 
     def override(self, before: Overridden, rules: Rules) -> Steps[Overridden | OverrideFailure]:
-        """As `override`."""
+        """Renders as `override` does."""
         if not rules:
             return before
         key = (id(before.manifest), *map(id, before.applied), *map(id, rules))
@@ -89,7 +89,7 @@ def override(before: Overridden, rules: Sequence[OverrideRule]) -> Steps[Overrid
 
 
 def too_many(policies: Sized) -> OverrideFailure | None:
-    """Of the policies of one kind that select a manifest."""
+    """Failure by the number of policies of one kind that select a manifest."""
     if len(policies) <= MOST_POLICIES_OF_A_TEMPLATE:
         return None
     return OverrideFailure(

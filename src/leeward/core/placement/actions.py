@@ -100,7 +100,7 @@ def _needs_place(at: Situation) -> bool:
 def _evict_in_part(
     at: Situation, tasks: Sequence[GracefulEvictionTask], refused: Unplaceable, last_resort: bool
 ) -> Outcome:
-    """Where not all that leaves finds a place: as many replicas as find one move, and the others stay (S11)."""
+    """Evicts as many replicas as find a place, where not all that leave do; the others stay (S11)."""
     spec, due = at.spec, at.due
     leaving = {eviction.cluster for eviction in due}
     part = None
@@ -173,7 +173,8 @@ def _moved(
     tasks: Sequence[GracefulEvictionTask],
     evicted: Sequence[Eviction],
 ) -> Outcome:
-    """Where `result` lies in another affinity term, the copies that are well do not leave at once either (S1)."""
+    """The outcome of a move; where it leads to another affinity term, copies that are well leave gracefully, too
+    (S1)."""
     behind: tuple[str, ...] = ()
     if tasks and at.settings.graceful and not at.settings.exact_health:
         left, behind = leave_term(left, result.clusters, tasks[-1])

@@ -78,7 +78,7 @@ class _Move:
         return result.affinity_name if isinstance(result, Placed) else status.scheduler_observing_affinity_name
 
     def serving(self, name: str, replicas: int) -> int:
-        """How many of so many replicas are known to be ready in the cluster; what is not known counts as none."""
+        """Number of so many replicas that are known to be ready in the cluster; what is not known counts as none."""
         known = known_to_serve(self.snapshot.works.get(name), self.snapshot.clusters.get(name))
         return 0 if known is None else min(max(1, replicas), known.ready)
 
@@ -91,7 +91,7 @@ class _Move:
 
     @property
     def opened_automatically(self) -> list[GracefulEvictionTask]:
-        """Those for taints that the control plane has set, or a ClusterTaintPolicy, and no person."""
+        """Tasks for taints that the control plane has set, or a ClusterTaintPolicy, and no person."""
         by_taint = (task for task in self.opened if reason_of(task) is TaskReason.TAINT_UNTOLERATED)
         return [task for task in by_taint if self._is_automatic(task.from_cluster)]
 
@@ -161,7 +161,7 @@ def _is_return(move: _Move, name: str) -> bool:
 
 
 def _rejection(move: _Move, name: str) -> Rejection | None:
-    """Why the filters refuse the cluster; that it is held down for flapping is waived for a last resort (C1)."""
+    """Reason why the filters refuse the cluster; that it is held down for flapping is waived for a last resort (C1)."""
     spec = msgspec.structs.replace(move.snapshot.binding.spec, graceful_eviction_tasks=())
     request = Request(tolerating_hold_down(spec), move.term)
     return first_rejection(request, move.snapshot.clusters[name], DEFAULT_PROFILE.filters)

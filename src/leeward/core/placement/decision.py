@@ -16,7 +16,7 @@ from leeward.core.scheduling import Placed, Unplaceable
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Where the binding goes, and which eviction tasks it then has, by one phase.
+    """Result of one phase: where the binding goes, and which eviction tasks it then has.
 
     `result` is what scheduling said, None where it was not asked. `held` is the condition EvictionHeld, where something
     that is due does not happen. `followed` are clusters that are well and that are left with the others, for another
@@ -35,7 +35,7 @@ class Outcome:
 
     @staticmethod
     def of(spec: ResourceBindingSpec, result: Placed | Unplaceable | None = None) -> "Outcome":
-        """It stays as it is."""
+        """The outcome that the binding stays as this spec is."""
         return Outcome(spec.clusters, spec.graceful_eviction_tasks, result)
 
 

@@ -1,4 +1,4 @@
-"""Where copies may go: the scheduling pipeline, asked on behalf of a failover.
+"""Replacements: the scheduling pipeline, asked on behalf of a failover where copies may go.
 
     candidates                 the clusters that a copy would not have to leave again at once
     place_anew                 the question of a user's change, as Karmada's scheduler answers it
@@ -177,7 +177,7 @@ def find_partial_replacement(
 def _stay(
     spec: ResourceBindingSpec, leaving: Collection[str], fleet: Mapping[str, Cluster], count: int
 ) -> Mapping[str, int]:
-    """Where `count` replicas stay: in clusters that are alive first, where they are of use."""
+    """Places in which `count` replicas stay: in clusters that are alive first, where they are of use."""
     staying: dict[str, int] = {}
     targets = (target for target in spec.clusters if target.name in leaving)
     for target in sorted(targets, key=lambda target: (is_copy_lost(fleet.get(target.name)), target.name)):

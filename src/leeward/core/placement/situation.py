@@ -78,7 +78,7 @@ class Situation:
 
     @cached_property
     def assessment(self) -> Assessment:
-        """By all that is wanted: what a quota refuses is not replaced."""
+        """Progress of the evictions, by all that is wanted: what a quota refuses is not replaced."""
         at = self.snapshot
         if not self.authority.finishes:
             return Assessment(at.binding.spec.graceful_eviction_tasks, (), (), None)
@@ -107,12 +107,12 @@ class Situation:
 
     @property
     def purge_mode(self) -> PurgeMode:
-        """How taints evict."""
+        """Purge mode of evictions by taints."""
         return purge_mode_of(self.spec.failover, self.settings.purge_mode)
 
     @cached_property
     def stays_in_place(self) -> HeldReason | None:
-        """Why no taint evicts it: others live in it, or its volumes would stay behind."""
+        """Reason why no taint evicts it: others live in it, or its volumes would stay behind."""
         if not self.settings.keep_without_place:
             return None
         if stays_under_taints(self.binding):

@@ -61,7 +61,9 @@ class EvictionBudget:
     exhausted: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def defers(self, evictions: Sequence[Eviction], now: datetime) -> Mapping[str, Deferral]:
-        """Which of these have to wait, by cluster. Only what a drain alone evicts is bound by its budget. Holds: C4."""
+        """The evictions that have to wait, by cluster. Only what a drain alone evicts is bound by its budget.
+
+        Holds: C4."""
         by_taint = [eviction for eviction in evictions if eviction.taints]
         drained = {
             each.cluster: Deferral.DRAIN_BUDGET

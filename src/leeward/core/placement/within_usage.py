@@ -46,7 +46,7 @@ def _as_assigned(binding: Binding) -> Binding:
 
 
 def _as_many(before: Iterable[TargetCluster], after: Iterable[TargetCluster]) -> tuple[TargetCluster, ...]:
-    """Of `after`, what was there already, with no more replicas, and a new cluster for each that is left."""
+    """Targets of `after`: what was there already, with no more replicas, and a new cluster for each that is left."""
     known, wanted = {target.name: target for target in before}, {target.name: target for target in after}
     kept = [_at_most(target, known[name].replicas) for name, target in wanted.items() if name in known]
     lost = [target for name, target in known.items() if name not in wanted]

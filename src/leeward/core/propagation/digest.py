@@ -21,12 +21,12 @@ def template_digest(template: ReadOnlyManifest) -> str:
 
 
 def contents_digest(template: ReadOnlyManifest) -> str:
-    """As `template_digest`, without any metadata: it changes with what there is to run."""
+    """Digest as `template_digest`, without any metadata: it changes with what there is to run."""
     return _short(_contents(template))
 
 
 def user_digest(template: ReadOnlyManifest) -> str:
-    """As `template_digest`, without the labels and annotations that control planes write: it changes when a user
+    """Digest as `template_digest`, without the labels and annotations that control planes write: it changes when a user
     changes the template. Karmada: pkg/util/eventfilter (`ResourceChangeByKarmada`); same."""
     metadata: dict[str, Any] = dict(template["metadata"])
     for field in ("labels", "annotations"):

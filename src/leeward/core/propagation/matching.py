@@ -1,4 +1,4 @@
-"""Which policy wins a template.
+"""The policy that wins a template.
 
 A policy of the template's namespace always beats a cluster-wide one; then the greater explicit priority, then the more
 precise selector, then the name. Karmada: pkg/detector/compare.go, pkg/util/selector.go; same.
@@ -82,7 +82,7 @@ def _selects(policy: AnyPropagationPolicy, template: ReadOnlyManifest) -> bool:
 
 
 def selector_priority(template: ReadOnlyManifest, spec: PropagationSpec, policy_namespace: str) -> int:
-    """How precisely the best selector names the template: 0 not at all, 1 by kind, 2 by label, 3 by name.
+    """Precision with which the best selector names the template: 0 not at all, 1 by kind, 2 by label, 3 by name.
 
     A selector without namespace means the policy's own (`policy_namespace`), or any for a cluster-wide policy ("").
     """
@@ -102,7 +102,7 @@ def _best(template: ReadOnlyManifest, policies: Sequence[P]) -> P | None:
 
 
 def resource_precision(template: ReadOnlyManifest, selector: ResourceSelector, policy_namespace: str) -> int:
-    """Of one selector, as above."""
+    """Precision of one selector, as above."""
     metadata: ReadOnlyManifest = template["metadata"]
     namespace: Any = selector.namespace or policy_namespace
     if (selector.api_version, selector.kind) != (template.get("apiVersion"), template.get("kind")):

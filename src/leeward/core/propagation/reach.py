@@ -76,12 +76,12 @@ def reach_problems(
 
 
 def binding_problems(binding: Binding, reach: Reach, is_namespaced: bool | None = None) -> list[Problem]:
-    """As `reach_problems`, for a binding that there is."""
+    """Problems as of `reach_problems`, for a binding that there is."""
     return reach_problems(binding.spec.resource, binding.namespace, reach, is_namespaced)
 
 
 def reference_problems(new: ReadOnlyManifest, old: ReadOnlyManifest | None, reach: Reach) -> list[Problem]:
-    """As `reach_problems`, for an object that is written; other kinds than bindings have none.
+    """Problems as of `reach_problems`, for an object that is written; other kinds than bindings have none.
 
     A reference that stays as it was is no news: a binding from before this rule can be changed otherwise, and let go.
     """

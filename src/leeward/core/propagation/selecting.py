@@ -32,7 +32,7 @@ class SelectedIn:
     all: bool = False
 
     def precision(self, name: str, labels: Mapping[str, str]) -> int:
-        """As `selector_priority`, of a template in this scope."""
+        """Precision as of `selector_priority`, of a template in this scope."""
         if name in self.names:
             return BY_NAME
         if any(matches(selector, labels) for selector in self.labels):
@@ -68,7 +68,7 @@ def select_resources(selectors: Iterable[ResourceSelector], policy_namespace: st
 
 
 def scopes_of(template: ReadOnlyManifest) -> Iterator[Scope]:
-    """Where selectors that match the template can be: in its namespace, and in all."""
+    """Namespaces of selectors that can match the template: in its namespace, and in all."""
     api_version, kind = template.get("apiVersion", ""), template.get("kind", "")
     namespace: str = template["metadata"].get("namespace", "")
     if namespace:
@@ -77,7 +77,7 @@ def scopes_of(template: ReadOnlyManifest) -> Iterator[Scope]:
 
 
 def precision_in(selected: Selected, template: ReadOnlyManifest) -> int:
-    """How precisely the best selector names the template; see `selector_priority`."""
+    """Precision with which the best selector names the template; see `selector_priority`."""
     name: str = template["metadata"].get("name", "")
     labels = labels_of(template)
     parts = (selected.get(scope) for scope in scopes_of(template))

@@ -65,7 +65,7 @@ def fewer_replicas_alone(patch: Manifest, replicas: int) -> Manifest | None:
 def refusal_of_growth(
     before: Amounts, after: Amounts, others: Iterable[Amounts], quotas: Iterable[FederatedResourceQuota]
 ) -> str:
-    """Why a binding may not use `after` in the place of `before`; empty when it may.
+    """Reason why a binding may not use `after` in the place of `before`; empty when it may.
 
     `others` are the usages of the other bindings of the namespace, and `quotas` all that it has.
     """

@@ -33,7 +33,7 @@ def aggregated_status(works: Iterable[Work], doubts: Doubts) -> tuple[ClusterQuo
 
 
 def limit_of(quota: FederatedResourceQuota) -> Mapping[str, Quantity]:
-    """As Kubernetes prints it."""
+    """Limit as Kubernetes prints it."""
     return render_amounts(amounts_of(quota.spec.overall))
 
 
@@ -42,7 +42,7 @@ def used_in_clusters(reports: Iterable[ClusterQuotaStatus]) -> Mapping[str, Quan
 
 
 def used_by_bindings(quota: FederatedResourceQuota, usages: Iterable[Amounts]) -> Mapping[str, Quantity]:
-    """Of what the quota limits."""
+    """Usage of what the quota limits."""
     return render_amounts({name: used for name, used in sum_amounts(usages).items() if name in quota.spec.overall})
 
 

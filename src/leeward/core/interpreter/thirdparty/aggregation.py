@@ -1,4 +1,4 @@
-"""How the statuses of copies add up: for each field of a status, what becomes of the clusters' values, as data.
+"""Aggregation of the statuses of copies: for each field of a status, what becomes of the clusters' values, as data.
 
 A `Fold` gets the values that clusters report for one field, in the order of the clusters, and what the template's
 status says so far. It returns the new value, or None to leave the field out.
