@@ -1,4 +1,4 @@
-"""What a binding says of a decision: the conditions `Scheduled`, EvictionHeld and ClusterOutage, and what was observed.
+"""Status of a binding after a decision: the conditions Scheduled, EvictionHeld and ClusterOutage, what was observed.
 
 Each part is written only by who decides it: what another process places or holds back is left as it is.
 """

@@ -1,4 +1,4 @@
-"""What will become of a binding's copies in clusters that are lost: the decision itself, asked beforehand.
+"""Outlook of a binding's copies in clusters that are lost: the decision itself, asked beforehand.
 
     expected_taints   the cluster with the taints that its condition will have led to
     foresee           for each lost target, what would be decided at the instant at which its stay ends

@@ -1,4 +1,4 @@
-"""What an outage of its clusters means for a binding: facts, what is expected, and the sentences for people.
+"""Outages of clusters, as a binding tells them: facts, what is expected, and the sentences for people.
 
     not_seen_since   since when nothing is known of a cluster (the condition `leeward.dev/LastSeen` of the Cluster)
     find_outages     the targets of a binding that are not Ready, or whose nodes are all down

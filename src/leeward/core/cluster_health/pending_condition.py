@@ -1,4 +1,4 @@
-"""What is seen of a cluster and does not count yet: the condition `leeward.dev/Failing`.
+"""Pending condition: what is seen of a cluster and does not count yet (`leeward.dev/Failing`).
 
     True    it is Ready still, but its probes fail, or its agent is overdue
     False   it is not Ready yet, but it answers again

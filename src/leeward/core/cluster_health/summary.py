@@ -1,4 +1,4 @@
-"""What a member cluster offers and what of it is taken: from Nodes and Pods to the summaries of a Cluster's status.
+"""Summary of a cluster: what it offers and what of it is taken, from Nodes and Pods to the Cluster's status.
 
 Karmada: pkg/controllers/status (getClusterAllocatable, getAllocatedResource); same for nodes and pods as a whole. What
 a member reports is not believed beyond reason (`core.amounts`). Holds: S10.

@@ -1,4 +1,4 @@
-"""What the Works of a binding report, together.
+"""Aggregation: what the Works of a binding report, together.
 
 Karmada: pkg/util/helper/workstatus.go; same, except that a Work which does not hold the template's manifest is told as
 not applied, where Karmada fails for the whole binding.

@@ -1,4 +1,4 @@
-"""What a binding says that is not carried out, or not everywhere: the condition `leeward.dev/Refused`."""
+"""The condition `leeward.dev/Refused`: why a binding is not carried out, or not everywhere."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

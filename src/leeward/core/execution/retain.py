@@ -1,4 +1,4 @@
-"""What to write into a member: our content, and everything that is not ours as it is there.
+"""Retention: what is written into a member is our content, and everything that is not ours as it is there.
 
 Karmada: pkg/util/objectwatcher, pkg/resourceinterpreter/default/native/retain.go; same.
 Holds: S9 (retained fields survive).

@@ -1,4 +1,4 @@
-"""What a kind means: its replicas, status, health, what it depends on, and what of it belongs to the member.
+"""Interpretation of kinds: replicas, status, health, what it depends on, and what of it belongs to the member.
 
 One module per family of kinds; `kinds.py` lists which functions a kind has. A kind that is not listed is copied as it
 is: no replicas, its whole status, always healthy.

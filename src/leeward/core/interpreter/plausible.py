@@ -1,4 +1,4 @@
-"""What of a status that a member reports is kept: numbers that can be written down, to a depth and a size.
+"""Plausible statuses: of what a member reports are kept numbers that can be written down, to a depth and a size.
 
 A status is copied from the member's object into the Work, and from there it goes into the binding, together with those
 of other clusters: what cannot be written would keep theirs from being written, too. Holds: S10.

@@ -1,4 +1,4 @@
-"""What one pod asks for. Karmada: pkg/util/lifted (pod requests), helper.GenerateReplicaRequirements; same."""
+"""Requirements of one pod. Karmada: pkg/util/lifted (pod requests), helper.GenerateReplicaRequirements; same."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What is said of overrides on the Work that they were carried out for: `policy.karmada.io/applied-overrides`.
+"""Record of the overrides that were carried out, on their Work: `policy.karmada.io/applied-overrides`.
 
 Karmada: pkg/util/overridemanager; the same text, so that a control plane which takes over has nothing to write.
 """

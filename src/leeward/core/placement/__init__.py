@@ -1,13 +1,14 @@
 """Placement of one binding: what must go, where it goes instead, and what is finished, as one decision.
 
-    snapshot    what it is made on: everything, frozen
-    authority   what of it is ours to decide
-    situation   what the snapshot means for the binding
-    phases      the decision, from top to bottom
-    actions     how a binding moves
-    replacement where to, by asking the scheduler
-    decision    the result
-    check       what must hold of it before it is written
+    snapshot     what it is made on: everything, frozen
+    authority    what of it is ours to decide
+    situation    what the snapshot means for the binding
+    phases       the decision, from top to bottom
+    actions      how a binding moves
+    replacement  where to, by asking the scheduler
+    within_usage the same decision, where a quota lets nothing grow
+    decision     the result
+    check        what must hold of it before it is written
 
 `leeward.planning.recording` writes a snapshot as JSON, to be decided again elsewhere. Start reading at `phases`.
 """

@@ -1,4 +1,4 @@
-"""What a binding says about its scheduling: the condition `Scheduled`.
+"""The condition `Scheduled`: what a binding says about its scheduling.
 
 Karmada: pkg/scheduler/helper.go (`getConditionByError`); same reasons and messages.
 """

@@ -1,4 +1,4 @@
-"""What estimators outside of the scheduler said, as data: a question, and how many more fit into each cluster.
+"""Answers of estimators outside of the scheduler, as data: a question, and how many more fit into each cluster.
 
 The scheduler takes the lowest answer of all estimators and of what clusters report of themselves. Asking, with a
 deadline, is the controller's; here nothing waits, and what was not answered limits nothing. What was reserved since for

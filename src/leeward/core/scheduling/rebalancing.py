@@ -1,4 +1,4 @@
-"""What a WorkloadRebalancer asks for: each workload that it lists is scheduled afresh, once.
+"""Rebalancing, as a WorkloadRebalancer asks for it: each workload that it lists is scheduled afresh, once.
 
 A binding is told so by `spec.rescheduleTriggeredAt`. For the first generation that is the rebalancer's creation, so
 that doing it again after a restart has no second effect; a workload that is listed later counts from when that is seen.

@@ -1,4 +1,4 @@
-"""What objects of other projects name beside themselves: what their pod templates need, and references of their own."""
+"""References of objects of other projects: what their pod templates need, and references of their own."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

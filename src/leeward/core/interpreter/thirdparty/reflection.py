@@ -1,4 +1,4 @@
-"""What the control plane is told of a member object's status: the fields that a kind names, and its generations."""
+"""Reflection of a member object's status: the fields that a kind names, and its generations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
