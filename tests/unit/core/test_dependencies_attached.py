@@ -19,6 +19,7 @@ from leeward.core.dependencies.attached import (
     listed_in,
     required_by,
 )
+from leeward.core.execution.conflict_resolution import ConflictResolution
 from leeward.core.propagation.binding import owner_of, resource_of
 from leeward.core.propagation.digest import template_digest
 
@@ -134,7 +135,7 @@ def test_a_label_of_who_needs_it_no_more_goes_also_when_nobody_is_listed() -> No
 
 def test_what_a_policy_has_asked_for_is_the_detectors() -> None:
     """Holds: S9."""
-    overwrites = Agreement("Overwrite", preserve=True)
+    overwrites = Agreement(ConflictResolution.OVERWRITE, preserve=True)
     placed = attached(placement=Placement())
     patch = change(placed, dependant("web", "a"), agreement=overwrites).patch
     assert set(patch["spec"]) == {"requiredBy"}
@@ -163,10 +164,10 @@ def test_a_changed_object_is_rendered_anew() -> None:
     [
         ([], Agreement()),
         ([("", None), ("Abort", False)], Agreement()),
-        ([("Overwrite", True)], Agreement("Overwrite", preserve=True)),
+        ([("Overwrite", True)], Agreement(ConflictResolution.OVERWRITE, preserve=True)),
         (
             [("Overwrite", False), ("", False)],
-            Agreement("Overwrite", conflicts=("ConflictResolution conflicted (Overwrite vs Abort)",)),
+            Agreement(ConflictResolution.OVERWRITE, conflicts=("ConflictResolution conflicted (Overwrite vs Abort)",)),
         ),
         (
             [("", True), ("", None)],

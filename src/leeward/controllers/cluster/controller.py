@@ -36,7 +36,7 @@ RETRY_SECONDS = 2.0
 class ClusterSettings:
     """`probes`: this process probes the Push clusters."""
 
-    patience: MonitorGracePeriods
+    periods: MonitorGracePeriods
     taints: TaintSettings
     probes: bool = True
 
@@ -49,10 +49,10 @@ class ClusterController:
         self._settings = settings
         self._brake = brake
         self._heartbeat = heartbeat
-        self._confirmation = OutageConfirmation(plane, heartbeat, settings.patience, probes=settings.probes)
+        self._confirmation = OutageConfirmation(plane, heartbeat, settings.periods, probes=settings.probes)
         self._recorder = plane.recorder("cluster-controller")
         self._clusters = plane.informers.of(CLUSTERS)
-        self._lease_tracker = LeaseTracker(plane, settings.patience)
+        self._lease_tracker = LeaseTracker(plane, settings.periods)
         self._listening_since = float("-inf")
         self._warnings = StandingWarnings(self._recorder)
         self._agent_reports = AgentReports(plane, self._warnings)
@@ -141,7 +141,7 @@ class ClusterController:
     async def _monitor(self, cluster: Cluster, last_seen: datetime) -> tuple[Cluster, datetime | None]:
         now = self._plane.clock.now()
         observed = decide_observed_conditions(
-            cluster, last_seen, self._lease_tracker.started, now, self._settings.patience
+            cluster, last_seen, self._lease_tracker.started, now, self._settings.periods
         )
         if observed.conditions == cluster.status.conditions:
             return cluster, observed.wake_at

@@ -25,10 +25,10 @@ LEASE_MANIFESTS = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lea
 class LeaseTracker:
     """Instants are kept as seconds of the monotonic clock, and told by the wall clock as it goes now."""
 
-    def __init__(self, plane: ControlPlane, patience: MonitorGracePeriods) -> None:
+    def __init__(self, plane: ControlPlane, periods: MonitorGracePeriods) -> None:
         self._plane = plane
         self._started = plane.clock.monotonic()
-        self._patience = patience
+        self._periods = periods
         self._leases = plane.informers.of(LEASES, CLUSTER_NAMESPACE)
         self._last_seen: dict[str, float] = {}
         self._received: dict[str, datetime] | None = None
@@ -68,14 +68,14 @@ class LeaseTracker:
         """Now, for a cluster that has never been heard of."""
         if name not in self._last_seen:
             self._last_seen[name] = self._recalled(name)
-        seconds = max(self._last_seen[name], self._started - self._patience.grace_seconds / 2)
+        seconds = max(self._last_seen[name], self._started - self._periods.grace_seconds / 2)
         return self._instant(seconds + self._plane.lag.since(seconds))
 
     def _recalled(self, name: str) -> float:
         received, clock = (self._received or {}).get(name), self._plane.clock
         if received is None:
             return clock.monotonic()
-        silent = clock.now() - last_seen_before(received, self.started, self._patience)
+        silent = clock.now() - last_seen_before(received, self.started, self._periods)
         return clock.monotonic() - max(0.0, silent.total_seconds())
 
     def _instant(self, seconds: float) -> datetime:

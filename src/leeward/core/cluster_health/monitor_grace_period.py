@@ -19,7 +19,7 @@ from leeward.core.cluster_health.pending_condition import is_overdue, overdue_do
 from leeward.core.cluster_health.ready_condition import READY
 
 OVERDUE_SHARE = 0.625
-"""The part of the patience after which an agent is overdue: two renewals late, with Karmada's intervals."""
+"""The part of the grace period after which an agent is overdue: two renewals late, with Karmada's intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class ObservedConditions:
 
 
 def decide_observed_ready(
-    cluster: Cluster, last_seen: datetime, now: datetime, patience: MonitorGracePeriods
+    cluster: Cluster, last_seen: datetime, now: datetime, periods: MonitorGracePeriods
 ) -> ObservedReady:
     """Push clusters are probed and therefore never judged here."""
     if cluster.spec.sync_mode != "Pull":
         return ObservedReady(None, None)
     ready = cluster.ready
-    seconds = patience.grace_seconds if ready is not None else patience.startup_seconds
+    seconds = periods.grace_seconds if ready is not None else periods.startup_seconds
     silent_from = last_seen + timedelta(seconds=seconds)
     if now <= silent_from:
         return ObservedReady(None, silent_from + timedelta(microseconds=1))
@@ -65,26 +65,26 @@ def decide_observed_ready(
 
 
 def decide_observed_conditions(
-    cluster: Cluster, last_seen: datetime, started: datetime, now: datetime, patience: MonitorGracePeriods
+    cluster: Cluster, last_seen: datetime, started: datetime, now: datetime, periods: MonitorGracePeriods
 ) -> ObservedConditions:
     """What silence makes of a cluster's conditions, for a control plane that listens since `started`."""
     conditions = cluster.status.conditions
-    observed = decide_observed_ready(cluster, last_seen, now, patience)
+    observed = decide_observed_ready(cluster, last_seen, now, periods)
     if observed.condition is not None:
         settled = with_doubt(conditions, None, now)
         return ObservedConditions(set_condition(settled, observed.condition, now), None)
     without = with_doubt(conditions, None, now) if is_overdue(cluster) else conditions
     if observed.wake_at is None or not cluster.is_ready or find_condition(without, FAILING_CONDITION) is not None:
         return ObservedConditions(without, observed.wake_at)
-    overdue_at = _overdue_at(last_seen, started, patience)
+    overdue_at = _overdue_at(last_seen, started, periods)
     if now > overdue_at:
         return ObservedConditions(with_doubt(conditions, overdue_doubt(overdue_at), now), observed.wake_at)
     return ObservedConditions(without, min(observed.wake_at, overdue_at + timedelta(microseconds=1)))
 
 
-def _overdue_at(last_seen: datetime, started: datetime, patience: MonitorGracePeriods) -> datetime:
+def _overdue_at(last_seen: datetime, started: datetime, periods: MonitorGracePeriods) -> datetime:
     """The instant at which silence counts: a process that has just started listens until all agents could be heard."""
-    seconds = patience.grace_seconds
+    seconds = periods.grace_seconds
     heard = started + timedelta(seconds=seconds * (1 - OVERDUE_SHARE))
     return max(last_seen + timedelta(seconds=seconds * OVERDUE_SHARE), heard)
 
@@ -101,13 +101,13 @@ def _without_doubt(status: ClusterStatus) -> ClusterStatus:
     )
 
 
-def last_seen_before(received: datetime, started: datetime, patience: MonitorGracePeriods) -> datetime:
+def last_seen_before(received: datetime, started: datetime, periods: MonitorGracePeriods) -> datetime:
     """Instant of the last sign of life, as a control plane judges it that has `started` since.
 
     What it received by the API server's clock counts on, so that no clock starts anew; but it listens for half its
-    patience before it believes in silence, since it may have been the one who was away.
+    grace period before it believes in silence, since it may have been the one who was away.
     """
-    return max(received, started - timedelta(seconds=patience.grace_seconds / 2))
+    return max(received, started - timedelta(seconds=periods.grace_seconds / 2))
 
 
 def _unknown(reason: str, what: str) -> Condition:

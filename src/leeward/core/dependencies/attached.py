@@ -18,6 +18,7 @@ from leeward.api.names import (
     depended_by_label,
 )
 from leeward.api.work import BindingSnapshot, ResourceBinding, ResourceBindingSpec
+from leeward.core.execution.conflict_resolution import ConflictResolution, resolution_of, rules_of_resolution
 from leeward.core.propagation.binding import API_VERSION, owner_of, resource_of
 from leeward.core.propagation.claiming import CLAIM_LABELS
 from leeward.core.propagation.digest import template_digest
@@ -42,7 +43,7 @@ class Dependant:
 class Agreement:
     """What the dependants of one object ask for together, and the fields in which they do not agree."""
 
-    conflict_resolution: str = "Abort"
+    conflict_resolution: ConflictResolution = ConflictResolution.ABORT
     preserve: bool = False
     conflicts: tuple[str, ...] = ()
 
@@ -61,13 +62,14 @@ def agree(specs: Iterable[ResourceBindingSpec]) -> Agreement:
 
     Karmada: docs/proposals (conflicts of dependency distribution policies); same.
     """
-    asked = [(spec.conflict_resolution == "Overwrite", bool(spec.preserve_resources_on_deletion)) for spec in specs]
-    overwrites, preserves = {overwrite for overwrite, _ in asked}, {preserve for _, preserve in asked}
+    asked = [(resolution_of(spec), bool(spec.preserve_resources_on_deletion)) for spec in specs]
+    resolutions, preserves = {resolution for resolution, _ in asked}, {preserve for _, preserve in asked}
     conflicts = [
-        *(["ConflictResolution conflicted (Overwrite vs Abort)"] if len(overwrites) > 1 else []),
+        *(["ConflictResolution conflicted (Overwrite vs Abort)"] if len(resolutions) > 1 else []),
         *(["PreserveResourcesOnDeletion conflicted (true vs false)"] if len(preserves) > 1 else []),
     ]
-    return Agreement("Overwrite" if True in overwrites else "Abort", True in preserves, tuple(conflicts))
+    taking_over = (each for each in resolutions if rules_of_resolution(each).takes_over)
+    return Agreement(next(taking_over, ConflictResolution.ABORT), True in preserves, tuple(conflicts))
 
 
 def required_by(present: ResourceBinding | None, dependants: Sequence[Dependant]) -> tuple[BindingSnapshot, ...]:
@@ -179,7 +181,7 @@ def _labels(
 
 def _asked_for(agreement: Agreement) -> dict[str, Any]:
     return {
-        "conflictResolution": agreement.conflict_resolution,
+        "conflictResolution": agreement.conflict_resolution.value,
         "preserveResourcesOnDeletion": agreement.preserve,
     }
 

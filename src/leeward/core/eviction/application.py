@@ -1,6 +1,6 @@
 """Application failover: a copy that stays Unhealthy leaves its cluster, although the cluster itself is well.
 
-    reported health -> find_failures -> since when, what has failed -> task_of        -> how it leaves
+    reported health -> find_failures -> since when, what has failed -> failure_task   -> how it leaves
                                                                      -> core.placement -> is there a place to go
 
 What must outlive a restart is one `FailureRecord` in an annotation of the binding: since when each copy is unhealthy,
@@ -211,7 +211,7 @@ def application_purge_mode(spec: ResourceBindingSpec) -> PurgeMode:
     return PurgeMode((application.purge_mode if application else None) or PurgeMode.GRACEFULLY)
 
 
-def task_of(binding: Binding, failed: AggregatedStatusItem, now: datetime | None = None) -> GracefulEvictionTask:
+def failure_task(binding: Binding, failed: AggregatedStatusItem, now: datetime | None = None) -> GracefulEvictionTask:
     """Eviction task of a failed copy, as the policy says; `Never` keeps it until someone confirms.
 
     Raises: StateNotPreserved."""

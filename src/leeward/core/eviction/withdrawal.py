@@ -7,7 +7,7 @@ a purge mode allow stands in their tables (`task_reasons`, `purge_modes`). The f
     for each eviction task
       replicas are missing elsewhere   as many come back as have no place, and nothing is given up: while replicas are
                                        missing, no cluster that is well is barred
-      divided, all are placed          all that left comes back, for replicas that are not ready yet; of a way home that
+      divided, all are placed          all that left comes back, for replicas that are not ready yet; of a failback that
                                        has failed, as many as are not ready
       duplicated                       the copy comes back, for one that neither is ready nor served before, where a
                                        constraint on clusters leaves no room for both
@@ -54,7 +54,7 @@ from leeward.core.scheduling.steps import is_feasible
 class Withdrawal:
     """The result with the old copy back in it, and the tasks that are left.
 
-    `affinity_name` is the term that the result satisfies. `given_up`: it was a way home, and took too long.
+    `affinity_name` is the term that the result satisfies. `given_up`: it was a failback, and took too long.
     """
 
     returned: tuple[str, ...]
@@ -121,7 +121,7 @@ class _Copies:
         return began is not None and self.now > self.time.moved(began) + timedelta(seconds=seconds)
 
     def has_failed(self, task: GracefulEvictionTask) -> bool:
-        """A way home ends where a cluster is lost meanwhile, and where nothing has become healthy in time."""
+        """A failback has failed where a cluster is lost meanwhile, and where nothing has become healthy in time."""
         targets = (self.clusters.get(target.name) for target in self.spec.clusters)
         return self.is_late(task) or any(cluster is None or not cluster.is_ready for cluster in targets)
 

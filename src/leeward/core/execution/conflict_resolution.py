@@ -46,11 +46,15 @@ def rules_of_resolution(resolution: ConflictResolution) -> ConflictRules:
             assert_never(resolution)
 
 
+def resolution_of(spec: ResourceBindingSpec) -> ConflictResolution:
+    """The policy's wish."""
+    return ConflictResolution(spec.conflict_resolution or ConflictResolution.ABORT)
+
+
 def conflict_resolution(spec: ResourceBindingSpec, template: ReadOnlyManifest) -> ConflictResolution:
     """The template's own wish comes before the policy's; one that cannot be understood is none."""
     wish = text_at(template, "metadata", "annotations", CONFLICT_RESOLUTION_ANNOTATION)
-    said = ConflictResolution(spec.conflict_resolution or ConflictResolution.ABORT)
-    return _BY_ANNOTATION.get(wish, said)
+    return _BY_ANNOTATION.get(wish, resolution_of(spec))
 
 
 def conflict_rules_of(work: Work) -> ConflictRules:

@@ -15,10 +15,10 @@ from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.eviction.application import (
     application_purge_mode,
+    failure_task,
     held_failure,
     held_for_state,
     held_for_volumes,
-    task_of,
 )
 from leeward.core.eviction.blocked_evictions import held_for_lost_state, held_for_place, held_without_gain
 from leeward.core.eviction.due_evictions import Eviction, is_automatic, last_resort_at, replicas_in
@@ -195,7 +195,7 @@ def fail_over(at: Situation) -> Outcome:
     if at.settings.keep_without_place and stay_behind(at.binding, application_purge_mode(spec)):
         return replace(place(at), held=held_for_volumes(failures, at.binding))
     try:
-        tasks = [task_of(at.binding, item, at.now) for item in failures.failed]
+        tasks = [failure_task(at.binding, item, at.now) for item in failures.failed]
     except StateNotPreserved as error:
         return replace(place(at), held=held_for_state(failures, error))
     left = leave(spec, tasks)

@@ -20,7 +20,7 @@ class Outcome:
 
     `result` is what scheduling said, None where it was not asked. `held` is the condition EvictionHeld, where something
     that is due does not happen. `followed` are clusters that are well and that are left with the others, for another
-    affinity term. `withdrawal` and `failback` are what took an eviction back, or looked for the way home.
+    affinity term. `withdrawal` and `failback` are what took an eviction back, or looked for a step back.
     """
 
     clusters: tuple[TargetCluster, ...]

@@ -34,11 +34,11 @@ from leeward.core.eviction.application import (
     FailureRecord,
     after_leaving,
     application_purge_mode,
+    failure_task,
     find_failures,
     held_failure,
     parse_record,
     remember_failures,
-    task_of,
     toleration_seconds,
 )
 from leeward.core.eviction.purge_modes import PurgeMode
@@ -277,7 +277,7 @@ def failed(name: str, **status: Any) -> AggregatedStatusItem:
 
 def test_state_is_preserved_by_label_with_the_clusters_of_before() -> None:
     state = app(copies={"member1": 2}, failover=failover(state_preservation=preserving("{.job.id}", "{.job.step}")))
-    task = task_of(state, failed("member1", job={"id": "abc", "step": 7}), at(0))
+    task = failure_task(state, failed("member1", job={"id": "abc", "step": 7}), at(0))
     assert task.preserved_label_state == {"label-0": "abc", "label-1": "7"}
     assert task.clusters_before_failover == ("member1",)
 
@@ -293,8 +293,8 @@ def test_state_is_carried_forward_through_a_second_failover() -> None:
         clusters_before_failover=("member1",),
     )
     moved = app(copies={"member2": 2}, failover=wanted, tasks=(earlier,))
-    assert task_of(moved, failed("member2")).preserved_label_state == {"label-0": "abc", "label-1": "7"}
-    newer = task_of(moved, failed("member2", job={"step": 8}))
+    assert failure_task(moved, failed("member2")).preserved_label_state == {"label-0": "abc", "label-1": "7"}
+    newer = failure_task(moved, failed("member2", job={"step": 8}))
     assert newer.preserved_label_state == {"label-0": "abc", "label-1": "8"}
     assert newer.clusters_before_failover == ("member2",)
 
@@ -325,7 +325,7 @@ def test_what_was_preserved_is_kept_when_the_eviction_has_ended_and_brought_alon
     assert state_to_inject(settled, "member2") == {"label-0": "abc"}
     assert state_to_inject(settled, "member3") == {}
     assert preserved_state_patch(settled, targets(member2=2), set()) == {}
-    assert task_of(settled, failed("member2")).preserved_label_state == {"label-0": "abc"}
+    assert failure_task(settled, failed("member2")).preserved_label_state == {"label-0": "abc"}
 
 
 def test_what_the_last_failover_has_brought_is_given_to_the_replacement_and_nothing_of_those_before() -> None:
@@ -374,13 +374,13 @@ def test_a_copy_whose_state_cannot_be_preserved_stays_and_says_so(path: str, say
 def test_a_status_that_was_not_collected_has_no_state() -> None:
     state = app(copies={"member1": 2}, failover=failover(state_preservation=preserving("{.job.id}")))
     with pytest.raises(StateNotPreserved, match="status in member1 has not been collected yet"):
-        task_of(state, failed("member1"))
+        failure_task(state, failed("member1"))
 
 
 def test_a_cluster_scoped_binding_names_its_own_producer() -> None:
     namespaced = app(copies={"member1": 2})
     metadata = msgspec.structs.replace(namespaced.metadata, namespace="")
-    task = task_of(ClusterResourceBinding(metadata=metadata, spec=namespaced.spec), failed("member1"))
+    task = failure_task(ClusterResourceBinding(metadata=metadata, spec=namespaced.spec), failed("member1"))
     assert task.producer == "cluster-resource-binding-application-failover-controller"
 
 
@@ -515,7 +515,7 @@ def test_a_failed_copy_leaves_as_the_policy_says(
 ) -> None:
     bound = app(copies={"member1": 2}, failover=failover(purge_mode=mode, grace_period_seconds=30))
     (item,) = reported(member1="Unhealthy")
-    assert task_of(bound, item, at(7.5)) == GracefulEvictionTask(
+    assert failure_task(bound, item, at(7.5)) == GracefulEvictionTask(
         "member1",
         "ApplicationFailure",
         "resource-binding-application-failover-controller",
@@ -524,4 +524,4 @@ def test_a_failed_copy_leaves_as_the_policy_says(
         suppress_deletion=suppress,
         creation_timestamp=at(7),
     )
-    assert task_of(bound, item).creation_timestamp is None
+    assert failure_task(bound, item).creation_timestamp is None

@@ -13,8 +13,8 @@ from leeward.core.eviction.application import (
     FailureRecord,
     StateNotPreserved,
     after_leaving,
+    failure_task,
     find_failures,
-    task_of,
 )
 from leeward.core.eviction.tasks import leave
 from tests.oracle import Case, Difference, all_at, at, load, replay, told
@@ -62,7 +62,7 @@ def _evict_failed(binding: Binding, failures: FailedCopies) -> tuple[Binding, bo
     spec = binding.spec
     for item in failures.failed:
         try:
-            spec = leave(spec, [task_of(binding, item)])
+            spec = leave(spec, [failure_task(binding, item)])
         except StateNotPreserved:
             return msgspec.structs.replace(binding, spec=spec), False
     return msgspec.structs.replace(binding, spec=spec), True
