@@ -78,3 +78,12 @@ def set_condition(conditions: Sequence[Condition], condition: Condition, now: da
 
 def remove_condition(conditions: Sequence[Condition], condition_type: str) -> tuple[Condition, ...]:
     return tuple(c for c in conditions if c.type != condition_type)
+
+
+def put_condition(
+    conditions: Sequence[Condition], condition_type: str, condition: Condition | None, now: datetime
+) -> tuple[Condition, ...]:
+    """`conditions` with this one of its type, or with none of that type."""
+    return (
+        remove_condition(conditions, condition_type) if condition is None else set_condition(conditions, condition, now)
+    )

@@ -8,7 +8,7 @@ from datetime import datetime
 import msgspec
 
 from kubeapi.meta import wire_time
-from leeward.api.meta import remove_condition, set_condition
+from leeward.api.meta import put_condition, set_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.core.cluster_health.outage import with_report
@@ -24,13 +24,9 @@ def status_after(
 
     The status of `binding` itself may be ahead of `status`, by what waits to be written: that is not forgotten.
     """
-    if decision.foreign_held:
-        conditions = status.conditions
-    elif decision.held is not None:
-        conditions = set_condition(status.conditions, decision.held, now)
-    else:
-        conditions = remove_condition(status.conditions, EVICTION_HELD_CONDITION)
-    status = msgspec.structs.replace(status, conditions=conditions)
+    if not decision.foreign_held:
+        conditions = put_condition(status.conditions, EVICTION_HELD_CONDITION, decision.held, now)
+        status = msgspec.structs.replace(status, conditions=conditions)
     if decision.outage is not None:
         status = with_report(status, decision.outage, now)
     return status if decision.foreign else _scheduling_status(status, binding, decision, now)

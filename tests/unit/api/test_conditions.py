@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import parse_time, wire_time
-from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
+from leeward.api.meta import Condition, find_condition, put_condition, remove_condition, set_condition
 
 NOW = parse_time("2000-01-01T00:00:00.25Z")
 LATER = NOW + timedelta(seconds=10)
@@ -39,3 +39,14 @@ def test_other_conditions_keep_their_places() -> None:
 
 def test_an_empty_message_is_on_the_wire_because_karmadas_schema_requires_it() -> None:
     assert to_wire(ready("True"))["message"] == ""
+
+
+def test_a_condition_is_put_in_its_place_or_taken_away() -> None:
+    others = (
+        Condition("A", "True", "Test", last_transition_time=NOW),
+        Condition("Z", "True", "Test", last_transition_time=NOW),
+    )
+    both = put_condition(others, "Ready", ready("False"), NOW)
+    assert both == set_condition(others, ready("False"), NOW)
+    assert put_condition(both, "Ready", None, LATER) == others
+    assert put_condition(others, "Ready", None, LATER) == others

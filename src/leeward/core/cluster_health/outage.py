@@ -20,7 +20,7 @@ import msgspec
 
 from kubeapi.meta import ReadOnlyManifest, format_time, parse_time
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
+from leeward.api.meta import Condition, find_condition, put_condition, remove_condition, set_condition
 from leeward.api.names import (
     CLUSTER_OUTAGE_CONDITION,
     FAILING_CONDITION,
@@ -238,11 +238,6 @@ def _reported(item: AggregatedStatusItem) -> ReadOnlyManifest:
 
 def with_report(status: ResourceBindingStatus, report: OutageReport, now: datetime) -> ResourceBindingStatus:
     """`status` that says what `report` says."""
-    condition = report.condition
-    conditions = (
-        remove_condition(status.conditions, CLUSTER_OUTAGE_CONDITION)
-        if condition is None
-        else set_condition(status.conditions, condition, now)
-    )
+    conditions = put_condition(status.conditions, CLUSTER_OUTAGE_CONDITION, report.condition, now)
     items = marked(status.aggregated_status, report.not_seen, report.departures)
     return msgspec.structs.replace(status, conditions=conditions, aggregated_status=items)

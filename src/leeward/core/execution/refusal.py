@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from kubeapi.status import Problem
-from leeward.api.meta import Condition, remove_condition, set_condition
+from leeward.api.meta import Condition, put_condition
 from leeward.api.names import REFUSED_CONDITION
 from leeward.api.work import ResourceBindingStatus
 
@@ -31,11 +31,7 @@ def works_taken(taken: Mapping[str, str]) -> Condition | None:
 
 def with_refusal(status: ResourceBindingStatus, refusal: Condition | None, now: datetime) -> ResourceBindingStatus:
     """`status` that says so, or says nothing of the kind."""
-    conditions = (
-        remove_condition(status.conditions, REFUSED_CONDITION)
-        if refusal is None
-        else set_condition(status.conditions, refusal, now)
-    )
+    conditions = put_condition(status.conditions, REFUSED_CONDITION, refusal, now)
     return msgspec.structs.replace(status, conditions=conditions)
 
 

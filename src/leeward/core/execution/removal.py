@@ -13,7 +13,7 @@ import msgspec
 
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
+from leeward.api.meta import Condition, find_condition, put_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
 from leeward.core.cluster_health.pending_condition import is_failing
@@ -123,9 +123,5 @@ def with_blocked_removals(
     status: ResourceBindingStatus, blocked: Condition | None, now: datetime
 ) -> ResourceBindingStatus:
     """`status` that says so, or says nothing of the kind."""
-    conditions = (
-        remove_condition(status.conditions, REMOVAL_BLOCKED_CONDITION)
-        if blocked is None
-        else set_condition(status.conditions, blocked, now)
-    )
+    conditions = put_condition(status.conditions, REMOVAL_BLOCKED_CONDITION, blocked, now)
     return msgspec.structs.replace(status, conditions=conditions)

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from leeward.api.meta import Condition, remove_condition, set_condition
+from leeward.api.meta import Condition, put_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import ResourceBindingStatus
 from leeward.core.overrides.override_rule import AnyOverridePolicy
@@ -36,11 +36,7 @@ def with_override_failures(
     status: ResourceBindingStatus, failed: Condition | None, now: datetime
 ) -> ResourceBindingStatus:
     """`status` that says so, or says nothing of the kind."""
-    conditions = (
-        remove_condition(status.conditions, OVERRIDE_FAILED_CONDITION)
-        if failed is None
-        else set_condition(status.conditions, failed, now)
-    )
+    conditions = put_condition(status.conditions, OVERRIDE_FAILED_CONDITION, failed, now)
     return msgspec.structs.replace(status, conditions=conditions)
 
 
