@@ -131,7 +131,8 @@ def fates_of(state: FleetState, change: ImaginedChange) -> tuple[list[Applicatio
 
 
 def _fates(state: FleetState, change: ImaginedChange, found: Projection) -> list[ApplicationFate]:
-    fates = [_fate(state, key, found, key in change.bindings) for key in _concerned(state, change, found)]
+    worst = found.worst
+    fates = [_fate(state, key, found, worst, key in change.bindings) for key in _concerned(state, change, found)]
     order = {fate: index for index, fate in enumerate(Fate)}
     return sorted(fates, key=lambda each: (order[each.fate], -each.missing, each.workload))
 
@@ -149,9 +150,9 @@ def _concerned(state: FleetState, change: ImaginedChange, found: Projection) -> 
             yield key
 
 
-def _fate(state: FleetState, key: BindingName, found: Projection, is_changed: bool) -> ApplicationFate:
-    """How it fares while the outage lasts; `after` is where it is at the end."""
-    before, worst, departures = state.bindings[key], found.worst, found.departures.get(key, [])
+def _fate(state: FleetState, key: BindingName, found: Projection, worst: Moment, is_changed: bool) -> ApplicationFate:
+    """How it fares while the outage lasts, at its `worst`; `after` is where it is at the end."""
+    before, departures = state.bindings[key], found.departures.get(key, [])
     decision, then = worst.decisions.get(key), worst.bindings[key]
     held = decision.held if decision is not None else None
     hold = HOLDS.get(held.reason, Hold.HELD) if held is not None else None

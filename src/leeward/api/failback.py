@@ -36,6 +36,9 @@ class FailbackOptions:
         return max(1, -(-replicas * self.step // 100)) if self.is_share else self.step
 
 
+_ANNOTATIONS = (FAILBACK_ANNOTATION, FAILBACK_AFTER_ANNOTATION, FAILBACK_PACE_ANNOTATION)
+
+
 class FailbackFault(ValueError):
     """What is wrong with the value of an annotation, for people."""
 
@@ -48,6 +51,8 @@ class FailbackFault(ValueError):
 def parse_failback(annotations: Mapping[str, str]) -> FailbackOptions:
     """Raises: FailbackFault."""
     options = FailbackOptions()
+    if annotations.keys().isdisjoint(_ANNOTATIONS):
+        return options
     mode = annotations.get(FAILBACK_ANNOTATION, FailbackMode.NEVER)
     if mode not in tuple(FailbackMode):
         raise FailbackFault(FAILBACK_ANNOTATION, f"must be {' or '.join(FailbackMode)}")

@@ -31,10 +31,10 @@ RESOLUTION = timedelta(seconds=1)
 
 def drain_budget(cluster: Cluster | None) -> int | None:
     """How many bindings may be on their way out of a cluster that is drained; None is any number."""
-    if cluster is None or looks_dead(cluster):
+    text = "" if cluster is None else cluster.metadata.annotations.get(DRAIN_BUDGET_ANNOTATION, "")
+    if cluster is None or not text.isdecimal() or looks_dead(cluster):
         return None
-    text = cluster.metadata.annotations.get(DRAIN_BUDGET_ANNOTATION, "")
-    return max(int(text), 1) if text.isdecimal() else None
+    return max(int(text), 1)
 
 
 class EvictionLimiter(Generic[K]):

@@ -96,7 +96,7 @@ def due_evictions(
     unconfirmed: list[Eviction] = []
     for target in spec.clusters:
         cluster = fleet.get(target.name)
-        if cluster is None:
+        if cluster is None or not cluster.spec.taints:
             continue
         counting = [taint for taint in cluster.spec.taints if counts(taint, cluster, attention)]
         stay = decide_stay(counting, tolerations, now, attention.time)
@@ -105,6 +105,8 @@ def due_evictions(
             continue
         if stay.due is not None:
             later.append(stay.due)
+        if len(counting) == len(cluster.spec.taints):
+            continue
         full = decide_stay(cluster.spec.taints, tolerations, now, attention.time)
         if full.is_over(now):
             unconfirmed.append(Eviction(target.name, full.untolerated))
