@@ -37,8 +37,8 @@ spec:
 HEAD = f"""# Lint
 
 `leeward lint` says why a failover would not fire, or not help, before an outage does. It looks at manifests in files,
-directories and standard input (`-`); with `--from FILE` of `leeward snapshot`, or with `--kubeconfig`, as if they were
-applied to that control plane; and without files at a control plane itself. It changes nothing.
+directories and standard input (`-`); with `--from FILE` of `leeward snapshot`, with `--kubeconfig` or `--data-dir`, as
+if they were applied to that control plane; and without files at a control plane itself. It changes nothing.
 
     leeward lint deploy/                            manifests by themselves
     kustomize build . | leeward lint -              what a tool has rendered

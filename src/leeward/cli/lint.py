@@ -49,9 +49,9 @@ def lint(
 ) -> int:
     """Say why a failover would not fire, or not help.
 
-    Manifests in files and directories are looked at by themselves; with --from or --kubeconfig, as if they were
-    applied to that control plane. Without any, the control plane is looked at. Nothing is changed. docs/lint.md
-    lists the rules; the annotation leeward.dev/lint-ignore=LW003 on an object ignores one.
+    Manifests in files and directories are looked at by themselves; with --from, --kubeconfig or --data-dir, as if
+    they were applied to that control plane. Without files, the control plane is looked at. Nothing is changed.
+    docs/lint.md lists the rules; the annotation leeward.dev/lint-ignore=LW003 on an object ignores one.
 
     Exits 0 when there are no errors and no warnings, 1 when there are some, 2 when something could not be read.
     """
@@ -89,7 +89,7 @@ def _picture(
     from leeward.lint.picture import LintPicture, objects_of
 
     given = _manifests(files, namespace, unseen)
-    if files and file is None and kubeconfig is None and not context:
+    if files and file is None and kubeconfig is None and not context and not settings.data_dir:
         return LintPicture(given, is_whole=False), _named(files)
     if file is not None:
         state, live = picture_in(file, kubeconfig, context), list["LintObject"]()

@@ -173,6 +173,7 @@ def test_an_empty_directory_is_no_clean_bill(tmp_path: Path, capsys: pytest.Capt
     [
         (("--ignore", "LW2"), "--ignore 'LW2': there is no such rule; there are LW001, LW002"),
         (("-o", "table"), "Invalid value for '-o' / '--output': 'table' is not one of"),
+        (("--data-dir", "/nowhere"), "there is no fleet in /nowhere"),
         (("--from", "/nowhere"), "/nowhere cannot be read: No such file"),
         (("--from", FOREVER), "make one with `leeward snapshot FILE`"),
         (("--from", FOREVER, "--context", "x"), "--from asks a file: leave out --kubeconfig and --context"),
