@@ -11,8 +11,8 @@ from leeward.core.scheduling.affinity import UNKNOWN_TIER, cluster_matches, tier
 from leeward.core.scheduling.model import Request
 from tests.placements import binding_spec, cluster
 
-_UNLABELLED = cluster("m1", provider="p1", region="r1", zones=["z1", "z2"])
-NEAR = replace(_UNLABELLED, metadata=replace(_UNLABELLED.metadata, labels={"team": "a", "tier": "gold"}))
+_SOMEWHERE = cluster("m1", provider="p1", region="r1", zones=["z1", "z2"])
+NEAR = replace(_SOMEWHERE, metadata=replace(_SOMEWHERE.metadata, labels={"team": "a", "tier": "gold"}))
 BARE = cluster("m2")
 
 

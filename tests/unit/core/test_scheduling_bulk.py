@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leeward.core.scheduling import bulk
-from leeward.core.scheduling.bulk import FEW, allocate
+from leeward.core.scheduling.bulk import FEW, allocate, listed
 from leeward.core.scheduling.division import allocate_seats
 
 
@@ -38,6 +38,13 @@ def test_seats_in_bulk_are_those_given_one_after_the_other(seed: int, parties: i
         assert got.tolist() == one_by_one(seats, votes, held, descend), (seats, votes, held, descend)
 
 
+def test_what_many_small_parties_round_up_to_is_not_given_to_a_heavy_one() -> None:
+    """Each of the many has a claim to a seat before the heavy one has one to its fifty-first."""
+    votes = np.array([1] * 39 + [100])
+    given = allocate(89, votes, np.zeros_like(votes), False)
+    assert listed(given) == [1] * 39 + [50]
+
+
 def test_what_is_given_leaves_what_was_held_as_it_was() -> None:
     held = np.array([1] * FEW)
     for seats in (0, 5):
@@ -62,6 +69,13 @@ def test_few_parties_and_numbers_that_are_too_large_go_the_slow_way_alone(monkey
         return counted(seats, *more)  # pyright: ignore[reportArgumentType]
 
     monkeypatch.setattr(bulk, "allocate_seats", noted)
-    for seats, votes in ((1, [5] * (FEW - 1)), (2, [5] * FEW), (3, [2**61] * FEW), (4, [2**40] * FEW)):
-        allocate(seats, np.array(votes), np.array([0] * len(votes)), False)
-    assert slow == [1, 3]
+    many = np.array([5] * FEW)
+    for seats, votes, held in (
+        (1, many[1:], 0 * many[1:]),
+        (2, many, 0 * many),
+        (3, many * 2**58, 0 * many),
+        (4, many * 2**38, 0 * many),
+        (5, many * 2**38, many * 2**30),
+    ):
+        allocate(seats, votes, held, False)
+    assert slow == [1, 3, 5]
