@@ -70,7 +70,7 @@ def _winners(left: int, votes: Ints, held: Ints, depth: int, descend: bool) -> I
     names = -parties if descend else parties
     first = np.lexsort((names, seats[parties, columns]))[: left - int(won.sum())]
     np.add.at(won, parties[first], 1)
-    return won if depth >= left or int(won.max(initial=0)) < depth else None
+    return won if depth >= left or int(won.max()) < depth else None
 
 
 def _one_by_one(seats: int, votes: Ints, initial: Ints, descend: bool) -> Ints:
