@@ -23,6 +23,7 @@ from leeward.core.dependencies.requirements import (
     dependency_problem,
     follows,
     is_done_with,
+    is_named,
     is_own_in_each_cluster,
     keeps_data,
     marks_patch,
@@ -39,6 +40,21 @@ SETTINGS = ("v1", "ConfigMap", "settings")
 def reference(kind: str = "ConfigMap", namespace: str = "default", name: str = "a", **fields: Any) -> Any:
     fields = {"api_version": "v1", "kind": kind, "namespace": namespace, "name": name, **fields}
     return DependentObjectReference(**fields)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        ("ConfigMap", "a", True),
+        ("ConfigMap", "b", False),
+        ("Secret", "a", True),
+        ("Secret", "b", True),
+        ("Job", "a", False),
+    ],
+)
+def test_what_is_selected_by_labels_may_be_any_of_its_kind(kind: str, name: str, expected: bool) -> None:
+    named = [reference(), reference("Secret", name="")]
+    assert is_named(kind, name, named) is expected
 
 
 def task(name: str, purge_mode: Any = "Gracefully") -> GracefulEvictionTask:

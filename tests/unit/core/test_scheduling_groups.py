@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import TargetCluster
-from leeward.core.scheduling.groups import Group, Grouping, cluster_count, groupings
+from leeward.core.scheduling.groups import Group, Grouping, cluster_count, covered_count, groupings
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
 from leeward.core.scheduling.paths import paths_that_keep, ranked_paths
 from leeward.core.scheduling.selection import select
@@ -47,6 +47,21 @@ def asking(*constraints: tuple[str, int, int], strategy: Any = DUPLICATED, repli
 def grouping_of(*constraint: Any) -> Grouping:
     (grouping,) = groupings(asking(constraint).placement.spread_constraints)
     return grouping
+
+
+@pytest.mark.parametrize(
+    "named", [{}, {"spreadByField": "cluster"}, {"spreadByField": "cluster", "spreadByLabel": "team"}]
+)
+def test_a_constraint_over_clusters_or_over_nothing_groups_nothing(named: dict[str, str]) -> None:
+    spec = binding_spec({"spreadConstraints": [{**named, "minGroups": 1, "maxGroups": 1}]})
+    assert spec.placement is not None
+    assert groupings(spec.placement.spread_constraints) == []
+
+
+@pytest.mark.parametrize(("zones", "covered"), [({"m1": "ab"}, 2), ({"m1": "ab", "m2": "bc"}, 2), ({"m1": "abc"}, 0)])
+def test_groups_are_covered_by_clusters_that_are_in_no_group_beside_them(zones: dict[str, str], covered: int) -> None:
+    groups = grouping_of("zone", 1, 3).groups(asking(), in_zones(**zones), 0)
+    assert covered_count([group for group in groups if group.name in "ab"]) == covered
 
 
 @pytest.mark.parametrize(
@@ -307,6 +322,23 @@ def test_constraints_of_several_kinds_are_met_together(constraints: Any, expecte
 def test_constraints_that_cannot_be_met_are_told(constraints: Any, zones: dict[str, str], message: str) -> None:
     candidates = [candidate(cluster(name, region="r", zones=list(each))) for name, each in zones.items()]
     assert chosen(asking(*constraints), candidates) == Unplaceable("Error", message, {})
+
+
+NINE = [cluster(f"m{n}", region=f"r{n % 3}", zones=[f"z{n % 3}"]) for n in range(9)]
+
+
+def test_regions_are_chosen_though_no_maximum_lets_their_clusters_in_and_zones_are_not() -> None:
+    """A minimum of clusters without a maximum, as nobody has defaulted it: as Karmada does it for regions."""
+    candidates = [candidate(each) for each in NINE]
+    assert chosen(asking(("region", 1, 3), ("cluster", 2, 0)), candidates) == ["m0"]
+    none = Unplaceable("Error", "no clusters satisfy the spread constraints by zone together", {})
+    assert chosen(asking(("zone", 1, 3), ("cluster", 2, 0)), candidates) == none
+
+
+@pytest.mark.parametrize("strategy", [DUPLICATED, AGGREGATED])
+def test_zones_that_are_never_without_one_another_cannot_be_chosen_alone(strategy: Any) -> None:
+    none = Unplaceable("Error", "no clusters satisfy the spread constraints by zone together", {})
+    assert chosen(asking(("zone", 1, 1), strategy=strategy), in_zones(m1="ab", m2="ab")) == none
 
 
 @pytest.mark.parametrize(("alone", "expected"), [(199, ["m8", "m9"]), (200, None)])

@@ -14,7 +14,7 @@ from leeward.api.work import ResourceBinding, ResourceBindingStatus, TargetClust
 from leeward.core.scheduling.affinity import UNKNOWN_TIER, affinity_names, common_term, tier_of
 from leeward.core.scheduling.estimates import Question, asks_for_room, estimator_of, lowest, question_of
 from leeward.core.scheduling.keeping import without_loss
-from leeward.core.scheduling.model import Placed, Request, Unplaceable
+from leeward.core.scheduling.model import Filter, Placed, Profile, Request, Unplaceable
 from leeward.core.scheduling.reschedule import placement_changed, scheduling_type
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.planning.estimates import MAX_QUESTIONS, Estimates
@@ -59,6 +59,14 @@ def test_a_failover_that_would_shrink_a_survivor_gives_no_result_c2(
     assert without_loss(asked, outcome, FLEET, DEFAULT_PROFILE) == (expected or outcome)
     no_failover = Request(asked.spec)
     assert without_loss(no_failover, outcome, FLEET, DEFAULT_PROFILE) == outcome
+
+
+def test_c2_what_a_filter_of_the_binding_refuses_is_no_survivor() -> None:
+    asked = Request(binding_spec(DIVIDED, 6, {"m1": 3}), keep_assigned=True)
+    own = Filter("Own", lambda request, each: "no" if each.name == "m1" else None)
+    profile = Profile((*DEFAULT_PROFILE.filters, own), (), ())
+    outcome = Placed(targets(m2=6))
+    assert without_loss(asked, outcome, FLEET, profile) == outcome
 
 
 @pytest.mark.parametrize(("seconds", "is_kept"), [(0, False), (60, True)])
