@@ -174,6 +174,38 @@ def test_s2_who_returns_leaves_no_more_clusters_than_the_policy_allows() -> None
     assert (back.withdrawn, names(back), left(back)) == (("a",), ["a", "c"], ["b"])
 
 
+@pytest.mark.parametrize(
+    ("moved", "away", "expected"),
+    [
+        ({"b": 2, "c": 2}, {"a": 2}, {"a": 2, "b": 2}),
+        ({"b": 1, "c": 3}, {"a": 2, "b": 1}, {"a": 2, "b": 2}),
+        ({"b": 1, "c": 3}, {"a": 2}, {"b": 1, "c": 3}),
+    ],
+    ids=["all of a copy", "and a part of one", "not all of it"],
+)
+def test_s3_shares_return_to_what_stayed_of_them_where_they_add_up(
+    moved: dict[str, int], away: dict[str, int], expected: dict[str, int]
+) -> None:
+    """All of c counts as ready, and none of it as well: nothing of it is given up for a part of what was there."""
+    terms = tuple(ClusterAffinityTerm(affinity_name=name, cluster_names=tuple(name)) for name in ("ab", "bc"))
+    strategy = divided({"a": 1, "b": 1, "c": 1}).replica_scheduling
+    placement: Placement = msgspec.structs.replace(
+        duplicated(), cluster_affinity=None, cluster_affinities=terms, replica_scheduling=strategy
+    )
+    tasks = tuple(
+        GracefulEvictionTask(name, "TaintUntolerated", "Leeward", "Gracefully", replicas=n, creation_timestamp=at(100))
+        for name, n in away.items()
+    )
+    bound = aggregated(binding(placement, 4, targets(**moved), tasks))
+    status = msgspec.structs.replace(bound.status, scheduler_observing_affinity_name="bc")
+    copies = works({"a": 2, "b": 2, "c": moved["c"]})
+    reports = tuple(msgspec.structs.replace(r, health="Unhealthy") for r in copies["c"].status.manifest_statuses)
+    said = msgspec.structs.replace(copies["c"].status, manifest_statuses=reports)
+    copies["c"] = msgspec.structs.replace(copies["c"], status=said)
+    back = decide(msgspec.structs.replace(bound, status=status), *map(cluster, "abc"), copies=copies, seconds=400)
+    assert {target.name: target.replicas for target in back.clusters} == expected
+
+
 def test_s1_all_that_returns_at_its_old_size_takes_nothing_from_what_serves_more() -> None:
     moved = after(PRIMARY_AND_BACKUP, decide(PRIMARY_AND_BACKUP, dead("a"), dead("b"), *BACKUP), "t1")
     scaled = msgspec.structs.replace(moved.spec, replicas=5, clusters=targets(c=5, d=5))

@@ -312,6 +312,38 @@ def told_by_karmada(ready: int, *, template_generation: str = "2", observed: int
     )
 
 
+def refused(told: Work) -> Work:
+    conditions = (Condition("Applied", "False", "AppliedFailed"),)
+    return msgspec.structs.replace(told, status=msgspec.structs.replace(told.status, conditions=conditions))
+
+
+def beside_another(told: Work) -> Work:
+    """With a manifest of which nothing is reported."""
+    manifests = (*told.spec.workload.manifests, {"metadata": {"name": "other"}})
+    return msgspec.structs.replace(told, spec=WorkSpec(workload=WorkloadTemplate(manifests=manifests)))
+
+
+def test_other_replicas_of_a_kind_with_a_rule_are_no_other_template() -> None:
+    told = at_generation(told_by_karmada(1), 2)
+    (manifest,) = told.spec.workload.manifests
+    asking = WorkSpec(workload=WorkloadTemplate(manifests=({**manifest, "spec": {"replicas": 3}},)))
+    serving = known_to_serve(msgspec.structs.replace(told, spec=asking), cluster("member1"))
+    assert serving is not None
+    assert serving.ready == 1
+
+
+@pytest.mark.parametrize(("reflected", "ready"), [(49, 0), (50, 2), (None, 0)])
+def test_s1_what_was_read_before_the_cluster_became_ready_is_not_fresh(reflected: float | None, ready: int) -> None:
+    copy = work("member1", 2, reflected=reflected or 0)
+    if reflected is None:
+        conditions = tuple(msgspec.structs.replace(c, last_transition_time=None) for c in copy.status.conditions)
+        copy = msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, conditions=conditions))
+    back = cluster("member1")
+    conditions = (msgspec.structs.replace(back.status.conditions[0], last_transition_time=at(50)),)
+    back = msgspec.structs.replace(back, status=msgspec.structs.replace(back.status, conditions=conditions))
+    assert seen_ready(copy, back) == ready
+
+
 def test_a_report_without_generations_is_believed_as_karmada_believes_it() -> None:
     told = told_by_karmada(2)
     assert is_seen_healthy(told, cluster("member1"), 2)
@@ -325,8 +357,16 @@ def test_a_report_without_generations_is_believed_as_karmada_believes_it() -> No
         told_by_karmada(2, template_generation="3"),
         told_by_karmada(2, observed=0),
         msgspec.structs.replace(told_by_karmada(2), status=WorkStatus()),
+        refused(told_by_karmada(2)),
+        beside_another(told_by_karmada(2)),
     ],
-    ids=["of another template", "of an object that was not looked at", "never applied"],
+    ids=[
+        "of another template",
+        "of an object that was not looked at",
+        "never applied",
+        "refused",
+        "of one of two manifests",
+    ],
 )
 def test_a_report_that_is_about_something_else_is_not_believed_s1(told: Work) -> None:
     assert not is_seen_healthy(told, cluster("member1"), 2)
@@ -353,6 +393,17 @@ def test_a_report_of_karmadas_agent_is_believed_a_minute_after_its_cluster_has_r
     later = msgspec.structs.replace(applied, last_transition_time=at(5))
     anew = msgspec.structs.replace(told, status=msgspec.structs.replace(told.status, conditions=(later,)))
     assert believed_from(anew, cluster("member1")) is None, "it was applied after that"
+
+
+def test_a_report_of_karmadas_agent_waits_for_nothing_that_is_not_there() -> None:
+    told = told_by_karmada(2)
+    assert believed_from(None, cluster("member1")) is None
+    assert believed_from(told, None) is None
+    assert believed_from(told, cluster("member1", ready=None)) is None
+    (applied,) = told.status.conditions
+    at_once = msgspec.structs.replace(applied, last_transition_time=at(0))
+    anew = msgspec.structs.replace(told, status=msgspec.structs.replace(told.status, conditions=(at_once,)))
+    assert believed_from(anew, cluster("member1")) == at(0) + AGENT_SETTLES, "it may have been applied before it left"
 
 
 def test_an_eviction_ends_by_such_a_report_only_then_s1() -> None:

@@ -196,6 +196,30 @@ def test_a_task_is_overdue_once_its_grace_period_is_past_and_nothing_is_to_be_lo
     assert (late.overdue, late.wake_at) == (("member1",), None)
 
 
+@pytest.mark.parametrize(
+    ("others", "kept"),
+    [
+        ((task("member3", creation_timestamp=at(20)),), ["member1", "member3"]),
+        ((task("member3", creation_timestamp=None),), ["member1", "member3"]),
+        ((task("member3", suppress_deletion=False),), ["member1"]),
+    ],
+    ids=["a later one", "one that nobody has dated", "one that a person has ended"],
+)
+def test_each_of_several_tasks_is_judged_and_the_earliest_end_is_looked_at(
+    others: tuple[GracefulEvictionTask, ...], kept: list[str]
+) -> None:
+    for tasks in ((task("member1"), *others), (*others, task("member1"))):
+        found = assess(aggregated(binding(COPIES, 3, targets(member2=3), tasks)), copies_of({"member2": 0}), 10)
+        assert (sorted(each.from_cluster for each in found.kept), found.wake_at) == (kept, at(JUST_LATE))
+
+
+def test_what_stays_of_a_divided_copy_covers_what_left_it_when_it_is_all_that_is_asked_for() -> None:
+    bound = aggregated(binding(SHARES, 2, targets(member1=2), (task("member1", 1),)))
+    assert assess(bound, copies_of({"member1": 2}), 10).finished == ("member1",)
+    whole = aggregated(binding(COPIES, 2, targets(member1=2), (task("member1", 1),)))
+    assert assess(whole, copies_of({"member1": 2}), 10).finished == ()
+
+
 def test_a_task_that_nobody_has_dated_begins_now() -> None:
     unknown = task("member1", creation_timestamp=None)
     bound = aggregated(binding(COPIES, 3, targets(member2=3), (unknown,)))

@@ -5,13 +5,20 @@ from typing import Literal
 import msgspec
 import pytest
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.cluster import APIEnablement, APIResource, Cluster
+from leeward.api.names import CLAIMS_ANNOTATION
 from leeward.api.policy import ApplicationFailover, ClusterFailover, DecisionConditions, FailoverBehavior
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
 from leeward.core import placement
 from leeward.core.eviction.purge_modes import PurgeMode
-from leeward.core.eviction.volumes import claims_annotation, claims_of, purge_mode_with_volumes, stay_behind
+from leeward.core.eviction.volumes import (
+    claims_annotation,
+    claims_of,
+    purge_mode_with_volumes,
+    stay_behind,
+    why_volumes_stay,
+)
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import aggregated, at, binding, cluster, dead, duplicated, fleet, targets, works
 
@@ -106,6 +113,18 @@ def test_s12_a_set_of_which_a_binding_says_nothing_may_have_volumes(
     metadata = msgspec.structs.replace(made.metadata, annotations=annotations)
     told = msgspec.structs.replace(made, metadata=metadata, spec=msgspec.structs.replace(made.spec, resource=resource))
     assert stay_behind(told, PurgeMode.GRACEFULLY) is stays
+
+
+@pytest.mark.parametrize(
+    ("annotations", "claims"), [({CLAIMS_ANNOTATION: "data, logs"}, "data, logs"), ({}, "which are not known yet")]
+)
+def test_why_volumes_stay_is_told_with_the_ways_out(annotations: dict[str, str], claims: str) -> None:
+    made = ResourceBinding(metadata=ObjectMeta(name="db", annotations=annotations), spec=bound().spec)
+    assert why_volumes_stay(made) == (
+        f"its volumes ({claims}) would stay behind, and it would start empty; if storage is replicated, annotate the "
+        "policy with leeward.dev/volumes-follow=true (not with purgeMode Never); with purgeMode Directly it moves "
+        "without them"
+    )
 
 
 def test_many_claims_are_told_in_a_few_words() -> None:
