@@ -30,6 +30,8 @@ HOUSEKEEPING = "namespace,garbagecollector,serviceaccount-token,csrsigning,csrcl
 """What a control plane for templates runs, as Karmada installs it: nothing that makes Pods of a Deployment."""
 MEMBER_ADDRESSES, CONTROL_PLANE_ADDRESSES = "10.96", "10.97"
 """How the cluster IPs begin that they give to Services."""
+FRONT_PROXY = "front-proxy-client"
+"""As whom a kube-apiserver speaks to the API servers behind its APIServices."""
 LAST_INSECURE_MINOR = 24
 """From this minor version on there is no port without TLS to switch off."""
 
@@ -156,6 +158,7 @@ class KubeServer:
         tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
         self._key = _signing_key(self.directory / "sa.key")
         pair = self._authority.server(self.name)
+        proxy = self._authority.client("front-proxy", FRONT_PROXY, ("system:masters",))
         return self._program(
             "kube-apiserver",
             f"--etcd-servers={etcd_url}",
@@ -174,6 +177,13 @@ class KubeServer:
             "--allow-privileged=true",
             f"--disable-admission-plugins={','.join(self._without_admission)}",
             f"--min-request-timeout={WATCH_SECONDS}",
+            f"--requestheader-client-ca-file={self._authority.pair.certificate}",
+            f"--requestheader-allowed-names={FRONT_PROXY}",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={proxy.certificate}",
+            f"--proxy-client-key-file={proxy.key}",
         )
 
     def _manager(self, controllers: str) -> Program:

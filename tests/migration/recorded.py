@@ -49,11 +49,11 @@ class RecordedWorld(World):
     def __init__(self, timing: Timing | None = None, manager: ManagerSettings | None = None) -> None:
         super().__init__(MEMBERS, timing or Timing.karmada(), clock=VirtualClock(TAKEN_AT), manager=manager)
         control_plane = recorded(CONTROL_PLANE)
-        self.medium.become(_contents([*control_plane, *_cluster_role_templates(control_plane)]))
+        self.medium.become(contents_of([*control_plane, *_cluster_role_templates(control_plane)]))
         for name, member in self.members.items():
             objects = recorded(name)
             unrecorded = [*_replica_sets(objects), *_cluster_roles(control_plane, name)]
-            member.medium.become(_contents([*objects, *unrecorded]))
+            member.medium.become(contents_of([*objects, *unrecorded]))
 
     async def __aenter__(self) -> Self:
         await self.start_apiserver()
@@ -74,7 +74,14 @@ def recorded(server: str) -> list[Entry]:
     return [entry for entry in entries if entry.plural not in _WEBHOOKS]
 
 
-def _contents(entries: Iterable[Entry]) -> Loaded:
+def recorded_webhooks() -> list[Entry]:
+    """Karmada's webhook configurations, which `recorded` leaves out."""
+    with gzip.open(RECORDING, "rt") as lines:
+        found = [json.loads(line) for line in lines]
+    return [Entry(each["resource"], each["object"]) for each in found if each["resource"] in _WEBHOOKS]
+
+
+def contents_of(entries: Iterable[Entry]) -> Loaded:
     ordered = sorted(entries, key=lambda entry: int(entry.manifest["metadata"]["resourceVersion"]))
     return Loaded([_record(entry) for entry in ordered], 0)
 

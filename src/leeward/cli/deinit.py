@@ -9,14 +9,15 @@ from leeward.cli.output import say
 
 
 @click.command()
+@click.option("--keep-kinds", is_flag=True, help="Leave the kinds and all objects of theirs; take the rest.")
 @control_plane_options
-def deinit(kubeconfig: Path | None, context: str) -> None:
+def deinit(keep_kinds: bool, kubeconfig: Path | None, context: str) -> None:
     """Take Leeward's kinds, with all their objects, and its rights out of a control plane."""
     from leeward.app.cluster_info import withdraw
     from leeward.app.install.installing import uninstall
 
     async def take_out() -> None:
-        await uninstall(client)
+        await uninstall(client, keep_kinds=keep_kinds)
         await withdraw(client)
 
     connection = connection_from(kubeconfig, context)

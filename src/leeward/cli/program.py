@@ -38,6 +38,8 @@ VERBS = (
     LazyVerb("backup", "Copy all objects into a file, while everything runs."),
     LazyVerb("restore", "Put back what was backed up."),
     LazyVerb("init", "Install Leeward's kinds and rights into a control plane."),
+    LazyVerb("adopt", "Take over a control plane that Karmada has run."),
+    LazyVerb("hand-back", "Give a control plane that was adopted back to Karmada."),
     LazyVerb("deinit", "Take Leeward's kinds, with all their objects, and its rights out of a control plane."),
     LazyVerb("join", "Join a cluster: from now on the control plane watches it and places applications there."),
     LazyVerb("token", "Make, list and delete the tokens with which clusters register."),

@@ -16,6 +16,8 @@ from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from leeward.api.validation import DELETION_PROTECTED_LABEL
 
 NAME = "leeward-webhook"
+CERTIFICATE_SECRET = "leeward-webhook-cert"
+"""In `karmada-system`: the key that the webhook serves with."""
 TIMEOUT_SECONDS = 5
 NAME_LABEL = "kubernetes.io/metadata.name"
 """Of a namespace: its own name. Servers before 1.21 do not set it; `leeward init` does for ours."""

@@ -24,7 +24,7 @@ from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
 from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
 from leeward.core.propagation.reach import Reach
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
-from leeward.webhook.configurations import Endpoint, configurations
+from leeward.webhook.configurations import CERTIFICATE_SECRET, Endpoint, configurations
 from leeward.webhook.credentials import judge_credentials
 from leeward.webhook.customizations import judge_customization
 from leeward.webhook.joining import judge_joining
@@ -35,7 +35,6 @@ from leeward.webhook.server import WebhookServer
 
 log = logging.getLogger(__name__)
 
-SECRET = "leeward-webhook-cert"
 LOOK_AGAIN, RETRY = timedelta(hours=1), timedelta(seconds=5)
 
 
@@ -134,7 +133,7 @@ class Webhook:
     async def _certificate(self) -> dict[str, bytes]:
         """What the Secret holds, renewed where that is due. Raises: WorldError."""
         try:
-            secret = await self._client.get(SECRETS, SECRET, SYSTEM_NAMESPACE)
+            secret = await self._client.get(SECRETS, CERTIFICATE_SECRET, SYSTEM_NAMESPACE)
             data, version = dict(secret.data), secret.metadata.resource_version
         except NotFound:
             data, version = {}, ""
@@ -142,14 +141,16 @@ class Webhook:
         if fresh is None:
             return data
         encoded = {key: base64.b64encode(value).decode() for key, value in fresh.items()}
-        body: Manifest = {"metadata": {"name": SECRET}, "type": "kubernetes.io/tls", "data": encoded}
+        body: Manifest = {"metadata": {"name": CERTIFICATE_SECRET}, "type": "kubernetes.io/tls", "data": encoded}
         try:
             if version:
-                await self._client.patch(SECRETS, SECRET, {"data": encoded}, SYSTEM_NAMESPACE, resource_version=version)
+                await self._client.patch(
+                    SECRETS, CERTIFICATE_SECRET, {"data": encoded}, SYSTEM_NAMESPACE, resource_version=version
+                )
             else:
                 await self._client.create(SECRETS, body, SYSTEM_NAMESPACE)
         except (AlreadyExists, Conflict):
-            return dict((await self._client.get(SECRETS, SECRET, SYSTEM_NAMESPACE)).data)
+            return dict((await self._client.get(SECRETS, CERTIFICATE_SECRET, SYSTEM_NAMESPACE)).data)
         return fresh
 
     async def _configure(self, ca_bundle: bytes) -> None:

@@ -97,6 +97,8 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
         "backup",
         "restore",
         "init",
+        "adopt",
+        "hand-back",
         "deinit",
         "join",
         "token",

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import (
     DEFINITIONS,
@@ -28,46 +28,89 @@ from leeward.runtime.deleting import delete_seen
 from leeward.webhook import configurations as webhook
 
 WAIT_SECONDS, POLL_SECONDS = 60.0, 0.2
+_MADE_BY_KARMADA = "controller-gen.kubebuilder.io/version"
+"""On the definitions that Karmada installs, and on none of ours."""
 
 
 async def install(client: Client) -> None:
     """Raises: WorldError; FleetError when a definition is not served in time."""
+    await install_kinds(client)
+    await install_rights(client)
+
+
+async def install_kinds(client: Client) -> None:
+    """The namespaces and the definitions. One that Karmada has installed stays as it is: it has more than ours.
+
+    Raises: WorldError; FleetError when a definition is not served in time.
+    """
     untyped_namespaces = Resource.of_manifests("v1", "namespaces", "Namespace", False)
     for manifest in namespaces():
         await client.apply(untyped_namespaces, manifest, field_manager=FIELD_MANAGER)
     wanted = definitions()
+    _, karmadas = await installed_definitions(client)
     for manifest in wanted:
-        await client.apply(DEFINITIONS, manifest, field_manager=FIELD_MANAGER)
-    waiting = await _wait_definitions(client, wanted, _is_established)
+        if manifest["metadata"]["name"] not in karmadas:
+            await client.apply(DEFINITIONS, manifest, field_manager=FIELD_MANAGER)
+    waiting = await _wait_definitions(client, [each["metadata"]["name"] for each in wanted], _is_established)
     if waiting:
         raise FleetError(f"not served after {WAIT_SECONDS:g} s: {', '.join(waiting)}")
+
+
+async def install_rights(client: Client) -> None:
+    """The accounts and roles of the components. Raises: WorldError."""
     for resource, namespace, manifest in rights():
         await client.apply(resource, manifest, namespace, field_manager=FIELD_MANAGER)
 
 
-async def uninstall(client: Client) -> None:
+async def uninstall(client: Client, *, keep_kinds: bool = False) -> None:
     """Takes out everything, Karmada's objects too, and returns when no definition of theirs is left.
+
+    With `keep_kinds` the definitions, their objects, and the namespaces stay.
 
     Raises: WorldError; FleetError while clusters are joined, or when a definition does not go in time.
     """
-    joined = await _joined(client)
-    if joined:
-        raise FleetError(
-            f"{', '.join(joined)} {'is' if len(joined) == 1 else 'are'} still joined: "
-            "`leeward unjoin NAME` first (`leeward unregister NAME` for Pull), so that what was placed there is taken "
-            "care of"
-        )
+    if not keep_kinds:
+        await _refuse_joined(client)
+    await uninstall_webhooks(client)
+    if not keep_kinds:
+        await uninstall_definitions(client)
+    await uninstall_rights(client)
+    if not keep_kinds:
+        for name in (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE):
+            await _delete(client, NAMESPACES, name)
+
+
+async def uninstall_webhooks(client: Client) -> None:
+    """The configurations, and the key of the webhook. Raises: WorldError."""
     for resource in (webhook.MUTATING, webhook.VALIDATING):
         await _delete(client, resource, webhook.NAME)
-    for kind in CUSTOM_KINDS:
-        await _release(client, kind.resource)
-    unwanted = definitions()
-    for manifest in unwanted:
-        await _delete(client, DEFINITIONS, manifest["metadata"]["name"])
+    await _delete(client, SECRETS, webhook.CERTIFICATE_SECRET, SYSTEM_NAMESPACE)
+
+
+async def uninstall_rights(client: Client) -> None:
+    """The accounts and roles of the components. Raises: WorldError."""
     for resource, namespace, manifest in reversed(rights()):
         await _delete(client, resource, manifest["metadata"]["name"], namespace)
-    for name in (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE):
-        await _delete(client, NAMESPACES, name)
+
+
+async def uninstall_definitions(client: Client) -> None:
+    """All of them, with all their objects. Returns when none is left.
+
+    Raises: WorldError; FleetError when a definition does not go in time.
+    """
+    for kind in CUSTOM_KINDS:
+        await _release(client, kind.resource)
+    await delete_definitions(client, [manifest["metadata"]["name"] for manifest in definitions()])
+
+
+async def delete_definitions(client: Client, names: Iterable[str]) -> None:
+    """These, with whatever objects they have. Returns when none is left.
+
+    Raises: WorldError; FleetError when a definition does not go in time.
+    """
+    unwanted = list(names)
+    for name in unwanted:
+        await _delete(client, DEFINITIONS, name)
     waiting = await _wait_definitions(client, unwanted, lambda present: present is None)
     if waiting:
         raise FleetError(
@@ -76,11 +119,32 @@ async def uninstall(client: Client) -> None:
         )
 
 
+async def installed_definitions(client: Client) -> tuple[list[str], list[str]]:
+    """The names of definitions of our kinds that are there, and of those among them that Karmada has installed.
+
+    Raises: WorldError.
+    """
+    ours = {manifest["metadata"]["name"] for manifest in definitions()}
+    found = {item["metadata"]["name"]: item for item in (await client.list(DEFINITIONS)).items}
+    there = sorted(ours.intersection(found))
+    return there, [name for name in there if _MADE_BY_KARMADA in annotations_of(found[name])]
+
+
+async def _refuse_joined(client: Client) -> None:
+    joined = await _joined(client)
+    if joined:
+        raise FleetError(
+            f"{', '.join(joined)} {'is' if len(joined) == 1 else 'are'} still joined: "
+            "`leeward unjoin NAME` first (`leeward unregister NAME` for Pull), so that what was placed there is taken "
+            "care of"
+        )
+
+
 async def _wait_definitions(
-    client: Client, definitions: Iterable[Manifest], is_done: Callable[[Manifest | None], bool]
+    client: Client, names: Iterable[str], is_done: Callable[[Manifest | None], bool]
 ) -> list[str]:
     """Until all are done, as they are in the control plane (None: not there). Gives those that are not in time."""
-    waiting = {definition["metadata"]["name"] for definition in definitions}
+    waiting = set(names)
     with suppress(TimeoutError):
         async with asyncio.timeout(WAIT_SECONDS):
             while waiting:

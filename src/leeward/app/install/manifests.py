@@ -15,7 +15,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import AGENTS_GROUP
 from leeward.controllers.agent_access import rules_of_agent
 from leeward.core.registration import AGENT_RULES, ASKING_RULE
-from leeward.webhook.configurations import NAME_LABEL
+from leeward.webhook.configurations import CERTIFICATE_SECRET, NAME_LABEL
 
 _RBAC = "rbac.authorization.k8s.io"
 CONTROLLER_MANAGER, SCHEDULER, WEBHOOK = "leeward-controller-manager", "leeward-scheduler", "leeward-webhook"
@@ -120,7 +120,7 @@ _RULES: dict[str, list[dict[str, Any]]] = {
     ],
     WEBHOOK: [
         _rule([""], ["secrets"], ["create"]),
-        _rule([""], ["secrets"], ["get", "patch", "update"], ["leeward-webhook-cert"]),
+        _rule([""], ["secrets"], ["get", "patch", "update"], [CERTIFICATE_SECRET]),
         _rule(["cluster.karmada.io"], ["clusters"], ["list"]),
         _rule(["policy.karmada.io"], ["propagationpolicies", "overridepolicies", "federatedresourcequotas"], ["list"]),
         _rule(["work.karmada.io"], ["resourcebindings"], ["list"]),

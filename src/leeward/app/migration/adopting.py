@@ -1,0 +1,128 @@
+"""`leeward adopt`: the steps by which Leeward takes over a control plane that Karmada has run.
+
+Each step says what it does, and does nothing where it has been done: a switch that was interrupted is begun again, and
+goes on. Before anything is taken away it stands in the record. Nothing is started here.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import msgspec
+
+from kubeapi.loop.clock import Clock
+from leeward.app.install.installing import install_kinds, install_rights
+from leeward.app.install.manifests import rights
+from leeward.app.local.errors import FleetError
+from leeward.app.migration.cluster_storage import serve_from_definition, write_all
+from leeward.app.migration.dependents import attach, detach, find_dependents
+from leeward.app.migration.inventory import Inventory
+from leeward.app.migration.kinds import CLUSTER_MANIFESTS
+from leeward.app.migration.record import (
+    ClusterRecord,
+    KeptObject,
+    SwitchRecord,
+    read_clusters,
+    read_record,
+    write_cluster,
+    write_record,
+)
+from leeward.app.migration.review import Remark, refusals, review
+from leeward.app.migration.survey import Survey, karmada_webhooks, running_components, take_survey
+from leeward.client import Client, NotFound
+from leeward.operations.bindings import list_manifests
+from leeward.runtime.deleting import delete_seen
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPlan:
+    """`remarks` say what will happen; `resumed`: the record of a switch that was begun before."""
+
+    survey: Survey
+    remarks: tuple[Remark, ...]
+    resumed: SwitchRecord | None
+
+
+async def plan(client: Client, clock: Clock) -> SwitchPlan:
+    """Looks, and writes nothing. Raises: WorldError, FleetError."""
+    survey = await take_survey(client, clock)
+    return SwitchPlan(survey, tuple(review(survey)), await read_record(client))
+
+
+async def adopt(client: Client, clock: Clock, tell: Tell) -> None:
+    """Raises: WorldError; FleetError with what is in the way. Can be repeated."""
+    planned = await plan(client, clock)
+    if refused := refusals(planned.remarks):
+        raise FleetError("; ".join(f"{remark.sentence} ({remark.next})" for remark in refused))
+    record = planned.resumed
+    if record is None:
+        tell("writing down what is there")
+        record = await _write_down(client, clock, planned.survey)
+    if record.adopted_at is not None:
+        raise FleetError(f"adopted already, at {record.adopted_at:%Y-%m-%d %H:%M:%S}Z: run `leeward serve`")
+    await _take_webhooks_away(client, tell)
+    tell("installing the kinds that are missing, and Leeward's rights")
+    await install_kinds(client)
+    if record.clusters_service is not None:
+        await _move_clusters(client, record, tell)
+    await install_rights(client)
+    if running := await running_components(client, clock):
+        raise FleetError(f"{', '.join(running)} began to run meanwhile: stop it, and run `leeward adopt` again")
+    await write_record(client, msgspec.structs.replace(record, adopted_at=clock.now()))
+
+
+async def _write_down(client: Client, clock: Clock, survey: Survey) -> SwitchRecord:
+    """The record of the whole is written last: with it the switch has begun."""
+    clusters = list[ClusterRecord]()
+    if survey.clusters_service is not None:
+        dependents = await find_dependents(Inventory(client))
+        for manifest in await list_manifests(client, CLUSTER_MANIFESTS):
+            name, uid = manifest["metadata"]["name"], manifest["metadata"]["uid"]
+            clusters.append(ClusterRecord(name, before=manifest, dependents=dependents.get(uid, ())))
+    for cluster in clusters:
+        await write_cluster(client, cluster)
+    record = SwitchRecord(
+        started_at=clock.now(),
+        clusters_service=survey.clusters_service,
+        webhooks=tuple(
+            KeptObject(each.resource.api_version, each.resource.plural, each.manifest) for each in survey.webhooks
+        ),
+        rights=tuple(await _rights_there(client)),
+        definitions=survey.definitions,
+        clusters=tuple(cluster.name for cluster in clusters),
+    )
+    await write_record(client, record)
+    return record
+
+
+async def _rights_there(client: Client) -> list[KeptObject]:
+    """Those that have the names of ours already: the installation writes over them."""
+    found = list[KeptObject]()
+    for resource, namespace, manifest in rights():
+        with suppress(NotFound):
+            there = await client.get(resource, manifest["metadata"]["name"], namespace)
+            found.append(KeptObject(resource.api_version, resource.plural, there))
+    return found
+
+
+async def _take_webhooks_away(client: Client, tell: Tell) -> None:
+    for configured in await karmada_webhooks(client):
+        tell(f"taking away {configured.resource.kind} {configured.name}")
+        await delete_seen(client, configured.resource, configured.name, uid=configured.manifest["metadata"]["uid"])
+
+
+async def _move_clusters(client: Client, record: SwitchRecord, tell: Tell) -> None:
+    """In this order nothing belongs to a uid that is no more, at any time."""
+    clusters = await read_clusters(client, record)
+    before = [cluster.before for cluster in clusters if cluster.before is not None]
+    tell("taking the references to the Clusters away from what belongs to them")
+    for cluster in clusters:
+        await detach(client, cluster.dependents)
+    tell(f"moving {len(clusters)} Clusters")
+    await serve_from_definition(client, [manifest["metadata"]["uid"] for manifest in before])
+    written = await write_all(client, before, with_marks=True)
+    tell("putting the references back")
+    for cluster in clusters:
+        await attach(client, cluster.dependents, written[cluster.name]["metadata"]["uid"])

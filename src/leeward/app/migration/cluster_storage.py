@@ -1,0 +1,135 @@
+"""Who keeps the Clusters: Karmada's aggregated API server, behind an APIService, or a definition of ours.
+
+A move writes every Cluster as it is, under a new uid, where it will be kept from then on, and compares. It never
+deletes a Cluster where it was kept before: the aggregated API server still has its own when the way back is taken.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from kubeapi.meta import Manifest
+from leeward.app.local.errors import FleetError
+from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
+from leeward.app.migration.survey import clusters_service, served_clusters
+from leeward.client import AlreadyExists, Client, WorldError
+from leeward.runtime.deleting import delete_seen
+
+WAIT_SECONDS, POLL_SECONDS = 60.0, 0.5
+OUR_PREFIX = "leeward.dev/"
+_BORN_WITH = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
+
+Clusters = Mapping[str, Manifest]
+"""By name."""
+
+
+async def serve_from_definition(client: Client, foreign_uids: Collection[str]) -> None:
+    """Takes the APIService of the aggregated API server away; returns when that one answers no more.
+
+    Raises: WorldError; FleetError when it still does after `WAIT_SECONDS`.
+    """
+    if await clusters_service(client) is not None:
+        await delete_seen(client, API_SERVICES, CLUSTERS_SERVICE)
+    if not await _answers(client, lambda clusters: not _has_any(clusters, foreign_uids)):
+        raise FleetError(
+            f"the Clusters are not served by their definition after {WAIT_SECONDS:g} s: see "
+            f"`kubectl get apiservice {CLUSTERS_SERVICE} -o yaml`, and run `leeward adopt` again"
+        )
+
+
+async def serve_from_aggregated(client: Client, service: Manifest, foreign_uids: Collection[str]) -> None:
+    """Puts the APIService back; returns when the aggregated API server shows the Clusters that it had.
+
+    Where it does not in time, all is as it was before. Raises: WorldError; FleetError.
+    """
+    previous = await client.get(API_SERVICES, CLUSTERS_SERVICE)
+    await _put_service(client, service)
+    if await _answers(client, lambda clusters: _has_any(clusters, foreign_uids)):
+        return
+    await _put_service(client, previous)
+    raise FleetError(
+        f"Karmada's aggregated API server does not show its Clusters after {WAIT_SECONDS:g} s; the Clusters are served "
+        "by Leeward's definition, as before: start karmada-aggregated-apiserver, and run `leeward hand-back` again"
+    )
+
+
+async def current(client: Client) -> dict[str, Manifest]:
+    """The Clusters as they are served now, by name. Raises: WorldError."""
+    return {each["metadata"]["name"]: each for each in await served_clusters(client) or ()}
+
+
+async def write_all(client: Client, wanted: Sequence[Manifest], *, with_marks: bool) -> Clusters:
+    """Makes each of these Clusters be served so: spec, status, labels, annotations, finalizers. Gives them as written.
+
+    `with_marks`: with the annotations of ours, too. Raises: WorldError; FleetError when one is not as it should be.
+    """
+    written = dict[str, Manifest]()
+    for manifest in wanted:
+        name = manifest["metadata"]["name"]
+        body = _body(manifest, with_marks=with_marks)
+        try:
+            await client.create(CLUSTER_MANIFESTS, {key: body[key] for key in body if key != "status"})
+        except AlreadyExists:
+            await _bring_to(client, name, body)
+        if body.get("status"):
+            await client.patch(CLUSTER_MANIFESTS, name, {"status": body["status"]}, subresource="status")
+        written[name] = await client.get(CLUSTER_MANIFESTS, name)
+        if written[name].get("spec") != body["spec"]:
+            raise FleetError(f"cluster {name}, field spec, is not as it was after it was written: nothing was deleted")
+    return written
+
+
+async def release_all(client: Client, names: Collection[str]) -> None:
+    """Takes the finalizers off, so that the definition can go with what it keeps. Raises: WorldError."""
+    for name in names:
+        await client.patch(CLUSTER_MANIFESTS, name, {"metadata": {"finalizers": None}})
+
+
+async def delete_cluster(client: Client, name: str) -> None:
+    """Asks for its deletion; who keeps it carries that out. Raises: WorldError."""
+    await delete_seen(client, CLUSTER_MANIFESTS, name)
+
+
+async def _bring_to(client: Client, name: str, body: Manifest) -> None:
+    found = await client.get(CLUSTER_MANIFESTS, name)
+    metadata = {**found["metadata"], **{key: value for key, value in body["metadata"].items() if key != "name"}}
+    await client.update(CLUSTER_MANIFESTS, {**found, "metadata": metadata, "spec": body["spec"]}, name)
+
+
+def _body(manifest: Manifest, *, with_marks: bool) -> Manifest:
+    metadata = {key: value for key, value in manifest["metadata"].items() if key not in _BORN_WITH}
+    if not with_marks:
+        annotations: Mapping[str, str] = metadata.get("annotations", {})
+        metadata["annotations"] = {key: annotations[key] for key in annotations if not key.startswith(OUR_PREFIX)}
+    body: dict[str, Any] = {"metadata": metadata, "spec": manifest["spec"], "status": manifest.get("status", {})}
+    return body
+
+
+async def _put_service(client: Client, service: Manifest) -> None:
+    """Replaces what is there: a server makes one of its own as soon as there is none."""
+    found = await client.get(API_SERVICES, CLUSTERS_SERVICE)
+    metadata = {
+        "name": CLUSTERS_SERVICE,
+        "resourceVersion": found["metadata"]["resourceVersion"],
+        "labels": service["metadata"].get("labels", {}),
+        "annotations": service["metadata"].get("annotations", {}),
+    }
+    await client.update(API_SERVICES, {"metadata": metadata, "spec": service["spec"]}, CLUSTERS_SERVICE)
+
+
+async def _answers(client: Client, holds: Callable[[Sequence[Manifest]], bool]) -> bool:
+    """Whether the Clusters are served so within `WAIT_SECONDS`: it takes a while until others serve them."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(WAIT_SECONDS):
+            while True:
+                with suppress(WorldError):
+                    clusters = await served_clusters(client)
+                    if clusters is not None and holds(clusters):
+                        return True
+                await asyncio.sleep(POLL_SECONDS)
+    return False
+
+
+def _has_any(clusters: Sequence[Manifest], uids: Collection[str]) -> bool:
+    return any(cluster["metadata"]["uid"] in uids for cluster in clusters)

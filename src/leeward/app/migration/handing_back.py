@@ -1,0 +1,172 @@
+"""`leeward hand-back`: the steps by which Karmada gets back a control plane that Leeward has adopted.
+
+The Clusters come first, as long as all of ours is still there; where Karmada's aggregated API server does not answer,
+nothing has changed. What Leeward has written is taken away last. Karmada's kinds and all objects of theirs stay.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import Manifest
+from leeward.api.names import BRAKE_NAME, HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.api.resource import CLUSTERS, LEASES, OUTAGES
+from leeward.api.schema import CUSTOM_KINDS
+from leeward.app.cluster_info import withdraw
+from leeward.app.install.installing import (
+    delete_definitions,
+    installed_definitions,
+    uninstall_rights,
+    uninstall_webhooks,
+)
+from leeward.app.local.errors import FleetError
+from leeward.app.migration.cluster_storage import (
+    current,
+    delete_cluster,
+    release_all,
+    serve_from_aggregated,
+    write_all,
+)
+from leeward.app.migration.dependents import attach, detach, find_dependents
+from leeward.app.migration.inventory import Inventory
+from leeward.app.migration.kinds import CONFIG_MAP_MANIFESTS
+from leeward.app.migration.marks import clear, marked_objects
+from leeward.app.migration.record import (
+    ClusterRecord,
+    KeptObject,
+    SwitchRecord,
+    delete_records,
+    read_clusters,
+    read_record,
+    write_cluster,
+    write_record,
+)
+from leeward.app.migration.survey import clusters_service, running_components
+from leeward.client import AlreadyExists, Client
+from leeward.runtime.deleting import delete_seen
+
+Tell = Callable[[str], None]
+OUR_GROUP = OUTAGES.group
+
+
+async def hand_back(client: Client, clock: Clock, tell: Tell) -> None:
+    """Raises: WorldError; FleetError with what is in the way. Can be repeated."""
+    record = await read_record(client)
+    if record is None:
+        raise FleetError(
+            "this control plane was not adopted from a Karmada: there is nothing to hand it back to "
+            "(`leeward deinit --keep-kinds` takes Leeward out)"
+        )
+    if running := await running_components(client, clock):
+        raise FleetError(f"{', '.join(running)} runs: stop `leeward serve` and `leeward webhook` first")
+    if not record.handed_back:
+        record = await _take_steps(client, record, tell)
+        await write_record(client, msgspec.structs.replace(record, handed_back=True))
+    await delete_records(client)
+
+
+async def _take_steps(client: Client, record: SwitchRecord, tell: Tell) -> SwitchRecord:
+    """Gives the record as it is after them."""
+    tell("taking Leeward's webhooks away")
+    await uninstall_webhooks(client)
+    if record.clusters_service is not None:
+        record = await _move_clusters_back(client, record, record.clusters_service, tell)
+    tell("taking Leeward's annotations away")
+    tell(f"  from {await clear(client, await marked_objects(Inventory(client)))} objects")
+    await _put_back(client, record.webhooks, tell)
+    tell("taking Leeward's kinds, rights and settings away")
+    await _delete_definitions(client, record, tell)
+    await uninstall_rights(client)
+    await _put_back(client, record.rights, tell)
+    await withdraw(client)
+    await delete_seen(client, LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+    await delete_seen(client, CONFIG_MAP_MANIFESTS, BRAKE_NAME, SYSTEM_NAMESPACE)
+    return record
+
+
+async def _delete_definitions(client: Client, record: SwitchRecord, tell: Tell) -> None:
+    """Those that came with us and are empty, and those of our own group with what they keep; the one of the Clusters,
+    when these are kept by Karmada's server again."""
+    there, _ = await installed_definitions(client)
+    resources = {kind.resource.group_resource: kind.resource for kind in CUSTOM_KINDS}
+    gone = list[str]()
+    for name in there:
+        if name in record.definitions:
+            continue
+        is_moved = resources[name] is CLUSTERS and record.clusters_service is not None
+        is_ours = resources[name].group == OUR_GROUP
+        if is_moved or is_ours or not (await client.list(resources[name], limit=1)).items:
+            gone.append(name)
+        else:
+            tell(f"{name} stays: it has objects, and came after Karmada")
+    await delete_definitions(client, gone)
+
+
+async def _put_back(client: Client, kept: Iterable[KeptObject], tell: Tell) -> None:
+    for each in kept:
+        tell(f"putting {each.manifest['metadata']['name']} back")
+        with suppress(AlreadyExists):
+            await client.create(each.resource, each.content, each.manifest["metadata"].get("namespace", ""))
+
+
+async def _move_clusters_back(client: Client, record: SwitchRecord, service: Manifest, tell: Tell) -> SwitchRecord:
+    """In this order nothing belongs to a uid that is no more, at any time. Gives the record as it is after it."""
+    clusters = await read_clusters(client, record)
+    if await clusters_service(client) is None:
+        record, clusters = await _write_down(client, record, clusters)
+        await _change_server(client, service, clusters, tell)
+    tell(f"bringing {len(clusters)} Clusters there up to date")
+    after = [cluster.after for cluster in clusters if cluster.after is not None]
+    written = await write_all(client, after, with_marks=False)
+    tell("putting the references back")
+    for cluster in clusters:
+        if cluster.name in written:
+            await attach(client, cluster.dependents, written[cluster.name]["metadata"]["uid"])
+    for cluster in clusters:
+        if cluster.after is None:
+            tell(f"{cluster.name} has left since: asking Karmada's API server to delete it")
+            await delete_cluster(client, cluster.name)
+    return record
+
+
+async def _write_down(
+    client: Client, record: SwitchRecord, known: Sequence[ClusterRecord]
+) -> tuple[SwitchRecord, list[ClusterRecord]]:
+    """The Clusters as they are now, and what belongs to them, also where that was taken away by a try before."""
+    by_name = {cluster.name: cluster for cluster in known}
+    now, found = await current(client), await find_dependents(Inventory(client))
+    clusters = list[ClusterRecord]()
+    for name in sorted({*by_name, *now}):
+        before = by_name.get(name, ClusterRecord(name))
+        after = now.get(name)
+        mine = found.get(after["metadata"]["uid"], ()) if after is not None else ()
+        seen = {dependent.uid for dependent in mine}
+        lost = (dependent for dependent in before.dependents if dependent.uid not in seen)
+        clusters.append(msgspec.structs.replace(before, after=after, dependents=(*mine, *lost)))
+    for cluster in clusters:
+        await write_cluster(client, cluster)
+    names = tuple(cluster.name for cluster in clusters)
+    begun = msgspec.structs.replace(record, clusters=names)
+    await write_record(client, begun)
+    return begun, clusters
+
+
+async def _change_server(client: Client, service: Manifest, clusters: Sequence[ClusterRecord], tell: Tell) -> None:
+    """Raises: FleetError when Karmada's API server does not answer; all is as it was then."""
+    after = {cluster.name: cluster.after for cluster in clusters if cluster.after is not None}
+    tell("taking the references to the Clusters away from what belongs to them")
+    for cluster in clusters:
+        await detach(client, cluster.dependents)
+    tell("handing the Clusters to Karmada's API server")
+    await release_all(client, after)
+    uids = [cluster.before["metadata"]["uid"] for cluster in clusters if cluster.before is not None]
+    try:
+        await serve_from_aggregated(client, service, uids)
+    except FleetError:
+        await write_all(client, list(after.values()), with_marks=True)
+        for cluster in clusters:
+            if cluster.after is not None:
+                await attach(client, cluster.dependents, cluster.after["metadata"]["uid"])
+        raise

@@ -1,0 +1,143 @@
+"""What a survey means for a switch: what is in its way, what it will change, and what stays as it is.
+
+Every remark is a sentence, and names the command that helps where there is one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+
+import msgspec
+
+from kubeapi.meta import labels_of
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.app.migration.survey import Survey
+
+NAMED_AT_MOST = 5
+_OPERATED_BY: Mapping[str, str] = {
+    "federatedhpas.autoscaling.karmada.io": (
+        "karmada-controller-manager --leader-elect=false "
+        "--controllers=federatedHorizontalPodAutoscaler,cronFederatedHorizontalPodAutoscaler"
+    ),
+    "cronfederatedhpas.autoscaling.karmada.io": (
+        "karmada-controller-manager --leader-elect=false --controllers=cronFederatedHorizontalPodAutoscaler"
+    ),
+    "multiclusterservices.networking.karmada.io": (
+        "karmada-controller-manager --leader-elect=false "
+        "--controllers=multiclusterservice,endpointsliceCollect,endpointsliceDispatch"
+    ),
+    "serviceexports.multicluster.x-k8s.io": (
+        "karmada-controller-manager --leader-elect=false --controllers=serviceExport,endpointSlice"
+    ),
+    "remedies.remedy.karmada.io": "karmada-controller-manager --leader-elect=false --controllers=remedy",
+    "resourceregistries.search.karmada.io": "karmada-search",
+    "multiclusteringresses.networking.karmada.io": "the ingress controller that reads them",
+}
+"""What of Karmada's goes on beside Leeward for a kind that Leeward does not have."""
+
+
+class Weight(Enum):
+    REFUSES = "refuses"
+    """The switch is not begun."""
+    CHANGES = "changes"
+    """The switch does this."""
+    STAYS = "stays"
+    """Nothing is done about it; somebody may want to."""
+
+
+class Remark(msgspec.Struct, frozen=True):
+    weight: Weight
+    about: str
+    sentence: str
+    next: str = ""
+
+
+def review(survey: Survey) -> list[Remark]:
+    """What refuses first."""
+    remarks = [*_running(survey), *_unseen(survey), *_clusters(survey), *_webhooks(survey), *_kept(survey)]
+    order = list(Weight)
+    return sorted(remarks, key=lambda remark: order.index(remark.weight))
+
+
+def refusals(remarks: Sequence[Remark]) -> list[Remark]:
+    return [remark for remark in remarks if remark.weight is Weight.REFUSES]
+
+
+def _running(survey: Survey) -> Iterator[Remark]:
+    for name in survey.running:
+        if name == HEARTBEAT_NAME:
+            said, next = "Leeward's controllers watch the clusters: stop them first", "stop `leeward serve`"
+        else:
+            said = f"{name} runs: it holds its Lease, and would work against the switch"
+            next = (
+                f"kubectl scale deployment {name} -n {SYSTEM_NAMESPACE} --replicas=0 (in the cluster that it runs in)"
+            )
+        yield Remark(Weight.REFUSES, f"lease/{name}", said, next)
+
+
+def _unseen(survey: Survey) -> Iterator[Remark]:
+    for version in survey.unseen:
+        said = f"{version} does not answer: whether anything there belongs to a Cluster cannot be seen"
+        yield Remark(Weight.STAYS, f"apiservice/{version}", said, f"kubectl get apiservices | grep {version}")
+
+
+def _clusters(survey: Survey) -> Iterator[Remark]:
+    if survey.clusters_service is None:
+        return
+    service = survey.clusters_service["spec"]["service"]
+    where = f"{service['namespace']}/{service['name']}"
+    if survey.clusters is None:
+        said = f"the Clusters are kept by {where}, which does not show them"
+        yield Remark(Weight.REFUSES, "apiservice/clusters", said, "start karmada-aggregated-apiserver")
+        return
+    names = _listed([each["metadata"]["name"] for each in survey.clusters])
+    said = (
+        f"{_counted(len(survey.clusters), 'Cluster')} ({names}) kept by {where} will be kept by a definition, with "
+        "name, spec and status; what belongs to them is taken along"
+    )
+    yield Remark(Weight.CHANGES, "apiservice/clusters", said, "leeward adopt")
+    leaving = [each["metadata"]["name"] for each in survey.clusters if each["metadata"].get("deletionTimestamp")]
+    if leaving:
+        said = f"{_listed(leaving)} is being removed, and could not be moved: let Karmada finish that first"
+        yield Remark(Weight.REFUSES, "clusters", said, "kubectl get clusters")
+
+
+def _webhooks(survey: Survey) -> Iterator[Remark]:
+    for configured in survey.webhooks:
+        count = len(configured.manifest.get("webhooks") or ())
+        kind = configured.resource.kind
+        said = (
+            f"{kind} {configured.name} ({_counted(count, 'webhook')} of Karmada's) will be kept in a record and taken "
+            "away: it would refuse every write once karmada-webhook is gone"
+        )
+        yield Remark(Weight.CHANGES, f"{kind.lower()}/{configured.name}", said, "leeward adopt")
+
+
+def _kept(survey: Survey) -> Iterator[Remark]:
+    if survey.karmada_definitions:
+        said = f"{_counted(len(survey.karmada_definitions), 'definition')} of Karmada's stay as they are"
+        yield Remark(Weight.STAYS, "customresourcedefinitions", said)
+    for name, count in survey.other_kinds.items():
+        program = _OPERATED_BY.get(name)
+        said = f"{_counted(count, 'object')} of {name}, a kind that Leeward does not have, " + (
+            "can go on being served by Karmada's own program" if program else "will be carried out by nobody"
+        )
+        yield Remark(Weight.STAYS, name, said, program or "")
+    for warning, names in survey.ignored.items():
+        yield Remark(Weight.STAYS, names[0], f"{_listed(names)}: {warning}")
+    pulled = [
+        cluster["metadata"]["name"]
+        for cluster in survey.clusters or ()
+        if cluster.get("spec", {}).get("syncMode") == "Pull" and "leeward.dev/agent" not in labels_of(cluster)
+    ]
+    if pulled:
+        said = f"{_listed(pulled)}: the agent there goes on, Karmada's as well as ours"
+        yield Remark(Weight.STAYS, "agents", said, "leeward register, when it is to be replaced")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - NAMED_AT_MOST
+    return ", ".join(names[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,172 @@
+"""A survey of a control plane before a switch: what is installed, what runs, and what is in use. Writes nothing.
+
+Whether a component runs is seen by whether its Lease is renewed while we look, until it has run out: a clock that is
+wrong hides nobody, and who was killed a moment ago holds nothing up for long.
+
+Karmada: artifacts/deploy (webhook configurations, APIService), cmd/*/app (names of the Leases); client-go renews the
+Lease of a leader every two seconds.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from kubeapi.loop.clock import Clock
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.core import Lease
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.api.resource import LEASES
+from leeward.api.schema import CUSTOM_KINDS
+from leeward.app.install.installing import installed_definitions
+from leeward.app.migration.inventory import Inventory
+from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
+from leeward.client import Client, NotFound
+from leeward.core.admission_warnings import warnings_for
+from leeward.operations.bindings import list_manifests
+from leeward.webhook import configurations as webhook
+
+WATCH_SECONDS = 6.0
+"""Three times the period in which the leader of a component renews its Lease."""
+LONGEST_WATCH_SECONDS, POLL_SECONDS = 60.0, 1.0
+"""What has not run out after the first is taken for running."""
+_GROUP_SUFFIX = ".karmada.io"
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookConfiguration:
+    """One webhook configuration, and its kind."""
+
+    resource: Resource[Manifest]
+    manifest: Manifest
+
+    @property
+    def name(self) -> str:
+        return self.manifest["metadata"]["name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a switch has to know. `clusters` is None where nobody serves them."""
+
+    clusters_service: Manifest | None = None
+    clusters: tuple[Manifest, ...] | None = None
+    webhooks: tuple[WebhookConfiguration, ...] = ()
+    running: tuple[str, ...] = ()
+    definitions: tuple[str, ...] = ()
+    """Of our kinds, those that are there; and of these, those that Karmada has installed."""
+    karmada_definitions: tuple[str, ...] = ()
+    ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """What is stored and would not be carried out, with the objects that ask for it."""
+    other_kinds: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Karmada's kinds that are not Leeward's and have objects, by `plural.group`, with their number."""
+    unseen: tuple[str, ...] = ()
+
+
+async def take_survey(client: Client, clock: Clock) -> Survey:
+    """Raises: WorldError."""
+    inventory = Inventory(client)
+    kinds = await inventory.kinds()
+    service = await clusters_service(client)
+    others = await _other_kinds(inventory, kinds)
+    there, karmadas = await installed_definitions(client)
+    return Survey(
+        clusters_service=service,
+        clusters=await served_clusters(client),
+        webhooks=tuple(await karmada_webhooks(client)),
+        running=await running_components(client, clock),
+        definitions=tuple(there),
+        karmada_definitions=tuple(karmadas),
+        ignored=await _ignored(client, kinds),
+        other_kinds=others,
+        unseen=tuple(inventory.unseen),
+    )
+
+
+async def clusters_service(client: Client) -> Manifest | None:
+    """The APIService of the Clusters where it names a Service: another server keeps them. Raises: WorldError."""
+    try:
+        found = await client.get(API_SERVICES, CLUSTERS_SERVICE)
+    except NotFound:
+        return None
+    return found if found.get("spec", {}).get("service") else None
+
+
+async def served_clusters(client: Client) -> tuple[Manifest, ...] | None:
+    """Raises: WorldError, also where the server that keeps them does not answer."""
+    try:
+        return tuple(await list_manifests(client, CLUSTER_MANIFESTS))
+    except NotFound:
+        return None
+
+
+async def karmada_webhooks(client: Client) -> list[WebhookConfiguration]:
+    """Configurations with webhooks of Karmada's, by the names that these have. Raises: WorldError."""
+    found = list[WebhookConfiguration]()
+    for resource in (webhook.MUTATING, webhook.VALIDATING):
+        for manifest in await list_manifests(client, resource):
+            names = [each.get("name", "") for each in manifest.get("webhooks") or ()]
+            if manifest["metadata"]["name"] != webhook.NAME and any(name.endswith(_GROUP_SUFFIX) for name in names):
+                found.append(WebhookConfiguration(resource, manifest))
+    return found
+
+
+async def running_components(client: Client, clock: Clock) -> tuple[str, ...]:
+    """The names of the Leases in `karmada-system` that somebody holds and renews. Raises: WorldError.
+
+    It looks until each is renewed, or has run out and was not renewed for `WATCH_SECONDS`.
+    """
+    first = await _held(client)
+    undecided, running = set(first), set[str]()
+    begun = clock.monotonic()
+    while undecided and clock.monotonic() - begun < LONGEST_WATCH_SECONDS:
+        await asyncio.sleep(POLL_SECONDS)
+        later = await _held(client)
+        renewed = {name for name in undecided & later.keys() if _renewed(later[name]) != _renewed(first[name])}
+        running |= renewed
+        long = clock.monotonic() - begun >= WATCH_SECONDS
+        undecided = {n for n in undecided & later.keys() - renewed if not long or _is_fresh(later[n], clock.now())}
+    return tuple(sorted(running | undecided))
+
+
+async def _held(client: Client) -> Mapping[str, Lease]:
+    leases = (await client.list(LEASES, SYSTEM_NAMESPACE)).items
+    return {lease.name: lease for lease in leases if lease.spec.holder_identity or lease.name == HEARTBEAT_NAME}
+
+
+def _renewed(lease: Lease | None) -> datetime | None:
+    return lease.spec.renew_time if lease is not None else None
+
+
+def _is_fresh(lease: Lease, now: datetime) -> bool:
+    renewed, duration = lease.spec.renew_time, timedelta(seconds=lease.spec.lease_duration_seconds or 0)
+    return renewed is not None and abs(now - renewed) < duration
+
+
+async def _other_kinds(inventory: Inventory, kinds: Iterable[Resource[Manifest]]) -> Mapping[str, int]:
+    ours = {(kind.resource.group, kind.resource.plural) for kind in CUSTOM_KINDS}
+    others = [r for r in kinds if r.group.endswith(_GROUP_SUFFIX) and (r.group, r.plural) not in ours]
+    counts = dict[str, int]()
+    async for found in inventory.objects(others):
+        name = found.resource.group_resource
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+async def _ignored(client: Client, kinds: Iterable[Resource[Manifest]]) -> Mapping[str, tuple[str, ...]]:
+    served = {(resource.group, resource.version, resource.plural) for resource in kinds}
+    found = dict[str, list[str]]()
+    for kind in CUSTOM_KINDS:
+        resource = kind.resource
+        if (resource.group, resource.version, resource.plural) not in served:
+            continue
+        for manifest in await list_manifests(client, resource):
+            for warning in warnings_for(manifest):
+                found.setdefault(warning, []).append(_called(resource, manifest))
+    return {warning: tuple(names) for warning, names in found.items()}
+
+
+def _called(resource: Resource[object], manifest: Manifest) -> str:
+    metadata = manifest["metadata"]
+    return "/".join(filter(None, (resource.kind.lower(), metadata.get("namespace", ""), metadata["name"])))

@@ -1,0 +1,297 @@
+"""A control plane is taken over from Karmada with its Clusters, fails a cluster over, and is given back."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
+from leeward.api.resource import CLUSTERS, LEASES, OUTAGES, RESOURCE_BINDINGS, WORKS
+from leeward.api.schema import CUSTOM_KINDS
+from leeward.app.install.manifests import DEFINITIONS
+from leeward.app.local.errors import FleetError
+from leeward.app.migration.adopting import adopt, plan
+from leeward.app.migration.handing_back import hand_back
+from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE, CONFIG_MAP_MANIFESTS
+from leeward.app.migration.review import refusals
+from leeward.client import Client, WorldError
+from leeward.operations.bindings import list_manifests
+from leeward.sim.journal import Write
+from leeward.webhook.configurations import MUTATING, VALIDATING
+from tests.migration.aggregated import SERVICE, AggregatedWorld
+from tests.migration.karmada_agent import KarmadaAgent
+from tests.migration.recorded import CONTROL_PLANE, MEMBERS, recorded
+from tests.migration.test_switch import WATCHED_SECONDS, Writes, assert_next_to_nothing_is_written
+
+SECRET_MANIFESTS: Resource[Manifest] = Resource.of_manifests("v1", "secrets", "Secret", True)
+LEASE_MANIFESTS: Resource[Manifest] = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)
+OWNED_WORKS = {
+    f"/work.karmada.io/works/{work['metadata']['namespace']}/{work['metadata']['name']}"
+    for work in (entry.manifest for entry in recorded(CONTROL_PLANE) if entry.plural == "works")
+    if work["metadata"].get("ownerReferences")
+}
+"""The impersonators' roles: they belong to their Cluster, which has another uid after each switch."""
+MOST_WRITES, FEWEST_WRITES = 200, 30
+Switch = Callable[[Client, Clock, Callable[[str], None]], Awaitable[None]]
+Story = Callable[[AggregatedWorld], Awaitable[None]]
+
+
+def play(story: Story, *, applications: bool = True) -> None:
+    async def run() -> None:
+        async with AggregatedWorld(applications=applications) as world:
+            await world.sleep(5)
+            await story(world)
+
+    run_virtual(run())
+
+
+def of(plural: str) -> dict[str, Manifest]:
+    return {e.manifest["metadata"]["name"]: e.manifest for e in recorded(CONTROL_PLANE) if e.plural == plural}
+
+
+async def owners(client: Client) -> dict[str, Sequence[str]]:
+    """The uids that Secrets and Leases of clusters belong to, by kind and name."""
+    found: dict[str, Sequence[str]] = {}
+    for resource in (SECRET_MANIFESTS, LEASE_MANIFESTS):
+        for each in (await client.list(resource, CLUSTER_NAMESPACE)).items:
+            references = each["metadata"].get("ownerReferences", [])
+            found[f"{resource.kind}/{each['metadata']['name']}"] = [reference["uid"] for reference in references]
+    return found
+
+
+async def uids(client: Client) -> dict[str, str]:
+    return {
+        each["metadata"]["name"]: each["metadata"]["uid"] for each in await list_manifests(client, CLUSTER_MANIFESTS)
+    }
+
+
+def references_in(world: AggregatedWorld) -> int:
+    assert world.store is not None
+    kept = [
+        r.value
+        for p in ("//secrets/", "/coordination.k8s.io/leases/", "/work.karmada.io/works/")
+        for r in world.store.list(p).records
+    ]
+    return sum(value.count(b'"kind":"Cluster",') for value in kept)
+
+
+def cluster_of(owned: str) -> str:
+    return owned.partition("/")[2].removesuffix("-impersonator")
+
+
+async def assert_owned(client: Client) -> None:
+    """Everything belongs to the Cluster that is served under its name."""
+    served, found = await uids(client), await owners(client)
+    assert set(found) == {f"Secret/{n}{s}" for n in MEMBERS for s in ("", "-impersonator")} | {"Lease/member3"}
+    assert all(references == [served[cluster_of(owned)]] for owned, references in found.items()), found
+
+
+def test_a_plan_names_what_will_change_and_writes_nothing() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        writes = Writes(world)
+        planned = await plan(world.user, world.clock)
+        assert not writes.all
+        assert not refusals(planned.remarks)
+        said = "\n".join(remark.sentence for remark in planned.remarks)
+        assert "3 Clusters (member1, member2, member3) kept by karmada-system/karmada-aggregated-apiserver" in said
+        assert "MutatingWebhookConfiguration mutating-config (8 webhooks of Karmada's)" in said
+        assert "member3: the agent there goes on" in said
+
+    play(story)
+
+
+def test_clusters_move_with_all_that_belongs_to_them() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        before = {name: (each["spec"], each["status"]) for name, each in of("clusters").items()}
+        await assert_owned(world.user)
+        referring = list[int]()
+
+        def look(write: Write) -> None:
+            """How many references there are when who serves the Clusters changes: the collector acts on them."""
+            if write.record.key.endswith(f"/apiservices//{CLUSTERS_SERVICE}"):
+                referring.append(references_in(world))
+
+        world.journal.on_write(look)
+        await adopt(world.user, world.clock, lambda _: None)
+        assert len(referring) == 2
+        assert set(referring) == {0}
+        after = {e["metadata"]["name"]: e for e in await list_manifests(world.client, CLUSTER_MANIFESTS)}
+        assert {name: (each["spec"], each["status"]) for name, each in after.items()} == before
+        assert all(each["metadata"]["finalizers"] == ["karmada.io/cluster-controller"] for each in after.values())
+        assert set((await uids(world.client)).values()).isdisjoint((await uids(world.aggregated)).values())
+        await assert_owned(world.user)
+        for resource in (MUTATING, VALIDATING):
+            assert not (await world.client.list(resource)).items
+        with pytest.raises(FleetError, match="adopted already"):
+            await adopt(world.user, world.clock, lambda _: None)
+
+    play(story)
+
+
+def test_who_runs_refuses_the_switch_whatever_its_clock_says() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        held = {"holderIdentity": "karmada-0", "leaseDurationSeconds": 15, "renewTime": "2020-01-01T00:00:00.000000Z"}
+        lease = {"metadata": {"name": "karmada-scheduler"}, "spec": held}
+        await world.client.create(LEASES, lease, SYSTEM_NAMESPACE)
+        assert not refusals((await plan(world.user, world.clock)).remarks)
+
+        async def renew() -> None:
+            for second in range(60):
+                await world.sleep(2)
+                later = {**held, "renewTime": f"2020-01-01T00:00:{second:02d}.000000Z"}
+                await world.client.patch(LEASES, "karmada-scheduler", {"spec": later}, SYSTEM_NAMESPACE)
+
+        renewing = asyncio.create_task(renew())
+        writes = Writes(world)
+        with pytest.raises(FleetError, match="karmada-scheduler runs: it holds its Lease"):
+            await adopt(world.user, world.clock, lambda _: None)
+        assert not [write for write in writes.all if "/leases/" not in write.record.key]
+        renewing.cancel()
+
+    play(story)
+
+
+@pytest.mark.long
+def test_there_and_back_after_a_failover() -> None:
+    """With Karmada's own agent in member3, as it was recorded."""
+
+    async def story(world: AggregatedWorld) -> None:
+        agent = KarmadaAgent(world, world.member("member3"))
+        agent.start()
+        await adopt(world.user, world.clock, lambda _: None)
+        writes = Writes(world)
+        world.start_controllers()
+        await world.sleep(WATCHED_SECONDS)
+        assert_next_to_nothing_is_written(world, writes)
+        await world.member("member1").stop()
+        await world.sleep(900)
+        bindings = (await world.client.list(RESOURCE_BINDINGS, "default")).items
+        moved = [each for each in bindings if "member1" not in {target.name for target in each.spec.clusters}]
+        assert len(moved) >= 30
+        await world.member("member1").start()
+        await world.sleep(900)
+        await world.stop_controllers()
+        await world.sleep(60)
+
+        specs = {
+            f"{kind.plural}/{name}": spec
+            for kind in (RESOURCE_BINDINGS, WORKS)
+            for name, spec in (await specs_of(world, kind)).items()
+        }
+        back = Writes(world)
+        await hand_back(world.user, world.clock, lambda _: None)
+        after = {
+            f"{kind.plural}/{name}": spec
+            for kind in (RESOURCE_BINDINGS, WORKS)
+            for name, spec in (await specs_of(world, kind)).items()
+        }
+        assert after == specs
+        for name in MEMBERS:
+            assert back.of(name, "/") == Counter()
+        assert set(back.of(world.NAME, "/work.karmada.io/resourcebindings/").values()) <= {1}
+        works = back.of(world.NAME, "/work.karmada.io/works/")
+        assert {key for key, count in works.items() if count > 1} <= OWNED_WORKS
+        assert all(works[key] <= 3 for key in OWNED_WORKS), "their owner goes, another comes, and a mark is taken off"
+        await assert_handed_back(world)
+        await agent.stop()
+
+    play(story)
+
+
+async def specs_of(world: AggregatedWorld, resource: Resource[Any]) -> dict[str, Manifest]:
+    found = await list_manifests(world.client, resource)
+    return {f"{e['metadata']['namespace']}/{e['metadata']['name']}": e["spec"] for e in found}
+
+
+async def assert_handed_back(world: AggregatedWorld) -> None:
+    service = await world.client.get(API_SERVICES, CLUSTERS_SERVICE)
+    assert service["spec"] == SERVICE["spec"]
+    assert service["metadata"]["labels"] == SERVICE["metadata"]["labels"]
+    assert await uids(world.user) == {name: each["metadata"]["uid"] for name, each in of("clusters").items()}
+    await assert_owned(world.user)
+    definitions = {each["metadata"]["name"] for each in await list_manifests(world.client, DEFINITIONS)}
+    assert definitions == {kind.resource.group_resource for kind in CUSTOM_KINDS} - {
+        CLUSTERS.group_resource,
+        OUTAGES.group_resource,
+    }
+    names = {each["metadata"]["name"] for r in (MUTATING, VALIDATING) for each in (await world.client.list(r)).items}
+    assert names == {"mutating-config", "validating-config"}
+    assert not [
+        each["metadata"]["name"]
+        for each in (await world.client.list(CONFIG_MAP_MANIFESTS, SYSTEM_NAMESPACE)).items
+        if each["metadata"]["name"].startswith("leeward")
+    ]
+    for resource in (RESOURCE_BINDINGS, WORKS):
+        for each in await list_manifests(world.client, resource):
+            marks = [key for key in each["metadata"].get("annotations", {}) if key.startswith("leeward.dev/")]
+            assert not marks, each["metadata"]["name"]
+
+
+def test_a_karmada_that_does_not_answer_leaves_everything_as_it_was() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        await adopt(world.user, world.clock, lambda _: None)
+        before = await list_manifests(world.client, CLUSTER_MANIFESTS)
+        aggregated, world.layer.aggregated = world.layer.aggregated, None
+        with pytest.raises(FleetError, match="does not show its Clusters after 60 s"):
+            await hand_back(world.user, world.clock, lambda _: None)
+        after = await list_manifests(world.client, CLUSTER_MANIFESTS)
+        assert [each["spec"] for each in after] == [each["spec"] for each in before]
+        assert [each["metadata"]["uid"] for each in after] == [each["metadata"]["uid"] for each in before]
+        assert all(each["metadata"]["finalizers"] for each in after)
+        await assert_owned(world.user)
+        world.layer.aggregated = aggregated
+        await hand_back(world.user, world.clock, lambda _: None)
+        await assert_handed_back(world)
+
+    play(story)
+
+
+@pytest.mark.long
+def test_a_switch_that_is_killed_before_any_of_its_writes_goes_on() -> None:
+    """There and back once for each write: everything belongs to the Cluster that is served, whenever it has ended."""
+
+    async def story(world: AggregatedWorld) -> None:
+        killed = Counter[str]()
+        for number in range(MOST_WRITES):
+            for name, switch in (("adopt", adopt), ("hand-back", hand_back)):
+                killed[name] += await is_killed(world, switch, number)
+                if name == "adopt":
+                    await assert_owned(world.user)
+                    assert set((await uids(world.user)).values()).isdisjoint((await uids(world.aggregated)).values())
+                else:
+                    await assert_handed_back(world)
+            if sum(killed.values()) < 2 * (number + 1):
+                break
+        assert min(killed.values()) > FEWEST_WRITES
+
+    play(story, applications=False)
+
+
+async def is_killed(world: AggregatedWorld, switch: Switch, number: int) -> bool:
+    """Whether it was killed before its write of this number; it was begun again then."""
+    world.layer.writes_until_cut = number
+    try:
+        await switch(world.user, world.clock, lambda _: None)
+    except WorldError:
+        world.layer.writes_until_cut = None
+        await switch_again(world, switch)
+        return True
+    finally:
+        world.layer.writes_until_cut = None
+    return False
+
+
+async def switch_again(world: AggregatedWorld, switch: Switch) -> None:
+    """One that was killed after its last step says that there is nothing more to do."""
+    said = ""
+    try:
+        await switch(world.user, world.clock, lambda _: None)
+    except FleetError as error:
+        said = str(error)
+    assert not said or "adopted already" in said or "was not adopted" in said
