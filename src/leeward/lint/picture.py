@@ -15,7 +15,7 @@ from kubeapi.meta import Manifest
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.names import binding_name, is_reserved_namespace
+from leeward.api.names import binding_name
 from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
 from leeward.api.validation import validate, validate_types
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding
@@ -23,9 +23,11 @@ from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.propagation.binding import build_binding
 from leeward.core.propagation.claiming import claimed_by
 from leeward.core.propagation.matching import keep_or_find_policy
+from leeward.core.propagation.reach import Reach, is_skipped_namespace
 from leeward.core.propagation.selecting import Scope, scopes_of, select
 from leeward.lint.objects import EPOCH, ClaimedTemplate, LintObject, LintPolicy
 
+_REACH = Reach()
 POLICY_API_VERSION = "policy.karmada.io/v1alpha1"
 
 
@@ -100,8 +102,8 @@ class LintPicture:
         return self._owners[template]
 
     def _find_policy(self, template: LintObject) -> LintPolicy | None:
-        """What lies in a namespace of the control plane's own is claimed by none."""
-        if is_reserved_namespace(template.namespace):
+        """What is never propagated, as in namespaces of the control plane's own, is claimed by none."""
+        if _is_skipped(template):
             return None
         near = self.policies_of(template)
         local = [each.policy for each in near if isinstance(each.policy, PropagationPolicy)]
@@ -159,6 +161,15 @@ class LintPicture:
         if self.state is None:
             return None
         return self.state.bindings.get(BindingName(template.namespace, binding_name(template.kind, template.name)))
+
+
+def _is_skipped(template: LintObject) -> bool:
+    """As the flags of controllers say by default."""
+    return (
+        bool(template.namespace and _REACH.skips_namespace(template.namespace))
+        or is_skipped_namespace(template.api_version, template.kind, template.name, _REACH)
+        or _REACH.skipped_apis.skips(template.api_version, template.kind)
+    )
 
 
 def bound(template: LintObject, policy: AnyPropagationPolicy) -> Binding:

@@ -50,7 +50,7 @@ def no_room(picture: LintPicture) -> Iterator[Diagnostic]:
     fleets = _Fleets(picture.state)
     for claim in picture.claimed:
         binding, placement = claim.binding, claim.policy.policy.spec.placement
-        if not binding.spec.is_workload or _is_idle(claim):
+        if _is_idle(claim):
             continue
         if not binding.spec.clusters:
             placed = place_anew(binding, binding.spec, fleets.without(""), picture.state.as_of)
@@ -60,7 +60,7 @@ def no_room(picture: LintPicture) -> Iterator[Diagnostic]:
                 continue
             spec = msgspec.structs.replace(binding.spec, clusters=placed.clusters)
             binding = msgspec.structs.replace(binding, spec=spec)
-        if may_move(placement, has_replicas=True) and (found := list(_shortages(binding, placement, fleets))):
+        if may_move(placement, binding.spec.is_workload) and (found := list(_shortages(binding, placement, fleets))):
             yield _diagnostic(claim, _told(claim, found))
 
 
@@ -89,7 +89,7 @@ def _told(claim: ClaimedTemplate, found: list[_Shortage]) -> str:
     worst = max(found, key=lambda each: each.missing)
     others = [each.cluster for each in found if each is not worst]
     also = f" (nor when {', '.join(others[:NAMED])}{' or others' if len(others) > NAMED else ''} is)" if others else ""
-    what = counted(worst.missing, "replica")
+    what = counted(worst.missing, "replica") if claim.binding.spec.is_workload else "it"
     return f"{claim.template}: {what} would find no place when {worst.cluster} is lost{also}: {worst.message}"
 
 

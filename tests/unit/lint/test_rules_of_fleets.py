@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -119,6 +119,39 @@ def test_a_cluster_that_does_not_take_it_is_no_second_place() -> None:
         report = linted(fleet([roomy("a", 9), other], app(BOTH, 2, a=2), policies=[policy(BOTH)]))
         assert rules_in(report) == ["LW006"]
         assert why in report.findings[0].sentence
+
+
+def linted_on(state: FleetState, file: str, *, is_whole: bool = False) -> LintReport:
+    read = read_manifests([str(DATA / file)], b"", "default")
+    present = [each.unasked() for each in objects_of(state)]
+    return lint(LintPicture([*present, *read.objects], state, is_whole=is_whole), "files")
+
+
+def test_what_has_no_replicas_needs_a_cluster_that_knows_its_kind() -> None:
+    """Of LW012-near-everywhere.yaml, which is for the clusters a and b."""
+    report = linted_on(fleet([roomy("a", 9), roomy("b", 9)]), "LW012-near-everywhere.yaml")
+    assert [(finding.rule, finding.about) for finding in report.findings] == [("LW006", "Thing shop/one")]
+    assert "did not have the API resource" in report.findings[0].sentence
+
+
+def test_a_gate_that_is_on_is_no_finding() -> None:
+    recorded = fleet([roomy("a", 9), roomy("b", 9)]).recorded
+    settings = SettingsInForce(told=True, workload_affinity=True)
+    report = linted_on(FleetState(msgspec.structs.replace(recorded, settings=settings)), "LW007.yaml")
+    assert [finding.field for finding in report.findings] == ["spec.preemption"]
+
+
+def test_what_a_control_plane_does_not_have_is_made_otherwise_in_its_members() -> None:
+    state = fleet([roomy("a", 9), roomy("b", 9)])
+    assert rules_in(linted_on(state, "LW009-not-here.yaml")) == ["LW009"]
+    assert rules_in(linted_on(state, "LW009-not-here.yaml", is_whole=True)) == []
+
+
+@pytest.mark.parametrize(("activation", "found"), [("", ["LW015"]), ("Lazy", [])])
+def test_a_lazy_policy_has_not_begun_to_select(activation: Literal["", "Lazy"], found: list[str]) -> None:
+    jobs = policy(BOTH, "jobs", ResourceSelector(api_version="batch/v1", kind="Job"))
+    jobs = msgspec.structs.replace(jobs, spec=msgspec.structs.replace(jobs.spec, activation_preference=activation))
+    assert rules_in(linted(fleet([roomy("a", 9), roomy("b", 9)], policies=[jobs]))) == found
 
 
 @pytest.mark.parametrize(
