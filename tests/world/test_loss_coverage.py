@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+import pytest
+
 from leeward.answers.cluster_explanation import explain_cluster
 from leeward.answers.resilience import coverage_of, losses_by, survey
 from leeward.api.meta import Condition, find_condition
@@ -88,6 +90,7 @@ def test_a_cluster_says_what_finds_no_room_when_it_is_lost_as_resilience_does() 
     play(story, THREE, manager=looking(Looks()))
 
 
+@pytest.mark.long
 def test_it_looks_once_a_minute_at_most_and_not_at_all_where_nothing_changes() -> None:
     looks = Looks()
 

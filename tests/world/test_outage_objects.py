@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.resource import Resource
 from kubeserver.handler import Response, StreamResponse
@@ -188,6 +190,7 @@ async def _writes_of_one_outage(world: World, applications: int) -> list[str]:
     return written
 
 
+@pytest.mark.long
 def test_an_outage_is_written_a_few_times_however_many_applications_it_concerns() -> None:
     few, many = writes_of_an_outage_of(1), writes_of_an_outage_of(40)
     assert few <= 7

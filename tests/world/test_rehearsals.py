@@ -50,6 +50,7 @@ def rehearsed(example: str, members: Mapping[str, Mode]) -> RehearsalReport:
     return rehearse(picture_with(example, members), scenario)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("example", "members"), [("divided", PUSH_PUSH_PULL), ("duplicated", FIVE), ("pull", PUSH_PUSH_PULL)]
 )

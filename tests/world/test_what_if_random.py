@@ -201,6 +201,7 @@ def _apart(
         yield f"{said} to leave after {left}, and left after {seen}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_was_told_and_rehearsed_is_what_happened(seed: int) -> None:
     assert differences(seed) == []
