@@ -136,18 +136,19 @@ def test_a_running_outage_says_what_comes_next_and_then_it_comes() -> None:
         await world.member("member1").stop()
         await world.until(lambda: not world.is_ready("member1"))
         await world.sleep(10)
-        (expected,) = await to_come(world)
+        expected, leaving = await to_come(world)
         assert expected.sentence == "NoExecute, unless it is back by then"
         await world.until(lambda: "cluster.karmada.io/not-ready:NoExecute" in world.taints("member1"))
         (taint,) = (taint for taint in world.cluster("member1").spec.taints if taint.effect == "NoExecute")
         assert expected.at == taint.time_added
         await world.sleep(10)
         (expected,) = await to_come(world)
+        assert expected == leaving
         assert expected.sentence == "1 application leaves"
         await world.until(lambda: world.assigned(WEB) == {"member2": 3})
         assert expected.at is not None
         assert abs((world.clock.now() - expected.at).total_seconds()) < 1
-        await world.sleep(10)
+        await world.sleep(15)
         (expected,) = await to_come(world)
         assert expected.sentence == "member1 returns: the old copies of 1 application are deleted there"
 
@@ -193,8 +194,8 @@ async def _writes_of_one_outage(world: World, applications: int) -> list[str]:
 @pytest.mark.long
 def test_an_outage_is_written_a_few_times_however_many_applications_it_concerns() -> None:
     few, many = writes_of_an_outage_of(1), writes_of_an_outage_of(40)
-    assert few <= 7
-    assert many <= few + 1
+    assert few <= 5
+    assert many <= few
 
 
 def test_of_two_clusters_of_a_region_each_has_its_outage() -> None:
@@ -313,7 +314,7 @@ def test_who_takes_over_goes_on_in_the_same_outage() -> None:
         world.crash_controllers()
         await world.sleep(20)
         world.start_controllers()
-        await world.sleep(60)
+        await world.sleep(120)
         outage = await only_outage(world)
         assert (outage.metadata.uid, counts(outage)) == (uid, {"Moving": 2})
         await with_room(world, "member2")
@@ -422,9 +423,8 @@ async def fill_up(world: World) -> None:
     for index in range(MOST_OUTAGES):
         since = world.clock.now().replace(year=2020, minute=index % 60, hour=index // 60, microsecond=0)
         spec = {"cluster": "gone", "since": since.isoformat()}
-        await world.client.create(OUTAGES, {"metadata": {"name": f"old-{index:03}"}, "spec": spec})
-        over = {"status": {"phase": "Over", "returnedAt": since.isoformat()}}
-        await world.client.patch(OUTAGES, f"old-{index:03}", over, subresource="status")
+        over = {"phase": "Over", "returnedAt": since.isoformat()}
+        await world.client.create(OUTAGES, {"metadata": {"name": f"old-{index:03}"}, "spec": spec, "status": over})
 
 
 def test_the_oldest_outages_give_way_to_new_ones() -> None:

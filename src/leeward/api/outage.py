@@ -81,6 +81,7 @@ class OutageStep(Object, frozen=True):
 
 class OutageApplication(Object, frozen=True):
     """`replicas` are those in the cluster when it failed; `to` what other clusters got for them.
+    `tolerated_seconds` is how long it tolerates the NoExecute taint, None for ever.
 
     `reason` and `message` say why it is held or kept, or was before the cluster returned. `recovery_seconds` run from
     the first failure until what replaces it was healthy.
@@ -92,6 +93,7 @@ class OutageApplication(Object, frozen=True):
     namespace: str = ""
     replicas: Int32 = 0
     to: Mapping[str, Int32] = {}
+    tolerated_seconds: Int64 | None = None
     due_at: datetime | None = None
     left_at: datetime | None = None
     healthy_at: datetime | None = None

@@ -35,6 +35,8 @@ class CustomKind:
     columns: tuple[Column, ...] = ()
     in_category: bool = True
     """Whether `kubectl get karmada-io` lists it."""
+    status_apart: bool = True
+    """Whether its status is a subresource, which who writes the rest does not write."""
 
 
 def _status_of(condition_type: str) -> str:
@@ -122,7 +124,7 @@ CUSTOM_KINDS: tuple[CustomKind, ...] = (
         ),
     ),
     CustomKind(resource.RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS),
-    CustomKind(resource.OUTAGES, "outg", _OUTAGE_COLUMNS, in_category=False),
+    CustomKind(resource.OUTAGES, "outg", _OUTAGE_COLUMNS, in_category=False, status_apart=False),
 )
 
 
@@ -174,7 +176,7 @@ def _render_version(kind: CustomKind) -> Manifest:
         "storage": True,
         "schema": {"openAPIV3Schema": schema},
     }
-    if "status" in schema["properties"]:
+    if kind.status_apart and "status" in schema["properties"]:
         version["subresources"] = {"status": {}}
     if kind.columns:
         version["additionalPrinterColumns"] = [_render_column(column) for column in kind.columns]

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
-from kubeapi.codec import to_wire
 from kubeapi.diff import status_patch
 from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space, work_name
-from leeward.api.outage import ClusterOutage, OutagePhase, OutageStatus
+from leeward.api.outage import ClusterOutage, OutagePhase
 from leeward.api.resource import CLUSTERS, OUTAGES, WORKS
 from leeward.api.work import Binding, Work, is_application
 from leeward.client import AlreadyExists, Conflict, NotFound
@@ -24,7 +23,7 @@ from leeward.core.outages.fold import fold, newly_recovered
 from leeward.core.outages.observation import OutageObservation
 from leeward.core.outages.record import OutageRecord, begin, goes_on, is_lost, recall, render
 from leeward.core.outages.sight import ApplicationKey, CopySight, sight_of
-from leeward.core.outages.writing import Pace, is_news
+from leeward.core.outages.writing import Pace, urgency_of
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.deleting import delete_seen
@@ -140,7 +139,7 @@ class OutageController:
         now, outage, written = self._plane.clock.now(), render(followed.record), followed.written
         self._plane.metrics.outages.counted(name, outage.status)
         if written is None or outage.status != written.status:
-            followed.pace, due_at = followed.pace.changed(now, is_news=is_news(written, outage))
+            followed.pace, due_at = followed.pace.changed(now, urgency_of(written, outage))
             if now < due_at:
                 return due_at
             try:
@@ -159,15 +158,12 @@ class OutageController:
         client, present = self._plane.client, self._outages.get(outage.name)
         if present is None:
             await self._make_room()
-            present = await client.create(OUTAGES, outage)
-            self._outages.remember(present)
-        is_new = present.status == OutageStatus()
-        patch = {"status": to_wire(outage.status)} if is_new else status_patch(present.status, outage.status)
-        if patch:
-            version = present.metadata.resource_version
-            present = await client.patch(OUTAGES, outage.name, patch, subresource="status", resource_version=version)
-            self._outages.remember(present)
-        return present
+            written = await client.create(OUTAGES, outage)
+        else:
+            patch, version = status_patch(present.status, outage.status), present.metadata.resource_version
+            written = await client.patch(OUTAGES, outage.name, patch, resource_version=version) if patch else present
+        self._outages.remember(written)
+        return written
 
     async def _make_room(self) -> None:
         """Deletes the oldest outages that are over. Raises: WorldError."""

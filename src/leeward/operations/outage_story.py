@@ -174,16 +174,24 @@ def name_of(application: OutageApplication) -> str:
 
 
 def _to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) -> Iterator[StoryLine]:
-    status = outage.status
-    if status.no_execute_at is None and status.due and status.not_ready_at is not None and settings.no_execute:
-        expected = status.not_ready_at + timedelta(seconds=settings.failover_eviction_timeout)
-        said = "NoExecute, unless it is back by then" + ("" if settings.told else " (by the default of the flags)")
-        yield _line(outage, max(expected, now), Tone.TO_COME, said)
-    due = Counter(each.due_at for each in status.listed if each.state is MoveState.DUE and each.due_at is not None)
+    """The taint, and who leaves when; by the default of flags that nobody tells."""
+    status, by_default = outage.status, "" if settings.told else " (by the default of the flags)"
+    no_execute_at = status.no_execute_at
+    if no_execute_at is None and status.not_ready_at is not None and settings.no_execute and not status.braked:
+        no_execute_at = max(status.not_ready_at + timedelta(seconds=settings.failover_eviction_timeout), now)
+        yield _line(outage, no_execute_at, Tone.TO_COME, f"NoExecute, unless it is back by then{by_default}")
+    leaving = (_leaves_at(each, no_execute_at) for each in status.listed if each.state is MoveState.DUE)
+    due = Counter(at for at in leaving if at is not None and at > now)
     for at in sorted(due):
-        if at > now:
-            leave = "leaves" if due[at] == 1 else "leave"
-            yield _line(outage, at, Tone.TO_COME, f"{_applications(due[at])} {leave}")
+        leave = "leaves" if due[at] == 1 else "leave"
+        yield _line(outage, at, Tone.TO_COME, f"{_applications(due[at])} {leave}")
     if status.moved:
         said = f"{outage.spec.cluster} returns: the old copies of {_applications(status.moved)} are deleted there"
         yield StoryLine(None, None, Tone.TO_COME, said)
+
+
+def _leaves_at(application: OutageApplication, no_execute_at: datetime | None) -> datetime | None:
+    if application.due_at is not None:
+        return application.due_at
+    tolerated = application.tolerated_seconds
+    return None if no_execute_at is None or tolerated is None else no_execute_at + timedelta(seconds=tolerated)

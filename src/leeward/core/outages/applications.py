@@ -66,7 +66,12 @@ def next_application(
     if known is None:
         replicas = targets.get(name, 0) or (sight.task.replicas or 0 if sight.task is not None else 0)
         known = OutageApplication(
-            kind=sight.kind, name=sight.name, namespace=sight.namespace, state=MoveState.DUE, replicas=replicas
+            kind=sight.kind,
+            name=sight.name,
+            namespace=sight.namespace,
+            state=MoveState.DUE,
+            replicas=replicas,
+            tolerated_seconds=sight.tolerated_seconds,
         )
     failed_at = status.failed_at or now
     if known.left_at is not None and known.left_at < failed_at and sight.is_here and not there.cluster.is_ready:

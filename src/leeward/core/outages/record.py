@@ -23,6 +23,7 @@ from leeward.api.outage import (
     OutagePhase,
     OutageSpec,
     OutageStatus,
+    StepKind,
 )
 from leeward.api.resource import OUTAGES
 from leeward.core.cluster_health.outage import not_seen_since
@@ -117,6 +118,13 @@ def counts_of(record: OutageRecord) -> dict[str, int]:
     states = Counter(each.state for each in record.applications.values())
     states[MoveState.MOVED] += record.unnamed
     return {"applications": states.total(), **{state.value.lower(): states[state] for state in MoveState}}
+
+
+def untold(status: OutageStatus) -> OutageStatus:
+    """The status without what follows from the taints of the Cluster."""
+    steps = tuple(step for step in status.steps if step.kind is not StepKind.NO_EXECUTE)
+    listed = tuple(msgspec.structs.replace(each, due_at=None) for each in status.listed)
+    return msgspec.structs.replace(status, steps=steps, no_execute_at=None, listed=listed)
 
 
 def point_of(record: OutageRecord, now: datetime) -> OutageCounts:

@@ -32,7 +32,7 @@ from leeward.core.outages.record import (
 )
 from leeward.core.outages.recovery import MOST_TIMES, duration, with_recovery
 from leeward.core.outages.sight import ApplicationKey, ClusterSight, CopySight, decide_state
-from leeward.core.outages.writing import COLLECT, PAUSES, QUIET, Pace
+from leeward.core.outages.writing import PAUSES, PROGRESS_COLLECT, QUIET, SETTLED_COLLECT, Pace, Urgency, urgency_of
 from tests.builders import NOW, at
 
 NO_EXECUTE = Taint(key="cluster.karmada.io/not-ready", effect="NoExecute", time_added=at(330))
@@ -243,18 +243,34 @@ def test_an_outage_that_is_over_goes_on_for_ten_minutes() -> None:
 
 
 def test_news_are_written_at_once_and_the_rest_ever_later() -> None:
-    pace, due = Pace().changed(NOW, is_news=True)
+    pace, due = Pace().changed(NOW, Urgency.NEWS)
     assert due == NOW
     pace, now, waited = pace.wrote(NOW), NOW, list[float]()
     for _ in range(len(PAUSES) + 1):
-        pace, due = pace.changed(now, is_news=False)
+        pace, due = pace.changed(now, Urgency.SETTLED)
         waited.append((due - now).total_seconds())
         now = due
         pace = pace.wrote(now)
-    assert waited == [30, 60, 120, 300, 300, 300]
+    assert waited == [10, 60, 120, 300, 300]
     later = now + timedelta(seconds=1)
-    _, due = pace.changed(later, is_news=False)
-    _, urgent = pace.changed(later, is_news=True)
-    assert urgent == later < due
-    _, due = pace.changed(now + QUIET, is_news=False)
-    assert due == now + QUIET + COLLECT, "after five quiet minutes the pauses are short again"
+    pace, last = pace.changed(later, Urgency.SAID_ELSEWHERE)
+    pace, sooner = pace.changed(later, Urgency.PROGRESS)
+    _, urgent = pace.changed(later, Urgency.NEWS)
+    assert urgent == later < sooner < last
+    fresh = Pace(wrote_at=now, writes=9)
+    (_, settled), (_, moving) = (fresh.changed(now + QUIET, each) for each in (Urgency.SETTLED, Urgency.PROGRESS))
+    assert settled == now + QUIET + SETTLED_COLLECT, "after five quiet minutes the pauses are short again"
+    assert moving == now + QUIET + PROGRESS_COLLECT, "those who are on the way are waited for"
+
+
+def test_a_taint_alone_is_worth_no_write() -> None:
+    record = look(begin(lost()), 40, lost(), here())
+    tainted = look(record, 340, lost(NO_EXECUTE), here(due_at=at(630)))
+    assert urgency_of(None, render(record)) is Urgency.NEWS
+    assert urgency_of(render(record), render(tainted)) is Urgency.SAID_ELSEWHERE
+    left = look(tainted, 640, lost(NO_EXECUTE), gone())
+    assert urgency_of(render(tainted), render(left)) is Urgency.PROGRESS
+    there = look(left, 650, lost(NO_EXECUTE), gone(is_replaced=True))
+    assert urgency_of(render(tainted), render(there)) is Urgency.SETTLED
+    back = look(left, 700, lost(ready_since=at(690)), here())
+    assert urgency_of(render(left), render(back)) is Urgency.NEWS
