@@ -3,14 +3,17 @@
     HeartbeatView   whether it was renewed a moment ago, by our own monotonic clock; the gaps; who was away ourselves
     Looks           when a probe of this process found a cluster failing
 
-Whose clock shows what does not matter: a renewal counts when it is received. Who was away ourselves (a machine that was
-suspended, a process that was stopped or busy, a wall clock that has stepped) finds renewals of long ago in its sockets;
-so one counts again only when half an interval has passed. Holds: S13.
+Whose clock shows what does not matter: a renewal counts when it is received. But when a control plane is back, one of
+long ago may be news: it comes later after the one before than who made them let pass between them, and counts as so
+much older. Who was away ourselves (a machine that was suspended, a process that was stopped or busy, a wall clock that
+has stepped) finds renewals of long ago in its sockets; so one counts again only when half an interval has passed.
+Holds: S13.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import isinf
 
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.lag import EventLoopLag
@@ -53,6 +56,8 @@ class HeartbeatView:
         self._looked: tuple[datetime, float] | None = None
         self._received = self._counted = float("-inf")
         """When it was renewed last, and up to when our own stalls are in its gaps, by the monotonic clock."""
+        self._heard = float("-inf")
+        """When a renewal was heard of last, of whenever it was."""
         self._began = float("-inf")
         self._handlers: list[Callable[[], None]] = []
         self._told: tuple[object, ...] = ()
@@ -141,12 +146,24 @@ class HeartbeatView:
         before, self._lease = self._lease, lease
         if before is None or before.spec.holder_identity != lease.spec.holder_identity:
             self._began = self._clock.monotonic()
-        self._received = self._counted = self._clock.monotonic()
+        now = self._clock.monotonic()
+        self._received = self._counted = now - self._late_seconds(before, lease, now)
+        self._heard = now
         news = (lease.spec.holder_identity, self._is_now())
         if news != self._told:
             self._told = news
             for changed in self._handlers:
                 changed()
+
+    def _late_seconds(self, before: Lease | None, lease: Lease, now: float) -> float:
+        """By how much a renewal heard of at `now` is older than that; 0 within the time that one is believed."""
+        if before is None or before.spec.holder_identity != lease.spec.holder_identity:
+            return 0.0
+        then, renewed = before.spec.renew_time, lease.spec.renew_time
+        if then is None or renewed is None or isinf(self._heard):
+            return 0.0
+        late = now - self._heard - (renewed - then).total_seconds()
+        return late if late > self.settings.fresh_seconds else 0.0
 
 
 class Looks:
