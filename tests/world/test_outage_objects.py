@@ -7,13 +7,15 @@ import pytest
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.resource import Resource
 from kubeserver.handler import Response, StreamResponse
-from leeward.answers.reading import read_outages
+from leeward.answers.reading import read_fleet, read_outages
 from leeward.answers.timeline import OutageFilter, timeline
 from leeward.api.outage import ClusterOutage, MoveState, OutagePhase, OutageSpec, OutageStatus, StepKind
 from leeward.api.resource import OUTAGES
+from leeward.api.schema import custom_resource_definitions
 from leeward.client import Request
 from leeward.controllers.outage import MOST_OUTAGES
 from leeward.core.outages.recovery import duration
+from leeward.operations import OperationFailed
 from leeward.operations.outage_story import StoryLine, Tone
 from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
@@ -452,5 +454,22 @@ def test_an_outage_of_a_cluster_that_leaves_the_fleet_is_over() -> None:
         await world.sleep(10)
         outage = await only_outage(world, "gone")
         assert (outage.status.phase, kinds(outage)) == (OutagePhase.OVER, [StepKind.UNJOINED])
+
+    play(story)
+
+
+def test_where_the_kind_was_not_installed_all_others_work_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a control plane that was installed by an earlier version, or by Karmada."""
+    others = [each for each in custom_resource_definitions() if each["spec"]["group"] != OUTAGES.group]
+    monkeypatch.setattr("leeward.sim.world.custom_resource_definitions", lambda: others)
+
+    async def story(world: World) -> None:
+        await placed(world)
+        await quiet(world)
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned(WEB) == {"member2": 3}, 700)
+        with pytest.raises(OperationFailed, match=r"this control plane keeps no outages: .* `leeward init`"):
+            await read_outages(world.client, world.clock)
+        assert not (await read_fleet(world.client, world.clock)).recorded.unseen, "a picture lacks nothing"
 
     play(story)
