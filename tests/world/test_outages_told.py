@@ -4,6 +4,8 @@ import re
 from datetime import datetime
 
 from kubeapi.meta import Manifest, parse_time
+from leeward.answers.explanation import explain_binding
+from leeward.answers.fleet_state import BindingName
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.resource import CLUSTERS, EVENTS, NODES
@@ -13,6 +15,7 @@ from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.member import agent_of
 from leeward.sim.world import CONTROLLERS, Mode, World
+from tests.world.pictures import picture
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, held, play, policy, ready_replicas, tasks
 from tests.world.test_detection import answers, status
 
@@ -340,6 +343,10 @@ def test_what_was_evicted_and_runs_on_because_of_a_foreign_finalizer_is_told_unt
         assert blocked(world) == f"Still runs in {old}: Deployment default/web has the finalizer {MINE}."
         for kind, name in (("ResourceBinding", WEB), ("Deployment", "web")):
             assert await told(world, kind, name, BLOCKED) == [blocked(world)]
+        explained = explain_binding(await picture(world), BindingName("default", WEB))
+        assert explained.needs_somebody
+        assert explained.headline == f"It is not removed (Finalizers): {blocked(world)}"
+        assert f"{blocked(world).rstrip('.')} (Finalizers)." in explained.why
         await world.sleep(60)
         before = version(world)
         await world.sleep(1_200)

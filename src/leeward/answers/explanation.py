@@ -26,15 +26,16 @@ from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.selection import room_decides
 from leeward.core.scheduling.trace import DivisionTrace, TermTrace
 from leeward.operations.drain import workload_of
-from leeward.operations.findings import HOLDS, Hold
+from leeward.operations.findings import HINDRANCES, HOLDS, Hold, hindrances_of
 from leeward.operations.sentences import counted, moment
 
 
 class ApplicationState(Enum):
-    """Worst first: the first two need somebody."""
+    """Worst first: the first three need somebody."""
 
     HELD = "Held"
     UNPLACED = "NotPlaced"
+    HINDERED = "Hindered"
     OUTAGE = "Outage"
     MOVING = "Moving"
     WAITING = "Waiting"
@@ -42,7 +43,7 @@ class ApplicationState(Enum):
     WELL = "Well"
 
 
-NEEDS_SOMEBODY = (ApplicationState.HELD, ApplicationState.UNPLACED)
+NEEDS_SOMEBODY = (ApplicationState.HELD, ApplicationState.UNPLACED, ApplicationState.HINDERED)
 
 
 class ClusterVerdict(msgspec.Struct, frozen=True, rename="camel"):
@@ -140,6 +141,8 @@ def _state_of(binding: Binding, decision: Decision, has_outage: bool) -> Applica
         return ApplicationState.HELD
     if (isinstance(decision.result, Unplaceable) or decision.quota_refusal) and not decision.foreign:
         return ApplicationState.UNPLACED
+    if any(hindrances_of(binding)):
+        return ApplicationState.HINDERED
     if has_outage and hold is None:
         return ApplicationState.OUTAGE
     if decision.evicted or binding.spec.graceful_eviction_tasks or decision.clusters != binding.spec.clusters:
@@ -161,6 +164,8 @@ def _headline(
         return f"Not placed as wanted: {decision.quota_refusal}"
     if how is ApplicationState.UNPLACED and isinstance(decision.result, Unplaceable):
         return f"Not placed: {decision.result.message}"
+    for hindrance in hindrances_of(binding) if how is ApplicationState.HINDERED else ():
+        return f"It {HINDRANCES[hindrance.type]} ({hindrance.reason}): {hindrance.message}"
     if how is ApplicationState.OUTAGE:
         known = (state.clusters.get(target.name) for target in binding.spec.clusters)
         lost = [cluster.name for cluster in known if cluster is not None and has_outage(cluster)]
@@ -191,6 +196,8 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
         yield f"{asked.decision.held.message.rstrip('.')} ({asked.decision.held.reason})."
     elif isinstance(asked.result, Unplaceable):
         yield f"{asked.result.message.rstrip('.')}."
+    for hindrance in hindrances_of(binding):
+        yield f"{hindrance.message.rstrip('.')} ({hindrance.reason})."
 
 
 def division_sentence(division: DivisionTrace) -> str:

@@ -6,7 +6,8 @@ from datetime import datetime
 import msgspec
 
 from leeward.answers.fleet_state import BindingName, FleetState
-from leeward.api.names import REMOVAL_HELD_ANNOTATION, cluster_of_execution_space
+from leeward.api.meta import find_condition
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION, cluster_of_execution_space
 from leeward.api.work import Work
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.eviction.evidence import is_fresh, is_seen_healthy, known_to_serve
@@ -44,6 +45,15 @@ def explain_work(state: FleetState, work: Work, key: BindingName) -> WorkExplana
     )
 
 
+def _removal(work: Work) -> Iterator[str]:
+    """Why what is to go is still there, in the words of the condition once it stands."""
+    blocked = find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)
+    if blocked is not None and blocked.status == "True":
+        yield f"{blocked.message.rstrip('.')} ({blocked.reason})."
+    elif REMOVAL_HELD_ANNOTATION in work.metadata.annotations:
+        yield "Its removal waits, because a cluster that its copy was moved to is not well."
+
+
 def _why(state: FleetState, work: Work, name: str) -> Iterator[str]:
     cluster, applied = state.clusters.get(name), work.applied
     unseen = not_seen_since(cluster) if cluster is not None else None
@@ -53,8 +63,7 @@ def _why(state: FleetState, work: Work, name: str) -> Iterator[str]:
         yield f"Nothing is known of {name}{since(unseen, state.as_of)}."
     if work.metadata.deletion_timestamp is not None:
         yield f"It is being deleted{since(work.metadata.deletion_timestamp, state.as_of)}: the copy goes first."
-    if REMOVAL_HELD_ANNOTATION in work.metadata.annotations:
-        yield "Its removal waits, because a cluster that its copy was moved to is not well."
+    yield from _removal(work)
     if work.spec.suspend_dispatching:
         yield "Dispatching is suspended: nothing of it is applied."
     if applied is None:

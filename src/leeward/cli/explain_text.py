@@ -26,6 +26,7 @@ from leeward.operations.sentences import counted, full_moment, moment, span
 MARKS = {
     ApplicationState.HELD: NEEDS_SOMEBODY,
     ApplicationState.UNPLACED: NEEDS_SOMEBODY,
+    ApplicationState.HINDERED: NEEDS_SOMEBODY,
     ApplicationState.OUTAGE: SOON,
     ApplicationState.MOVING: LEAVES,
     ApplicationState.WAITING: SOON,

@@ -8,7 +8,16 @@ from leeward.api.names import OVERRIDE_FAILED_CONDITION, REFUSED_CONDITION, REMO
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.operations.drain import workload_of
-from leeward.operations.findings import NAMED_AT_MOST, Finding, Hold, Observed, about_binding, hold_of, needs_somebody
+from leeward.operations.findings import (
+    HINDRANCES,
+    NAMED_AT_MOST,
+    Finding,
+    Hold,
+    Observed,
+    about_binding,
+    hold_of,
+    needs_somebody,
+)
 from leeward.operations.sentences import counted, since
 
 
@@ -47,15 +56,15 @@ def unplaced_bindings(observed: Observed) -> Iterator[Finding]:
 def unremoved(observed: Observed) -> Iterator[Finding]:
     """What was taken out of a cluster and is still there, because finalizers of others keep it."""
     blocked = list(_that_say(observed, REMOVAL_BLOCKED_CONDITION))
-    yield from _first_few(blocked, lambda each: _told(each, "is not removed", observed.now), "more are not removed")
+    what = HINDRANCES[REMOVAL_BLOCKED_CONDITION]
+    yield from _first_few(blocked, lambda each: _told(each, what, observed.now), "more are not removed")
 
 
 def not_overridden(observed: Observed) -> Iterator[Finding]:
     """What stays as it was in some cluster, because an override policy cannot be carried out there."""
     failed = list(_that_say(observed, OVERRIDE_FAILED_CONDITION))
-    yield from _first_few(
-        failed, lambda each: _told(each, "is not overridden", observed.now), "more are not overridden"
-    )
+    what = HINDRANCES[OVERRIDE_FAILED_CONDITION]
+    yield from _first_few(failed, lambda each: _told(each, what, observed.now), "more are not overridden")
 
 
 def refused(observed: Observed) -> Iterator[Finding]:
@@ -65,7 +74,8 @@ def refused(observed: Observed) -> Iterator[Finding]:
         binding, refusal = each
         kind = (RESOURCE_BINDINGS if binding.namespace else CLUSTER_RESOURCE_BINDINGS).kind
         name = "/".join(filter(None, (binding.namespace, binding.name)))
-        said = f"{kind} {name} is refused ({refusal.reason}){since(refusal.last_transition_time, observed.now)}"
+        when = since(refusal.last_transition_time, observed.now)
+        said = f"{kind} {name} {HINDRANCES[REFUSED_CONDITION]} ({refusal.reason}){when}"
         return needs_somebody(f"{kind.lower()}/{name}", f"{said}: {refusal.message}", next=_describe_command(binding))
 
     yield from _first_few(list(_that_say(observed, REFUSED_CONDITION)), told, "more are refused")
