@@ -37,6 +37,10 @@ def drain_budget(cluster: Cluster | None) -> int | None:
     return max(int(text), 1)
 
 
+def _has_budget(cluster: Cluster | None) -> bool:
+    return cluster is not None and DRAIN_BUDGET_ANNOTATION in cluster.metadata.annotations
+
+
 class EvictionLimiter(Generic[K]):
     """Who may leave when, for one scheduler. Its keys are those of bindings; it is bounded by their number."""
 
@@ -54,7 +58,8 @@ class EvictionLimiter(Generic[K]):
     def budget(self, key: K, clusters: Mapping[str, Cluster], now: datetime) -> EvictionBudget:
         """What is left to the binding now."""
         already = self._leaving.get(key, frozenset[str]())
-        budgets = {name: drain_budget(clusters.get(name)) for name in self._count if name not in already}
+        drained = (name for name in self._count if name not in already and _has_budget(clusters.get(name)))
+        budgets = {name: drain_budget(clusters.get(name)) for name in drained}
         exhausted = {n: budget for n, budget in budgets.items() if budget is not None and self._count[n] >= budget}
         return EvictionBudget(self._rate.turn_at(key, now), exhausted)
 

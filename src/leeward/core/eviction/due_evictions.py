@@ -96,7 +96,7 @@ def due_evictions(
     unconfirmed: list[Eviction] = []
     for target in spec.clusters:
         cluster = fleet.get(target.name)
-        if cluster is None or not cluster.spec.taints:
+        if cluster is None or not cluster.has_no_execute:
             continue
         counting = [taint for taint in cluster.spec.taints if counts(taint, cluster, attention)]
         stay = decide_stay(counting, tolerations, now, attention.time)
