@@ -416,6 +416,7 @@ def test_s9_a_controller_patches_what_it_owns(caller: str, path: str, patch: Man
 LOOKS, JUDGES = "cluster-status-controller", "cluster-controller"
 UNKNOWN, FALSE = {"type": "Ready", "status": "Unknown"}, {"type": "Ready", "status": "False"}
 IS_READY, FAILS = {"type": "Ready", "status": "True"}, {"type": FAILING_CONDITION, "status": "True"}
+COVERED = {"type": "leeward.dev/LossCovered", "status": "True"}
 
 
 @pytest.mark.parametrize(
@@ -431,6 +432,10 @@ IS_READY, FAILS = {"type": "Ready", "status": "True"}, {"type": FAILING_CONDITIO
         (JUDGES, {"conditions": [IS_READY, {"type": "Other", "status": "True"}]}, ["Other=True"]),
         (JUDGES, {"kubernetesVersion": "v1.30.0"}, ["status.kubernetesVersion"]),
         ("brake-controller", {"conditions": [UNKNOWN]}, ["Ready=Unknown"]),
+        ("resilience-controller", {"conditions": [IS_READY, COVERED]}, []),
+        ("resilience-controller", {"conditions": [FALSE, COVERED]}, ["Ready=False"]),
+        (LOOKS, {"conditions": [IS_READY, COVERED]}, ["leeward.dev/LossCovered=True"]),
+        (JUDGES, {"conditions": [IS_READY, COVERED]}, ["leeward.dev/LossCovered=True"]),
     ],
 )
 def test_s9_who_looks_at_a_cluster_says_how_it_is(caller: str, status: Manifest, foreign: Sequence[str]) -> None:

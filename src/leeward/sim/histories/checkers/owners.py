@@ -10,11 +10,12 @@ from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
-from leeward.api.names import FAILING_CONDITION
+from leeward.api.names import FAILING_CONDITION, LOSS_COVERED_CONDITION
 from leeward.api.work import ResourceBinding
 from leeward.client import Request
 from leeward.client.caller import HEADER
 from leeward.controllers.cluster_status import CONTROLLER as STATUS_CONTROLLER
+from leeward.controllers.resilience import CONTROLLER as RESILIENCE_CONTROLLER
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import BINDINGS, HOME, KINDS, TEMPLATES, WORKS, Change
 from leeward.sim.paths import resource_of, target_of
@@ -142,6 +143,8 @@ def foreign_conditions(request: Request, clusters: Mapping[str, Cluster]) -> lis
 
 
 def _may_say(caller: str, condition: str, status: str) -> bool:
+    if caller == RESILIENCE_CONTROLLER or condition == LOSS_COVERED_CONDITION:
+        return (caller, condition) == (RESILIENCE_CONTROLLER, LOSS_COVERED_CONDITION)
     if caller == STATUS_CONTROLLER:
         return (condition, status) != ("Ready", "Unknown")
     return caller == "cluster-controller" and (
