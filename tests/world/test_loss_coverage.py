@@ -6,13 +6,18 @@ from itertools import pairwise
 
 import pytest
 
+from kubeserver.handler import Response, StreamResponse
 from leeward.answers.cluster_explanation import explain_cluster
 from leeward.answers.resilience import coverage_of, losses_by, survey
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import LOSS_COVERED_CONDITION
 from leeward.api.resource import CLUSTERS
+from leeward.client import Request
+from leeward.client.caller import HEADER
+from leeward.controllers.resilience import CONTROLLER
 from leeward.core.loss_coverage import FleetNow, LossCoverage
 from leeward.manager.settings import ManagerSettings
+from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy
@@ -183,6 +188,33 @@ def test_after_an_outage_the_answer_is_that_of_the_clusters_that_are_left() -> N
         assert len([at for at, _ in looks.asked if at > begun]) <= 15
 
     play(story, THREE, manager=looking(looks))
+
+
+def test_what_could_not_be_projected_or_written_is_looked_at_again() -> None:
+    refused: list[str] = []
+
+    class Failing(Looks):
+        def __call__(self, fleet: FleetNow, clusters: Sequence[str]) -> Sequence[LossCoverage]:
+            if not self.asked:
+                self.asked.append((fleet.now, tuple(clusters)))
+                raise RuntimeError("a projection that fails")
+            return super().__call__(fleet, clusters)
+
+    async def story(world: World) -> None:
+        async def conflict_at_first(request: Request, answer: Callable[[], Answering]) -> Response | StreamResponse:
+            if request.headers.get(HEADER) == CONTROLLER and len(refused) < 3:
+                refused.append(request.path)
+                return Response(409, b'{"kind":"Status","reason":"Conflict","code":409}')
+            return await answer()
+
+        world.place.audit = conflict_at_first
+        await populate(world)
+        await world.sleep(400)
+        assert len(refused) == 3
+        assert (await reasons(world))["member1"] == "RoomMissing"
+        assert "" not in (await reasons(world)).values()
+
+    play(story, THREE, manager=looking(Failing()))
 
 
 def test_as_karmada_does_nothing_is_said_of_it() -> None:

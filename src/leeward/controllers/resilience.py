@@ -16,6 +16,7 @@ from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import set_condition
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding
+from leeward.client import WorldError
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.loss_coverage import TURN, FleetNow, LossCoverage, LossSurvey, loss_condition, next_losses, same_room
 from leeward.core.settings_in_force import SettingsInForce
@@ -77,7 +78,12 @@ class ResilienceController:
             del self._due[name]
             self._looked[name] = now
         self._next_turn = now + TURN
-        for coverage in await run_beside(self._survey, fleet, names):
+        try:
+            found = await run_beside(self._survey, fleet, names)
+        except Exception:
+            self._look(*names)
+            raise
+        for coverage in found:
             self._tell(coverage)
         return self._next_turn if self._due else None
 
@@ -104,8 +110,12 @@ class ResilienceController:
         def change(status: ClusterStatus) -> ClusterStatus:
             return msgspec.structs.replace(status, conditions=set_condition(status.conditions, condition, now))
 
-        said = Said[Cluster](change, partial(self._controller.failed, ""))
+        said = Said[Cluster](change, partial(self._not_written, cluster.name))
         self._statuses.post(cluster, CONTROLLER, said, within=BOOKKEEPING_SECONDS)
+
+    def _not_written(self, name: str, error: WorldError) -> None:
+        self._due[name] = self._looked.get(name)
+        self._controller.failed("", error)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if old is not None and new is not None and same_room(old, new):
