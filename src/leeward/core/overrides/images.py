@@ -65,9 +65,9 @@ def override_image(text: str, overrider: ImageOverrider) -> str:
 
 
 def override_images(document: Document, overrider: ImageOverrider) -> None:
-    """At the path of the predicate; without one in all containers of the workloads that are known. Raises: ValueError.
+    """Changes the image at the predicate's path; without one those of all containers of known workloads.
 
-    A container without an image is none that could be changed.
+    A container without an image is none that could be changed. Raises: ValueError.
     """
     if overrider.predicate is None:
         for container in containers_in(document):

@@ -1,4 +1,4 @@
-"""Whether a binding has to be scheduled (again).
+"""Rescheduling: if a binding has to be scheduled (again).
 
 Karmada: pkg/scheduler/{scheduler,helper}.go; same. A target cluster that is gone altogether counts like one that is
 being deleted.
