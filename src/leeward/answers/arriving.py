@@ -1,4 +1,5 @@
-"""What other bindings have been given and their clusters do not report yet, for a question about one binding.
+"""Arriving replicas: what other bindings have been given and their clusters do not report yet, for a question about one
+binding.
 
 Bindings are listed as a table of a few columns, so that a fleet of ten thousand is one small answer for each page; only
 those that are not fully applied are read, and of these as many as are bounded.

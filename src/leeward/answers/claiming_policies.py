@@ -1,4 +1,5 @@
-"""Which policy has claimed a template, and which others select it, in the order in which they would."""
+"""Claiming policies: the one that has claimed a template, and the others that select it, in the order in which they
+would."""
 
 import msgspec
 

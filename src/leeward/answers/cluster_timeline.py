@@ -1,4 +1,4 @@
-"""What becomes of clusters over time when some of them fail, and come back: conditions and taints, as controllers set
+"""Timeline of clusters, of which some fail and come back: conditions and taints, as controllers set
 them, by the same functions and time-outs.
 
 Instants count from the first probe that fails (of a Pull cluster: from its last sign of life): when that will be is

@@ -1,4 +1,4 @@
-"""Where the copies of a binding are: what is assigned, what is known to be ready, and what becomes of each."""
+"""Copies of a binding: what is assigned, what is known to be ready, and what becomes of each."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What a cluster will report of itself when what is reserved in it has arrived: amounts, and nodes by grade.
+"""Reports that are expected of a cluster when what is reserved in it has arrived: amounts, and nodes by grade.
 
 A cluster with resource models reports how many nodes of each grade it has, and not what is free on each. So nodes are
 taken to be as free as their grade and the cluster's sums allow, all alike, and Pods to go where most is free.

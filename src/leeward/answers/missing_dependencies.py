@@ -1,5 +1,5 @@
-"""What an application would lack where it goes: ConfigMaps, Secrets, claims and accounts that its template names, and
-that nothing propagates there.
+"""Dependencies that an application would lack where it goes: ConfigMaps, Secrets, claims and accounts that its template
+names, and that nothing propagates there.
 
     DependencyNames     reads the names off Works while a picture is taken; contents are not kept
     missing_there       of applications that move, what has no binding that takes it along

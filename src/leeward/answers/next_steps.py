@@ -1,4 +1,4 @@
-"""What happens next to a binding, and at which instant; or that no instant is known, and what it waits for."""
+"""Next steps of a binding, each with its instant; or that no instant is known, and what it waits for."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What of objects a picture of a fleet keeps: what decisions look at, and no more.
+"""Redaction of the objects in a picture of a fleet: it keeps what decisions look at, and no more.
 
 Manifests inside of Works keep their names, statuses their figures; the contents of Secrets and ConfigMaps, environment
 variables, and what applications say of themselves are left out, and so are credentials of proxies.

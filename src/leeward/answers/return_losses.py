@@ -1,4 +1,5 @@
-"""What is deleted in a cluster when it comes back, because its copies have moved away meanwhile; and what stays.
+"""Losses at a return: what is deleted in a cluster when it comes back, because its copies have moved away meanwhile;
+and what stays.
 
 It is told from the Works that are there: kinds and names, the addresses that load balancers have given, the custom
 resources that go with a definition, and the claims of StatefulSets, which stay.

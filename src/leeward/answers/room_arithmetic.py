@@ -1,4 +1,4 @@
-"""How many replicas fit into a cluster, as arithmetic that can be checked.
+"""Room for replicas in a cluster, as arithmetic that can be checked.
 
     allocatable - requested - reserved = free,  free / each = room
 

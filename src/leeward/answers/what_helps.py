@@ -1,4 +1,4 @@
-"""What would give a binding a place that it does not find: the same decision, asked with one thing changed.
+"""Changes that would give a binding a place which it does not find: the same decision, asked with one thing changed.
 
 Only changes that were tried and that gain something are named.
 """

@@ -1,4 +1,4 @@
-"""What would happen if: the report of a projection, application by application and cluster by cluster.
+"""Report of a projection, of what would happen, application by application and cluster by cluster.
 
 answer = what_if(state, ImaginedChange(fails=frozenset({"fra-2"})))
 """

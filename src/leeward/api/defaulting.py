@@ -1,4 +1,5 @@
-"""What the control plane fills into Karmada's kinds before it stores them, beyond the schemas' own defaults.
+"""Defaulting: what the control plane fills into Karmada's kinds before it stores them, beyond the schemas' own
+defaults.
 
 The model: one function per kind takes a manifest and gives back a changed copy. It works on manifests, not on structs,
 so that fields which Leeward does not know survive; whatever has an unexpected shape is left for validation to refuse.

@@ -1,6 +1,5 @@
-"""What the kinds that Leeward decides about share beyond Kubernetes' own metadata (`kubeapi.meta`): their base, their
-conditions, and what a field says to the schemas that are made of them.
-"""
+"""Metadata that the kinds share which Leeward decides about, beyond Kubernetes' own metadata (`kubeapi.meta`): their
+base, their conditions, and what a field says to the schemas that are made of them."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What is wrong with an object of Karmada's kinds, beyond what its schema can say.
+"""Validation of objects of Karmada's kinds, beyond what its schema can say.
 
 The model: one generator of problems per kind (package `rules`), read lazily into a list. Nothing here changes an object
 or knows another one than the object and what it replaces; run `defaulting` first.

@@ -1,4 +1,4 @@
-"""What a member lets the control plane do, as objects that its administrator may change.
+"""Access that a member gives to the control plane, as objects that its administrator may change.
 
 The control plane, or the agent, may do everything; the cluster proxy may only speak for others.
 Karmada: `karmadactl join` and `register` make the same ClusterRoles in a member.

@@ -1,4 +1,5 @@
-"""Where a control plane is and what it is known by: the ConfigMap `kube-public/cluster-info`, which anybody may read.
+"""Address and authority of a control plane, for whoever wants to join: the ConfigMap `kube-public/cluster-info`, which
+anybody may read.
 
 Who has the hash of its CA's key, from somebody whom they trust, learns from it all that they need to speak with it.
 

@@ -1,4 +1,4 @@
-"""What each component of a fleet is told when it starts.
+"""Configuration that each component of a fleet is started with.
 
 Plain data: whoever composes a component (`control_plane`, `member`, `agent`) reads nothing else, no environment and no
 defaults of its own.

@@ -1,4 +1,4 @@
-"""How the control plane reaches a member: the endpoint of its Cluster, and the credential of its Secret.
+"""Connections of the control plane to members: the endpoint of its Cluster, and the credential of its Secret.
 
 Karmada: pkg/util/membercluster_client.go and pkg/util/proxy; the same keys (`token`, `caBundle`).
 """

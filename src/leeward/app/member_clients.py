@@ -1,4 +1,5 @@
-"""How an operator's verb reaches members: with the credential of a Push member, or else through the cluster proxy."""
+"""Clients of members, for an operator's verb: with the credential of a Push member, or else through the cluster
+proxy."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager

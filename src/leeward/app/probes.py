@@ -1,4 +1,4 @@
-"""What a component tells of itself over HTTP: `/healthz`, `/readyz`, and the metrics that Prometheus scrapes.
+"""Probes that a component answers over HTTP: `/healthz`, `/readyz`, and the metrics that Prometheus scrapes.
 
 `/healthz` answers while the event loop turns. `/readyz` answers ok once the control plane has answered, also for a
 replica that waits for the lease. Nothing here is secret, and nothing can be changed.

@@ -1,4 +1,4 @@
-"""How a Pull cluster's agent gets its identity, and keeps it: a certificate for its own name, renewed before it ends.
+"""Identity of a Pull cluster's agent, how it gets and keeps it: a certificate for its own name, renewed before it ends.
 
     bootstrap token ──▶ CertificateSigningRequest ──▶ approved, signed ──▶ kubeconfig
           (or the certificate that it has)

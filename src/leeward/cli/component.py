@@ -1,4 +1,4 @@
-"""What the verbs that run a component have in common: the control plane that they talk to, and their flags."""
+"""Parts that the verbs which run a component have in common: the control plane that they talk to, and their flags."""
 
 import os
 from pathlib import Path

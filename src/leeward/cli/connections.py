@@ -1,4 +1,4 @@
-"""How verbs are told which control plane: `--kubeconfig` and `--context`, as with kubectl.
+"""Connections of verbs to the control plane that they are told: `--kubeconfig` and `--context`, as with kubectl.
 
 Verbs that work on real clusters only (`init`, `join`, ...) take what kubectl would take. Operators' verbs (`status`,
 `drain`, ...) take the fleet in the data directory, if there is one, and what kubectl would take if not: a verb that

@@ -1,4 +1,4 @@
-"""How `leeward explain` reads: the headline, where, why, what is next, and what would help."""
+"""Text of `leeward explain`: the headline, where, why, what is next, and what would help."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

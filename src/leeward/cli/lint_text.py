@@ -1,4 +1,4 @@
-"""What `leeward lint` prints for people: the count, then each finding with where it is, and what mends it."""
+"""Text of `leeward lint`: the count, then each finding with where it is, and what mends it."""
 
 from collections.abc import Iterator
 

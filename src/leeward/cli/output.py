@@ -1,4 +1,4 @@
-"""Where text goes out to the terminal: the one place, so that nothing that others have named acts on it.
+"""Output to the terminal: the one place where text goes out, so that nothing that others have named acts on it.
 
 Line ends in `say` are ours: what others have named is made one line where it is put into a sentence or a table
 (`tables.printable`). In a complaint they are not, so its further lines are marked, and none passes for one of ours.

@@ -1,4 +1,4 @@
-"""What every verb is told, before or after its name: `--data-dir` and `--debug`."""
+"""Settings that every verb is told, before or after its name: `--data-dir` and `--debug`."""
 
 import os
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How `leeward status` reads: what needs somebody, what will count soon, then the tables; at most 100 columns.
+"""Text of `leeward status`: what needs somebody, what will count soon, then the tables; at most 100 columns.
 
 Everything that others have named is made printable where it is put into a line, so that no line can be forged. No
 meaning is in colour alone, and without a terminal there is none.

@@ -1,4 +1,4 @@
-"""How `leeward timeline` reads: a headline for each outage, its steps, and how long applications took."""
+"""Text of `leeward timeline`: a headline for each outage, its steps, and how long applications took."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

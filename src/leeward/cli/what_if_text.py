@@ -1,4 +1,4 @@
-"""How `leeward what-if` reads: the answer as a sentence, then where it goes, what finds no room, and when."""
+"""Text of `leeward what-if`: the answer as a sentence, then where it goes, what finds no room, and when."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What is needed to talk to one API server, as plain data; and the transport that it makes."""
+"""A connection: what is needed to talk to one API server, as plain data; and the transport that it makes."""
 
 import base64
 import ssl

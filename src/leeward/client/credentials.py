@@ -1,4 +1,4 @@
-"""Where bearer tokens come from: a fixed one, a file that somebody else renews, or an exec plug-in.
+"""Sources of bearer tokens: a fixed one, a file that somebody else renews, or an exec plug-in.
 
 A token never appears in a `repr`, a log or an error.
 """

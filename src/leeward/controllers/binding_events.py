@@ -1,4 +1,4 @@
-"""What the binding controller tells, on a binding and on its template: Works that were brought up to date, and health.
+"""Events of the binding controller, on a binding and on its template: Works that were brought up to date, and health.
 
 A success is told when it has changed something; of a status, when what counts in it has: whether it is applied, and
 its health. (Karmada tells every sync and every update of a status.) A failure is told whenever it happens.

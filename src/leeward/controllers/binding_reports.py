@@ -1,4 +1,4 @@
-"""What is said of a binding: the statuses of its Works added up, into its own status and the template's; a refusal.
+"""Reports of a binding: the statuses of its Works added up, into its own status and the template's; a refusal.
 
 Karmada: pkg/controllers/status/rb_status_controller.go.
 """

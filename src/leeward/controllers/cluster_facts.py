@@ -1,4 +1,4 @@
-"""What one look at a healthy member collects for its Cluster's status: version, kinds and capacity."""
+"""Facts that one look at a healthy member collects for its Cluster's status: version, kinds and capacity."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What the dependencies distributor tells: on dependants, that something follows them or cannot; on the binding of an
+"""Events of the dependencies distributor: on dependants, that something follows them or cannot; on the binding of an
 object, that those who need it disagree.
 
 A success is told when the clusters of a dependant have changed, a disagreement once. (Karmada tells each look.)

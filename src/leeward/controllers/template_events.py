@@ -1,4 +1,4 @@
-"""What the detector tells of templates where Karmada is silent, each once.
+"""Events of the detector on templates, where Karmada is silent, each once.
 
 It looks at what policies select; what is done with a template is the detector's.
 """

@@ -1,4 +1,5 @@
-"""What a placement allows, asked of the scheduler's own filters; on the fleet, or on the clusters that it names.
+"""Clusters that a placement allows, asked of the scheduler's own filters; on the fleet, or on the clusters that it
+names.
 
 Where no fleet is known, a placement that lists its clusters by name is judged on these; one that chooses by labels or
 fields, or takes any, cannot be judged.

@@ -1,4 +1,4 @@
-"""What the kinds that a policy selects have in common, by what is known of kinds."""
+"""Kinds that a policy selects, and what they have in common, by what is known of kinds."""
 
 from leeward.api.policy import AnyPropagationPolicy, ResourceSelector
 from leeward.core.eviction.shared_resources import SHARED_KINDS

@@ -1,4 +1,4 @@
-"""What the API server of a control plane is told of agents: their rights, their bounds, and who gets a certificate.
+"""Agents, as the API server of a control plane knows them: their rights, their bounds, and who gets a certificate.
 
 A rule cannot say which name a new object may have, so the group of all agents may create Clusters and Leases, and
 `AgentRestriction` sees to it that they are their own. What is there already is guarded by rules that name it.

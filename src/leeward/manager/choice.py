@@ -1,4 +1,4 @@
-"""Which controllers run: what --controllers says, under Karmada's names.
+"""Choice of the controllers that run: what --controllers says, under Karmada's names.
 
 `*` is all that run by default, `foo` one more, `-foo` one less; the first that speaks of a controller decides.
 

@@ -1,4 +1,4 @@
-"""What of a request reaches a member through the cluster proxy, and what of the member's answer reaches the client.
+"""Headers of the cluster proxy: which of a request reach a member, and which of its answer reach the client.
 
     client ──▶ member     without what belongs to the connection, then without what says who asks, then as who asks
     member ──▶ client     without what would speak for the control plane: its origin, its cookies, its audit, its place

@@ -1,4 +1,4 @@
-"""Where the kinds live that a cluster runs; all of them as plain manifests."""
+"""Kinds that a cluster runs, and where they live; all of them as plain manifests."""
 
 from kubeapi.resource import Resource
 

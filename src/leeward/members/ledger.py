@@ -1,4 +1,4 @@
-"""What the Pods of each node ask for together, kept up to date with every change."""
+"""Sums of what the Pods of each node ask for, kept up to date with every change."""
 
 from decimal import Decimal
 

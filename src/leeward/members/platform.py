@@ -1,4 +1,5 @@
-"""What the controllers of one simulated cluster share: caches, queues, and writes that happen only when needed.
+"""Platform that the controllers of one simulated cluster share: caches, queues, and writes that happen only when
+needed.
 
 Every write goes through here: creates and patches are read back into the cache at once, patches carry the version that
 was seen, deletions the uid, and an object that is gone already is no error.

@@ -1,4 +1,4 @@
-"""What the Pods of the cluster use, as annotations of them and of their owners say it."""
+"""Usage of the cluster's Pods, as annotations of them and of their owners say it."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""How big a simulated cluster is, and how fast its Pods start."""
+"""Settings of a simulated cluster: how big it is, and how fast its Pods start."""
 
 import ipaddress
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What an operator does to a control plane: cordon, drain, taint, the brake, and looking at how it is.
+"""Operations on a control plane: cordon, drain, taint, the brake, and looking at how it is.
 
     looked = await look_at_fleet(client, clock)      status: what is wrong first, then the clusters
     await change_taints(client, "member1", with_taint(CORDON))

@@ -1,4 +1,4 @@
-"""What is wrong with bindings: held evictions, no place, a blocked removal, failed overrides, a refusal."""
+"""Findings about bindings: held evictions, no place, a blocked removal, failed overrides, a refusal."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What is wrong with clusters, or will count soon, and what becomes of the applications on them."""
+"""Findings about clusters: what is wrong, or will count soon, and what becomes of the applications on them."""
 
 from collections.abc import Iterator
 from datetime import timedelta

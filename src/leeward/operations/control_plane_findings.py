@@ -1,4 +1,4 @@
-"""What is wrong with the control plane itself: its API server, its components, the brake."""
+"""Findings about the control plane itself: its API server, its components, the brake."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

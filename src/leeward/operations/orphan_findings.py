@@ -1,4 +1,4 @@
-"""What `leeward status` says of orphans.
+"""Findings about orphans, for `leeward status`.
 
 Every kind of every member is read for it: within a deadline, and not again before a while has passed.
 """

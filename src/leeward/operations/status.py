@@ -1,4 +1,4 @@
-"""How a control plane and its fleet are: one look over a `Client`, as plain values.
+"""Status of a control plane and its fleet: one look over a `Client`, as plain values.
 
 What could not be seen is named in `unseen`, and is never taken for well.
 """

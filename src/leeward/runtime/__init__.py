@@ -1,4 +1,4 @@
-"""What controllers stand on: caches that follow an API server, queues without duplicates, a loop that reconciles.
+"""Ground of the controllers: caches that follow an API server, queues without duplicates, a loop that reconciles.
 
     Informer  --change-->  WorkQueue  --key-->  reconcile  --writes-->  Client
        ^                                                                  |

@@ -1,4 +1,4 @@
-"""From an object in a member cluster back to the Work that applied it."""
+"""Backlinks from an object in a member cluster to the Work that applied it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What differs between bindings of namespaced and of cluster-scoped templates."""
+"""Kinds of bindings: what differs between those of namespaced and of cluster-scoped templates."""
 
 from dataclasses import dataclass
 from typing import Any

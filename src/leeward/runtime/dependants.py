@@ -1,4 +1,4 @@
-"""Which bindings need which objects, as far as it is known since this process runs."""
+"""Dependants: the bindings that need each object, as far as it is known since this process runs."""
 
 from collections import defaultdict
 from collections.abc import Collection

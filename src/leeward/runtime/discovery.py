@@ -1,4 +1,4 @@
-"""Which kinds an API server offers: from `apiVersion` and `kind` to the path where they live.
+"""Discovery of the kinds that an API server offers: from `apiVersion` and `kind` to the path where they live.
 
 All kinds are asked for in two requests where the server knows aggregated discovery, else in one for each group
 version. "Could not ask" is an error, never an empty answer.

@@ -1,4 +1,4 @@
-"""Who watches the clusters, as every controller sees it: the Lease `karmada-system/leeward-heartbeat`.
+"""Heartbeat of who watches the clusters, as every controller sees it: the Lease `karmada-system/leeward-heartbeat`.
 
     HeartbeatView   whether it was renewed a moment ago, by our own monotonic clock; the gaps; who was away ourselves
     Looks           when a probe of this process found a cluster failing

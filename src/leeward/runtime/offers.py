@@ -1,4 +1,4 @@
-"""What a discovery document says, in its plain and in its aggregated form. Reads; asks nobody.
+"""Contents of a discovery document, in its plain and in its aggregated form. Reads; asks nobody.
 
 A server that knows the aggregated form (Kubernetes 1.26 and later) says everything in two documents, `/api` and
 `/apis`; others name their group versions there, and have a document for each.

@@ -1,4 +1,5 @@
-"""What a controller is given: the control plane that it serves, and the member cluster where it has to do with one."""
+"""Context that a controller is given: the control plane that it serves, and the member cluster where it has to do with
+one."""
 
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field

@@ -1,4 +1,5 @@
-"""How long each step from a template to its members takes, and what is written there, under Karmada's names.
+"""Metrics of propagation: how long each step from a template to its members takes, and what is written there, under
+Karmada's names.
 
     policy match -> policy apply -> binding to Works -> Work to member -> objects
 

@@ -1,4 +1,4 @@
-"""What a server that lags behind would answer: the state before the last write. For reads that are stale, once.
+"""Answers of a server that lags behind: the state before the last write. For reads that are stale, once.
 
 It is an honest answer of a moment ago: an object as it was before it was written last, not found where that made it,
 and still there where that deleted it; a list of the revision before the last write to what it lists.

@@ -1,4 +1,4 @@
-"""What the path of a request is about, in the words of the store's keys."""
+"""Paths of requests, and what each is about, in the words of the store's keys."""
 
 from functools import lru_cache
 from typing import NamedTuple

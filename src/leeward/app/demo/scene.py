@@ -1,4 +1,4 @@
-"""What can be seen of the application at one moment: with the eyes of kubectl, and nothing else."""
+"""Scene: what can be seen of the application at one moment, with the eyes of kubectl, and nothing else."""
 
 from dataclasses import dataclass, field
 from typing import cast

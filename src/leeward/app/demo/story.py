@@ -1,4 +1,5 @@
-"""What must be seen when member1 dies and comes back, chapter by chapter; and what was seen.
+"""Story of the demonstration: what must be seen when member1 dies and comes back, chapter by chapter; and what was
+seen.
 
 Pure: time is an argument. A step has been seen when its `look` gives a text; it is as expected when the text is the
 expected one. A step that shows something else is kept as it was seen: the story never waits for a better moment.

@@ -1,4 +1,5 @@
-"""Who may speak to whom in a fleet: the pairs of `certificates`, the tokens, and the kubeconfigs made of them.
+"""Credentials of a fleet, by which its parts may speak to one another: the pairs of `certificates`, the tokens, and the
+kubeconfigs made of them.
 
 The administrator is in `system:masters` everywhere. A member has one token, which the control plane (Push) or the agent
 (Pull) shows it; the member lets it do everything by a ClusterRole of its own. Another token may only impersonate: with

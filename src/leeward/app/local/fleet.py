@@ -1,4 +1,4 @@
-"""What a fleet is: its members, ports and timing, in DATA/fleet.json. Whether it runs stands in `processes`."""
+"""A fleet: its members, ports and timing, in DATA/fleet.json. Whether it runs stands in `processes`."""
 
 from collections.abc import Mapping
 from typing import Literal

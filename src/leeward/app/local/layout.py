@@ -1,4 +1,4 @@
-"""Where everything lies in a data directory, and what the components are called.
+"""Layout of a data directory, and the names of the components.
 
 fleet.json  lock  kubeconfig
 pki/                        ca.crt ca.key, and a pair for every server and client

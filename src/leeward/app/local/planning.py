@@ -1,4 +1,5 @@
-"""Which fleet `leeward up` starts: what the directory holds, what was asked for, and the ports that are free now."""
+"""Plan of the fleet that `leeward up` starts: what the directory holds, what was asked for, and the ports that are free
+now."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

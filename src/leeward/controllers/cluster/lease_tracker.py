@@ -1,4 +1,4 @@
-"""When each agent was heard of last: a renewal of its Lease, or a status that it wrote, as received here.
+"""Last sign of life of each agent: a renewal of its Lease, or a status that it wrote, as received here.
 
 What was received before this start is known from the Leases, by the clock of the API server; so a restart restarts no
 clock. From then on seconds are counted, so that silence is as long as it is, whatever becomes of the wall clock. Those

@@ -1,4 +1,5 @@
-"""What makes a binding be looked at again: a change of it, its Works, a cluster, the brake, the heartbeat or a quota.
+"""Causes for which a binding is looked at again: a change of it, its Works, a cluster, the brake, the heartbeat or a
+quota.
 
 Bindings that wait for room, or for the brake, are looked at the later, the longer they have waited. Decides nothing.
 """

@@ -1,4 +1,4 @@
-"""Is a Pull cluster's agent still heard of? If not, nobody knows how the cluster is: `Ready=Unknown`.
+"""Monitor grace period of a Pull cluster: an agent that is silent for longer leaves it `Ready=Unknown`.
 
 Judged by when a sign of life was *received here* (a status change, a lease renewal), never by the clock in it. An agent
 that is late, but not yet so late, is *overdue*: a doubt (`pending_condition.py`), which the brake counts.

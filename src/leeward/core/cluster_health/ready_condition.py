@@ -1,4 +1,4 @@
-"""From probes to the condition `Ready`: a change must last for a threshold before it counts.
+"""The condition `Ready`, from probes: a change must last for a threshold before it counts.
 
 Karmada: pkg/util/helper (condition cache); same, proven by its recorded cases.
 """

@@ -1,4 +1,4 @@
-"""How many more replicas the ResourceQuotas of a cluster leave room for in a namespace.
+"""Room for replicas that the ResourceQuotas of a cluster leave in a namespace.
 
 What is known of them is what their Works carry (the scopes) and report (limit and use). A quota that has not reported,
 or has another scope than PriorityClass, says nothing; limits of what is no request of a replica do not count.

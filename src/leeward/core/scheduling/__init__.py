@@ -1,4 +1,4 @@
-"""Where a template's replicas go: filter, score, select, divide.
+"""Scheduling of a template's replicas: filter, score, select, divide.
 
 `schedule` answers for one binding on one state of the clusters: `Placed`, or `Unplaceable` with the reason. Plug-ins
 are values (a name and a function) in a `Profile`, most of them in `filters.py`. A new one is added to the profile, the

@@ -1,4 +1,4 @@
-"""In a failover no survivor shrinks: a result that takes replicas from a cluster that may keep them is no result.
+"""Survivors of a failover do not shrink: a result that takes replicas from a cluster that may keep them is no result.
 
 Selection and division already prefer what is assigned when a failover asks (`Request.keep_assigned`). This is the last
 look: where a spread constraint could be met only by leaving a healthy cluster, nothing is moved at all.

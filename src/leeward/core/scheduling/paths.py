@@ -1,4 +1,5 @@
-"""Which groups take part: every set of groups of a legal size with enough clusters is a *path*; the heaviest wins.
+"""Choice of the groups that take part: every set of groups of a legal size with enough clusters is a *path*; the
+heaviest wins.
 
 Unless a part of it is legal by itself: fewer groups are better then.
 

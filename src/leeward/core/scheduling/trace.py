@@ -1,4 +1,4 @@
-"""Why a binding went where it went, as the functions that decide tell it when they are asked.
+"""Trace of a decision: why a binding went where it went, as the functions that decide tell it when they are asked.
 
 One `TermTrace` for each affinity term that was tried: what refused each cluster, what was left of the others, which
 groups and clusters were chosen, and how the replicas were divided. It changes nothing of the result.

@@ -1,4 +1,4 @@
-"""Which address of its node's network a Pod gets: the first that no other Pod has."""
+"""Address of a Pod in its node's network: the first that no other Pod has."""
 
 import ipaddress
 from collections.abc import Container

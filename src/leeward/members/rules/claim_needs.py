@@ -1,4 +1,4 @@
-"""What the claims of a Pod mean for its scheduling.
+"""Claims of a Pod, and what they mean for its scheduling.
 
 Kubernetes: pkg/scheduler, the plug-in VolumeBinding; the same messages, without what preemption adds.
 """

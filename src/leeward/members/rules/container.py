@@ -1,4 +1,4 @@
-"""What there is inside of a simulated container: its environment, the files that are mounted, its name, its log.
+"""Contents of a simulated container: its environment, the files that are mounted, its name, its log.
 
 Volumes are read as they are now, variables as they would be now; a container in a cluster has those of its start.
 """

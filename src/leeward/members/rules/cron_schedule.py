@@ -1,4 +1,4 @@
-"""When a CronJob is due: five fields or a descriptor such as `@daily`, in its own time zone; and `@every 5m`."""
+"""Schedule of a CronJob: five fields or a descriptor such as `@daily`, in its own time zone; and `@every 5m`."""
 
 import re
 from datetime import UTC, datetime, timedelta

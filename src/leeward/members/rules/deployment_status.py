@@ -1,4 +1,4 @@
-"""What a Deployment reports: counts summed over its ReplicaSets, and the conditions Available and Progressing.
+"""Status of a Deployment: counts summed over its ReplicaSets, and the conditions Available and Progressing.
 
 Kubernetes: pkg/controller/deployment (sync, progress); same.
 """

@@ -1,4 +1,5 @@
-"""Which node a Pod may run on, and which it goes to: the one that would be allocated least, then the first by name.
+"""Nodes on which a Pod may run, and the one that it goes to: the one that would be allocated least, then the first by
+name.
 
 Kubernetes: pkg/scheduler, the plug-ins NodeUnschedulable, NodeName, TaintToleration, NodeAffinity (what is required)
 and NodeResourcesFit; the score also counts Pods, so that Pods without requests spread, too.

@@ -1,4 +1,4 @@
-"""Who controls an object: its ownerReference with `controller: true`."""
+"""Owner that controls an object: its ownerReference with `controller: true`."""
 
 from collections.abc import Mapping
 from typing import Any

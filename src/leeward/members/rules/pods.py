@@ -1,4 +1,4 @@
-"""What can be said of a Pod: whether it counts, whether it is ready, and which one to give up first."""
+"""Predicates of a Pod: whether it counts, whether it is ready, and which one to give up first."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta

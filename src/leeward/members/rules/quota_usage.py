@@ -1,4 +1,4 @@
-"""What a ResourceQuota counts in its namespace, and which Pods it keeps out.
+"""Usage that a ResourceQuota counts in its namespace, and which Pods it keeps out.
 
 Counted are Pods that have not ended with what they ask for, and objects of the kinds in `COUNTED_KINDS`; what else a
 quota limits is not counted. Quotas with scopes limit nothing here.

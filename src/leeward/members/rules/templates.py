@@ -1,4 +1,4 @@
-"""From a pod template to the revision that it is, and to Pods of it."""
+"""Pod templates: the revision that each is, and the Pods of it."""
 
 import hashlib
 from collections.abc import Mapping

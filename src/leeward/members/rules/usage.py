@@ -1,4 +1,4 @@
-"""What simulated Pods use of processor and memory: nothing to speak of, unless an annotation says so.
+"""Usage of processor and memory by simulated Pods: nothing to speak of, unless an annotation says so.
 
     leeward.dev/simulated-cpu: "2"         leeward.dev/simulated-memory: 1Gi
 

@@ -1,4 +1,5 @@
-"""What has to hold once nothing fails any more: the world is as users want it (L1), and nothing is left over (L3)."""
+"""Convergence: what has to hold once nothing fails any more: the world is as users want it (L1), and nothing is left
+over (L3)."""
 
 from collections.abc import Collection, Iterator, Mapping
 

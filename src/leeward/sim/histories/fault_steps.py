@@ -1,4 +1,4 @@
-"""What fails: members, their agents, the ways between parties, and the control plane itself."""
+"""Faults of a history: members, their agents, the ways between parties, and the control plane itself."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What is done to objects that a member itself keeps: lies about its replicas and nodes, a cordon of its nodes."""
+"""Changes of objects that a member itself keeps: lies about its replicas and nodes, a cordon of its nodes."""
 
 from leeward.api.resource import NODES
 from leeward.client import Client, WorldError

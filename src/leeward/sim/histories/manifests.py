@@ -1,4 +1,4 @@
-"""What users write: templates and policies, from the few words of a history."""
+"""Manifests that users write: templates and policies, from the few words of a history."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What users asked for and where bindings run in the end of a history, and when two such ends agree."""
+"""Places of bindings, and what users asked for, in the end of a history, and when two such ends agree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

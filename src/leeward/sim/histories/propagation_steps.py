@@ -1,4 +1,4 @@
-"""What users do about that which goes along with applications: override policies, what templates name, and scripts."""
+"""Steps of users about what goes along with applications: override policies, what templates name, and scripts."""
 
 from typing import Literal
 

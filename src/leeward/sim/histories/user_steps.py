@@ -1,4 +1,4 @@
-"""What users do: with applications and their policies, with clusters, and in members by hand."""
+"""Steps of users: with applications and their policies, with clusters, and in members by hand."""
 
 from typing import Literal
 

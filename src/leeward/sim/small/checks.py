@@ -1,4 +1,5 @@
-"""What must hold whenever the scheduler writes a binding, told from the model alone: S1 to S4, S11, S12, C2, C3.
+"""Checks of what must hold whenever the scheduler writes a binding, told from the model alone: S1 to S4, S11, S12, C2,
+C3.
 
 Nothing here asks the functions that are under test: whether a copy is seen healthy is looked up in the model again.
 """

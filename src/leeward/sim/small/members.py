@@ -1,4 +1,4 @@
-"""What can happen to one copy in its member, at any time: it follows its Work, its Pods start, both are reported."""
+"""Events of one copy in its member, at any time: it follows its Work, its Pods start, both are reported."""
 
 from collections.abc import Iterator
 

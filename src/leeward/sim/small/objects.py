@@ -1,4 +1,4 @@
-"""From the model to the real objects that decisions are made on, and back.
+"""Objects that decisions are made on, from the model and back.
 
 All instants are counted back from `NOW`, so that the same question is always asked with the same objects. What a
 decision writes into annotations is not kept: neither application failover nor the memory of flapping is played here.

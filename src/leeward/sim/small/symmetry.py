@@ -1,4 +1,5 @@
-"""Which states are one: bindings that ask for the same may change places, because a binding's name decides nothing.
+"""Symmetry of states, of which some are one: bindings that ask for the same may change places, because a binding's name
+decides nothing.
 
 A cluster's name does: it breaks ties wherever replicas are divided or clusters are chosen, and even where every cluster
 gets a copy it orders the eviction tasks that are opened together, of which the first is withdrawn first. So worlds

@@ -1,4 +1,4 @@
-"""How late a party may know something, and why: the excuses of a history, each with its time and its reason.
+"""Lateness with which a party may know something: the excuses of a history, each with its time and its reason.
 
 Without a fault on its way a controller knows what is written `PROMPT_SECONDS` later. A fault that lies on the way
 excuses more, from its beginning until those who wait for answers have given them up, and never more than such a fault

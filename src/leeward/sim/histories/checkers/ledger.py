@@ -1,4 +1,5 @@
-"""What became durable in the control plane's store, key by key and in order: what answers and watches are judged by."""
+"""Ledger of what became durable in the control plane's store, key by key and in order: what answers and watches are
+judged by."""
 
 from bisect import bisect_right
 from collections.abc import Iterator

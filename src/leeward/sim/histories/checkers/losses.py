@@ -1,4 +1,4 @@
-"""Which members a history loses, from when to when, and what else happens on the way to noticing it."""
+"""Losses of members in a history, from when to when, and what else happens on the way to noticing it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Which clusters a binding needs a Work in, with how many replicas, and since when it has needed each without a break.
+"""Needs of a binding: the clusters that it needs a Work in, with how many replicas, and since when it has needed each
+without a break.
 
 Needed are the targets, the clusters of the bindings that depend on it, and those that are being left but not
 `Directly`.

@@ -1,4 +1,4 @@
-"""What all checkers look at, what they say, and what a history excuses."""
+"""Scene that all checkers look at, what they say, and what a history excuses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
