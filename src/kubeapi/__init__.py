@@ -1,4 +1,4 @@
-"""What a Kubernetes API server and its clients share, whatever they are for.
+"""Base that a Kubernetes API server and its clients share, whatever they are for.
 
 Objects as they are on the wire (`meta`, `status`, `resource`), reading and writing them (`codec`, `yaml_reading`),
 values inside them (`quantity`, `selectors`, `jsonpath`, `field`, `diff`), the way that a request goes (`transport`,

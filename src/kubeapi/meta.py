@@ -1,4 +1,4 @@
-"""What all Kubernetes objects share: metadata, owner references, selectors' wire form, and timestamps.
+"""Parts that all Kubernetes objects share: metadata, owner references, selectors' wire form, and timestamps.
 
 Every struct is immutable, and its fields follow the wire names in snake case (`lastTransitionTime` is
 `last_transition_time`). Fields with their default value are left out on the wire, as Go's `omitempty` does.

@@ -1,4 +1,4 @@
-"""How YAML of users is read: as Kubernetes reads it, and never into more than it looks like.
+"""Reading of users' YAML: as Kubernetes reads it, and never into more than it looks like.
 
 An alias costs nothing to write and all that it stands for to read: ten lists, each of ten times the one before, are
 ten thousand million. So the size of a document is what it is once its aliases are written out, and that is bounded.

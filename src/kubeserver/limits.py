@@ -1,4 +1,5 @@
-"""How large and how deep an object may be, on its way in and as it is stored; how long a request may take. Pure.
+"""Limits of how large and how deep an object may be, on its way in and as it is stored; how long a request may take.
+Pure.
 
 A patch is small and what it makes may be large, so both are looked at. What is stored is bounded so that whoever reads
 it later can.

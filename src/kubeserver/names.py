@@ -1,4 +1,4 @@
-"""Which names objects, labels and annotations may have. Each rule returns what is wrong with a text, or nothing."""
+"""Names that objects, labels and annotations may have. Each rule returns what is wrong with a text, or nothing."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""In which form the client wants its answer: an object, a Table, or only the metadata; in JSON or in YAML."""
+"""Negotiation of the form in which a client wants its answer: an object, a Table, or only the metadata; in JSON or in
+YAML."""
 
 from dataclasses import dataclass
 from functools import lru_cache

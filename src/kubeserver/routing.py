@@ -1,4 +1,4 @@
-"""From a path to what it names.
+"""Routing from a path to what it names.
 
     /api/v1/namespaces/{namespace}/pods/{name}/status        /apis/{group}/{version}/{plural}/{name}
     /api/v1/watch/namespaces/{namespace}/pods/{name}         an older way to say `?watch=true`

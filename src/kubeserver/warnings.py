@@ -1,4 +1,4 @@
-"""What is said beside an answer: warnings to the client, and annotations in the audit log.
+"""Warnings beside an answer: texts to the client, and annotations in the audit log.
 
 Both belong to the request that is being answered, whoever is at work on it at the moment; so they are bound to its
 context, as in Kubernetes, and whoever has something to say needs not be handed a place for it.

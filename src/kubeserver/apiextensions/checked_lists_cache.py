@@ -1,4 +1,5 @@
-"""Which long lists were found to be in order: one does not look at them again, item by item, while they stay the same.
+"""Cache of long lists that were found to be in order: one does not look at them again, item by item, while they stay
+the same.
 
 A cluster reports hundreds of API resources with each of its statuses, and a fleet reports the same ones. Remembers
 whole texts, never their hashes, a few for each place of a schema, and only what needed nothing: what a list is worth

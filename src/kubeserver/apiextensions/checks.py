@@ -1,4 +1,4 @@
-"""What is wrong with a custom object, by its structural schema: every fault, with its path, in Kubernetes' words."""
+"""Checks of a custom object by its structural schema: every fault, with its path, in Kubernetes' words."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""From a CustomResourceDefinition to the kinds that it defines, and what its status has to say.
+"""Definitions: from a CustomResourceDefinition to the kinds that it defines, and what its status has to say.
 
 Pure: `kinds_of` and `settled_status` are functions of the definition and of the names that others have taken.
 """

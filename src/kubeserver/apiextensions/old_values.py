@@ -1,4 +1,5 @@
-"""What a value was before: members of mappings have a counterpart by name, items of lists only where they have keys."""
+"""Old values, as each was before: members of mappings have a counterpart by name, items of lists only where they have
+keys."""
 
 from typing import Any, cast
 

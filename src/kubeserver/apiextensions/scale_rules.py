@@ -1,4 +1,4 @@
-"""What the numbers of a custom kind must be, so that its scale subresource can show them."""
+"""Rules of the numbers of a custom kind, so that its scale subresource can show them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""From the compiled schema of a custom kind to the structure that server-side apply walks along."""
+"""Structure of a custom kind, from its compiled schema: server-side apply walks along it."""
 
 from kubeserver.apiextensions.node import Node
 from kubeserver.structures.builtin import structure_of

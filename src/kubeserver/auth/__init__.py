@@ -1,1 +1,1 @@
-"""Who asks, and what they may do: credentials, rights, and the tokens and certificates that the server gives out."""
+"""Authentication and authorization: credentials, rights, and the tokens and certificates that the server gives out."""

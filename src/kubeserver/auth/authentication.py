@@ -1,4 +1,5 @@
-"""Who asks: a verified client certificate, or a bearer token: from a table, or one that an issuer knows.
+"""Authentication of who asks: a verified client certificate, or a bearer token: from a table, or one that an issuer
+knows.
 
 A certificate's common name is the user and its organizations are the groups. Tokens are kept as digests, so that no
 lookup takes longer for a better guess, and so that none can appear in a `repr`, a log or an error.

@@ -1,4 +1,4 @@
-"""What the rules of one object may cost, so that no object and no rule holds up everybody else.
+"""Budget of what the rules of one object may cost, so that no object and no rule holds up everybody else.
 
 The cost of asking one rule is estimated before it is asked: every value that it can see is handed over once, and a
 comprehension looks at each member of the longest list or map, to the power of how deep comprehensions are nested, where

@@ -1,4 +1,4 @@
-"""How a function of Kubernetes' own is told to the CEL library, and what they have in common.
+"""Functions of Kubernetes' own, as they are told to the CEL library, and what they have in common.
 
 A value of a type of theirs (a quantity, an address) is a map with the type's name as its only key, so that equal ones
 are equal. Every function is bounded by the size of what it is given; the ones that raise ValueError have no result.

@@ -1,4 +1,5 @@
-"""What an API server has before the first request: namespaces, roles, priorities, its range of addresses, definitions.
+"""Objects that an API server has before the first request: namespaces, roles, priorities, its range of addresses,
+definitions.
 
 Idempotent over restarts: what is there already stays, and a definition is only written when it differs. What does not
 build on each other is written in one commit.

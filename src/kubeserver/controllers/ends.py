@@ -1,4 +1,4 @@
-"""When objects end by themselves: events, Jobs that are finished, bootstrap tokens, requests for certificates. Pure.
+"""Ends of objects by themselves: events, Jobs that are finished, bootstrap tokens, requests for certificates. Pure.
 
 None is for an object that stays.
 """

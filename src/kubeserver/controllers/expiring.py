@@ -1,4 +1,4 @@
-"""Which objects end, and how they are deleted.
+"""Objects that end, and how they are deleted.
 
 Events go without anybody being asked, as if the store forgot them. The others are deleted as kube-controller-manager
 does it, by its names: whoever may object to a deletion can.

@@ -1,4 +1,4 @@
-"""What Kubernetes' own documents say of its types: the text of each, that of its fields, and which must be given.
+"""Documentation of types by Kubernetes' own documents: the text of each, that of its fields, and which must be given.
 
 Read from the source of the library `lightkube-models`, which is made from the OpenAPI documents of the release that is
 served here. Its modules are not run, and only read when somebody asks for a document.

@@ -1,4 +1,4 @@
-"""What `authorizer` stands for in the expressions of policies and webhooks: who asks, and what the request is about."""
+"""The `authorizer` of expressions in policies and webhooks: who asks, and what the request is about."""
 
 from collections.abc import Mapping
 from typing import Any

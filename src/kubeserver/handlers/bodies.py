@@ -1,4 +1,4 @@
-"""What the body of a write must be: of the right type and name, and about the object that is there."""
+"""Bodies of writes, each of which must be of the right type and name, and about the object that is there."""
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem

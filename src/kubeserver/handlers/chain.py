@@ -1,4 +1,4 @@
-"""What stands between the network and an API server: measured ▸ audited ▸ fair ▸ the server."""
+"""Chain of handlers between the network and an API server: measured ▸ audited ▸ fair ▸ the server."""
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 

@@ -1,4 +1,4 @@
-"""Whether a Pod may be evicted: what its PodDisruptionBudget says, and what it says afterwards.
+"""Eviction of a Pod: what its PodDisruptionBudget says, and what it says afterwards.
 
 The status of a budget is kept by the controllers of the cluster. Here one disruption is taken from it for each Pod that
 goes, so that two evictions at once cannot both take the last.

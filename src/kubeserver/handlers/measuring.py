@@ -1,4 +1,4 @@
-"""How many requests there are, how long they take and how they end: a `Handler` before another.
+"""Measures of requests, how many there are, how long they take and how they end: a `Handler` before another.
 
 Kubernetes: staging/src/k8s.io/apiserver/pkg/endpoints/metrics; the stable names and labels, which dashboards and alerts
 are made of. Differs: of what is no object, all paths are one; what leads to a member is CONNECT, and not timed.

@@ -1,4 +1,4 @@
-"""What can be done with a Pod beyond writing it: binding it to a node, evicting it, and looking into its containers.
+"""Requests for a Pod beyond writing it: binding it to a node, evicting it, and looking into its containers.
 
 A Pod that runs nowhere answers as in Kubernetes. Whoever composes the server may say who stands for the kubelets of
 its nodes (`ApiServer.reach_kubelet`); without one, a Pod that runs says that its node cannot be reached.

@@ -1,4 +1,4 @@
-"""How often a user may ask: a bucket of tokens for each, that fills at a steady rate and holds a burst.
+"""Rate limits of users: a bucket of tokens for each, that fills at a steady rate and holds a burst.
 
 Pure: the present instant is an argument, in seconds that never run backwards.
 """

@@ -1,4 +1,4 @@
-"""What is sent, answered and never stored: reviews, and requests for tokens."""
+"""Requests that are answered and never stored: reviews, and requests for tokens."""
 
 from dataclasses import dataclass
 

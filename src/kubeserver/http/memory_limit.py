@@ -1,4 +1,4 @@
-"""How much each user may take up at a time: bytes of what comes in and of what nobody fetches, and open watches."""
+"""Memory that each user may take up at a time: bytes of what comes in and of what nobody fetches, and open watches."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What autoscalers may say: whom they scale, between which numbers, by which metrics, and how fast.
+"""Rules of autoscalers: whom they scale, between which numbers, by which metrics, and how fast.
 
 Kubernetes: pkg/apis/autoscaling/validation; same, without the tolerance of scaling rules.
 """

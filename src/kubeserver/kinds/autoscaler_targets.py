@@ -1,4 +1,4 @@
-"""What an autoscaler aims at, as kubectl shows it: `cpu: 40%/80%, memory: <unknown>/1Gi`."""
+"""Targets of an autoscaler, as kubectl shows it: `cpu: 40%/80%, memory: <unknown>/1Gi`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where a Service leads: Endpoints, and the EndpointSlices that took their place."""
+"""Rules of what a Service leads to: Endpoints, and the EndpointSlices that took their place."""
 
 import ipaddress
 from collections.abc import Iterator, Mapping

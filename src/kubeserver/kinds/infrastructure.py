@@ -1,4 +1,4 @@
-"""What clusters are made of, and templates only refer to: runtimes, storage drivers, devices, flow control.
+"""Infrastructure of clusters, to which templates only refer: runtimes, storage drivers, devices, flow control.
 
 This server keeps these objects, for their controllers and for the clusters that they are propagated to. Of them it
 acts on RuntimeClasses alone (`admission/pod_classes.py`): its own fairness is not told by FlowSchemas

@@ -1,4 +1,4 @@
-"""What the API server knows about a kind: where it is served, how it is listed, defaulted, checked and printed.
+"""A kind, as the API server knows it: where it is served, how it is listed, defaulted, checked and printed.
 
 Built-in kinds are rows of tables in this package; custom kinds are made from their definitions at runtime. The
 registry treats both alike: whatever differs between two kinds is a field here.

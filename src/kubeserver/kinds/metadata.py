@@ -1,4 +1,4 @@
-"""What holds for the metadata of every object: names, labels, annotations, finalizers, owners; what is immutable."""
+"""Rules of the metadata of every object: names, labels, annotations, finalizers, owners; what is immutable."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast

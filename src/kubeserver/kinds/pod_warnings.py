@@ -1,4 +1,4 @@
-"""What is said to the client about Pods, and about what makes Pods, that are taken and may not be what was meant.
+"""Warnings to the client about Pods, and about what makes Pods, that are taken and may not be what was meant.
 
 Kubernetes: pkg/api/pod/warnings.go, cut down to what people write.
 """

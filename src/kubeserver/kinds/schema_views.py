@@ -1,4 +1,4 @@
-"""How custom objects are shown that were stored under other schemas than those that hold now.
+"""Views of custom objects that were stored under other schemas than those that hold now.
 
     what is stored ▸ pruned and defaulted by the schema of its own version ▸ pruned by that of the version asked for
 

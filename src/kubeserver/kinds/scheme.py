@@ -1,4 +1,4 @@
-"""Which kinds are served, right now: the built-in ones, and those of the installed definitions.
+"""Scheme of the kinds that are served, right now: the built-in ones, and those of the installed definitions.
 
 The scheme only knows; `apiextensions/definitions.py` decides what is installed.
 """

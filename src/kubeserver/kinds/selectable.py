@@ -1,4 +1,4 @@
-"""What field selectors may ask for, beyond names and namespaces: texts, as kube-apiserver makes them of each field.
+"""Fields that selectors may ask for, beyond names and namespaces: texts, as kube-apiserver makes them of each field.
 
 What is not said reads as the empty value of its type: no text, 0, or false.
 """

@@ -1,4 +1,4 @@
-"""What goes with which type of Service, and goes away with it.
+"""Types of Services, and what goes with each and away with it.
 
 Who changes the type of a Service often leaves the rest as it was: what the new type has no use for, and was not
 changed, goes by itself. Said anew it is a mistake, which validation names.

@@ -1,4 +1,4 @@
-"""How workloads replace their Pods: rules of update strategies, and of shares such as `25%`."""
+"""Strategies by which workloads replace their Pods: rules of update strategies, and of shares such as `25%`."""
 
 import re
 from collections.abc import Iterator, Mapping

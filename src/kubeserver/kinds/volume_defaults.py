@@ -1,4 +1,4 @@
-"""What the sources of volumes say when they are not asked, in Pods and in PersistentVolumes."""
+"""Defaults of the sources of volumes, in Pods and in PersistentVolumes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How the lists of each built-in kind are merged: the table that strategic merge patch is made of.
+"""Merge keys of the lists of each built-in kind: the table that strategic merge patch is made of.
 
 A `Schema` names only the fields that are not handled in the common way, which is: mappings are merged, and lists are
 replaced. Source: the `patchStrategy` and `patchMergeKey` tags of Kubernetes' API types.

@@ -1,4 +1,4 @@
-"""What is stored as it is shown: under the schemas that hold now, and in the version that is asked for.
+"""Conversion of what is stored to what is shown: under the schemas that hold now, and in the version that is asked for.
 
     what is stored ▸ the schemas of now (`Form`) ▸ another version (`Conversion`, where the definition has a webhook)
 

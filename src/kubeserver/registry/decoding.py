@@ -1,4 +1,4 @@
-"""From a request's body to an object that the rest may rely on: parsed, of the right kind, of the right types.
+"""Decoding of a request's body to an object that the rest may rely on: parsed, of the right kind, of the right types.
 
 Unknown fields of custom kinds are pruned here, and reported as `fieldValidation` asks for.
 """

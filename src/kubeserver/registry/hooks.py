@@ -1,4 +1,4 @@
-"""How single kinds take part in the life of their objects, beyond what their tables say.
+"""Hooks by which single kinds take part in the life of their objects, beyond what their tables say.
 
 A hook is synchronous, so that nothing comes between what it decides and the write.
 """

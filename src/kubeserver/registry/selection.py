@@ -1,4 +1,4 @@
-"""Which objects a list or watch is about: label and field selectors, tested on stored bytes.
+"""Selection of the objects that a list or watch is about: label and field selectors, tested on stored bytes.
 
 Only as much is decoded as the selectors ask for: nothing without selectors, the metadata for labels and names, the
 whole object for fields of its spec or status.

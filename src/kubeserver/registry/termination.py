@@ -1,4 +1,4 @@
-"""What is at its end takes nothing new: namespaces that are being deleted, and names of objects that are."""
+"""Termination, in which nothing new is taken: namespaces that are being deleted, and names of objects that are."""
 
 import msgspec
 

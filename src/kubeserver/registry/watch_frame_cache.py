@@ -1,4 +1,5 @@
-"""What many watch in the same way, made once: pieces of frames, kept for as long as others may still ask for them.
+"""Cache of what many watch in the same way, made once: pieces of frames, kept for as long as others may still ask for
+them.
 
 A thousand watchers that wait for the same kind are woken by the same records. The first one makes the piece, and the
 others send the same bytes. Records between two revisions are always the same, so a piece never gets stale; it only

@@ -1,4 +1,4 @@
-"""What the store holds and hands out, and how it says no."""
+"""Records that the store holds and hands out, and how it says no."""
 
 from msgspec import Struct, structs
 

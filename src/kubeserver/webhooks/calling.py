@@ -1,4 +1,4 @@
-"""Where a webhook is, and the port through which it is called.
+"""Address of a webhook, and the port through which it is called.
 
 A Service leads to its external name, or else to the first ready endpoint of its port: there is no network of a cluster
 around this server that would carry requests to a cluster IP. The webhook shows a certificate for `NAME.NAMESPACE.svc`.

@@ -1,4 +1,4 @@
-"""What a cluster has left, as it reports it, less what is assumed to be on its way there.
+"""Capacity that a cluster has left, as it reports it, less what is assumed to be on its way there.
 
 A `Capacity` is parsed once from a Cluster, and `take` accounts for replicas that were placed but are not reported yet:
 reservations of a batch, or Karmada's assumed workloads (gate SchedulingOvercommitProtection; same rules).

@@ -1,4 +1,4 @@
-"""What a check is: a rule under its own name, as it was in one version and the next."""
+"""A check: a rule under its own name, as it was in one version and the next."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

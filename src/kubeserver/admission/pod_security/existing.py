@@ -1,4 +1,4 @@
-"""What to say of Pods that are there already when a namespace begins to enforce a standard. Pure.
+"""Warnings about Pods that are there already when a namespace begins to enforce a standard. Pure.
 
 They stay, and nobody would notice before they are made anew. Pods that violate the same are told of as one.
 """

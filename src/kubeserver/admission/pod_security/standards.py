@@ -1,4 +1,4 @@
-"""Which standard counts for what: a level and a version for each mode, read from the labels of a namespace.
+"""Standards that count for a namespace: a level and a version for each mode, read from the labels of a namespace.
 
 Always gives a policy. Where a label cannot be read, what is enforced is the strictest, and what would only be said is
 not said: a typing error must not open a namespace, and need not fill a log.

@@ -1,4 +1,4 @@
-"""What was converted, for as long as there is room: a thousand who watch an object ask for it once.
+"""Cache of what was converted, for as long as there is room: a thousand who watch an object ask for it once.
 
 An object in one version is always the same in another, as far as its definition stays the same: a webhook that changes
 its mind is asked again when there was need of the room, as kube-apiserver's watch cache does.

@@ -1,4 +1,4 @@
-"""What a definition is called, and the group it is in."""
+"""Names of a definition, and the group it is in."""
 
 from urllib.parse import urlsplit
 

@@ -1,4 +1,4 @@
-"""What a version has beside its schema: printer columns, subresources, and fields that can be selected by."""
+"""Parts of a version beside its schema: printer columns, subresources, and fields that can be selected by."""
 
 from kubeapi.field import Node, Problems
 from kubeapi.jsonpath import compile_path

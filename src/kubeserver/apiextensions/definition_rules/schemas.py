@@ -1,5 +1,5 @@
-"""What a schema may say at each of its places: which keywords there are, how lists and maps are declared, and that
-defaults fit the schema itself.
+"""Rules of what a schema may say at each of its places: which keywords there are, how lists and maps are declared, and
+that defaults fit the schema itself.
 
 Kubernetes: apiextensions-apiserver/pkg/apis/apiextensions/validation; the same rules.
 """

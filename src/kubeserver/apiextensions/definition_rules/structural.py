@@ -1,4 +1,4 @@
-"""What makes a schema structural: a type at every place, and limits that only mention places which have one.
+"""Rules that make a schema structural: a type at every place, and limits that only mention places which have one.
 
 Kubernetes: apiextensions-apiserver/pkg/apiserver/schema; the same rules, and the same order of what is found.
 """

@@ -1,4 +1,4 @@
-"""Who may do what: RBAC, evaluated from its objects on every request.
+"""Authorization by RBAC, evaluated from its objects on every request.
 
     request ▸ `attributes.py`: what it asks for ▸ `gate.py`: as whom (impersonation), and whether ▸ `rbac.py`
 

@@ -1,4 +1,4 @@
-"""What a request asks for, as rules speak of it: a verb on a resource, or on a path that is no resource.
+"""Attributes of a request, as rules speak of it: a verb on a resource, or on a path that is no resource.
 
 Reads the path alone, so that the answer to a forbidden request does not depend on what is installed. It cuts a path
 as `routing.route` does: what is authorized is what is carried out.

@@ -1,4 +1,4 @@
-"""Where others learn how to verify service account tokens: the issuer's configuration, and its public key.
+"""Discovery by which others verify service account tokens: the issuer's configuration, and its public key.
 
 Kubernetes: pkg/serviceaccount/openidmetadata.go; same.
 """

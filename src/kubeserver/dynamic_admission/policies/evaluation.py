@@ -1,4 +1,4 @@
-"""What a policy's expressions say about one request with one parameter.
+"""Evaluation of a policy's expressions for one request with one parameter.
 
 Variables are evaluated when an expression names them, once. One that has no result is not there for those who name it,
 so that `has(object.x) && variables.y` is settled by its first half, as in CEL itself.

@@ -1,4 +1,4 @@
-"""What one mutation makes of an object: an apply configuration that is merged into it, or a JSON patch.
+"""Mutations of an object: an apply configuration that is merged into it, or a JSON patch.
 
 Pure. Kubernetes: admission/plugin/policy/mutating/patch; the same rules and the same words.
 """

@@ -1,4 +1,5 @@
-"""What policies see of a request: whether it is meant for them, as which kind, with which parameters and variables."""
+"""Sight that policies have of a request: whether it is meant for them, as which kind, with which parameters and
+variables."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Whether a webhook or a policy wants to see a request: its rules, then the labels of the namespace and of the object.
+"""Matching of requests with webhooks and policies: its rules, then the labels of the namespace and of the object.
 
 What is stored comes in as arguments.
 """

@@ -1,4 +1,4 @@
-"""What others make of an object: within what the request itself may change, and never its identity."""
+"""Patches of an object by others: within what the request itself may change, and never its identity."""
 
 import copy
 from collections.abc import Callable

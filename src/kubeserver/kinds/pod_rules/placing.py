@@ -1,4 +1,4 @@
-"""On which nodes a Pod may run: tolerations, affinities, spread."""
+"""Rules of the nodes on which a Pod may run: tolerations, affinities, spread."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What containers ask for, and what they may use at most."""
+"""Resources that containers ask for, and what they may use at most."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""As whom containers run, and what they may do."""
+"""Security contexts: as whom containers run, and what they may do."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What leads to Pods, and what keeps others away from them."""
+"""Columns of what leads to Pods, and what keeps others away from them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""What Pods read and write: configuration, and volumes."""
+"""Columns of what Pods read and write: configuration, and volumes."""
 
 from dataclasses import replace
 

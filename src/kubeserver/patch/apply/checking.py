@@ -1,4 +1,4 @@
-"""Whether an applied configuration fits the structure of its kind, in the words of kube-apiserver."""
+"""Check of an applied configuration against the structure of its kind, in the words of kube-apiserver."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""What somebody applied once and does not say any more goes, unless somebody else owns it, too.
+"""Forgetting of what somebody applied once and does not say any more: it goes, unless somebody else owns it, too.
 
 Everybody owns fields of their own version. What nobody of the forgetting one's version owns is a candidate; an owner in
 another version keeps the candidates that are missing there, of what is theirs, once the candidates are gone. Objects

@@ -1,4 +1,4 @@
-"""What `kubectl apply` keeps in an annotation when it does not apply on the server: what it said last time.
+"""Annotation that `kubectl apply` keeps when it does not apply on the server: what it said last time.
 
 Who goes over to server-side apply with kubectl takes the fields of that annotation along, without a conflict with
 itself; and the annotation goes on saying what kubectl said last, so that the way back is open. Other managers opt out.

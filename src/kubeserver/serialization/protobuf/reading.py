@@ -1,4 +1,4 @@
-"""From the bytes of a message to the object that they mean: walks along the structure of its kind.
+"""Reading of an object from the bytes of its message: walks along the structure of its kind.
 
 An empty value is left out, as in JSON, unless its field is one that says something when it is empty (`replicas: 0`,
 `emptyDir: {}`). What has no number in the tables is refused, never dropped.

@@ -1,4 +1,4 @@
-"""From an object to the bytes of its message: walks along the structure of its kind, as `reading.py` does back.
+"""Writing of an object as the bytes of its message: walks along the structure of its kind, as `reading.py` does back.
 
 What has no number in the tables cannot be said in protobuf, and is never dropped: the whole object is not written then.
 """

@@ -1,4 +1,4 @@
-"""When an outage is written: few times, however many applications it concerns.
+"""Instants at which an outage is written: few times, however many applications it concerns.
 
 What is news (it begins, its cluster is back, it is over, the brake) is written at once. What becomes of applications is
 collected until nobody is on the way any more, or for a minute; and the longer, the more often it was written since the

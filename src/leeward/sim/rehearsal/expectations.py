@@ -1,4 +1,4 @@
-"""Whether what a scenario expects came true: each claim is a function of what was recorded.
+"""Expectations of a scenario, and if they came true: each claim is a function of what was recorded.
 
 An application is whole while as many replicas serve as its template asks for; of a duplicated one that is one whole
 copy, wherever it is. It has recovered when it is whole again, and has been within the time each time it was not.

@@ -1,4 +1,4 @@
-"""What happens in a copied world, read from its journal at the instant at which it becomes durable.
+"""Recorder of what happens in a copied world, read from its journal at the instant at which it becomes durable.
 
 How many replicas serve is counted in the members, not in what they report: ready ones of clusters that run, whether the
 control plane sees them or not.

@@ -1,5 +1,5 @@
-"""What the picture says, written over a copy whose members have everything: assignments, evictions under way, taints,
-conditions, the brake, and the gaps of who watches.
+"""Putting back what the picture says, written over a copy whose members have everything: assignments, evictions under
+way, taints, conditions, the brake, and the gaps of who watches.
 """
 
 from dataclasses import dataclass
