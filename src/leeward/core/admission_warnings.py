@@ -58,7 +58,7 @@ _WITH_REPLICAS = frozenset(kind for kind, rules in KINDS.items() if rules.replic
 
 
 class Concern(Enum):
-    """What a warning is about."""
+    """Subject of a warning."""
 
     UNSUPPORTED = auto()
     GATED = auto()
@@ -70,7 +70,7 @@ class Concern(Enum):
 
 
 def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
-    """What to tell whoever creates or updates this object; nothing for one that is being deleted."""
+    """Warnings for whoever creates or updates this object; nothing for one that is being deleted."""
     return [warning for _, warning in concerns_in(manifest)]
 
 
@@ -84,7 +84,8 @@ def concerns_in(manifest: ReadOnlyManifest) -> Iterator[tuple[Concern, str]]:
 
 
 def warnings_of_live_templates(manifest: ReadOnlyManifest) -> list[str]:
-    """What a kube-apiserver does with the templates that a policy selects, beside keeping them for members."""
+    """Warnings about what a kube-apiserver does with templates that a policy selects, beside keeping them for
+    members."""
     key = _key_of(manifest)
     if key not in _PROPAGATION or _value_at(manifest, "metadata.deletionTimestamp"):
         return []

@@ -37,7 +37,7 @@ NOTHING = Amount(Decimal(0), False)
 
 @dataclass(slots=True)
 class Doubts:
-    """What was absurd, in the order in which it was found; only the first few are kept."""
+    """Absurd values, in the order in which they were found; only the first few are kept."""
 
     found: list[str] = field(default_factory=list[str])
     count: int = 0

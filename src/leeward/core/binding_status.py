@@ -20,7 +20,7 @@ from leeward.core.scheduling.conditions import exceeded_condition
 def status_after(
     status: ResourceBindingStatus, binding: Binding, decision: Decision, now: datetime
 ) -> ResourceBindingStatus:
-    """What follows `status` on `binding`, to which the decision has been written.
+    """Status that follows `status` on `binding`, to which the decision has been written.
 
     The status of `binding` itself may be ahead of `status`, by what waits to be written: that is not forgotten.
     """
@@ -35,7 +35,7 @@ def status_after(
 def _scheduling_status(
     status: ResourceBindingStatus, binding: Binding, decision: Decision, now: datetime
 ) -> ResourceBindingStatus:
-    """What the binding says of its scheduling. A result that stands is a success, also when its report was lost."""
+    """Status of the binding's scheduling. A result that stands is a success, also when its report was lost."""
     if decision.quota_refusal:
         return _exceeding_status(status, decision, now)
     generation = binding.metadata.generation
@@ -56,7 +56,7 @@ def _scheduling_status(
 
 
 def _exceeding_status(status: ResourceBindingStatus, decision: Decision, now: datetime) -> ResourceBindingStatus:
-    """What is wanted is not scheduled; what there is may have moved to another affinity term."""
+    """Status of a binding whose wish is not scheduled; what there is may have moved to another affinity term."""
     conditions = set_condition(status.conditions, exceeded_condition(decision.quota_refusal), now)
     status = msgspec.structs.replace(status, conditions=conditions)
     if not isinstance(decision.result, Placed):

@@ -47,7 +47,7 @@ def exposed_secrets(
 
 
 def exposure_refusal(user: str, secret: ExposedSecret) -> str:
-    """What is said to a writer who may not read `secret`."""
+    """Refusal of a writer who may not read `secret`."""
     what = f"the Secret {secret.namespace}/{secret.name}"
     return (
         f'spec.{secret.field}: user "{user}" may not read {what}, and would choose where its token is sent to: '

@@ -34,7 +34,7 @@ from leeward.core.placement import Decision, Snapshot, decide
 
 @dataclass(frozen=True, slots=True)
 class TaintExpectation:
-    """What leads from an outage to NoExecute, as the cluster controller is set: see `decide_taints`."""
+    """Way from an outage to NoExecute, as the cluster controller is set: see `decide_taints`."""
 
     eviction_seconds: float = 300
     failover: bool = True
@@ -66,7 +66,7 @@ def expected_taints(
 
 
 def foresee(snapshot: Snapshot, decided: Decision) -> OutageReport | None:
-    """What is to be said of the binding's outages; None where what is said already stands for the moment.
+    """Report of the binding's outages; None where what is said already stands for the moment.
 
     `snapshot` holds the clusters with their expected taints; `decided` is what was decided of the binding now.
     """

@@ -49,7 +49,7 @@ AGENT_RULES: tuple[dict[str, Any], ...] = (
 
 
 class Joined(NamedTuple):
-    """What a Cluster says of who has joined: its name, `spec.id`, which may be empty, and `spec.syncMode`."""
+    """Identity of who has joined, as its Cluster says: its name, `spec.id`, which may be empty, and `spec.syncMode`."""
 
     name: str
     id: str
@@ -74,7 +74,7 @@ def problem_of_identity(name: str, cluster_id: str, joined: Iterable[Joined], co
 
 
 class Verdict(Enum):
-    """What comes of a certificate request; one that waits is for a person."""
+    """Verdict over a certificate request; one that waits is for a person."""
 
     APPROVED = "Approved"
     DENIED = "Denied"
@@ -122,21 +122,21 @@ class CertificateRequest(NamedTuple):
 
 
 class TokenUse(NamedTuple):
-    """What a bootstrap token has been used for: a cluster, and the uid of the last request; empty for nothing yet."""
+    """Use that was made of a bootstrap token: a cluster, and the uid of the last request; empty for nothing yet."""
 
     cluster: str = ""
     request: str = ""
 
 
 def use_of(annotations: Mapping[str, str]) -> TokenUse:
-    """What the annotations of a bootstrap token's Secret say."""
+    """Reads the annotations of a bootstrap token's Secret."""
     return TokenUse(
         annotations.get(BOOTSTRAP_CLUSTER_ANNOTATION, ""), annotations.get(BOOTSTRAP_REQUEST_ANNOTATION, "")
     )
 
 
 def annotations_of_use(request: CertificateRequest) -> dict[str, str]:
-    """What they say once the token is used for `request`."""
+    """Annotations of a token that is used for `request`."""
     return {BOOTSTRAP_CLUSTER_ANNOTATION: request.cluster, BOOTSTRAP_REQUEST_ANNOTATION: request.uid}
 
 
@@ -229,7 +229,7 @@ def problem_of_agents_object(cluster: str, resource: str, namespace: str, name: 
 
 
 def problem_of_agents_cluster(spec: Mapping[str, Any], before: Mapping[str, Any], cluster: str) -> str:
-    """What is wrong with the `spec` that the agent of `cluster` gives its own Cluster; empty when nothing is.
+    """Problem of the `spec` that the agent of `cluster` gives its own Cluster; empty when nothing is.
 
     The control plane shows the Secrets that a Cluster refers to to whoever is behind its endpoint: so an agent's is
     one that the control plane does not go to, with no Secrets but those of its own execution space.

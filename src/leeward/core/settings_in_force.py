@@ -36,7 +36,7 @@ class SettingsInForce(Object, frozen=True):
 
     @property
     def expectation(self) -> TaintExpectation:
-        """What leads from an outage to NoExecute."""
+        """Way from an outage to NoExecute."""
         return TaintExpectation(self.failover_eviction_timeout, self.no_execute, self.could_not_look)
 
 
@@ -46,7 +46,7 @@ def render_settings(settings: SettingsInForce) -> str:
 
 
 def parse_settings(text: str) -> SettingsInForce:
-    """What nobody can read, or another version has written, are the defaults, and not told."""
+    """Reads settings; where nobody can, or another version wrote them, they are the defaults, and not told."""
     try:
         return decode(text.encode(), SettingsInForce)
     except DecodeError:

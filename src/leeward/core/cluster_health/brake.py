@@ -112,7 +112,7 @@ def decide_brake(
     vanished: Collection[str] = (),
     watched: WatchedTime = ALWAYS,
 ) -> BrakeDecision:
-    """What the brake is to be now, why, and when to look again.
+    """Decides what the brake is to be now, why, and when to look again.
 
     `vanished` are Clusters that are listed no more. It is released over `watched` time alone.
     """

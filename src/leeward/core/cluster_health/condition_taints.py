@@ -46,7 +46,7 @@ CONDITION_TAINTS = frozenset((key, effect) for key in CONDITION_TAINT_KEYS for e
 
 @dataclass(frozen=True, slots=True)
 class TaintDecision:
-    """What `spec.taints` and our annotations are to be (a None annotation is to be removed).
+    """Values that `spec.taints` and our annotations are to be (a None annotation is to be removed).
 
     `is_due`: NoExecute is, though it may be held back.
     """

@@ -52,7 +52,8 @@ class Flapping(Object, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class HoldDown:
-    """What `spec.taints` and our annotation are to be (None: removed). `began` is what is held down from now on."""
+    """Values that `spec.taints` and our annotation are to be (None: removed). `began` is what is held down from now
+    on."""
 
     taints: tuple[Taint, ...]
     annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])

@@ -40,7 +40,7 @@ class ObservedReady:
 
 @dataclass(frozen=True, slots=True)
 class ObservedConditions:
-    """What the Cluster's conditions are to be; look again at `wake_at`."""
+    """Conditions that the Cluster is to have; look again at `wake_at`."""
 
     conditions: tuple[Condition, ...]
     wake_at: datetime | None
@@ -67,7 +67,7 @@ def decide_observed_ready(
 def decide_observed_conditions(
     cluster: Cluster, last_seen: datetime, started: datetime, now: datetime, periods: MonitorGracePeriods
 ) -> ObservedConditions:
-    """What silence makes of a cluster's conditions, for a control plane that listens since `started`."""
+    """Decides what silence makes of a cluster's conditions, for a control plane that listens since `started`."""
     conditions = cluster.status.conditions
     observed = decide_observed_ready(cluster, last_seen, now, periods)
     if observed.condition is not None:

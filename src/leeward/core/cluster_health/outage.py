@@ -33,7 +33,7 @@ from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_o
 
 
 class Outcome(StrEnum):
-    """What is expected to become of a copy; the reason of the condition."""
+    """Fate that is expected of a copy; the reason of the condition."""
 
     EVICTION = "EvictionExpected"
     HELD = "EvictionHeld"
@@ -74,7 +74,7 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is expected to become of the copy: `at` which instant, the clusters that it goes `to`, and `why` not."""
+    """Fate that is expected of the copy: `at` which instant, the clusters that it goes `to`, and `why` not."""
 
     outage: Outage
     outcome: Outcome
@@ -94,7 +94,8 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class OutageReport:
-    """What there is to say of a binding. `not_seen` is since when nothing is known of clusters, also of those left."""
+    """All that there is to say of a binding. `not_seen` is since when nothing is known of clusters, also of those
+    left."""
 
     outlooks: tuple[Outlook, ...] = ()
     not_seen: Mapping[str, datetime] = field(default_factory=dict[str, datetime])

@@ -19,7 +19,7 @@ _SYNTAX = "write KEY=VALUE:EFFECT, KEY:EFFECT, KEY:EFFECT- or KEY-"
 
 
 class TaintProblem(ValueError):
-    """What is wrong with an edit, for people."""
+    """Fault of an edit, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def edit_taints(taints: Sequence[Taint], edits: Iterable[TaintEdit], *, overwrit
 
 
 def describe_edits(edits: Iterable[TaintEdit]) -> Literal["tainted", "untainted", "modified"]:
-    """What kubectl says of it."""
+    """The word that kubectl has for it."""
     kinds = {edit.remove for edit in edits}
     return "modified" if len(kinds) > 1 else "untainted" if True in kinds else "tainted"
 

@@ -48,7 +48,7 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class PolicyTaints:
-    """What the cluster's taints are to be, and its annotation `leeward.dev/policy-taints` (empty: none)."""
+    """Taints that the cluster is to have, and its annotation `leeward.dev/policy-taints` (empty: none)."""
 
     taints: tuple[Taint, ...]
     owned: str

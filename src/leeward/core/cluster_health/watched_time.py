@@ -67,7 +67,7 @@ ALWAYS = WatchedTime()
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What may be believed of the clusters now.
+    """Grounds for what may be believed of the clusters now.
 
     `heartbeat` is the identity of who watches them; empty where nobody has begun, None where no heartbeat is kept at
     all (Karmada's own controllers, Karmada-exact mode): then everything counts as it stands. `is_now`: it was renewed a
@@ -111,7 +111,7 @@ def has_stepped(last: tuple[datetime, float], now: tuple[datetime, float]) -> bo
 def gap_between(
     last: tuple[datetime, float], now: tuple[datetime, float], longest_seconds: float, stood_still_seconds: float = 0.0
 ) -> Gap | None:
-    """What was not watched between two renewals, which are given as to `was_away`.
+    """Time that was not watched between two renewals, which are given as to `was_away`.
 
     What takes longer than `longest_seconds` was not watched, nor the seconds in which the process that watches stood
     still. A clock that is set back leaves no gap.
@@ -140,7 +140,7 @@ def render_gaps(gaps: Sequence[Gap]) -> str:
 
 
 def parse_gaps(text: str) -> WatchedTime:
-    """What nobody can read is no gap."""
+    """Reads gaps; what nobody can read is none."""
     time = ALWAYS
     for part in filter(None, text.split(",")):
         start, _, end = part.partition("/")

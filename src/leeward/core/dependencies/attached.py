@@ -41,7 +41,7 @@ class Dependant:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What the dependants of one object ask for together, and the fields in which they do not agree."""
+    """Wishes that the dependants of one object have together, and the fields in which they do not agree."""
 
     conflict_resolution: ConflictResolution = ConflictResolution.ABORT
     preserve: bool = False
@@ -50,7 +50,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class AttachedChange:
-    """What is to be written: one of a new binding, a merge patch, and a deletion; or nothing."""
+    """Writes that are to be made: one of a new binding, a merge patch, and a deletion; or nothing."""
 
     creates: Manifest | None = None
     patch: Manifest | None = None
@@ -90,7 +90,7 @@ def change_attached(
     dependants: Sequence[Dependant],
     agreement: Agreement,
 ) -> AttachedChange:
-    """What brings the binding of `template` to what its `dependants` need.
+    """Changes that bring the binding of `template` to what its `dependants` need.
 
     A binding that nobody needs and no policy has claimed goes; one that nobody ever needed is somebody else's.
     """

@@ -36,7 +36,7 @@ def is_own_in_each_cluster(dependency: DependentObjectReference) -> bool:
 
 
 def dependency_problem(dependency: DependentObjectReference, namespace: str, reach: Reach) -> str:
-    """What keeps a dependency from being propagated, with the way out; empty when nothing does.
+    """Problem that keeps a dependency from being propagated, with the way out; empty when nothing does.
 
     It is read with the control plane's rights. So it must be something that the dependant's own namespace may have
     propagated: `namespace` is the dependant's.
@@ -113,12 +113,12 @@ def is_done_with(
 
 
 def dependencies_text(dependencies: Iterable[DependentObjectReference]) -> str:
-    """What the annotation of a dependant says."""
+    """Text of the annotation of a dependant."""
     return encode(list(dependencies)).decode()
 
 
 def marks_patch(binding: ResourceBinding, dependencies: Iterable[DependentObjectReference]) -> Manifest:
-    """What gives a dependant its annotation and finalizer; empty when it has them."""
+    """Patch that gives a dependant its annotation and finalizer; empty when it has them."""
     metadata, text = binding.metadata, dependencies_text(dependencies)
     patch: Manifest = {}
     if metadata.annotations.get(DEPENDENCIES_ANNOTATION) != text:
@@ -129,7 +129,7 @@ def marks_patch(binding: ResourceBinding, dependencies: Iterable[DependentObject
 
 
 def release_patch(binding: ResourceBinding) -> Manifest:
-    """What takes annotation and finalizer off a binding that nothing follows; empty when it has none."""
+    """Patch that takes annotation and finalizer off a binding that nothing follows; empty when it has none."""
     metadata = binding.metadata
     patch: Manifest = {}
     if DEPENDENCIES_ANNOTATION in metadata.annotations and metadata.deletion_timestamp is None:

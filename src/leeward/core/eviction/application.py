@@ -58,7 +58,7 @@ class FailureRecord(Object, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class FailedCopies:
-    """What is known now: the record to keep, the copies that have failed, and when to look again."""
+    """Failures that are known now: the record to keep, the copies that have failed, and when to look again."""
 
     record: FailureRecord
     failed: tuple[AggregatedStatusItem, ...] = ()
@@ -100,7 +100,7 @@ def record_patch(binding: Binding, record: FailureRecord) -> Mapping[str, str | 
 def seen_items(
     spec: ResourceBindingSpec, clusters: Mapping[str, Cluster], works: Mapping[str, Work]
 ) -> tuple[AggregatedStatusItem, ...]:
-    """What the targets report of their present contents; those of which nothing is known now are left out."""
+    """Reports of the targets about their present contents; those of which nothing is known now are left out."""
     seen = ((t.name, works.get(t.name), clusters.get(t.name)) for t in spec.clusters)
     fresh = [(name, work) for name, work, cluster in seen if work and cluster and is_fresh(work, cluster)]
     return tuple(

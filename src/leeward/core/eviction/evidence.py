@@ -65,7 +65,7 @@ class Serving:
 
 
 def known_to_serve(work: Work | None, cluster: Cluster | None) -> Serving | None:
-    """What a copy serves now, by fresh evidence; None where that is not known. Holds: S1.
+    """Replicas that a copy serves now, by fresh evidence; None where that is not known. Holds: S1.
 
     A manifest whose kind does not count replicas serves 1, unless it is reported Unhealthy. Of one that counts them, a
     status without any count says nothing: it was too large, or its interpreter has failed.
@@ -110,7 +110,8 @@ def was_there_before(work: Work | None, began: datetime | None) -> bool:
 
 
 def served_counts(statuses: Sequence[ManifestStatus]) -> tuple[int | None, ...]:
-    """What each manifest serves, None where that is not known; a change of it is a change of what a copy is worth."""
+    """Count of what each manifest serves, None where that is not known; a change of it is a change of what a copy is
+    worth."""
     return tuple(map(_served, statuses))
 
 

@@ -125,7 +125,7 @@ def _take(amounts: Mapping[str, int], count: int) -> Mapping[str, int]:
 
 
 def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBindingSpec:
-    """What leaves has a task, and leaves for good when that has ended."""
+    """The binding with these replicas moved: those that leave have a task, and leave for good when that has ended."""
     held = {target.name: target.replicas for target in spec.clusters}
     staying = {n: held[n] - count for n, count in move.leaving.items() if spec.is_divided and held[n] > count}
     tasks = [_task(name, now) for name in sorted(move.leaving)]

@@ -30,7 +30,7 @@ class OriginalPlacement(Object, frozen=True):
 
 
 def failback_options(binding: Binding) -> FailbackOptions:
-    """What cannot be read asks for none; admission refuses it on the policy."""
+    """Options of the policy; what cannot be read asks for no failback, and admission refuses it."""
     try:
         return parse_failback(binding.metadata.annotations)
     except FailbackFault:
@@ -72,7 +72,8 @@ def original_placement_patch(binding: Binding, original: OriginalPlacement | Non
 
 
 def goal_of(original: OriginalPlacement, spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> Mapping[str, int]:
-    """What the binding would have there, now that it asks for so many replicas, on what of it is still joined."""
+    """Replicas that the binding would have there, now that it asks for so many replicas, on what of it is still
+    joined."""
     joined = {n: count for n, count in original.clusters.items() if n in fleet and not fleet[n].is_being_deleted}
     if not spec.is_divided:
         return dict.fromkeys(joined, spec.replicas)

@@ -77,7 +77,7 @@ _NEVER = _End(None)
 
 @dataclass(frozen=True, slots=True)
 class _Copies:
-    """What is known of the copies of a binding: the old ones, and those that replace them."""
+    """Copies of a binding, with what is known of them: the old ones, and those that replace them."""
 
     binding: Binding
     clusters: Mapping[str, Cluster]
@@ -114,7 +114,7 @@ class _Copies:
         return not rules_of_task(task).keeps_copy or task.from_cluster not in self.clusters
 
     def served_by_old(self, task: GracefulEvictionTask) -> Serving | None:
-        """What would be lost with the part of the old copy that leaves; None where that is not known."""
+        """Replicas that would be lost with the part of the old copy that leaves; None where that is not known."""
         if not rules_of_task(task).keeps_copy:
             return None
         name = task.from_cluster

@@ -111,7 +111,7 @@ def _is_moving(task: GracefulEvictionTask) -> bool:
 def _judge(
     binding: Binding, target: TargetCluster, cluster: Cluster | None, work: Work | None
 ) -> tuple[StalledTarget, datetime | None] | None:
-    """What is missing in the target and since when; None where nothing is, or where it cannot be said."""
+    """Judges what is missing in the target and since when; None where nothing is, or where it cannot be said."""
     if cluster is None or not cluster.is_ready or work is None or _is_suspended(work) or is_uncounted(work):
         return None
     if is_seen_healthy(work, cluster, target.replicas):

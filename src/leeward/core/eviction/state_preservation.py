@@ -21,7 +21,7 @@ from leeward.core.eviction.purge_modes import rules_of_task
 
 
 class StateNotPreserved(Exception):
-    """What the policy wants to preserve cannot be found in the status of the copy."""
+    """State that the policy wants to preserve is not found in the status of the copy."""
 
 
 def preserved_state(
@@ -58,7 +58,7 @@ def _carried_state(binding: Binding, cluster: str) -> Mapping[str, str]:
 
 
 def state_to_inject(binding: Binding, cluster: str) -> Mapping[str, str]:
-    """What the last failover has preserved, for the one cluster that the application has moved to."""
+    """State that the last failover has preserved, for the one cluster that the application has moved to."""
     spec = binding.spec
     needed = {target.name for group in (spec, *spec.required_by) for target in group.clusters}
     if needed != {cluster}:
@@ -98,7 +98,7 @@ def _brings(task: GracefulEvictionTask, cluster: str) -> bool:
 
 
 def _kept_state(binding: Binding, cluster: str) -> Mapping[str, str]:
-    """What an eviction that has ended brought to the cluster; nothing where nobody can read it."""
+    """State that an eviction which has ended brought to the cluster; nothing where nobody can read it."""
     try:
         kept = decode(binding.metadata.annotations[PRESERVED_STATE_ANNOTATION].encode(), _Preserved)
     except (KeyError, DecodeError):

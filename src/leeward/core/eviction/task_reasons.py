@@ -32,7 +32,7 @@ class Producer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReasonRules:
-    """What a reason means.
+    """Meaning of a reason.
 
     withdraws           the eviction is taken back when its cluster is well again
     fails_over          it is a failover: a replacement that takes nothing is left for the next cluster

@@ -82,7 +82,7 @@ def find_withdrawal(
 
 @dataclass(frozen=True, slots=True)
 class _Copies:
-    """What is known of a binding's copies: those that were left, and those that replace them."""
+    """Copies of a binding, with what is known of them: those that were left, and those that replace them."""
 
     binding: Binding
     clusters: Mapping[str, Cluster]
@@ -176,8 +176,8 @@ def _one_back(copies: _Copies, task: GracefulEvictionTask) -> Withdrawal | None:
 def _partly(
     spec: ResourceBindingSpec, task: GracefulEvictionTask, back: int, left: int
 ) -> tuple[tuple[TargetCluster, ...], tuple[GracefulEvictionTask, ...]]:
-    """What finds no place elsewhere is taken `back` from the task, in which so many are `left`; what its Work asks for
-    stays the same."""
+    """Takes so many `back` as find no place elsewhere; so many are `left` to the task. What the Work asks for stays the
+    same."""
     tasks = tuple(
         msgspec.structs.replace(t, replicas=left) if t is task else t
         for t in spec.graceful_eviction_tasks

@@ -26,7 +26,7 @@ class ConflictResolution(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConflictRules:
-    """What a way means. `takes_over`: what belongs to nobody in the member becomes ours (S6)."""
+    """Meaning of a way. `takes_over`: what belongs to nobody in the member becomes ours (S6)."""
 
     takes_over: bool
 
@@ -58,6 +58,6 @@ def conflict_resolution(spec: ResourceBindingSpec, template: ReadOnlyManifest) -
 
 
 def conflict_rules_of(work: Work) -> ConflictRules:
-    """What its annotation says; nothing is taken over without a word. Holds: S6."""
+    """Rules that the annotation of a Work names; nothing is taken over without a word. Holds: S6."""
     wish = work.metadata.annotations.get(CONFLICT_RESOLUTION_ANNOTATION, "")
     return rules_of_resolution(_BY_ANNOTATION.get(wish, ConflictResolution.ABORT))

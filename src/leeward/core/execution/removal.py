@@ -25,7 +25,7 @@ FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "
 
 @dataclass(frozen=True, slots=True)
 class PlacedCopies:
-    """What a binding is to run, and its Works by cluster."""
+    """Copies that a binding is to run, and its Works by cluster."""
 
     spec: ResourceBindingSpec
     works: Mapping[str, Work]

@@ -27,7 +27,7 @@ class Return:
 
 
 def note_return(before: Return | None, since: datetime, *, tainted: bool, now: float) -> Return:
-    """What is known of the cluster's return now."""
+    """Notes what is known of the cluster's return now."""
     known = before if before is not None and before.since == since else Return(since, now)
     return replace(known, clear_at=now) if known.clear_at is None and not tainted else known
 
@@ -73,8 +73,11 @@ class FoundRemoval:
 
 
 def note_heartbeat(found: FoundRemoval, seen: HeartbeatSeen, now: float) -> FoundRemoval:
-    """What is known of the removal when the heartbeat was read `now`. A version that runs backwards is no renewal: the
-    control plane was restored meanwhile. Holds: S13."""
+    """Notes what is known of the removal when the heartbeat was read `now`. A version that runs backwards is no
+    renewal: the control plane was restored meanwhile.
+
+    Holds: S13.
+    """
     if found.watched_at is not None:
         return found
     match seen.kept:

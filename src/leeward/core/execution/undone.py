@@ -22,7 +22,7 @@ class LastWrite:
 
 
 def note_write(last: LastWrite | None, contents: str, now: float) -> LastWrite:
-    """What to remember when `contents` were written, and that changed the object."""
+    """Notes what is to be remembered when `contents` were written, and that changed the object."""
     if last is None or last.contents != contents or now - last.at > QUIET_SECONDS:
         return LastWrite(contents, now)
     return LastWrite(contents, now, last.undone + 1)

@@ -214,7 +214,8 @@ def _is_suspended(spec: ResourceBindingSpec, cluster: str) -> bool:
 
 
 def _is_preserved(spec: ResourceBindingSpec, cluster: str) -> bool:
-    """What a deleted template leaves behind; and what an eviction does, unless it has replicas that would run twice."""
+    """Whether objects stay behind where the template is deleted, or evicted; replicas that are evicted would run
+    twice, and never stay."""
     return bool(spec.preserve_resources_on_deletion) and not (spec.is_workload and cluster in evicted_from(spec))
 
 

@@ -26,7 +26,7 @@ def concerns(rules: Iterable[RuleWithOperations], api_version: str, kind: str, o
 def changed_by_customization(
     old: ResourceInterpreterCustomization | None, new: ResourceInterpreterCustomization | None
 ) -> Rules:
-    """What was asked of the old scripts, or is asked of the new ones, where they differ; None is an absence."""
+    """Rules of what the old scripts were asked, or the new ones are, where they differ; None is an absence."""
     if old is not None and new is not None and old.spec.target == new.spec.target:
         changed = tuple(each for each in Operation if script_of(old, each) != script_of(new, each))
         return _rules(new, changed)

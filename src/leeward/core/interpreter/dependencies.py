@@ -50,7 +50,7 @@ def in_order(dependencies: Iterable[DependentObjectReference]) -> list[Dependent
 
 
 def pod_dependencies(pod_spec: Mapping[str, Any], namespace: str) -> list[DependentObjectReference]:
-    """What a pod names, each once, in order."""
+    """Objects that a pod names, each once, in order."""
     named = (*_by_containers(pod_spec), *_by_volumes(pod_spec), *_by_pod(pod_spec))
     return in_order(_core(kind, namespace, name) for kind, name in named if name)
 

@@ -62,7 +62,7 @@ def lacks_health_rule(template: ReadOnlyManifest) -> bool:
 
 
 def why_not_judged(kind: str) -> str:
-    """What it means that nothing says when an object of the kind does its work, and the way out."""
+    """Sentence on what it means that nothing says when an object of the kind does its work, and the way out."""
     return (
         f"nothing says when a {kind} is healthy: it counts as healthy where it is applied, an eviction ends at "
         "once, and a ResourceInterpreterCustomization with healthInterpretation says it"
@@ -104,7 +104,7 @@ def revise_replicas(manifest: ReadOnlyManifest, replicas: int) -> Manifest:
 
 
 def reflect_status(observed: ReadOnlyManifest) -> Any:
-    """What of a member object's status the control plane is told; None when it has none."""
+    """Status of a member object as the control plane is told; None when it has none."""
     status = observed.get("status")
     rule = rules_of(observed).reflect
     if status is None or rule is None:
@@ -143,7 +143,7 @@ def retain(desired: ReadOnlyManifest, observed: ReadOnlyManifest) -> Manifest:
 
 
 def prune(manifest: ReadOnlyManifest) -> Manifest:
-    """What may be propagated: without status and without what the control plane itself has put in."""
+    """Manifest that may be propagated: without status and without what the control plane itself has put in."""
     pruned = copy_manifest(manifest)
     pruned.pop("status", None)
     metadata = value_at(pruned, "metadata")

@@ -57,7 +57,7 @@ def _containers(reported: Sequence[Mapping[str, Any]], name: str) -> list[Mappin
 
 
 def _retain(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    """What the member's admission and scheduler have set."""
+    """Keeps what the member's admission and scheduler have set."""
     for field in _MEMBER_OWNED:
         value = value_at(observed, "spec", field)
         if value is None:

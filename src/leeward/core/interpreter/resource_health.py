@@ -18,7 +18,7 @@ class ResourceHealth(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HealthRules:
-    """What a word means.
+    """Meaning of a word.
 
     is_well         the copy may be relied upon (S1)
     has_failed      application failover counts how long it is so

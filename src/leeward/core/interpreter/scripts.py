@@ -29,7 +29,7 @@ _WITH_VALUES = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": Fals
 
 
 class Operation(StrEnum):
-    """What an interpreter can be asked, by Karmada's names."""
+    """Questions that an interpreter can be asked, by Karmada's names."""
 
     REPLICA = "InterpretReplica"
     COMPONENT = "InterpretComponent"
@@ -213,7 +213,7 @@ def _dependency(value: Any) -> DependentObjectReference:
 
 
 def _selector_fault(selector: LabelSelector) -> str | None:
-    """What is wrong with a label selector; None when nothing is."""
+    """Fault of a label selector; None when there is none."""
     for requirement in selector.match_expressions:
         if requirement.operator not in _WITH_VALUES:
             return f"operator {requirement.operator!r} must be one of {', '.join(_WITH_VALUES)}"

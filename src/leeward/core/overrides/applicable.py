@@ -31,7 +31,7 @@ def rules_for(cluster: Cluster, selected: Iterable[Rules]) -> Rules:
 
 
 def select_overridden(policy: AnyOverridePolicy) -> Selected:
-    """What a policy selects, by kind and namespace; without selectors all kinds."""
+    """Selection of a policy, by kind and namespace; without selectors all kinds."""
     if not policy.spec.resource_selectors:
         return {Scope(*EVERY_KIND, policy.namespace): SelectedIn(all=True)}
     return select_resources(policy.spec.resource_selectors, policy.namespace)

@@ -94,7 +94,7 @@ def _changed(before: str, operator: OverrideOperator, value: str) -> str:
 
 
 def _with_tag(image: Image, text: str, operator: OverrideOperator) -> Image:
-    """What is neither a tag nor a digest changes nothing."""
+    """The image with this tag or digest; what is neither changes nothing."""
     if operator == "remove":
         return Image(image.registry, image.repository)
     if _ONLY_TAG.fullmatch(text):

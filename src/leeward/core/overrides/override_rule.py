@@ -42,7 +42,7 @@ class OverrideRule:
 
     @cached_property
     def applied(self) -> str:
-        """What is said where it was carried out."""
+        """Record of the rule where it was carried out."""
         return render_applied(self.policy.name, self.overriders)
 
     @cached_property

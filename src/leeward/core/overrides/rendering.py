@@ -53,7 +53,8 @@ class OverrideFailure:
 
 
 class Known:
-    """What was rendered for other clusters of the same binding: the same rules on the same manifest give the same."""
+    """Results that were rendered for other clusters of the same binding: the same rules on the same manifest give the
+    same."""
 
     def __init__(self) -> None:
         self._results: dict[tuple[int, ...], Overridden | OverrideFailure] = {}

@@ -34,7 +34,7 @@ class Authority:
 
 
 def authority_over(binding: Binding, settings: PlacementSettings) -> Authority:
-    """What this process may decide of the binding.
+    """Rights of this process over the binding.
 
     Where another process places, only what its scheduler has seen can be a replacement: evictions end after that.
     """

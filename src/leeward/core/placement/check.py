@@ -246,7 +246,7 @@ def _is_replaced(move: _Move) -> Iterator[Violation]:
 
 
 def refused(snapshot: Snapshot, violations: Sequence[Violation]) -> Decision:
-    """What is written instead: the binding stays as it is, and says so, where that is ours to say (S9)."""
+    """Decision that is written instead: the binding stays as it is, and says so, where that is ours to say (S9)."""
     spec, settings = snapshot.binding.spec, snapshot.settings
     why = f"the decision was refused, which is a bug of Leeward ({'; '.join(map(str, violations))})"
     return Decision(

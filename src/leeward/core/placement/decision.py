@@ -41,7 +41,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a binding is to be. `result` is what scheduling said, None where it had nothing to do.
+    """Everything that a binding is to be. `result` is what scheduling said, None where it had nothing to do.
 
     `held` is the condition EvictionHeld where an eviction is held back or cannot be finished, None where there is none.
     `followed` are clusters that are well and that are left with the others, for another affinity term.

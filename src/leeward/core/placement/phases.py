@@ -43,7 +43,7 @@ from leeward.core.scheduling import Placed, Trace, same_targets
 
 
 def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
-    """What the binding is to be. Where evictions have to wait for others, it is decided without them.
+    """Decides what the binding is to be. Where evictions have to wait for others, it is decided without them.
 
     `trace` is told why copies go where they go; it costs nothing when it is not asked for.
     """
@@ -159,7 +159,7 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
 
 
 def _original_after(at: Situation, outcome: Outcome) -> OriginalPlacement | None:
-    """What is to be remembered of where the binding was."""
+    """Original placement that is to be remembered."""
     if outcome.withdrawal is not None:
         return None if outcome.withdrawal.given_up else at.original
     if outcome.failback is not None:
@@ -170,7 +170,7 @@ def _original_after(at: Situation, outcome: Outcome) -> OriginalPlacement | None
 
 
 def _awaited_after(at: Situation, outcome: Outcome) -> AwaitedTargets:
-    """What replaces copies of which no task tells. What returns to where it was replaces nothing."""
+    """Targets that replace copies of which no task tells. What returns to where it was replaces nothing."""
     snapshot = at.snapshot
     if at.settings.exact_health:
         return {}

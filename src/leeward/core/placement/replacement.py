@@ -195,7 +195,7 @@ def _keeping(spec: ResourceBindingSpec, leaving: Collection[str], staying: Mappi
 def _without_pinned(
     spec: ResourceBindingSpec, pinned: tuple[TargetCluster, ...], staying: Collection[str]
 ) -> ResourceBindingSpec:
-    """What is left to place: neither these replicas, nor these groups of a constraint on clusters."""
+    """The part that is left to place: neither these replicas, nor these groups of a constraint on clusters."""
     if not pinned:
         return spec
     names = {target.name for target in pinned}

@@ -100,7 +100,7 @@ class Situation:
 
     @cached_property
     def taint_evictions(self) -> DueEvictions:
-        """What must leave because of taints, whatever holds it."""
+        """Evictions that are due because of taints, whatever holds them."""
         if not self.authority.evicts:
             return DueEvictions()
         return due_evictions(self.spec, self.clusters, self.now, self.snapshot.attention)
@@ -121,21 +121,21 @@ class Situation:
 
     @cached_property
     def braked(self) -> tuple[Eviction, ...]:
-        """What the engaged brake holds."""
+        """Evictions that the engaged brake holds."""
         if not self.snapshot.brake or self.stays_in_place:
             return ()
         return tuple(each for each in self.taint_evictions.due if is_braked(each, self.clusters[each.cluster]))
 
     @cached_property
     def waiting(self) -> tuple[Eviction, ...]:
-        """What has to wait for its turn."""
+        """Evictions that have to wait for their turn."""
         if not self.deferred or self.stays_in_place:
             return ()
         return tuple(e for e in self.taint_evictions.due if e not in self.braked and e.cluster in self.deferred)
 
     @cached_property
     def due(self) -> tuple[Eviction, ...]:
-        """What leaves now because of taints, if there is a place for it."""
+        """Evictions that begin now, if there is a place for them."""
         if self.stays_in_place:
             return ()
         return tuple(each for each in self.taint_evictions.due if each not in (*self.braked, *self.waiting))

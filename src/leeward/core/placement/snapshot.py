@@ -20,7 +20,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 @dataclass(frozen=True, slots=True)
 class PlacementSettings:
-    """What flags and gates say: `evict` is the taint manager with gate Failover, `graceful` gate GracefulEviction.
+    """Settings by flags and gates: `evict` is the taint manager with gate Failover, `graceful` gate GracefulEviction.
 
     The parts of the decision can be left to other processes (`ManagerSettings`): `watch` is application failover,
     `finish` the end of eviction tasks, `place` scheduling.
@@ -51,7 +51,7 @@ DEFAULT_SETTINGS = PlacementSettings()
 
 @dataclass(frozen=True, slots=True)
 class EvictionBudget:
-    """What is left to this binding of the evictions that taints may cause now. The default is without a limit.
+    """Budget of this binding for evictions that taints may cause now. The default is without a limit.
 
     `turn_at`: --resource-eviction-rate lets it begin one from then on; None is now. `exhausted`: drained clusters that
     as many bindings are leaving already as their budget allows, with that budget.

@@ -21,7 +21,7 @@ from leeward.core.scheduling.selection import is_spread
 
 
 def decide_within_usage(snapshot: Snapshot, decide: Callable[[Snapshot, Binding], Decision]) -> Decision:
-    """What `decide` says of the binding as if no more were wanted than it has; it is told what is, too."""
+    """Decides about the binding as if no more were wanted than it has; it is told what is, too."""
     spec = snapshot.binding.spec
     decision = decide(replace(snapshot, binding=_as_assigned(snapshot.binding)), snapshot.binding)
     clusters = decision.clusters if spec.is_divided else _as_many(spec.clusters, decision.clusters)

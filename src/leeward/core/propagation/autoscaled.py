@@ -22,7 +22,8 @@ from leeward.core.propagation.claiming import claimed_by
 
 
 def scale_target_patch(template: ReadOnlyManifest, autoscalers: Iterable[ReadOnlyManifest]) -> Manifest:
-    """What marks the template, or takes our mark off; empty when it is right. `autoscalers` are its namespace's."""
+    """Patch that marks the template, or takes our mark off; empty when it is right. `autoscalers` are its
+    namespace's."""
     labels, annotations = labels_of(template), annotations_of(template)
     is_marked, is_ours = labels.get(RETAIN_REPLICAS_LABEL) == "true", annotations.get(RETAINED_ANNOTATION) == "true"
     scaling = [autoscaler for autoscaler in autoscalers if _scales(autoscaler, template)]

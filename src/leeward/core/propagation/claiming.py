@@ -60,7 +60,7 @@ def claimed_by(manifest: ReadOnlyManifest) -> str:
 
 
 def claim_patch(template: ReadOnlyManifest, labels: dict[str, str], annotations: dict[str, str]) -> Manifest:
-    """What gives a template exactly these marks; empty when it has them."""
+    """Patch that gives a template exactly these marks; empty when it has them."""
     present = {"labels": labels_of(template), "annotations": annotations_of(template)}
     marked = {
         "labels": _with_marks(present["labels"], CLAIM_LABELS, labels),
@@ -71,7 +71,7 @@ def claim_patch(template: ReadOnlyManifest, labels: dict[str, str], annotations:
 
 
 def binding_patch(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manifest:
-    """What brings a binding to `desired` in all that the detector owns; empty when it is so."""
+    """Patch that brings a binding to `desired` in all that the detector owns; empty when it is so."""
     metadata, spec = present["metadata"], present["spec"]
     target = {
         "metadata": {

@@ -51,7 +51,7 @@ CLUSTER_SCOPED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What is never propagated: --skipped-propagating-apis; --skipped-propagating-namespaces, as regular expressions of
+    """Bounds of propagation: --skipped-propagating-apis; --skipped-propagating-namespaces, as regular expressions of
     whole names."""
 
     skipped_apis: SkippedApis = field(default_factory=SkippedApis)
@@ -64,7 +64,7 @@ class Reach:
 def reach_problems(
     resource: BindingResource, namespace: str, reach: Reach, is_namespaced: bool | None = None
 ) -> list[Problem]:
-    """What keeps a binding from its template; empty when nothing does.
+    """Problems that keep a binding from its template; empty when nothing does.
 
     `namespace` is the binding's, "" of a ClusterResourceBinding. `is_namespaced` says whether the template's kind is,
     where that is known.

@@ -44,14 +44,14 @@ Selected = Mapping[Scope, SelectedIn]
 
 
 def select(policy: AnyPropagationPolicy) -> Selected:
-    """What a policy selects; nothing once it is being deleted. One with a namespace selects in no other."""
+    """Selection of a policy; nothing once it is being deleted. One with a namespace selects in no other."""
     if policy.metadata.deletion_timestamp is not None:
         return {}
     return select_resources(policy.spec.resource_selectors, policy.namespace)
 
 
 def select_resources(selectors: Iterable[ResourceSelector], policy_namespace: str) -> Selected:
-    """What selectors of a policy select; `policy_namespace` is empty for a cluster-wide one."""
+    """Selection of a policy's selectors; `policy_namespace` is empty for a cluster-wide one."""
     found: dict[Scope, SelectedIn] = {}
     for selector in selectors:
         namespace = selector.namespace or policy_namespace

@@ -19,7 +19,7 @@ _EVERY_KIND = frozenset[str]()
 
 
 class SkippingProblem(ValueError):
-    """What is wrong with the text, for people."""
+    """Fault of the text, for people."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def plus(amounts: Amounts, changes: Mapping[str, Decimal], like: Amounts) -> Amo
 
 
 def amounts_of(quantities: Mapping[str, Quantity]) -> Amounts:
-    """What is written, with what is absurd in it cut down."""
+    """Amounts as they are written, with what is absurd in it cut down."""
     return read_amounts(quantities, "", Doubts())
 
 

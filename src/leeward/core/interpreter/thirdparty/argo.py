@@ -48,7 +48,7 @@ def _dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:
 
 
 def _pod_of(template: ReadOnlyManifest) -> Manifest:
-    """What a template says of its pod, as a pod says it."""
+    """Pod of a template, as a pod says it."""
     several = (*mappings_at(template, "sidecars"), *mappings_at(template, "containerSet", "containers"))
     containers = [mapping_at(template, "container"), mapping_at(template, "script"), *several]
     inits, volumes = mappings_at(template, "initContainers"), mappings_at(template, "volumes")

@@ -113,7 +113,7 @@ def _is_healthy(manifest: ReadOnlyManifest) -> bool:
 
 
 def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
-    """What the last cluster says that says anything."""
+    """Status of the last cluster that says anything."""
     told = [status for status in reported(items) if status]
     last = {name: told[-1][name] for name in _FIELDS if name in told[-1]} if told else _NOTHING
     return {**{name: value for name, value in mapping_at(template, "status").items() if name not in _FIELDS}, **last}

@@ -98,7 +98,7 @@ def _check_fields(value: Any, shape: Any, field: str) -> None:
 
 
 def requirements(template: ReadOnlyManifest) -> ReplicaRequirements | None:
-    """What one pod of the template asks for, None when that is nothing. Raises: InterpretationError."""
+    """Requirements of one pod of the template, None when that is nothing. Raises: InterpretationError."""
     try:
         return replica_requirements(mapping_at(template, "spec"))
     except (DecodeError, ValueError) as error:

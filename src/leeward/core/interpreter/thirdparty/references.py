@@ -20,7 +20,7 @@ def namespace_of(manifest: ReadOnlyManifest) -> str:
 
 
 def template_dependencies(manifest: ReadOnlyManifest, paths: Iterable[Path]) -> list[DependentObjectReference]:
-    """What pods of these templates need. Raises: InterpretationError."""
+    """Objects that pods of these templates need. Raises: InterpretationError."""
     namespace = namespace_of(manifest)
     templates = [pod_template(manifest, *path) for path in paths]
     if not all(mapping_at(template, "spec") for template in templates):
@@ -29,7 +29,7 @@ def template_dependencies(manifest: ReadOnlyManifest, paths: Iterable[Path]) -> 
 
 
 def role_dependencies(manifest: ReadOnlyManifest, *field: str) -> list[DependentObjectReference]:
-    """What pods of all roles of a job need, those without a template aside. Raises: InterpretationError."""
+    """Objects that pods of all roles of a job need, those without a template aside. Raises: InterpretationError."""
     roles = [role for role, spec in mapping_at(manifest, *field).items() if mapping_at(spec, "template")]
     return template_dependencies(manifest, [(*field, role, "template") for role in roles])
 

@@ -51,7 +51,7 @@ def _bytes(text: object, field: str) -> Decimal:
 
 
 def _memory(manifest: ReadOnlyManifest, part: str) -> str:
-    """What a pod gets: the memory, and on top of it what Spark keeps for everything outside of the heap."""
+    """Memory that a pod gets: its own, and on top of it what Spark keeps for everything outside of the heap."""
     field = f"spec.{part}.memory"
     memory = _bytes(_or_default(value_at(manifest, "spec", part, "memory"), _DEFAULT_MEMORY), field)
     told = value_at(manifest, "spec", part, "memoryOverhead")

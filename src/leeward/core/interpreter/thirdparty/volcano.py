@@ -54,7 +54,7 @@ def _components(manifest: ReadOnlyManifest) -> tuple[Component, ...]:
 
 
 def _seconds(duration: Any) -> float:
-    """What Go prints of a duration, in seconds; 0 for what is none."""
+    """Seconds of a duration as Go prints it; 0 for what is none."""
     return sum(float(amount) * _UNITS[unit] for amount, unit in _DURATION_PART.findall(str(duration)))
 
 
