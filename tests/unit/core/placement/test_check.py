@@ -107,6 +107,15 @@ def test_an_eviction_that_ends_while_replicas_are_missing_is_found(
     assert check(exact, ended("a", b=4)) == ()
 
 
+def test_an_eviction_is_ended_where_it_is_finished_and_not_begun_again() -> None:
+    bound = binding(divided({"a": 1, "b": 1}), 6, targets(b=4), (task("a"),))
+    snapshot = Snapshot(bound, CLUSTERS, now=at(0))
+    assert [str(each) for each in check(snapshot, ended("a", b=4))] == ["S1: the copy in a goes, and 4 of 6 are placed"]
+    again = replace(ended("a", b=4), eviction_tasks=(task("a"),))
+    assert check(snapshot, again) == ()
+    assert check(snapshot, replace(ended("a", b=4), finished=())) == (), "it was taken back, or given up"
+
+
 def test_what_a_cluster_that_is_being_deleted_gets_is_found() -> None:
     leaving = msgspec.structs.replace(cluster("c").metadata, deletion_timestamp=at(0))
     clusters = fleet(*CLUSTERS.values(), msgspec.structs.replace(cluster("c"), metadata=leaving))
@@ -226,6 +235,7 @@ ANYWHERE = binding(divided({"a": 1, "b": 1, "c": 1}), 4, targets(a=2, b=2))
             ["S2: b is a target, and is being left", "S12: b is left, and no cluster is new"],
         ),
         (COPIED, moved(a=2, b=2), []),
+        (binding(duplicated("b", "c"), 0, targets(b=0)), moved(b=0, c=0), []),
     ],
 )
 def test_what_is_wrong_is_said_in_words(bound: ResourceBinding, decision: Decision, said: list[str]) -> None:

@@ -8,8 +8,10 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.work import GracefulEvictionTask, ReplicaRequirements, ResourceBinding, Work
 from leeward.core.binding_status import status_after
-from leeward.core.placement import Decision, Snapshot, decide
+from leeward.core.placement import Decision, EvictionBudget, Snapshot, decide
 from leeward.core.placement.check import check
+from leeward.core.placement.snapshot import UNLIMITED
+from leeward.core.scheduling import Trace
 from leeward.planning.recording import decode_snapshot, encode_snapshot
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
@@ -95,6 +97,29 @@ def test_s1_an_eviction_does_not_end_while_the_quota_refuses_what_replaces_it(as
     assert replicas(decision) == {"member2": assigned}
     assert [task.from_cluster for task in decision.eviction_tasks] == left
     assert [*left, *decision.finished] == ["member1"]
+
+
+@pytest.mark.parametrize("turn_at", [9_000, None], ids=["another waits for its turn", "another goes"])
+def test_s1_nor_while_another_one_waits_for_its_turn(turn_at: float | None) -> None:
+    """What was left serves nothing, and four of six replicas are all that the quota allows."""
+    placement = divided({"member1": 1, "member2": 1, "member3": 1})
+    placed = aggregated(binding(placement, 6, targets(member2=2, member3=2), (evicted("member1", 3),)))
+    copies = works({"member1": 0, "member2": 2, "member3": 2})
+    clusters = fleet(cluster("member1"), cluster("member2"), dead("member3"))
+    budget = UNLIMITED if turn_at is None else EvictionBudget(at(turn_at))
+    snapshot = Snapshot(placed, clusters, copies, budget=budget, quota_refusal="exceeded", now=at(2_000))
+    decision = decide(snapshot)
+    left = {task.from_cluster for task in decision.eviction_tasks}
+    assert (left, decision.finished) == ({"member1"} if turn_at else {"member1", "member3"}, ())
+    assert set(decision.deferred) == ({"member3"} if turn_at else set())
+
+
+def test_why_it_goes_where_it_goes_is_told_within_a_quota_too() -> None:
+    trace = Trace()
+    placed = binding(HALVES, 6, targets(member1=2, member2=2))
+    clusters = fleet(dead("member1"), cluster("member2"))
+    decide(Snapshot(placed, clusters, quota_refusal="exceeded", now=at(300)), trace)
+    assert [list(term.candidates) for term in trace.terms] == [["member2"]]
 
 
 def test_s1_an_eviction_does_not_end_where_nothing_is_assigned_yet() -> None:
