@@ -75,3 +75,14 @@ def test_a_cluster_that_holds_the_application_is_better_and_others_are_worth_not
 def test_a_failure_keeps_its_kind_and_what_was_rejected_in_the_step_that_contains_it() -> None:
     failure = Unplaceable("Error", "none", {"m1": "no"})
     assert failure.within("step") == Unplaceable("Error", "step: none", {"m1": "no"})
+
+
+def test_a_filter_concerns_every_request_unless_it_says_otherwise() -> None:
+    assert TAINT_TOLERATION.concerns(Request(binding_spec({}))) is True
+
+
+def test_c2_a_failover_alone_keeps_what_is_assigned() -> None:
+    spec = binding_spec({}, 3, {"m1": 3})
+    kept = [(asked, name) for asked in (True, False) for name in ("m1", "m2")]
+    told = [Request(spec, keep_assigned=asked).keeps(name) for asked, name in kept]
+    assert told == [True, False, False, False]
