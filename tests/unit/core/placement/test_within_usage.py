@@ -1,17 +1,19 @@
 """A decision that a quota has bounded: what there is moves, and nothing grows."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from leeward.api.cluster import Cluster
-from leeward.api.meta import find_condition
-from leeward.api.work import GracefulEvictionTask, ReplicaRequirements, ResourceBinding, Work
+from leeward.api.meta import Condition, find_condition
+from leeward.api.work import Binding, GracefulEvictionTask, ReplicaRequirements, ResourceBinding, Work
 from leeward.core.binding_status import status_after
 from leeward.core.placement import Decision, EvictionBudget, Snapshot, decide
 from leeward.core.placement.check import check
 from leeward.core.placement.snapshot import UNLIMITED
-from leeward.core.scheduling import Trace
+from leeward.core.placement.within_usage import decide_within_usage
+from leeward.core.scheduling import Placed, Trace, Unplaceable
 from leeward.planning.recording import decode_snapshot, encode_snapshot
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
@@ -32,6 +34,43 @@ def bounded(placed: ResourceBinding, *clusters: Cluster, copies: Mapping[str, Wo
 
 def replicas(decision: Decision) -> dict[str, int]:
     return {target.name: target.replicas for target in decision.clusters}
+
+
+def within(placed: ResourceBinding, decided: Decision) -> tuple[Decision, Binding]:
+    """What becomes of a decision, and what it was asked for."""
+    asked: list[Binding] = []
+
+    def decide_so(snapshot: Snapshot, wanted: Binding) -> Decision:
+        assert wanted is placed
+        asked.append(snapshot.binding)
+        return decided
+
+    snapshot = Snapshot(placed, fleet(*map(cluster, NAMES)), quota_refusal="exceeded", now=at(300))
+    return decide_within_usage(snapshot, decide_so), asked[0]
+
+
+def test_what_would_grow_stays_with_all_that_was_decided_of_its_evictions() -> None:
+    tasks = (evicted("member3", 1), evicted("member4", 1))
+    placed = binding(HALVES, 6, targets(member1=2), tasks)
+    held = Condition("leeward.dev/EvictionHeld", "True", "NoPlace")
+    grown = targets(member1=3)
+    told: dict[str, Any] = {"held": held, "finished": ("member4",), "wake_at": at(400)}
+    decided = Decision(grown, (), Placed(grown), foreign=True, foreign_held=True, **told)
+    found, _ = within(placed, decided)
+    assert found == Decision(
+        placed.spec.clusters, tasks[:1], foreign=True, foreign_held=True, quota_refusal="exceeded", **told
+    )
+    nowhere = Decision((), (), Unplaceable("Error", "none", {}))
+    assert within(binding(HALVES, 6), nowhere)[0] == Decision((), (), quota_refusal="exceeded")
+
+
+def test_copies_are_asked_for_and_replaced_as_large_as_they_are() -> None:
+    placed = binding(duplicated(*NAMES), 6, targets(member1=4, member2=3))
+    found, asked = within(placed, Decision(targets(member2=6, member3=6, member4=6), ()))
+    assert asked.spec.replicas == 4
+    assert replicas(found) == {"member2": 3, "member3": 4}
+    shared = binding(HALVES, 6, targets(member1=2, member2=1))
+    assert within(shared, Decision(shared.spec.clusters, ()))[1].spec.replicas == 3
 
 
 def test_what_was_never_placed_stays_so() -> None:
