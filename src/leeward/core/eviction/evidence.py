@@ -87,16 +87,19 @@ def reported_ready(work: Work | None) -> int:
     return max((count for count in served_counts(statuses) if count is not None), default=0)
 
 
-def may_serve(work: Work | None, cluster: Cluster | None, replicas: int) -> int:
+def may_serve(work: Work | None, cluster: Cluster | None, replicas: int, now: datetime) -> int:
     """The most that a copy of `replicas` may serve now: what is not known of it counts as the whole. Holds: S1.
 
     A copy that was never applied, and of which nothing was ever reported, serves nothing; so does one in a cluster that
     is not Ready: it is not removed before the cluster can be seen
-    (docs/decisions/0035-a-removal-that-waits.md).
+    (docs/decisions/0035-a-removal-that-waits.md). What Karmada's agent reports may be of before its cluster's return.
     """
     if work is None or cluster is None or not cluster.is_ready:
         return 0
     whole, serving = max(1, replicas), known_to_serve(work, cluster)
+    believed_at = believed_from(work, cluster)
+    if believed_at is not None and now < believed_at:
+        return whole
     if serving is not None:
         return min(whole, serving.ready)
     was_nothing = not any(count is None or count for count in served_counts(work.status.manifest_statuses))

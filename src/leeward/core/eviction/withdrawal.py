@@ -223,7 +223,7 @@ def _duplicated_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[Target
     if kept is None:
         return None
     gone = (target for target in others if target not in kept)
-    if not _serves_no_less((name,), gone, copies.clusters, copies.works):
+    if not _serves_no_less((name,), gone, copies.clusters, copies.works, copies.now):
         return None
     return _with_target(kept, TargetCluster(name, spec.replicas))
 
@@ -275,7 +275,7 @@ def _all_back(copies: _Copies) -> Withdrawal | None:
     result = tuple(TargetCluster(name, replicas) for name, replicas in sorted({**stay, **back}.items()))
     if stay and not is_spread(msgspec.structs.replace(spec, clusters=result), clusters):
         return None
-    if not _serves_no_less(old, gone, clusters, copies.works):
+    if not _serves_no_less(old, gone, clusters, copies.works, copies.now):
         return None
     return Withdrawal(tuple(sorted(old)), result, vain, term)
 
@@ -285,8 +285,9 @@ def _serves_no_less(
     gone: Iterable[TargetCluster],
     clusters: Mapping[str, Cluster],
     works: Mapping[str, Work],
+    now: datetime,
 ) -> bool:
     """Whether the `old` copies are known to serve as much as what is given up for them may serve. Holds: S1."""
     returning = (known_to_serve(works.get(name), clusters.get(name)) for name in old)
-    lost = (may_serve(works.get(t.name), clusters.get(t.name), t.replicas) for t in gone)
+    lost = (may_serve(works.get(t.name), clusters.get(t.name), t.replicas, now) for t in gone)
     return sum(lost) <= sum(serving.ready for serving in returning if serving is not None)

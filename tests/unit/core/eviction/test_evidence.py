@@ -103,7 +103,7 @@ def told(kind: str, status: object, health: str) -> Work:
 def test_s1_of_a_copy_whose_status_has_no_count_nobody_knows_what_it_serves(kind: str, status: object) -> None:
     copy = told(kind, status, "Healthy")
     assert known_to_serve(copy, cluster("member1")) is None
-    assert may_serve(copy, cluster("member1"), 3) == 3
+    assert may_serve(copy, cluster("member1"), 3, NOW) == 3
     assert (served_counts(copy.status.manifest_statuses), is_uncounted(copy)) == ((None,), True)
     assert not is_uncounted(told(kind, status, "Unhealthy"))
 
@@ -207,7 +207,7 @@ def test_of_a_work_that_was_never_applied_no_health_is_trusted() -> None:
 def test_s1_what_is_not_known_of_a_copy_counts_as_the_whole(
     copy: Work | None, where: Cluster | None, replicas: int, most: int
 ) -> None:
-    assert may_serve(copy, where, replicas) == most
+    assert may_serve(copy, where, replicas, NOW) == most
 
 
 @pytest.mark.parametrize(("seconds", "before"), [(-1, True), (0, False), (1, False)])
@@ -404,6 +404,11 @@ def test_a_report_of_karmadas_agent_waits_for_nothing_that_is_not_there() -> Non
     at_once = msgspec.structs.replace(applied, last_transition_time=at(0))
     anew = msgspec.structs.replace(told, status=msgspec.structs.replace(told.status, conditions=(at_once,)))
     assert believed_from(anew, cluster("member1")) == at(0) + AGENT_SETTLES, "it may have been applied before it left"
+
+
+def test_until_then_a_copy_may_serve_all_of_its_replicas_s1() -> None:
+    told = told_by_karmada(0)
+    assert [may_serve(told, cluster("member1"), 2, at(seconds)) for seconds in (59, 60)] == [2, 0]
 
 
 def test_an_eviction_ends_by_such_a_report_only_then_s1() -> None:
