@@ -6,12 +6,13 @@ none but its like, so that it costs its own object an answer and no other object
 """
 
 import asyncio
+import contextlib
 import os
 import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, Protocol
 
@@ -28,7 +29,7 @@ DEADLINE_SECONDS = 10.0
 MOST_WAITING = 2_000
 """Calls that wait for one process; more are refused."""
 MOST_SUSPECTS = 1_000
-LARGEST_FRAME = 64 * 1024 * 1024
+LARGEST_FRAME, CHUNK = 64 * 1024 * 1024, 1024 * 1024
 STOPPED = "the script was stopped: it took more than a second of CPU, or more memory than it may have"
 
 
@@ -146,22 +147,21 @@ class _Cell:
                 return
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        """Until the process ends, or takes too long for one call."""
+        """Until the process ends, takes too long for one call, or answers too much."""
         assert process.stdout is not None
-        while True:
-            try:
-                async with asyncio.timeout(DEADLINE_SECONDS if self.waiting else None):
-                    line = await process.stdout.readline()
-            except (TimeoutError, ValueError):
-                return
-            if not line:
-                return
-            call = self.waiting.popleft()
-            try:
-                fine, answer = codec.decode(line, tuple[bool, Any])
-                _settle(call, answer if fine else InterpretationError(str(answer)))
-            except codec.DecodeError as error:
-                _settle(call, InterpretationError(f"the result cannot be read: {error}"))
+        loop, begun = asyncio.get_running_loop(), bytearray()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None) as limit:
+                while len(begun) <= LARGEST_FRAME:
+                    limit.reschedule(loop.time() + DEADLINE_SECONDS if self.waiting else None)
+                    chunk = await process.stdout.read(CHUNK)
+                    if not chunk:
+                        return
+                    first, *others = chunk.split(b"\n")
+                    begun += first
+                    for part in others:
+                        _settle(self.waiting.popleft(), _answer_in(bytes(begun)))
+                        begun = bytearray(part)
 
     async def _start(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
@@ -198,5 +198,15 @@ def _settle(call: _Call, answer: Any) -> None:
         call.answer.set_result(answer)
 
 
+def _answer_in(line: bytes) -> Any:
+    """What a call returns, or the error that it raises."""
+    try:
+        fine, answer = codec.decode(line, tuple[bool, Any])
+    except codec.DecodeError as error:
+        return InterpretationError(f"the result cannot be read: {error}")
+    return answer if fine else InterpretationError(str(answer))
+
+
+@lru_cache(maxsize=MOST_SUSPECTS)
 def _digest(script: str) -> bytes:
     return sha256(script.encode()).digest()
