@@ -39,7 +39,7 @@ TEXTS = (
     '{"clusters": [{"name": "x", "replicas": -1}]}',
     '{"since": "0001-01-01T00:00:00Z"}',
     "9" * 999,
-    '{"member1": "9999-12-31T23:59:59Z", "member2": "0001-01-01T00:00:00Z"}',
+    '{"since": {"member1": "9999-12-31T23:59:59Z", "member2": "0001-01-01T00:00:00Z"}}',
 )
 ANNOTATIONS = (
     APPLICATION_FAILURES_ANNOTATION,

@@ -3,7 +3,8 @@
 A cluster that is unjoined and a changed placement take copies away at once, and an eviction task can end by time; from
 then on nothing in the spec says that what is placed elsewhere replaces something, so that a cluster that takes nothing
 would swallow it. These targets are remembered in an annotation of the binding, each with the instant from which its
-time counts, until they are seen healthy; `stalled_replacements` judges them as it judges those of a failover.
+time counts, until they are seen healthy; `stalled_replacements` judges them as it judges those of a failover. With
+another release their time begins anew.
 
 Holds: L2. Karmada has no such thing.
 """
@@ -15,6 +16,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from kubeapi.codec import DecodeError, decode, encode
+from kubeapi.meta import Object
 from leeward.api.cluster import Cluster
 from leeward.api.names import AWAITED_TARGETS_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
@@ -22,6 +24,15 @@ from leeward.core.eviction.evidence import is_seen_healthy, was_there_before
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 
 _Instant = Annotated[datetime, Meta(tz=True)]
+
+
+class _Remembered(Object, frozen=True):
+    """`release` is the template's resourceVersion."""
+
+    release: str = ""
+    since: Mapping[str, _Instant] = {}
+
+
 AwaitedTargets = Mapping[str, datetime]
 """The instant from which the time of each counts, by cluster."""
 NONE_AWAITED: AwaitedTargets = {}
@@ -30,15 +41,18 @@ NONE_AWAITED: AwaitedTargets = {}
 def parse_awaited_targets(binding: Binding, now: datetime) -> AwaitedTargets:
     """From the binding's annotation; without what nobody can read, and what lies in the future."""
     try:
-        found = decode(binding.metadata.annotations[AWAITED_TARGETS_ANNOTATION].encode(), dict[str, _Instant])
+        found = decode(binding.metadata.annotations[AWAITED_TARGETS_ANNOTATION].encode(), _Remembered)
     except (KeyError, DecodeError):
         return {}
-    return {name: at for name, at in found.items() if at <= now}
+    if found.release != binding.spec.resource.resource_version:
+        return dict.fromkeys(found.since, now)
+    return {name: at for name, at in found.since.items() if at <= now}
 
 
 def awaited_targets_patch(binding: Binding, awaited: AwaitedTargets) -> Mapping[str, str | None]:
     """The change of the binding's annotations that keeps `awaited`; empty when it is kept already."""
-    text = encode(dict(sorted(awaited.items()))).decode() if awaited else None
+    remembered = _Remembered(binding.spec.resource.resource_version, dict(sorted(awaited.items())))
+    text = encode(remembered).decode() if awaited else None
     present = binding.metadata.annotations.get(AWAITED_TARGETS_ANNOTATION)
     return {} if text == present else {AWAITED_TARGETS_ANNOTATION: text}
 

@@ -24,6 +24,10 @@ def awaiting(bound: Binding, text: str) -> Binding:
     return msgspec.structs.replace(bound, metadata=msgspec.structs.replace(bound.metadata, annotations=annotations))
 
 
+def remembered(**since: float) -> str:
+    return encode({"since": {name: at(seconds) for name, seconds in since.items()}}).decode()
+
+
 def made(name: str, ready: int, seconds: float) -> Work:
     copy = work(name, ready, reflected=seconds)
     return msgspec.structs.replace(
@@ -51,7 +55,7 @@ def test_what_grows_while_something_goes_is_awaited(
 
 
 def test_what_is_seen_healthy_is_awaited_no_more() -> None:
-    bound = awaiting(binding(COPIES, 3, targets(b=3)), '{"b":"2026-01-01T00:01:40Z","c":"2026-01-01T00:01:40Z"}')
+    bound = awaiting(binding(COPIES, 3, targets(b=3)), remembered(b=100, c=100))
     known = parse_awaited_targets(bound, at(200))
     assert set(known) == {"b", "c"}
     ready = {"b": made("b", 3, 150)}
@@ -87,7 +91,15 @@ def test_what_a_task_that_ends_by_time_was_to_be_replaced_by_is_awaited_since_th
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"b": 1}', '{"b": "9999-12-31T23:59:59Z"}', '{"b": "2025-01-01T00:00:00"}']
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"since": {"b": 1}}',
+        '{"since": {"b": "9999-12-31T23:59:59Z"}}',
+        '{"since": {"b": "2025-01-01T00:00:00"}}',
+    ],
 )
 def test_what_cannot_be_read_and_what_is_to_come_is_not_awaited(text: str) -> None:
     assert parse_awaited_targets(awaiting(binding(COPIES, 3), text), at(100)) == {}
@@ -112,7 +124,19 @@ def test_an_awaited_target_stalls_after_the_grace_period_of_watched_time() -> No
 def test_what_is_kept_can_be_read_again() -> None:
     awaited = {"c": at(100.5), "b": at(50)}
     patch = awaited_targets_patch(binding(COPIES, 3), awaited)
-    assert patch == {AWAITED_TARGETS_ANNOTATION: encode({"b": at(50), "c": at(100.5)}).decode()}
+    assert patch == {AWAITED_TARGETS_ANNOTATION: remembered(b=50, c=100.5)}
     text = patch[AWAITED_TARGETS_ANNOTATION]
     assert text is not None
     assert parse_awaited_targets(awaiting(binding(COPIES, 3), text), at(200)) == awaited
+
+
+def test_another_release_has_the_whole_time_again() -> None:
+    bound = awaiting(binding(COPIES, 3, targets(b=3)), remembered(b=100))
+    resource = msgspec.structs.replace(bound.spec.resource, resource_version="2")
+    released = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, resource=resource))
+    assert parse_awaited_targets(bound, at(900)) == {"b": at(100)}
+    awaited = await_targets(released, targets(b=3), (), ALIVE, {}, at(900))
+    assert awaited == {"b": at(900)}
+    kept = awaited_targets_patch(released, awaited)[AWAITED_TARGETS_ANNOTATION]
+    assert kept is not None
+    assert parse_awaited_targets(awaiting(released, kept), at(1000)) == awaited
