@@ -9,6 +9,8 @@ from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.resource import EVENTS
+from leeward.manager.gates import FeatureGates
+from leeward.manager.settings import ManagerSettings
 from leeward.members.kinds import NODES, PODS
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
@@ -182,6 +184,20 @@ def test_a_copy_that_is_purged_directly_hands_its_state_over() -> None:
         assert binding.spec.graceful_eviction_tasks[-1].clusters_before_failover == ("member2",)
 
     play(story, THREE)
+
+
+def test_no_state_is_handed_over_where_the_gate_is_off() -> None:
+    async def story(world: World) -> None:
+        rules = [{"aliasLabelName": "example.com/unavailable", "jsonPath": "{.unavailableReplicas}"}]
+        failing = web_policy(list(THREE), purgeMode="Directly", statePreservation={"rules": rules})
+        await cordon_nodes(world, "member1")
+        await apply(world.client, deployment("web", 2), failing)
+        await world.until(lambda: world.assigned(BINDING) == {"member2": 2}, 600)
+        await world.sleep(20)
+        moved = await world.member("member2").client.get(DEPLOYMENTS, "web", "default")
+        assert "example.com/unavailable" not in moved["metadata"]["labels"]
+
+    play(story, THREE, manager=ManagerSettings(gates=FeatureGates({"StatefulFailoverInjection": False})))
 
 
 def test_never_keeps_the_failed_copy_until_someone_confirms() -> None:

@@ -53,9 +53,11 @@ class BindingController:
         reach: Reach | None = None,
         holds: RemovalHolds | None = None,
         order: DependencyOrder | None = None,
+        *,
+        inject: bool = True,
     ) -> None:
-        """`holds` says what a cluster was to lose, and keeps for now; `order` has a new copy wait for what it needs."""
-        self._order = order
+        """`holds` keeps what a cluster was to lose, `order` has new copies wait for their needs; `inject` is a gate."""
+        self._order, self._inject, self._new_id = order, inject, plane.randomness.uid
         self._reach = reach or Reach()
         self._writing = WorkWriting(plane, self._reach)
         self._waiting: dict[Key, set[Key]] = {}
@@ -138,7 +140,7 @@ class BindingController:
         revised = await self._plane.interpreter.revise_each(template, counts)
         manifests = manifests_by_cluster(binding, template, revised)
         rendering = await self._overrides.render(template, manifests, present)
-        desired = build_works(binding, template, identities, self._plane.randomness.uid, rendering.manifests)
+        desired = build_works(binding, template, identities, self._new_id, rendering.manifests, inject=self._inject)
         purging = is_purging(binding.spec, present)
         taken = await self._taken(binding, present, desired)
         synced = _Synced(taken, bool(present), rendering.failures, look_at=rendering.look_at)
@@ -154,7 +156,7 @@ class BindingController:
             if work is None and await self._waits(binding, template, cluster, synced):
                 continue
             try:
-                with_id = partial(build_work, binding, template, rendering.manifests, cluster)
+                with_id = partial(build_work, binding, template, rendering.manifests, cluster, inject=self._inject)
                 written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
                 has_written = has_written or written is not work
                 if written is not work and rendering.is_overridden:

@@ -153,7 +153,8 @@ class ControllerManager:
         order = DependencyOrder(plane, Templates(plane.server), reach) if follows and enabled else None
         holds = RemovalHolds(plane, self._heartbeat, self._brake, enabled=enabled)
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
-        return [BindingController(plane, kind, reach, holds, order) for kind in kinds]
+        injects = settings.gates.enabled("StatefulFailoverInjection")
+        return [BindingController(plane, kind, reach, holds, order, inject=injects) for kind in kinds]
 
     def _make_distributor(self) -> list[Startable]:
         plane, settings = self._plane, self._settings

@@ -17,7 +17,6 @@ class Gate:
     fixed: str = ""
 
 
-_ALWAYS = "it is always on here; use no such field in policies"
 _ABSENT = "Leeward does not have it; run without it"
 
 GATES = (
@@ -26,7 +25,7 @@ GATES = (
     Gate("CustomizedClusterResourceModeling", True),
     Gate("PropagateDeps", True),
     Gate("PriorityBasedScheduling", True),
-    Gate("StatefulFailoverInjection", True, _ALWAYS),
+    Gate("StatefulFailoverInjection", True),
     Gate("PropagationPolicyPreemption", False),
     Gate("ResourceQuotaEstimate", False),
     Gate("FederatedQuotaEnforcement", False),

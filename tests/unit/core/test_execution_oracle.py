@@ -43,7 +43,7 @@ def works_of(case: Case) -> dict[str, Any] | str:
         assert isinstance(after, Overridden), after
         rendered[cluster] = after
     inject = "StatefulFailoverInjection=true" in case.given["featureGates"]
-    works = build_works(binding, template, rendered=rendered, inject_state=inject)
+    works = build_works(binding, template, rendered=rendered, inject=inject)
     return {cluster: without_work_id(works[cluster]) for cluster in sorted(works)}
 
 

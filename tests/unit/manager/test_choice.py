@@ -51,7 +51,6 @@ def test_gates_have_the_defaults_of_the_table_until_they_are_switched() -> None:
     [
         ("failover", True, "there is no feature gate 'failover': choose from CustomizedClusterResourceModeling"),
         ("MultiClusterService", True, "MultiClusterService cannot be true: Leeward does not have it"),
-        ("StatefulFailoverInjection", False, "StatefulFailoverInjection cannot be false: it is always on here"),
     ],
 )
 def test_a_gate_that_cannot_be_switched_says_why(name: str, enabled: bool, problem: str) -> None:

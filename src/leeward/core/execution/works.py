@@ -59,29 +59,35 @@ def build_works(
     new_id: Callable[[], str] | None = None,
     rendered: Mapping[str, Overridden] | None = None,
     *,
-    inject_state: bool = True,
+    inject: bool = True,
 ) -> dict[str, Manifest]:
     """The Work manifests by cluster.
 
     `work_ids` are the permanent ids of the Works that exist, by cluster; `new_id` makes those of the others. Without
     them the id is left to admission. `rendered` are the manifests of `manifests_by_cluster` after overrides: a cluster
-    that is not among them gets no Work. `inject_state` is the gate StatefulFailoverInjection.
+    that is not among them gets no Work. `inject` is the gate StatefulFailoverInjection.
     """
     if rendered is None:
         rendered = {name: Overridden(manifest) for name, manifest in manifests_by_cluster(binding, template).items()}
     works: dict[str, Manifest] = {}
     for cluster, overridden in rendered.items():
-        state = state_to_inject(binding, cluster) if inject_state else None
+        state = state_to_inject(binding, cluster) if inject else None
         work_id = (work_ids or {}).get(cluster) or (new_id() if new_id else "")
         works[cluster] = _work(binding, template, overridden, cluster, work_id, state)
     return works
 
 
 def build_work(
-    binding: Binding, template: ReadOnlyManifest, rendered: Mapping[str, Overridden], cluster: str, work_id: str
+    binding: Binding,
+    template: ReadOnlyManifest,
+    rendered: Mapping[str, Overridden],
+    cluster: str,
+    work_id: str,
+    *,
+    inject: bool = True,
 ) -> Manifest:
-    """The Work of one cluster, with this permanent id."""
-    return build_works(binding, template, {cluster: work_id}, rendered=rendered)[cluster]
+    """The Work of one cluster, with this permanent id; as `build_works` makes it."""
+    return build_works(binding, template, {cluster: work_id}, rendered=rendered, inject=inject)[cluster]
 
 
 def manifests_by_cluster(
