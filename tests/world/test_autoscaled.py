@@ -1,8 +1,11 @@
 """Autoscalers in the members, and a divided Deployment of the control plane: they do not fight."""
 
+import pytest
+
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
 from leeward.api.names import RETAIN_REPLICAS_LABEL
+from leeward.api.resource import EVENTS
 from leeward.manager.choice import AUTOSCALED, Choice
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World
@@ -139,3 +142,51 @@ def test_a_rollout_that_hangs_makes_no_template_grow() -> None:
         assert template["spec"]["replicas"] == 8
 
     play(story, TWO, manager=NAMED)
+
+
+async def fights(world: World) -> list[tuple[str, str, int]]:
+    events = (await world.client.list(EVENTS, "default")).items
+    told = [event for event in events if event.reason == "ScaleTargetNotRetained"]
+    return [(event.involved_object.name, event.message, event.count) for event in told]
+
+
+def test_an_autoscaler_whose_target_has_two_masters_is_told_of_once() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(AUTOSCALERS, autoscaler(), "default")
+        everywhere = {"clusterAffinity": {"clusterNames": list(TWO)}}
+        scaler = policy("web", everywhere, AUTOSCALERS.kind, AUTOSCALERS.api_version)
+        scaler["metadata"]["name"] = "scaler"
+        await world.client.create(POLICIES, scaler, "default")
+        await world.sleep(100)
+        assert await fights(world) == [], "nothing is there to scale"
+        await apply(world.client, web(), policy("web", by_weight(dict.fromkeys(TWO, 1))))
+        await world.sleep(60)
+        ((name, message, count),) = await fights(world)
+        assert (name, count) == ("web", 1)
+        assert message == (
+            "what it makes of the replicas of Deployment web in members is set back by the control plane: label the "
+            "Deployment resourcetemplate.karmada.io/retain-replicas=true, or run the controllers hpaScaleTargetMarker "
+            "and deploymentReplicasSyncer"
+        )
+        await world.client.patch(AUTOSCALERS, "web", {"spec": {"maxReplicas": 9}}, "default")
+        await world.sleep(600)
+        assert len(await fights(world)) == 1
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("marked", ["by its user", "by the controller"])
+def test_a_target_that_keeps_what_members_have_is_not_told_of(marked: str) -> None:
+    async def story(world: World) -> None:
+        made = web()
+        if marked == "by its user":
+            made["metadata"]["labels"][RETAIN_REPLICAS_LABEL] = "true"
+        await apply(world.client, made, policy("web", by_weight(dict.fromkeys(TWO, 1))))
+        await world.client.create(AUTOSCALERS, autoscaler(), "default")
+        scaler = policy("web", {}, AUTOSCALERS.kind, AUTOSCALERS.api_version)
+        scaler["metadata"]["name"] = "scaler"
+        await world.client.create(POLICIES, scaler, "default")
+        await world.sleep(400)
+        assert await fights(world) == []
+
+    play(story, TWO, manager=NAMED if marked == "by the controller" else None)

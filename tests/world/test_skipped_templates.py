@@ -1,9 +1,12 @@
 """A template that a policy selects in a namespace that is skipped: somebody is told, once."""
 
+import pytest
+
 from kubeapi.meta import Manifest
 from leeward.api.core import Event
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import EVENTS
+from leeward.client import NotFound
 from leeward.sim.world import World
 from tests.world.stories import CONFIG_MAPS, POLICIES, apply, play, policy
 
@@ -58,5 +61,38 @@ def test_what_the_control_plane_keeps_for_itself_is_told_of_only_where_it_is_nam
         (event,) = await told(world, SYSTEM_NAMESPACE)
         assert event.involved_object.name == "a"
         assert "namespace karmada-system is reserved for the control plane" in event.message
+
+    play(story, {"member1": "Push"})
+
+
+async def waiting(world: World) -> list[str]:
+    events = (await world.client.list(EVENTS, "default")).items
+    return [event.message for event in events if event.reason == "DeletionWaitsForFinalizers" and event.count == 1]
+
+
+def test_a_deleted_template_that_somebodys_finalizer_keeps_is_told_of_once() -> None:
+    async def story(world: World) -> None:
+        kept, free = config_map("a"), config_map("b")
+        kept["metadata"]["finalizers"] = ["example.com/backup"]
+        await apply(world.client, kept, free, policy("a", ANYWHERE, "ConfigMap", "v1"))
+        await apply(world.client, policy("b", ANYWHERE, "ConfigMap", "v1"))
+        await world.sleep(30)
+        for name in ("a", "b"):
+            await world.client.delete(CONFIG_MAPS, name, "default")
+        await world.sleep(50)
+        assert await waiting(world) == []
+        await world.sleep(20)
+        message = (
+            "it is being deleted, and waits for whoever set the finalizers example.com/backup: until they take them "
+            "off, it stays in member1"
+        )
+        assert await waiting(world) == [message]
+        await world.client.patch(CONFIG_MAPS, "a", {"data": {"a": "1"}}, "default")
+        await world.sleep(600)
+        assert await waiting(world) == [message]
+        await world.client.patch(CONFIG_MAPS, "a", {"metadata": {"finalizers": None}}, "default")
+        await world.sleep(30)
+        with pytest.raises(NotFound):
+            await world.member("member1").client.get(CONFIG_MAPS, "a", "default")
 
     play(story, {"member1": "Push"})

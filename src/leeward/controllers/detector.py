@@ -24,6 +24,7 @@ from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, Forbidden, WorldError
+from leeward.controllers.autoscaler_events import AutoscalerEvents
 from leeward.controllers.template_events import TemplateEvents, name_of_policy
 from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.interpreter.scripts import Operation
@@ -50,7 +51,7 @@ UNREAD_AGAIN = timedelta(seconds=30)
 class DetectorSettings:
     """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling, `preemption`
     PropagationPolicyPreemption, `multiple_pod_templates` MultiplePodTemplatesScheduling, `quota_estimate`
-    ResourceQuotaEstimate."""
+    ResourceQuotaEstimate. `marks_scale_targets`: the controller hpaScaleTargetMarker runs."""
 
     workload_affinity: bool = False
     priorities: bool = True
@@ -58,6 +59,7 @@ class DetectorSettings:
     multiple_pod_templates: bool = False
     quota_estimate: bool = False
     reach: Reach = field(default_factory=Reach)
+    marks_scale_targets: bool = False
 
 
 class Detector:
@@ -73,6 +75,7 @@ class Detector:
         self._controller = plane.controller("resource-detector", self.reconcile)
         self._matching = PolicyMatching(plane, templates, self._controller.queue.add, preemption=settings.preemption)
         self._told = TemplateEvents(plane, self._recorder, self._matching, settings.reach)
+        self._autoscalers = AutoscalerEvents(plane, self._recorder, templates, enabled=not settings.marks_scale_targets)
         self._standing = StandingReplicas(plane)
         self._dependent_overrides = DependentOverrides[TemplateKey](plane, self._controller.queue.add)
 
@@ -92,8 +95,12 @@ class Detector:
         template = templates.get(key.key.name, key.key.namespace)
         if template is None or "deletionTimestamp" in template["metadata"]:
             self._told.forget(key)
+            self._autoscalers.forget(key)
             self._dependent_overrides.forget(key)
-            return None
+            binding = await self._binding_of(template) if template is not None else None
+            if template is None or binding is None:
+                return None
+            return self._told.terminating(resource, template, binding, self._plane.clock.now())
         if self._is_skipped(key):
             await self._told.skipped(key, resource, template)
             return None
@@ -113,7 +120,7 @@ class Detector:
             await self._apply(policy, resource, templates, template)
         else:
             await self._preempt(policy, claimant, resource, templates, template)
-        return None
+        return self._autoscalers.look(resource, template) if policy is not None else None
 
     async def _preempt(
         self,
@@ -176,7 +183,7 @@ class Detector:
             await self._mark(resource, templates, template, claim_patch(template, {}, {}))
             return
         labels, annotations = claim(policy)
-        activation = decide_activation(template, policy, has_binding=await self._has_binding(template))
+        activation = decide_activation(template, policy, has_binding=await self._binding_of(template) is not None)
         if activation.waits:
             waiting = claim_patch(template, labels, {**annotations, **activation.after})
             await self._mark(resource, templates, template, waiting)
@@ -187,12 +194,13 @@ class Detector:
         after = claim_patch(template, labels, {**annotations, **activation.after})
         await self._mark(resource, templates, template, after)
 
-    async def _has_binding(self, template: Manifest) -> bool:
+    async def _binding_of(self, template: Manifest) -> Binding | None:
+        """The one that was made for this very template."""
         _, bindings = self._bindings[bool(key_of(template).namespace)]
         await bindings.wait_synced()
         name = binding_name(template["kind"], template["metadata"]["name"])
-        present = bindings.get(name, key_of(template).namespace)
-        return present is not None and belongs_to(to_wire(present), template)
+        present: Binding | None = bindings.get(name, key_of(template).namespace)
+        return present if present is not None and belongs_to(to_wire(present), template) else None
 
     def _is_skipped(self, key: TemplateKey) -> bool:
         namespace, reach = key.key.namespace, self._settings.reach

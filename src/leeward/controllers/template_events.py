@@ -4,11 +4,13 @@ It looks at what policies select; what is done with a template is the detector's
 """
 
 from collections import OrderedDict
+from datetime import datetime, timedelta
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, parse_time
 from kubeapi.resource import Resource
 from leeward.api.names import is_reserved_namespace
 from leeward.api.policy import AnyPropagationPolicy
+from leeward.api.work import Binding
 from leeward.core.interpreter import why_not_judged
 from leeward.core.propagation.matching import BY_NAME
 from leeward.core.propagation.reach import Reach
@@ -18,7 +20,9 @@ from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey
 
 SKIPPED_TOLD = 4_096
-"""So many skipped templates are remembered, so that each is told of once."""
+"""So many templates are remembered, so that each is told of once."""
+WAITS_FOR_FINALIZERS = timedelta(seconds=60)
+"""Those that Kubernetes sets itself are gone long before that."""
 
 
 class TemplateEvents:
@@ -30,6 +34,8 @@ class TemplateEvents:
         self._not_judged_told: set[tuple[str, str]] = set()
         """Kinds: there are no more than are defined."""
         self._skipped_told: OrderedDict[TemplateKey, tuple[str, str]] = OrderedDict()
+        self._terminating_told: OrderedDict[str, None] = OrderedDict()
+        """By uid."""
 
     def forget(self, key: TemplateKey) -> None:
         self._skipped_told.pop(key, None)
@@ -56,6 +62,28 @@ class TemplateEvents:
         why = "is reserved for the control plane" if reserved else "is in --skipped-propagating-namespaces"
         message = f"not propagated, though policy({name_of_policy(policy)}) selects it: namespace {namespace} {why}"
         self._recorder.warning(resource, template, "ApplyPolicySkipped", message)
+
+    def terminating(
+        self, resource: Resource[Manifest], template: Manifest, binding: Binding, now: datetime
+    ) -> datetime | None:
+        """A template that was deleted waits for somebody's finalizers, and runs on in members; when to look again."""
+        metadata = template["metadata"]
+        due = parse_time(metadata["deletionTimestamp"]) + WAITS_FOR_FINALIZERS
+        told = metadata.get("uid", "")
+        if not metadata.get("finalizers") or told in self._terminating_told:
+            return None
+        if now < due:
+            return due
+        self._terminating_told[told] = None
+        while len(self._terminating_told) > SKIPPED_TOLD:
+            self._terminating_told.popitem(last=False)
+        where = ", ".join(target.name for target in binding.spec.clusters) or "no cluster"
+        message = (
+            f"it is being deleted, and waits for whoever set the finalizers {', '.join(metadata['finalizers'])}: until "
+            f"they take them off, it stays in {where}"
+        )
+        self._recorder.warning(resource, template, "DeletionWaitsForFinalizers", message)
+        return None
 
     async def not_judged(self, resource: Resource[Manifest], template: Manifest) -> None:
         """Of its kind nobody can tell when it does its work."""

@@ -216,6 +216,7 @@ def _detector_settings(settings: ManagerSettings) -> DetectorSettings:
         enabled("MultiplePodTemplatesScheduling"),
         enabled("ResourceQuotaEstimate"),
         settings.skipped.reach,
+        settings.controllers.runs("hpaScaleTargetMarker"),
     )
 
 

@@ -2,6 +2,7 @@
 
     scale_target_patch   the label by which members keep their own replicas, while a propagated HorizontalPodAutoscaler
                          of the control plane names the template as its target
+    describe_fight       what is said where nobody has set that label, and two would decide how many replicas there are
     replicas_to_follow   the number that the members have arrived at, so that the template and what is divided agree
 
 Karmada: hpaScaleTargetMarker and deploymentReplicasSyncer (pkg/controllers); same conditions, and nothing is followed
@@ -38,13 +39,30 @@ def scale_target_patch(template: ReadOnlyManifest, autoscalers: Iterable[ReadOnl
     return {"metadata": patch} if patch else {}
 
 
+def scale_target(autoscaler: ReadOnlyManifest) -> tuple[tuple[str, str], str]:
+    """What it scales: apiVersion and kind, and the name."""
+    target = mapping_at(autoscaler, "spec", "scaleTargetRef")
+    return (text_at(target, "apiVersion"), text_at(target, "kind")), text_at(target, "name")
+
+
+def describe_fight(target: ReadOnlyManifest, binding: Binding) -> str:
+    """Why autoscalers in the members and the control plane undo each other's replicas of `target`, and the way out;
+    empty where they do not: `target` keeps what members have, or its copies are not divided but as large as it says."""
+    if labels_of(target).get(RETAIN_REPLICAS_LABEL) == "true" or not binding.spec.is_workload:
+        return ""
+    kind, name = text_at(target, "kind"), target["metadata"]["name"]
+    return (
+        f"what it makes of the replicas of {kind} {name} in members is set back by the control plane: label the {kind} "
+        f"{RETAIN_REPLICAS_LABEL}=true, or run the controllers hpaScaleTargetMarker and deploymentReplicasSyncer"
+    )
+
+
 def _scales(autoscaler: ReadOnlyManifest, template: ReadOnlyManifest) -> bool:
     """Whether it names the template."""
     if "deletionTimestamp" in autoscaler["metadata"]:
         return False
-    target = mapping_at(autoscaler, "spec", "scaleTargetRef")
-    named = (text_at(target, "apiVersion"), text_at(target, "kind"), text_at(target, "name"))
-    return named == (template.get("apiVersion"), template.get("kind"), template["metadata"]["name"])
+    named = scale_target(autoscaler)
+    return named == ((template.get("apiVersion"), template.get("kind")), template["metadata"]["name"])
 
 
 def replicas_to_follow(template: ReadOnlyManifest, binding: Binding, clusters: Mapping[str, Cluster]) -> int | None:
