@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from kubeapi.json_document import Document
+from kubeapi.json_document import Document, parse_pointer
 from leeward.api.cluster import Cluster
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy, Overriders
 from leeward.api.policy import ClusterAffinity
@@ -52,6 +52,11 @@ class OverrideRule:
         return bool(how.plaintext or how.field_overrider or any(image.predicate for image in how.image_overrider))
 
     @cached_property
+    def ignores_replicas(self) -> bool:
+        """Whether it neither changes `spec.replicas` nor puts anything in the place of what holds them."""
+        return all(_is_beside_replicas(item.path) for item in self.overriders.plaintext)
+
+    @cached_property
     def steps(self) -> Sequence[Step]:
         """Its overriders, in order."""
         return [
@@ -73,6 +78,15 @@ def rules_of(policy: AnyOverridePolicy) -> Rules:
     return tuple(OverrideRule(policy, rule.overriders, rule.target_cluster) for rule in spec.override_rules)
 
 
+def _is_beside_replicas(pointer: str) -> bool:
+    try:
+        path = parse_pointer(pointer)
+    except ValueError:
+        return False
+    return path[:2] != _REPLICAS[: len(path)]
+
+
+_REPLICAS: Final = ["spec", "replicas"]
 _KINDS: Final[tuple[tuple[str, Callable[[Overriders], Iterable[Any]], Callable[[Document, Any], None]], ...]] = (
     ("imageOverrider", lambda rule: rule.image_overrider, override_images),
     ("commandOverrider", lambda rule: rule.command_overrider, lambda d, item: override_words(d, "command", item)),
