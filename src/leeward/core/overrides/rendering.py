@@ -54,7 +54,7 @@ class OverrideFailure:
 
 
 class Known:
-    """Results that were rendered for other clusters of the same binding: the same rules on the same manifest give the same.
+    """Results that were rendered for other clusters of a binding: the same rules on the same manifest give the same.
 
     Where only the replicas differ, and no rule looks at them, the other manifest is taken with these replicas.
     """
