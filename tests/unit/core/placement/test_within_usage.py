@@ -69,8 +69,15 @@ def test_copies_are_asked_for_and_replaced_as_large_as_they_are() -> None:
     found, asked = within(placed, Decision(targets(member2=6, member3=6, member4=6), ()))
     assert asked.spec.replicas == 4
     assert replicas(found) == {"member2": 3, "member3": 4}
+    fewer, _ = within(placed, Decision(targets(member1=6, member2=2), ()))
+    assert replicas(fewer) == {"member1": 4, "member2": 2}
     shared = binding(HALVES, 6, targets(member1=2, member2=1))
     assert within(shared, Decision(shared.spec.clusters, ()))[1].spec.replicas == 3
+
+
+def test_s2_what_is_left_of_a_decision_is_spread_as_the_policy_asks_or_all_stays() -> None:
+    placed = binding(duplicated(*NAMES, groups=2), 6, targets(member1=4, member2=4))
+    assert replicas(within(placed, Decision(targets(member2=6), ()))[0]) == {"member1": 4, "member2": 4}
 
 
 def test_what_was_never_placed_stays_so() -> None:
