@@ -1,7 +1,8 @@
 """Reports that are expected of a cluster when what is reserved in it has arrived: amounts, and nodes by grade.
 
 A cluster with resource models reports how many nodes of each grade it has, and not what is free on each. So nodes are
-taken to be as free as their grade and the cluster's sums allow, all alike, and Pods to go where most is free.
+taken to be as free as their grade and the cluster's sums allow, all alike, and Pods to go where most is free; those
+that fit on none wait, and take nothing from nodes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,11 +47,16 @@ def _grades(
     nodes = nodes_by_grade(cluster, summary)
     for part in reserved:
         request = {name: parse_quantity(quantity) for name, quantity in part.resource_request.items()}
+        asked = {**request, "pods": Decimal(1)}
         for _ in range(part.replicas):
-            node = max(nodes, key=lambda each: (each.get("cpu", Decimal(0)), each["pods"]))
-            for name, amount in {**request, "pods": Decimal(1)}.items():
-                if name in node:
-                    node[name] -= amount
+            fitting = [
+                node for node in nodes if all(node.get(name, amount) >= amount for name, amount in asked.items())
+            ]
+            if not fitting:
+                break
+            node = max(fitting, key=lambda each: (each.get("cpu", Decimal(0)), each["pods"]))
+            for name in asked.keys() & node.keys():
+                node[name] -= asked[name]
     offered = [{name: Amount(amount, False) for name, amount in node.items()} for node in nodes]
     return count_grades(cluster.spec.resource_models, [(amounts, {}) for amounts in offered])
 

@@ -1,0 +1,42 @@
+"""What a cluster with resource models will report when what was placed there has arrived."""
+
+import msgspec
+
+from leeward.answers.expected_reports import after_arrival
+from leeward.api.cluster import AllocatableModeling, Cluster, NodeSummary, ResourceModel, ResourceModelRange
+from leeward.api.cluster import ResourceSummary as Summary
+from leeward.planning.reservations import Reserved
+from tests.builders import cluster
+
+GRADES = tuple(
+    ResourceModel(grade=grade, ranges=(ResourceModelRange(name="cpu", min=str(least), max=str(most)),))
+    for grade, (least, most) in enumerate(((0, 1), (1, 2), (2, 4)))
+)
+
+
+def two_nodes() -> Cluster:
+    """One with 1.25 cores free, one with 2.25."""
+    summary = Summary(
+        allocatable={"cpu": "32", "pods": "220"},
+        allocated={"cpu": "28500m", "pods": "12"},
+        allocatable_modelings=(AllocatableModeling(grade=1, count=1), AllocatableModeling(grade=2, count=1)),
+    )
+    made = cluster("a")
+    status = msgspec.structs.replace(made.status, resource_summary=summary, node_summary=NodeSummary(2, 2))
+    spec = msgspec.structs.replace(made.spec, resource_models=GRADES)
+    return msgspec.structs.replace(made, spec=spec, status=status)
+
+
+def grades_after(replicas: int, cpu: str) -> dict[int, int]:
+    summary = after_arrival(two_nodes(), [Reserved(replicas, {"cpu": cpu})]).status.resource_summary
+    assert summary is not None
+    return {each.grade: each.count for each in summary.allocatable_modelings if each.count}
+
+
+def test_pods_take_from_the_nodes_that_they_run_on() -> None:
+    assert grades_after(1, "1") == {1: 2}
+
+
+def test_pods_that_fit_on_no_node_wait_and_take_nothing_from_nodes() -> None:
+    assert grades_after(7, "3") == {1: 1, 2: 1}
+    assert grades_after(7, "2") == {0: 1, 1: 1}, "one of them fits"
