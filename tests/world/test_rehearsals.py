@@ -101,7 +101,7 @@ def test_a_picture_of_an_outage_goes_on_in_the_copy_where_it_stood() -> None:
     state = taken(story)
     report = played(state, "  - {at: 10m, return: [member1]}\n")
     moved = next(each for each in report.timeline if each.what is Happening.MOVED)
-    assert moved.after_seconds == pytest.approx(300 - 180 - SETTLING_SECONDS, abs=1)
+    assert moved.after_seconds == pytest.approx(300 - 180 - SETTLING_SECONDS + 5, abs=1)
     assert (application(report, "web").before, application(report, "web").after) == (
         {"member1": 2, "member2": 2},
         {"member2": 4},
@@ -215,5 +215,5 @@ def test_what_is_attached_comes_along_and_what_cannot_be_rebuilt_is_named() -> N
     assert report.differs == []
     assert (application(report, "web").after, application(report, "web").longest_seconds) == (
         {"member2": 2},
-        pytest.approx(632, abs=1),
+        pytest.approx(637, abs=1),
     )

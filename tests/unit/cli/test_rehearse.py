@@ -37,11 +37,11 @@ def test_what_holds_exits_with_0_and_what_does_not_with_1_and_says_by_how_much(
     lines = out.split("\n")
     assert (code, err, lines[2]) == (0, "", "v all of 2 expectations hold")
     assert lines[0] == "eu-goes, on a copy of test, as of 00:00:00 UTC, 1 Jan 2026; nothing is changed"
-    assert "  +10 min 30 s  Deployment default/nginx goes from a:2 b:2 to b:4" in lines
+    assert "  +10 min 35 s  Deployment default/nginx goes from a:2 b:2 to b:4" in lines
     fails = scenario(tmp_path, f"{DIES}  expect:\n  - recoveredWithin: 10m\n  - neverFewerThan: 3\n  - brake: idle\n")
     code, out, _ = call_verb(capsys, "rehearse", fails, "--from", file)
     assert (code, out.split("\n")[2]) == (1, "! 2 of 3 expectations do not hold")
-    assert "+0 s  Deployment default/nginx: whole again after 10 min 32 s, 32 s too late" in out
+    assert "+0 s  Deployment default/nginx: whole again after 10 min 37 s, 37 s too late" in out
     assert "+0 s  Deployment default/nginx: 2 served, 1 fewer than 3" in out
 
 
@@ -50,9 +50,9 @@ def test_programs_get_all_of_it(file: Path, tmp_path: Path, capsys: pytest.Captu
     code, out, err = call_verb(capsys, "rehearse", asked, "--from", file, "-o", "json")
     told = json.loads(out)
     (verdict,), (app,) = told["verdicts"], told["applications"]
-    assert (code, err, verdict["holds"], verdict["shortfalls"][0]["afterSeconds"]) == (1, "", False, 630.0)
+    assert (code, err, verdict["holds"], verdict["shortfalls"][0]["afterSeconds"]) == (1, "", False, 635.0)
     assert (app["before"], app["after"], app["fewest"], app["replicas"]) == ({"a": 2, "b": 2}, {"b": 4}, 2, 4)
-    assert app["longestSeconds"] == 632.1
+    assert app["longestSeconds"] == 637.1
     assert call_verb(capsys, "rehearse", asked, "--from", file, "-o", "json")[1] == out, "the same once more"
     assert call_verb(capsys, "rehearse", asked, "--from", file, "-o", "yaml")[1].startswith("name: eu-goes\n")
 

@@ -38,6 +38,7 @@ from leeward.sim.world import World
 
 BUILDING_SECONDS = 120.0
 SETTLING_SECONDS = 60.0
+"""Less half of the interval between probes: what fails at the beginning is noticed neither at once nor late."""
 _LOOK_SECONDS = 1.0
 MOST_LOOKS = int(BUILDING_SECONDS - 20)
 
@@ -124,7 +125,7 @@ class CopiedWorld(World):
         await put_back(self.client, Remembered(self.state, self.templates), self.clock.now())
         self.use(self._whole)
         self.start_controllers()
-        await asyncio.sleep(SETTLING_SECONDS)
+        await asyncio.sleep(SETTLING_SECONDS - self.timing.cluster_status_update_frequency / 2)
         for key in self.templates.manifests:
             binding, before = self.any_binding(key), _targets(self.state.bindings[key])
             now = _targets(binding) if binding is not None else {}
