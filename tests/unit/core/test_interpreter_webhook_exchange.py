@@ -150,6 +150,11 @@ def test_a_question_names_the_object_and_what_belongs_to_the_operation() -> None
 HEAD = {"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterContext"}
 
 
+def test_a_question_about_a_kind_of_the_core_group_has_no_group() -> None:
+    asked = decode_any(question("u", Operation.HEALTH, {"apiVersion": "v1", "kind": "Pod"}))["request"]
+    assert asked["kind"] == {"group": "", "version": "v1", "kind": "Pod"}
+
+
 def answered(**response: Any) -> bytes:
     return encode({**HEAD, "response": {"uid": "u", "successful": True, **response}})
 
