@@ -137,16 +137,17 @@ BIG = "a: " + "x" * 10_000_000
     ids=lambda value: str(value)[:20],
 )
 def test_what_cannot_be_read_is_named_with_its_line_and_ends_it_with_2(
-    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "f.yaml"
+    monkeypatch.chdir(tmp_path)
+    file = Path("f.yaml")
     file.write_text(text)
     code, out, err = call_verb(capsys, "lint", file, FOREVER, "-o", "json")
     told = json.loads(out)
     assert (code, err) == (2, "")
     assert [said in each for each in told["unseen"]] == [True], told["unseen"]
     assert [finding["rule"] for finding in told["findings"]] == ["LW002"], "the others are looked at"
-    assert f"? could not be read: {tmp_path}" in call_verb(capsys, "lint", file)[1]
+    assert f"? could not be read: {file}" in call_verb(capsys, "lint", file)[1]
 
 
 @pytest.mark.parametrize(
