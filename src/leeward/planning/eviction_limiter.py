@@ -25,6 +25,8 @@ from leeward.core.placement import Decision, EvictionBudget
 K = TypeVar("K", bound=Hashable)
 
 SLOWEST = timedelta(minutes=30)
+MOST_DIGITS = 9
+"""Of a budget: more is no bound for anybody, and Python reads no number of thousands of digits."""
 RESOLUTION = timedelta(seconds=1)
 """Of the times that eviction tasks tell."""
 
@@ -32,7 +34,7 @@ RESOLUTION = timedelta(seconds=1)
 def drain_budget(cluster: Cluster | None) -> int | None:
     """How many bindings may be on their way out of a cluster that is drained; None is any number."""
     text = "" if cluster is None else cluster.metadata.annotations.get(DRAIN_BUDGET_ANNOTATION, "")
-    if cluster is None or not text.isdecimal() or looks_dead(cluster):
+    if cluster is None or not text.isdecimal() or len(text) > MOST_DIGITS or looks_dead(cluster):
         return None
     return max(int(text), 1)
 

@@ -192,7 +192,18 @@ def test_a_budget_holds_nobody_in_a_cluster_that_has_died() -> None:
     assert [leave(limiter, key, web, 0, dead)[0] for key in "ab"] == [{"member1"}, {"member1"}]
 
 
-@pytest.mark.parametrize(("text", "budget"), [("3", 3), ("0", 1), ("", None), ("many", None), ("-1", None)])
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    [
+        ("3", 3),
+        ("0", 1),
+        ("", None),
+        ("many", None),
+        ("-1", None),
+        ("999999999", 999_999_999),
+        pytest.param("9" * 5_000, None, id="longer than Python reads"),
+    ],
+)
 def test_a_budget_is_at_least_one_and_what_is_none_is_no_limit(text: str, budget: int | None) -> None:
     assert drain_budget(drained("member1", budget=text)) == budget
 

@@ -45,7 +45,7 @@ from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.tasks import grace_of
 from leeward.core.interpreter.resource_health import health_rules_in
 
-END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+END_OF_TIME = datetime(9000, 1, 1, tzinfo=UTC)
 
 _INSTANT = timedelta(microseconds=1)
 
@@ -284,7 +284,7 @@ def _grace_end(task: GracefulEvictionTask, now: datetime, grace_seconds: float, 
     """The end of time for instants that somebody has written and that lie beyond it."""
     try:
         since = attention.time.moved(task.creation_timestamp or wire_time(now))
-        return since + timedelta(seconds=grace_of(task, grace_seconds))
+        return min(since + timedelta(seconds=grace_of(task, grace_seconds)), END_OF_TIME)
     except OverflowError:
         return END_OF_TIME
 

@@ -67,7 +67,9 @@ def is_removal_held(
 ) -> bool:
     """Whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
-    `works` are those of the binding, by cluster. The rules are those of the module's table.
+    `works` are those of the binding, by cluster. It is held under the brake where the cluster was away when it was
+    asked for (S4, decision 58), as long as a replacement may be lost (S1), and where nobody watched since it was
+    decided, until all is seen well again (S13, decision 48).
 
     Holds: S1, S4, S13.
     """

@@ -74,6 +74,17 @@ def test_an_eviction_of_what_was_scaled_to_nothing_is_finished(
     assert assessment.finished == finished
 
 
+@pytest.mark.parametrize("year", [8999, 9999])
+@pytest.mark.parametrize("mode", ["Directly", "Gracefully", "Never"])
+def test_an_eviction_that_somebody_has_dated_at_the_end_of_time_goes_on(year: int, mode: str) -> None:
+    """Anybody who may write a binding may write such a task; no other instant lies beyond it."""
+    begun = msgspec.structs.replace(TASK, purge_mode=mode, creation_timestamp=datetime(year, 12, 31, 23, tzinfo=UTC))
+    spec = msgspec.structs.replace(BINDING.spec, graceful_eviction_tasks=(begun,))
+    bound = msgspec.structs.replace(BINDING, spec=spec)
+    for works in ({}, {"m1": Work(metadata=ObjectMeta(name="web"))}):
+        assert assess_tasks(bound, {}, works, BEGAN, GRACE_SECONDS).kept == (begun,)
+
+
 COPIES = duplicated("member1", "member2", "member3")
 SHARES = divided({"member1": 1, "member2": 1, "member3": 1})
 JUST_LATE = GRACE_SECONDS + 0.000001
