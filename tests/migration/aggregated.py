@@ -60,20 +60,25 @@ def _belongs_to_cluster(manifest: Manifest) -> bool:
 class AggregationLayer:
     """What kube-aggregator does: requests for Clusters go where their APIService says. `aggregated` None: stopped.
 
-    Whoever asks is cut off before its write number `writes_until_cut`, counted down from there.
+    Whoever asks is cut off before its write number `writes_until_cut`, counted down from there. The path `failing` is
+    not answered. `lagging`: as of an API server that goes on asking the aggregated one.
     """
 
     def __init__(self, main: Transport, aggregated: Transport | None) -> None:
         self._main = main
         self.aggregated = aggregated
         self.writes_until_cut: int | None = None
+        self.failing = ""
+        self.lagging = False
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         if self.writes_until_cut is not None and request.method != "GET":
             self.writes_until_cut -= 1
             if self.writes_until_cut < 0:
                 raise Unreachable("the process that writes was killed")
-        if request.path.startswith(CLUSTERS_PATH) and await self._is_elsewhere():
+        if self.failing and request.path == self.failing:
+            raise Unreachable("no answer in time")
+        if request.path.startswith(CLUSTERS_PATH) and (self.lagging or await self._is_elsewhere()):
             if self.aggregated is None:
                 raise Unreachable("service unavailable")
             return await self.aggregated.send(request, timeout_seconds=timeout_seconds)

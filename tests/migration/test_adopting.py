@@ -11,7 +11,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
+from leeward.api.names import CLUSTER_NAMESPACE, FLAPPING_TAINT, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES, OUTAGES, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import DEFINITIONS
@@ -295,3 +295,129 @@ async def switch_again(world: AggregatedWorld, switch: Switch) -> None:
     except FleetError as error:
         said = str(error)
     assert not said or "adopted already" in said or "was not adopted" in said
+
+
+@pytest.mark.long
+def test_a_switch_that_was_killed_is_given_back_as_it_was() -> None:
+    """Before any of its writes: nothing has left Karmada's server, and all that belongs to a Cluster does so again."""
+
+    async def story(world: AggregatedWorld) -> None:
+        number = 0
+        before = [each["spec"] for each in await list_manifests(world.aggregated, CLUSTER_MANIFESTS)]
+        for number in range(MOST_WRITES):
+            world.layer.writes_until_cut = number
+            try:
+                await adopt(world.user, world.clock, lambda _: None)
+            except WorldError:
+                world.layer.writes_until_cut = None
+            else:
+                break
+            await switch_again(world, hand_back)
+            served = await list_manifests(world.aggregated, CLUSTER_MANIFESTS)
+            assert [each["spec"] for each in served] == before
+            assert not [each for each in served if "deletionTimestamp" in each["metadata"]]
+            await assert_owned(world.user)
+        assert number > FEWEST_WRITES
+
+    play(story, applications=False)
+
+
+def test_a_switch_that_goes_on_takes_what_has_changed_meanwhile() -> None:
+    """It was killed before anything was taken away; Karmada ran for another week."""
+
+    async def story(world: AggregatedWorld) -> None:
+        world.layer.writes_until_cut = 5
+        with pytest.raises(WorldError):
+            await adopt(world.user, world.clock, lambda _: None)
+        world.layer.writes_until_cut = None
+        member1 = await world.aggregated.get(CLUSTER_MANIFESTS, "member1")
+        new = {"metadata": {"name": "member9"}, "spec": {**member1["spec"], "id": "9"}}
+        uid = (await world.aggregated.create(CLUSTER_MANIFESTS, new))["metadata"]["uid"]
+        owner = {"apiVersion": CLUSTERS.api_version, "kind": CLUSTERS.kind, "name": "member9", "uid": uid}
+        secret = {"metadata": {"name": "member9", "ownerReferences": [owner]}}
+        await world.client.create(SECRET_MANIFESTS, secret, CLUSTER_NAMESPACE)
+        await world.aggregated.patch(CLUSTER_MANIFESTS, "member2", {"spec": {"region": "eu"}})
+        await adopt(world.user, world.clock, lambda _: None)
+        served = {e["metadata"]["name"]: e for e in await list_manifests(world.client, CLUSTER_MANIFESTS)}
+        assert set(served) == {*MEMBERS, "member9"}
+        assert served["member2"]["spec"]["region"] == "eu"
+        assert (await owners(world.client))["Secret/member9"] == [served["member9"]["metadata"]["uid"]]
+
+    play(story, applications=False)
+
+
+def test_what_could_not_be_looked_at_refuses_the_switch() -> None:
+    """A Lease that belongs to a Cluster would be collected when its reference was overlooked."""
+
+    async def story(world: AggregatedWorld) -> None:
+        world.layer.failing = "/apis/coordination.k8s.io/v1"
+        with pytest.raises(WorldError):
+            await adopt(world.user, world.clock, lambda _: None)
+        world.layer.failing = ""
+        await assert_owned(world.user)
+        assert not (await world.client.list(CONFIG_MAP_MANIFESTS, SYSTEM_NAMESPACE)).items
+
+    play(story, applications=False)
+
+
+def test_a_definition_of_an_older_karmada_refuses_the_switch_and_names_what_it_lacks() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        name = RESOURCE_BINDINGS.group_resource
+        definition = await world.client.get(DEFINITIONS, name)
+        tasks = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][
+            "gracefulEvictionTasks"
+        ]["items"]["properties"]
+        del tasks["clustersBeforeFailover"]
+        tasks["purgeMode"]["enum"] = ["Immediately", "Graciously", "Never"]
+        await world.client.update(DEFINITIONS, definition, name)
+        with pytest.raises(FleetError) as raised:
+            await adopt(world.user, world.clock, lambda _: None)
+        for missing in (".clustersBeforeFailover", ".purgeMode=Directly", ".purgeMode=Gracefully"):
+            assert f"spec.gracefulEvictionTasks[]{missing}" in str(raised.value)
+
+    play(story, applications=False)
+
+
+def test_a_cluster_that_is_being_removed_is_not_handed_back() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        await adopt(world.user, world.clock, lambda _: None)
+        await world.client.delete(CLUSTER_MANIFESTS, "member2")
+        with pytest.raises(FleetError, match="member2 is being removed"):
+            await hand_back(world.user, world.clock, lambda _: None)
+        await assert_owned(world.user)
+
+    play(story, applications=False)
+
+
+def test_who_has_joined_and_left_since_has_joined_and_left_there_and_no_hold_down_stays() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        await adopt(world.user, world.clock, lambda _: None)
+        member1 = await world.client.get(CLUSTER_MANIFESTS, "member1")
+        new = {"metadata": {"name": "member9"}, "spec": {**member1["spec"], "id": "9"}}
+        await world.client.create(CLUSTER_MANIFESTS, new)
+        taints = [{"key": FLAPPING_TAINT, "effect": "NoSchedule"}, {"key": "mine", "effect": "NoSchedule"}]
+        await world.client.patch(CLUSTER_MANIFESTS, "member1", {"spec": {"taints": taints}})
+        await world.client.patch(CLUSTER_MANIFESTS, "member2", {"metadata": {"finalizers": None}})
+        await world.client.delete(CLUSTER_MANIFESTS, "member2")
+        await hand_back(world.user, world.clock, lambda _: None)
+        served = {e["metadata"]["name"]: e for e in await list_manifests(world.aggregated, CLUSTER_MANIFESTS)}
+        assert set(served) == {*MEMBERS, "member9"}
+        assert "deletionTimestamp" in served["member2"]["metadata"]
+        assert [taint["key"] for taint in served["member1"]["spec"]["taints"]] == ["mine"]
+
+    play(story, applications=False)
+
+
+def test_an_api_server_that_does_not_know_yet_who_keeps_the_clusters_ends_nothing() -> None:
+    """One of several still asks Karmada's: what it answers has the uids of before."""
+
+    async def story(world: AggregatedWorld) -> None:
+        world.layer.lagging = True
+        with pytest.raises(FleetError, match="not served by their definition after 60 s"):
+            await adopt(world.user, world.clock, lambda _: None)
+        assert not any((await owners(world.client)).values()), "nothing belongs to anybody, and nothing is collected"
+        world.layer.lagging = False
+        await adopt(world.user, world.clock, lambda _: None)
+        await assert_owned(world.user)
+
+    play(story, applications=False)

@@ -46,10 +46,10 @@ async def install_kinds(client: Client) -> None:
     untyped_namespaces = Resource.of_manifests("v1", "namespaces", "Namespace", False)
     for manifest in namespaces():
         await client.apply(untyped_namespaces, manifest, field_manager=FIELD_MANAGER)
-    wanted = definitions()
-    _, karmadas = await installed_definitions(client)
+    wanted, there = definitions(), await installed_definitions(client)
     for manifest in wanted:
-        if manifest["metadata"]["name"] not in karmadas:
+        present = there.get(manifest["metadata"]["name"])
+        if present is None or not is_of_karmada(present):
             await client.apply(DEFINITIONS, manifest, field_manager=FIELD_MANAGER)
     waiting = await _wait_definitions(client, [each["metadata"]["name"] for each in wanted], _is_established)
     if waiting:
@@ -119,15 +119,16 @@ async def delete_definitions(client: Client, names: Iterable[str]) -> None:
         )
 
 
-async def installed_definitions(client: Client) -> tuple[list[str], list[str]]:
-    """The names of definitions of our kinds that are there, and of those among them that Karmada has installed.
-
-    Raises: WorldError.
-    """
+async def installed_definitions(client: Client) -> dict[str, Manifest]:
+    """The definitions of our kinds that are there, by name. Raises: WorldError."""
     ours = {manifest["metadata"]["name"] for manifest in definitions()}
     found = {item["metadata"]["name"]: item for item in (await client.list(DEFINITIONS)).items}
-    there = sorted(ours.intersection(found))
-    return there, [name for name in there if _MADE_BY_KARMADA in annotations_of(found[name])]
+    return {name: found[name] for name in sorted(ours.intersection(found))}
+
+
+def is_of_karmada(definition: Manifest) -> bool:
+    """Whether Karmada has installed it, and not we."""
+    return _MADE_BY_KARMADA in annotations_of(definition)
 
 
 async def _refuse_joined(client: Client) -> None:

@@ -2,6 +2,8 @@
 
     kinds              where the objects live that both use
     survey             reads what runs and what is installed; writes nothing
+    definition_gaps    compares Karmada's definitions with ours
+    inventory          the metadata of all objects
     review             says of a survey what is in the way, what will change and what stays
     record             keeps in the control plane what the switch has found, so that it can go on, and go back
     dependents         the objects that belong to a Cluster, and the references by which they do

@@ -4,7 +4,7 @@ Each step says what it does, and does nothing where it has been done: a switch t
 goes on. Before anything is taken away it stands in the record. Nothing is started here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -24,6 +24,7 @@ from leeward.app.migration.record import (
     SwitchRecord,
     read_clusters,
     read_record,
+    with_lost,
     write_cluster,
     write_record,
 )
@@ -56,12 +57,11 @@ async def adopt(client: Client, clock: Clock, tell: Tell) -> None:
     planned = await plan(client, clock)
     if refused := refusals(planned.remarks):
         raise FleetError("; ".join(f"{remark.sentence} ({remark.next})" for remark in refused))
-    record = planned.resumed
-    if record is None:
-        tell("writing down what is there")
-        record = await _write_down(client, clock, planned.survey)
-    if record.adopted_at is not None:
-        raise FleetError(f"adopted already, at {record.adopted_at:%Y-%m-%d %H:%M:%S}Z: run `leeward serve`")
+    if planned.resumed is not None and planned.resumed.adopted_at is not None:
+        at = f"{planned.resumed.adopted_at:%Y-%m-%d %H:%M:%S}Z"
+        raise FleetError(f"adopted already, at {at}: run `leeward serve`, or `leeward hand-back`")
+    tell("writing down what is there")
+    record = await _write_down(client, clock, planned.survey, planned.resumed)
     await _take_webhooks_away(client, tell)
     tell("installing the kinds that are missing, and Leeward's rights")
     await install_kinds(client)
@@ -73,28 +73,42 @@ async def adopt(client: Client, clock: Clock, tell: Tell) -> None:
     await write_record(client, msgspec.structs.replace(record, adopted_at=clock.now()))
 
 
-async def _write_down(client: Client, clock: Clock, survey: Survey) -> SwitchRecord:
-    """The record of the whole is written last: with it the switch has begun."""
-    clusters = list[ClusterRecord]()
+async def _write_down(client: Client, clock: Clock, survey: Survey, resumed: SwitchRecord | None) -> SwitchRecord:
+    """The record of the whole is written last: with it the switch has begun.
+
+    One that was begun before is brought up to date: Karmada may have run meanwhile. What it has found and taken away
+    stays in it.
+    """
+    clusters = await read_clusters(client, resumed) if resumed is not None else []
     if survey.clusters_service is not None:
-        dependents = await find_dependents(Inventory(client))
-        for manifest in await list_manifests(client, CLUSTER_MANIFESTS):
-            name, uid = manifest["metadata"]["name"], manifest["metadata"]["uid"]
-            clusters.append(ClusterRecord(name, before=manifest, dependents=dependents.get(uid, ())))
+        clusters = await _clusters_now(client, clusters)
     for cluster in clusters:
         await write_cluster(client, cluster)
+    present = [KeptObject(each.resource.api_version, each.resource.plural, each.manifest) for each in survey.webhooks]
+    names = {(each.plural, each.manifest["metadata"]["name"]) for each in present}
+    gone = [w for w in (resumed.webhooks if resumed else ()) if (w.plural, w.manifest["metadata"]["name"]) not in names]
+    service = survey.clusters_service or (resumed.clusters_service if resumed else None)
     record = SwitchRecord(
-        started_at=clock.now(),
-        clusters_service=survey.clusters_service,
-        webhooks=tuple(
-            KeptObject(each.resource.api_version, each.resource.plural, each.manifest) for each in survey.webhooks
-        ),
-        rights=tuple(await _rights_there(client)),
-        definitions=survey.definitions,
+        started_at=resumed.started_at if resumed else clock.now(),
+        clusters_service=service,
+        webhooks=(*present, *gone),
+        rights=resumed.rights if resumed else tuple(await _rights_there(client)),
+        definitions=resumed.definitions if resumed else survey.definitions,
         clusters=tuple(cluster.name for cluster in clusters),
     )
     await write_record(client, record)
     return record
+
+
+async def _clusters_now(client: Client, known: Sequence[ClusterRecord]) -> list[ClusterRecord]:
+    """As Karmada's server shows them, with what belongs to them, also where that was taken away by a try before."""
+    dependents, before = await find_dependents(Inventory(client)), {cluster.name: cluster for cluster in known}
+    clusters = list[ClusterRecord]()
+    for manifest in await list_manifests(client, CLUSTER_MANIFESTS):
+        name, uid = manifest["metadata"]["name"], manifest["metadata"]["uid"]
+        mine = with_lost(dependents.get(uid, ()), before.get(name))
+        clusters.append(ClusterRecord(name, before=manifest, dependents=mine))
+    return clusters
 
 
 async def _rights_there(client: Client) -> list[KeptObject]:
@@ -121,8 +135,9 @@ async def _move_clusters(client: Client, record: SwitchRecord, tell: Tell) -> No
     for cluster in clusters:
         await detach(client, cluster.dependents)
     tell(f"moving {len(clusters)} Clusters")
-    await serve_from_definition(client, [manifest["metadata"]["uid"] for manifest in before])
-    written = await write_all(client, before, with_marks=True)
+    left = [manifest["metadata"]["uid"] for manifest in before]
+    await serve_from_definition(client, left)
+    written = await write_all(client, before, with_marks=True, left=left)
     tell("putting the references back")
     for cluster in clusters:
         await attach(client, cluster.dependents, written[cluster.name]["metadata"]["uid"])

@@ -14,7 +14,7 @@ from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTERS
 from leeward.app.migration.inventory import Inventory, InventoryItem
 from leeward.app.migration.record import Dependent
-from leeward.client import Client, Conflict, NotFound
+from leeward.client import Client, Conflict, NotFound, NotServed
 
 ATTEMPTS = 5
 
@@ -48,6 +48,8 @@ async def _refer(client: Client, dependent: Dependent, reference: OwnerReference
     for attempt in range(ATTEMPTS):
         try:
             found = await client.get(resource, dependent.name, dependent.namespace)
+        except NotServed:
+            raise
         except NotFound:
             return
         if found["metadata"]["uid"] != dependent.uid:

@@ -40,11 +40,12 @@ from leeward.app.migration.record import (
     delete_records,
     read_clusters,
     read_record,
+    with_lost,
     write_cluster,
     write_record,
 )
 from leeward.app.migration.survey import clusters_service, running_components
-from leeward.client import AlreadyExists, Client
+from leeward.client import AlreadyExists, Client, WorldError
 from leeward.runtime.deleting import delete_seen
 
 Tell = Callable[[str], None]
@@ -89,7 +90,7 @@ async def _take_steps(client: Client, record: SwitchRecord, tell: Tell) -> Switc
 async def _delete_definitions(client: Client, record: SwitchRecord, tell: Tell) -> None:
     """Those that came with us and are empty, and those of our own group with what they keep; the one of the Clusters,
     when these are kept by Karmada's server again."""
-    there, _ = await installed_definitions(client)
+    there = await installed_definitions(client)
     resources = {kind.resource.group_resource: kind.resource for kind in CUSTOM_KINDS}
     gone = list[str]()
     for name in there:
@@ -112,23 +113,33 @@ async def _put_back(client: Client, kept: Iterable[KeptObject], tell: Tell) -> N
 
 
 async def _move_clusters_back(client: Client, record: SwitchRecord, service: Manifest, tell: Tell) -> SwitchRecord:
-    """In this order nothing belongs to a uid that is no more, at any time. Gives the record as it is after it."""
+    """In this order nothing belongs to a uid that is no more, at any time. Gives the record as it is after it.
+
+    Of a switch that never came to its end, Karmada's server has all Clusters as they were, and nobody has used others:
+    only what belongs to them is given back.
+    """
     clusters = await read_clusters(client, record)
     if await clusters_service(client) is None:
         record, clusters = await _write_down(client, record, clusters)
         await _change_server(client, service, clusters, tell)
-    tell(f"bringing {len(clusters)} Clusters there up to date")
-    after = [cluster.after for cluster in clusters if cluster.after is not None]
-    written = await write_all(client, after, with_marks=False)
+    if record.handing_back and record.adopted_at is not None:
+        await _bring_up_to_date(client, clusters, tell)
+    served = await current(client)
     tell("putting the references back")
     for cluster in clusters:
-        if cluster.name in written:
-            await attach(client, cluster.dependents, written[cluster.name]["metadata"]["uid"])
-    for cluster in clusters:
-        if cluster.after is None:
-            tell(f"{cluster.name} has left since: asking Karmada's API server to delete it")
-            await delete_cluster(client, cluster.name)
+        if cluster.name in served:
+            await attach(client, cluster.dependents, served[cluster.name]["metadata"]["uid"])
     return record
+
+
+async def _bring_up_to_date(client: Client, clusters: Sequence[ClusterRecord], tell: Tell) -> None:
+    tell(f"bringing {len(clusters)} Clusters there up to date")
+    after = [cluster.after for cluster in clusters if cluster.after is not None]
+    await write_all(client, after, with_marks=False, left=[manifest["metadata"]["uid"] for manifest in after])
+    for cluster in clusters:
+        if cluster.after is None and cluster.before is not None:
+            tell(f"{cluster.name} has left since: asking Karmada's API server to delete it")
+            await delete_cluster(client, cluster.name, cluster.before["metadata"]["uid"])
 
 
 async def _write_down(
@@ -137,24 +148,24 @@ async def _write_down(
     """The Clusters as they are now, and what belongs to them, also where that was taken away by a try before."""
     by_name = {cluster.name: cluster for cluster in known}
     now, found = await current(client), await find_dependents(Inventory(client))
+    leaving = sorted(name for name, manifest in now.items() if manifest["metadata"].get("deletionTimestamp"))
+    if leaving:
+        raise FleetError(f"{', '.join(leaving)} is being removed: let `leeward serve` finish that first")
     clusters = list[ClusterRecord]()
     for name in sorted({*by_name, *now}):
-        before = by_name.get(name, ClusterRecord(name))
-        after = now.get(name)
+        before, after = by_name.get(name, ClusterRecord(name)), now.get(name)
         mine = found.get(after["metadata"]["uid"], ()) if after is not None else ()
-        seen = {dependent.uid for dependent in mine}
-        lost = (dependent for dependent in before.dependents if dependent.uid not in seen)
-        clusters.append(msgspec.structs.replace(before, after=after, dependents=(*mine, *lost)))
+        clusters.append(msgspec.structs.replace(before, after=after, dependents=with_lost(mine, before)))
     for cluster in clusters:
         await write_cluster(client, cluster)
     names = tuple(cluster.name for cluster in clusters)
-    begun = msgspec.structs.replace(record, clusters=names)
+    begun = msgspec.structs.replace(record, clusters=names, handing_back=True)
     await write_record(client, begun)
     return begun, clusters
 
 
 async def _change_server(client: Client, service: Manifest, clusters: Sequence[ClusterRecord], tell: Tell) -> None:
-    """Raises: FleetError when Karmada's API server does not answer; all is as it was then."""
+    """Raises: WorldError, and FleetError when Karmada's API server does not answer; all is as it was then."""
     after = {cluster.name: cluster.after for cluster in clusters if cluster.after is not None}
     tell("taking the references to the Clusters away from what belongs to them")
     for cluster in clusters:
@@ -164,7 +175,7 @@ async def _change_server(client: Client, service: Manifest, clusters: Sequence[C
     uids = [cluster.before["metadata"]["uid"] for cluster in clusters if cluster.before is not None]
     try:
         await serve_from_aggregated(client, service, uids)
-    except FleetError:
+    except (FleetError, WorldError):
         await write_all(client, list(after.values()), with_marks=True)
         for cluster in clusters:
             if cluster.after is not None:

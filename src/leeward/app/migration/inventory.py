@@ -1,7 +1,7 @@
 """The metadata of all objects of a control plane, of whatever kind, page by page.
 
-Each kind is listed in one version, the one that the server prefers. A group that does not answer is named, and never
-taken for empty: what it keeps could not be seen.
+Each kind is listed in one version, the one that the server prefers. A group that does not answer is an error, and never
+taken for empty; only what is kept by another server, behind an APIService, may be away, and is named then.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -14,6 +14,7 @@ from kubeapi import codec
 from kubeapi.errors import error_of
 from kubeapi.meta import Manifest, ObjectMeta
 from kubeapi.resource import Resource
+from leeward.app.migration.kinds import API_SERVICES
 from leeward.client import Client, Undecodable, WorldError
 
 T = TypeVar("T")
@@ -70,7 +71,8 @@ class _Kinds(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Inventory:
-    """Reads one control plane. `unseen`: the group versions that did not answer, once `kinds` has been asked."""
+    """Reads one control plane. `unseen`: the group versions of other servers that did not answer, once `kinds` has been
+    asked."""
 
     client: Client
     unseen: list[str] = field(default_factory=list[str])
@@ -78,12 +80,15 @@ class Inventory:
     async def kinds(self) -> list[Resource[Manifest]]:
         """Every kind that can be listed, once. Raises: WorldError."""
         found = await self._kinds_of("v1", "/api/v1")
+        elsewhere = await self._served_elsewhere()
         for group in await self._groups():
             seen = set[str]()
             for version in _preferred_first(group):
                 try:
                     offered = await self._kinds_of(version, f"/apis/{version}")
                 except WorldError:
+                    if version not in elsewhere:
+                        raise
                     self.unseen.append(version)
                     continue
                 found += [resource for resource in offered if resource.plural not in seen]
@@ -101,6 +106,11 @@ class Inventory:
                 token = page.metadata.next
                 if not token:
                     break
+
+    async def _served_elsewhere(self) -> set[str]:
+        """The group versions whose APIService names a Service."""
+        specs = [each["spec"] for each in (await self.client.list(API_SERVICES)).items]
+        return {f"{spec.get('group', '')}/{spec['version']}" for spec in specs if spec.get("service")}
 
     async def _groups(self) -> tuple[_Group, ...]:
         return (await self._read("/apis", _Groups)).groups

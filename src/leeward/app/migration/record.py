@@ -7,6 +7,7 @@ switch that was interrupted goes on, and is taken back. They are deleted when th
 
 import base64
 import gzip
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -54,6 +55,12 @@ class ClusterRecord(msgspec.Struct, frozen=True, rename="camel"):
     dependents: tuple[Dependent, ...] = ()
 
 
+def with_lost(found: Sequence[Dependent], known: ClusterRecord | None) -> tuple[Dependent, ...]:
+    """What was found, and what was known before: its reference may have been taken away already."""
+    seen = {dependent.uid for dependent in found}
+    return (*found, *(d for d in (known.dependents if known is not None else ()) if d.uid not in seen))
+
+
 class KeptObject(msgspec.Struct, frozen=True, rename="camel"):
     """An object as it was before the switch: a webhook configuration, or a role that has the name of one of ours."""
 
@@ -77,8 +84,8 @@ class KeptObject(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SwitchRecord(msgspec.Struct, frozen=True, rename="camel"):
-    """`adopted_at` is None until the last step of the switch is done. `handed_back`: nothing is left of it but
-    the records."""
+    """`adopted_at` is None until the last step of the switch is done. `handing_back`: the records of Clusters say
+    how Leeward kept them; `handed_back`: nothing is left of it but the records."""
 
     started_at: datetime
     clusters_service: Manifest | None = None
@@ -87,6 +94,7 @@ class SwitchRecord(msgspec.Struct, frozen=True, rename="camel"):
     definitions: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
     adopted_at: datetime | None = None
+    handing_back: bool = False
     handed_back: bool = False
 
 

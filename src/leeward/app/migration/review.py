@@ -53,7 +53,14 @@ class Remark(msgspec.Struct, frozen=True):
 
 def review(survey: Survey) -> list[Remark]:
     """What refuses first."""
-    remarks = [*_running(survey), *_unseen(survey), *_clusters(survey), *_webhooks(survey), *_kept(survey)]
+    remarks = [
+        *_running(survey),
+        *_unseen(survey),
+        *_gaps(survey),
+        *_clusters(survey),
+        *_webhooks(survey),
+        *_kept(survey),
+    ]
     order = list(Weight)
     return sorted(remarks, key=lambda remark: order.index(remark.weight))
 
@@ -78,6 +85,13 @@ def _unseen(survey: Survey) -> Iterator[Remark]:
     for version in survey.unseen:
         said = f"{version} does not answer: whether anything there belongs to a Cluster cannot be seen"
         yield Remark(Weight.STAYS, f"apiservice/{version}", said, f"kubectl get apiservices | grep {version}")
+
+
+def _gaps(survey: Survey) -> Iterator[Remark]:
+    for name, missing in survey.definition_gaps.items():
+        said = f"the definition {name} is of an older Karmada, and would drop what Leeward writes: {_listed(missing)}"
+        next = "kubectl apply -f charts/karmada/_crds/bases (of a newer release of Karmada)"
+        yield Remark(Weight.REFUSES, f"customresourcedefinition/{name}", said, next)
 
 
 def _clusters(survey: Survey) -> Iterator[Remark]:

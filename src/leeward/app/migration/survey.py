@@ -19,7 +19,9 @@ from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
 from leeward.api.schema import CUSTOM_KINDS
-from leeward.app.install.installing import installed_definitions
+from leeward.app.install.installing import installed_definitions, is_of_karmada
+from leeward.app.install.manifests import definitions
+from leeward.app.migration.definition_gaps import definition_gaps
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
 from leeward.client import Client, NotFound
@@ -57,6 +59,8 @@ class Survey:
     definitions: tuple[str, ...] = ()
     """Of our kinds, those that are there; and of these, those that Karmada has installed."""
     karmada_definitions: tuple[str, ...] = ()
+    definition_gaps: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """What these lack of ours, by their names."""
     ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """What is stored and would not be carried out, with the objects that ask for it."""
     other_kinds: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -70,7 +74,10 @@ async def take_survey(client: Client, clock: Clock) -> Survey:
     kinds = await inventory.kinds()
     service = await clusters_service(client)
     others = await _other_kinds(inventory, kinds)
-    there, karmadas = await installed_definitions(client)
+    there = await installed_definitions(client)
+    karmadas = [name for name, definition in there.items() if is_of_karmada(definition)]
+    ours = {definition["metadata"]["name"]: definition for definition in definitions()}
+    gaps = {name: tuple(definition_gaps(ours[name], there[name])) for name in karmadas}
     return Survey(
         clusters_service=service,
         clusters=await served_clusters(client),
@@ -78,6 +85,7 @@ async def take_survey(client: Client, clock: Clock) -> Survey:
         running=await running_components(client, clock),
         definitions=tuple(there),
         karmada_definitions=tuple(karmadas),
+        definition_gaps={name: missing for name, missing in gaps.items() if missing},
         ignored=await _ignored(client, kinds),
         other_kinds=others,
         unseen=tuple(inventory.unseen),
