@@ -76,8 +76,8 @@ def _forget_to_evict() -> Any:
 def _drop_a_finalizer() -> Any:
     """Works are made without the finalizer that cleans up after them."""
 
-    def without(*arguments: Any) -> dict[str, Manifest]:
-        built = build_works(*arguments)
+    def without(*arguments: Any, **more: Any) -> dict[str, Manifest]:
+        built = build_works(*arguments, **more)
         for manifest in built.values():
             manifest["metadata"].pop("finalizers", None)
         return built

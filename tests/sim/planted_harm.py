@@ -101,8 +101,8 @@ def _end_evictions_under_the_brake() -> Any:
 def _forget_what_is_leaving() -> Any:
     """No Works are built for clusters that are being left, so that theirs are deleted at once."""
 
-    def built(binding: Binding, *arguments: Any) -> dict[str, Manifest]:
-        works = build_works(binding, *arguments)
+    def built(binding: Binding, *arguments: Any, **more: Any) -> dict[str, Manifest]:
+        works = build_works(binding, *arguments, **more)
         return {cluster: work for cluster, work in works.items() if cluster not in evicted_from(binding.spec)}
 
     return mock.patch.object(binding_controller, "build_works", built)
@@ -111,8 +111,10 @@ def _forget_what_is_leaving() -> Any:
 def _build_nothing_for_newcomers() -> Any:
     """A cluster that a binding comes to later gets no Work."""
 
-    def built(binding: Binding, template: Manifest, identities: Mapping[str, str], *more: Any) -> dict[str, Manifest]:
-        works = build_works(binding, template, identities, *more)
+    def built(
+        binding: Binding, template: Manifest, identities: Mapping[str, str], *rest: Any, **more: Any
+    ) -> dict[str, Manifest]:
+        works = build_works(binding, template, identities, *rest, **more)
         return {cluster: work for cluster, work in works.items() if not identities or cluster in identities}
 
     return mock.patch.object(binding_controller, "build_works", built)
