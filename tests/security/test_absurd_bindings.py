@@ -9,6 +9,8 @@ They must not get: a decision for anybody else that is late, or wrong.
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import (
@@ -99,6 +101,7 @@ def absurd() -> list[Manifest]:
     return bindings
 
 
+@pytest.mark.long
 def test_absurd_bindings_hold_up_nobody_else() -> None:
     async def story(world: World) -> None:
         await namespaces(world, "tenant")

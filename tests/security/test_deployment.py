@@ -246,6 +246,7 @@ def rights_in(rules: list[Manifest]) -> set[Right]:
 
 
 @pytest.mark.parametrize("component", [CONTROLLER_MANAGER, SCHEDULER])
+@pytest.mark.long
 def test_a_component_does_its_work_with_the_rights_of_its_account_alone(lived: Apart, component: str) -> None:
     assert len(lived.asked[component]) > 15
     assert lived.refused[component] == set()

@@ -180,6 +180,7 @@ async def under(world: World, attack: Callable[[World], Coroutine[Any, Any, None
 
 
 @pytest.mark.parametrize("attack", [by_policies, by_a_member, by_watches])
+@pytest.mark.long
 def test_l2_l4_a_failover_finishes_and_healthy_members_stay_ready(
     attack: Callable[[World], Coroutine[Any, Any, None]],
 ) -> None:

@@ -228,6 +228,7 @@ def test_a_list_that_never_ends_is_given_up_and_nothing_of_it_is_kept(kind: str)
     run_virtual(main())
 
 
+@pytest.mark.long
 def test_a_page_of_400000_nodes_is_no_list() -> None:
     async def main() -> None:
         budget = CacheBudget()
@@ -318,6 +319,7 @@ def too_large(path: str) -> Callable[[Request], Response | None]:
     [endless_nodes, too_large("/readyz"), too_large("/api/v1/namespaces/kube-system"), too_large("/apis")],
     ids=["endless continue", "health", "read", "discovery"],
 )
+@pytest.mark.long
 def test_a_member_beyond_its_bounds_is_not_ready_and_loses_nothing(attack: Any) -> None:
     async def story(world: World) -> None:
         await nginx_runs(world)

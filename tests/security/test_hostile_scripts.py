@@ -129,6 +129,7 @@ def test_a_script_leaves_nothing_to_the_next_one() -> None:
     assert sandbox.call(script(look), "InterpretHealth", [FINE], 0) == b"[true]"
 
 
+@pytest.mark.long
 def test_a_script_that_had_to_be_stopped_delays_only_its_like() -> None:
     async def work(jail: ProcessJail) -> None:
         endless = script(ENDLESS["a loop"])

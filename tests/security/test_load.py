@@ -142,6 +142,7 @@ def naming(name: str, names: Iterable[str]) -> Manifest:
     return made
 
 
+@pytest.mark.long
 def test_l4_a_policy_that_changes_concerns_only_what_it_selects() -> None:
     """Of 100 templates that the policies of the namespace select, 3 are looked at again."""
 
@@ -274,6 +275,7 @@ def test_what_cannot_be_counted_keeps_no_policy_out(*, hangs: bool) -> None:
     assert run_virtual(judge_policy_count(asked, Client(Deaf(hangs=hangs)))) is None
 
 
+@pytest.mark.long
 def test_what_was_stored_before_the_bound_works_and_can_be_made_smaller_and_deleted() -> None:
     """The webhook was not asked, or there was none: 20,000 selectors beside 30 templates."""
 

@@ -123,6 +123,7 @@ def test_s6_the_marks_of_the_control_plane_are_put_on_after_the_overrides() -> N
     play(story, TWO)
 
 
+@pytest.mark.long
 def test_l4_a_policy_that_changes_concerns_only_what_it_selects() -> None:
     async def story(world: World) -> None:
         mallory = await attacker(world)

@@ -34,6 +34,7 @@ def draw(seed: int) -> Draw:
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.long
 def test_a_cluster_dies_its_replicas_move_and_nothing_moves_back(seed: int) -> None:
     drawn = draw(seed)
     name, victim = drawn.application, drawn.victim

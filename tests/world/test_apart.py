@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+import pytest
+
 from kubeapi.loop.supervisor import Supervisor
 from kubeserver.inprocess import ADMIN
 from leeward.api.meta import find_condition
@@ -88,6 +90,7 @@ def test_each_half_can_run_in_a_manager_of_its_own() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_without_the_taint_manager_nothing_leaves_a_dead_cluster() -> None:
     async def story(world: World) -> None:
         async with managed(world, REST, ONLY_PLACING):
@@ -100,6 +103,7 @@ def test_without_the_taint_manager_nothing_leaves_a_dead_cluster() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_without_the_half_that_ends_them_evictions_stay_open() -> None:
     async def story(world: World) -> None:
         evicting = replace(REST_AND_HALVES, controllers=Choice(("-scheduler", "*", "taint-manager")))
@@ -113,6 +117,7 @@ def test_without_the_half_that_ends_them_evictions_stay_open() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_where_nobody_places_an_evicted_copy_stays_until_it_is_replaced() -> None:
     async def story(world: World) -> None:
         async with managed(world, REST_AND_HALVES, ONLY_PLACING):

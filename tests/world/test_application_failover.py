@@ -132,6 +132,7 @@ def test_a_release_that_is_broken_everywhere_stays_after_one_round_and_says_so()
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_a_copy_that_flaps_within_the_toleration_does_not_move() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2), web_policy(list(THREE)))

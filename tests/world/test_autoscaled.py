@@ -60,6 +60,7 @@ async def replicas(world: World, name: str) -> int:
     return (await world.member(name).client.get(DEPLOYMENTS, "web", "default"))["spec"]["replicas"]
 
 
+@pytest.mark.long
 def test_a_deployment_follows_what_its_autoscalers_decide() -> None:
     async def story(world: World) -> None:
         await deployed(world)
@@ -80,6 +81,7 @@ def test_a_deployment_follows_what_its_autoscalers_decide() -> None:
     play(story, TWO, manager=NAMED)
 
 
+@pytest.mark.long
 def test_nothing_is_followed_that_a_lost_cluster_has_said() -> None:
     async def story(world: World) -> None:
         await deployed(world)
@@ -150,6 +152,7 @@ async def fights(world: World) -> list[tuple[str, str, int]]:
     return [(event.involved_object.name, event.message, event.count) for event in told]
 
 
+@pytest.mark.long
 def test_an_autoscaler_whose_target_has_two_masters_is_told_of_once() -> None:
     async def story(world: World) -> None:
         await world.client.create(AUTOSCALERS, autoscaler(), "default")

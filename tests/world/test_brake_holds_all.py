@@ -63,6 +63,7 @@ async def bound(world: World, resource: Resource[Manifest]) -> Binding:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.long
 def test_s4_nothing_of_any_shape_leaves_while_the_brake_is_engaged(shape: str) -> None:
     resource, template, policies, rule = SHAPES[shape]
     namespace = "default" if resource.namespaced else ""
@@ -123,6 +124,7 @@ FIVE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"
 
 
 @pytest.mark.parametrize("mode", ["Push", "Pull"])
+@pytest.mark.long
 def test_s4_what_was_to_go_from_a_cluster_that_was_away_stays_while_the_brake_is_engaged(mode: Mode) -> None:
     """It was decided before; that its replacement is well is seen by a control plane that is in doubt now."""
 

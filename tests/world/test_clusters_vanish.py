@@ -80,6 +80,7 @@ async def brake_message(world: World) -> str:
     return (await world.client.get(CONFIG_MAPS, BRAKE_NAME, SYSTEM_NAMESPACE)).data["condition"]
 
 
+@pytest.mark.long
 def test_s5_clusters_that_vanish_and_return_change_nothing() -> None:
     async def story(world: World) -> None:
         await apps_run(world, MEMBERS)
@@ -102,6 +103,7 @@ def test_s5_clusters_that_vanish_and_return_change_nothing() -> None:
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_s5_nothing_leaves_when_the_control_plane_starts_without_clusters() -> None:
     async def story(world: World) -> None:
         await apps_run(world, MEMBERS)

@@ -85,6 +85,7 @@ def placed(*members: str) -> Manifest:
     return {"clusterAffinity": {"clusterNames": list(members)}}
 
 
+@pytest.mark.long
 def test_every_delete_and_every_write_of_a_work_or_a_binding_names_what_was_seen_s5() -> None:
     async def story(world: World) -> None:
         sent = recorded(world)

@@ -207,6 +207,7 @@ def test_what_a_preserved_copy_needs_is_preserved_with_it() -> None:
 
 
 @pytest.mark.parametrize("crashes", [False, True])
+@pytest.mark.long
 def test_a_restart_writes_nothing_about_dependencies(crashes: bool) -> None:
     async def story(world: World) -> None:
         await apply(world.client, config("settings"), followed("web", by_weight(TWO)), reading("web", "settings"))

@@ -56,6 +56,7 @@ async def nginx_runs(world: World) -> None:
 
 
 @pytest.mark.parametrize(("code", "reason"), [(401, "Unauthorized"), (403, "Forbidden")])
+@pytest.mark.long
 def test_a_credential_that_is_refused_keeps_new_copies_away_and_evicts_nothing(code: int, reason: str) -> None:
     async def story(world: World) -> None:
         await nginx_runs(world)
@@ -179,6 +180,7 @@ def test_s5_a_member_whose_lists_are_wrong_loses_nothing(wrong: str) -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_s5_a_control_plane_whose_api_server_only_errs_evicts_nothing_afterwards() -> None:
     members: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
 

@@ -162,6 +162,7 @@ def test_by_default_nothing_moves_back() -> None:
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_s1_a_cluster_that_dies_again_in_the_middle_of_a_failback_loses_nothing() -> None:
     async def story(world: World) -> None:
         await placed(world, 4, returning(ONE_TO_ONE, **{FAILBACK_PACE_ANNOTATION: "2"}))
@@ -181,6 +182,7 @@ def test_s1_a_cluster_that_dies_again_in_the_middle_of_a_failback_loses_nothing(
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_c1_nothing_returns_to_a_cluster_that_is_held_down() -> None:
     async def story(world: World) -> None:
         await placed(world, 4, returning(ONE_TO_ONE))

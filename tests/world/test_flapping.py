@@ -20,6 +20,7 @@ async def outage(world: World, member: str, down_seconds: float = 720, up_second
     await world.sleep(up_seconds)
 
 
+@pytest.mark.long
 def test_c1_a_cluster_that_flaps_takes_nothing_in_until_its_hold_down_is_over() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1, "member2": 1})))

@@ -167,6 +167,7 @@ async def lose(world: World, *names: str) -> None:
     await world.sleep(330)
 
 
+@pytest.mark.long
 def test_s12_a_copy_that_a_new_cluster_replaces_leaves() -> None:
     async def story(world: World) -> None:
         await copies(world, everywhere(*THREE, most=2))

@@ -3,6 +3,8 @@
 import re
 from datetime import datetime
 
+import pytest
+
 from kubeapi.meta import Manifest, parse_time
 from leeward.answers.explanation import explain_binding
 from leeward.answers.fleet_state import BindingName
@@ -271,6 +273,7 @@ def test_where_evictions_are_switched_off_that_is_told() -> None:
     play(story, THREE, manager=ManagerSettings(gates=FeatureGates({"Failover": False})))
 
 
+@pytest.mark.long
 def test_a_cluster_that_refuses_our_credential_is_not_seen_and_nothing_leaves_it() -> None:
     async def story(world: World) -> None:
         await place(world, by_weight({"member1": 1, "member2": 1}))

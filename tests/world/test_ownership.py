@@ -244,6 +244,7 @@ def test_one_drift_is_mended_at_once_and_a_fight_slows_down() -> None:
     play(story, TWO)
 
 
+@pytest.mark.long
 def test_other_contents_are_written_at_once_in_the_middle_of_a_fight() -> None:
     async def story(world: World) -> None:
         await web_runs(world, "member1")
@@ -256,6 +257,7 @@ def test_other_contents_are_written_at_once_in_the_middle_of_a_fight() -> None:
     play(story, TWO)
 
 
+@pytest.mark.long
 def test_what_is_deleted_again_and_again_comes_back_less_and_less_often() -> None:
     async def story(world: World) -> None:
         manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"a": "1"}}

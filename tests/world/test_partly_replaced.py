@@ -1,5 +1,7 @@
 """A copy that is replaced in part only: no time that passes takes away what the rest of it serves."""
 
+import pytest
+
 from kubeapi.meta import Manifest
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, apply, play, policy, ready_replicas, tasks, without_room
@@ -14,6 +16,7 @@ async def copy_in(world: World, member: str) -> Manifest:
     return await world.member(member).client.get(DEPLOYMENTS, "web", "default")
 
 
+@pytest.mark.long
 def test_s1_a_partial_replacement_ends_no_eviction_by_time() -> None:
     async def story(world: World) -> None:
         await apply(world.client, hungry(8), policy("web", DYNAMIC))

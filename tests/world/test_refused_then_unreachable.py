@@ -1,5 +1,7 @@
 """Credentials that are refused for half an hour say nothing of the cluster: an outage's clock starts with it."""
 
+import pytest
+
 from leeward.api.names import OUTAGE_ANNOTATION
 from leeward.sim.world import World
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas
@@ -35,6 +37,7 @@ def test_no_execute_is_due_a_whole_timeout_after_the_cluster_was_seen_to_be_unre
     play(story)
 
 
+@pytest.mark.long
 def test_s12_an_outage_within_timeout_and_toleration_after_half_an_hour_of_refused_credentials_moves_nothing() -> None:
     async def story(world: World) -> None:
         await web_runs_and_credentials_are_refused(world)

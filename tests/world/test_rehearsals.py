@@ -89,6 +89,7 @@ async def web_and_solo(world: World) -> None:
     await world.sleep(60)
 
 
+@pytest.mark.long
 def test_a_picture_of_an_outage_goes_on_in_the_copy_where_it_stood() -> None:
     """Two minutes before the copies are due they are due in two minutes there, too, and the cluster may come back."""
 
@@ -114,6 +115,7 @@ def test_a_picture_of_an_outage_goes_on_in_the_copy_where_it_stood() -> None:
     assert (report.left_out, report.differs) == ([], [])
 
 
+@pytest.mark.long
 def test_what_has_left_a_cluster_that_is_still_down_is_deleted_there_when_it_returns() -> None:
     async def story(world: World) -> None:
         await web_and_solo(world)
@@ -129,6 +131,7 @@ def test_what_has_left_a_cluster_that_is_still_down_is_deleted_there_when_it_ret
     assert application(report, "solo").longest_seconds == pytest.approx(120, abs=1)
 
 
+@pytest.mark.long
 def test_an_engaged_brake_is_engaged_in_the_copy() -> None:
     async def story(world: World) -> None:
         await web_and_solo(world)

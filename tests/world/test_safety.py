@@ -29,6 +29,7 @@ async def brake_engaged(world: World) -> bool:
     return bool(found) and parse_brake(found[0].data).engaged
 
 
+@pytest.mark.long
 def test_s4_a_control_plane_that_is_cut_off_evicts_nothing() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 6), policy("web", by_weight(dict.fromkeys(FOUR, 1))))

@@ -121,6 +121,7 @@ def test_what_the_member_owns_is_kept_by_a_script() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_s7_with_directly_no_scripted_copy_grows_before_the_old_one_is_gone() -> None:
     async def story(world: World) -> None:
         await given_a_scripted_kind(world)

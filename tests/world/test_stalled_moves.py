@@ -55,6 +55,7 @@ async def forbidden(world: World, name: str) -> None:
 @pytest.mark.parametrize("placement", [ONE_COPY, AGGREGATED], ids=["one copy", "divided"])
 @pytest.mark.parametrize("empty", [drained, unjoined, drained_and_unjoined, forbidden])
 @pytest.mark.parametrize("why", ["refuses writes", "has no room"])
+@pytest.mark.long
 def test_l2_a_target_that_takes_nothing_is_left_whoever_asked_for_the_move(
     empty: Emptied, placement: Manifest, why: str
 ) -> None:

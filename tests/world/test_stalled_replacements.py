@@ -96,6 +96,7 @@ def test_l2_the_next_cluster_is_tried_where_the_first_takes_nothing(placement: M
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_c1_what_becomes_healthy_nowhere_is_tried_once_in_each_cluster() -> None:
     async def story(world: World) -> None:
         await moved(world, ONE_COPY, "has no room")
@@ -147,6 +148,7 @@ async def taint(world: World, name: str) -> None:
     await world.client.patch(CLUSTERS, name, patch, resource_version=found.metadata.resource_version)
 
 
+@pytest.mark.long
 def test_s1_what_serves_of_a_stalled_replacement_is_not_purged_though_the_policy_purges_directly() -> None:
     async def story(world: World) -> None:
         share = by_weight({"member1": 1, "member2": 1, "member3": 1})

@@ -51,6 +51,7 @@ async def one_pod_short(world: World, member: str) -> None:
 
 
 @pytest.mark.parametrize("members", [THREE, FOUR], ids=["no cluster is left", "one cluster is left"])
+@pytest.mark.long
 def test_s12_a_degraded_copy_stays_where_it_is_when_its_neighbour_is_lost_and_returns(members: dict[str, Mode]) -> None:
     async def story(world: World) -> None:
         lost, degraded = await web_runs(world, 2)
@@ -111,6 +112,7 @@ def test_what_somebody_has_suspended_is_not_moved_on_from_cluster_to_cluster() -
 
 
 @pytest.mark.parametrize("returns", [False, True], ids=["for good", "for a while"])
+@pytest.mark.long
 def test_s1_a_copy_that_is_back_stays_while_the_cluster_that_it_was_moved_to_is_lost(returns: bool) -> None:
     async def story(world: World) -> None:
         (old,) = await web_runs(world, 1)

@@ -104,6 +104,7 @@ def test_s13_a_cluster_that_is_well_again_is_not_left_for_what_was_seen_before(
 @pytest.mark.parametrize("away", AWAY)
 @pytest.mark.parametrize("mode", FLEETS)
 @pytest.mark.parametrize("phase", ["before the threshold", "not ready", "NoExecute"])
+@pytest.mark.long
 def test_s13_l2_time_that_nobody_watched_does_not_count_and_the_rest_does(mode: str, away: str, phase: str) -> None:
     """The cluster is lost for good. What was due after a time is due after that time of watching."""
 

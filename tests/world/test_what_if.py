@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+import pytest
+
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.answers.fleet_state import FleetState
@@ -187,6 +189,7 @@ def test_clusters_that_fail_together_engage_the_brake_and_nothing_leaves() -> No
     play(story, FOUR)
 
 
+@pytest.mark.long
 def test_one_after_the_other_is_told_with_what_is_lost_already() -> None:
     async def story(world: World) -> None:
         await populate(world)
