@@ -3,6 +3,7 @@ webhooks, which nobody answers once Karmada has been stopped."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Self
 
 from kubeapi.loop.supervisor import Supervisor
@@ -126,8 +127,10 @@ class AggregatedWorld(RecordedWorld):
         await self.client.create(API_SERVICES, SERVICE)
         return world
 
-    async def __aexit__(self, *raised: object) -> None:
-        await super().__aexit__(*raised)  # type: ignore[arg-type]
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await super().__aexit__(kind, error, trace)
         await self._aggregating.close()
 
     async def _start_apiserver(self) -> None:

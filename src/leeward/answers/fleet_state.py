@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from kubeapi.codec import decode, encode
-from kubeapi.meta import Object
+from kubeapi.meta import Manifest, Object
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
@@ -53,7 +53,7 @@ class TemplateMetadata(Object, frozen=True):
     namespace: str = ""
     labels: Mapping[str, str] = {}
 
-    def as_manifest(self) -> dict[str, object]:
+    def as_manifest(self) -> Manifest:
         """The template as far as selectors see it."""
         metadata = {"name": self.name, "namespace": self.namespace, "labels": dict(self.labels)}
         return {"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}

@@ -56,7 +56,8 @@ class BlockingTransport:
                 raise
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        raise NotImplementedError("who watches needs HttpTransport")
+        """Raises: UnsupportedOperation: who watches needs `HttpTransport`."""
+        raise io.UnsupportedOperation("BlockingTransport carries no streams: who watches needs HttpTransport")
 
     async def close(self) -> None:
         self._disconnect()

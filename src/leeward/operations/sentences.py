@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+_UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _SPANS = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"))
 
 
@@ -15,27 +16,20 @@ def span(seconds: float) -> str:
 
 
 def full_span(seconds: float) -> str:
-    """`5 min 30 s`, to the second."""
-    whole = round(seconds)
-    hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
-    parts = [
-        f"{hours} h" if hours else "",
-        f"{minutes} min" if minutes else "",
-        f"{rest} s" if rest or whole < 60 else "",
-    ]
-    return " ".join(filter(None, parts))
+    """`5 min 30 s`, to the nearest second."""
+    return long_span(round(seconds), units=len(_UNITS))
 
 
-def long_span(seconds: float) -> str:
-    """`28 s`, `11 min 22 s`, `1 h 5 min`: in two units at most; never less than nothing."""
-    whole = max(0, int(seconds))
-    units = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-    parts = [
-        (whole // size if index == 0 else whole % units[index - 1][0] // size, name)
-        for index, (size, name) in enumerate(units)
-    ]
-    first = next((index for index, (number, _) in enumerate(parts) if number), len(parts) - 1)
-    return " ".join(f"{number} {name}" for number, name in parts[first : first + 2] if number or not whole)
+def long_span(seconds: float, units: int = 2) -> str:
+    """`28 s`, `11 min 22 s`, `1 h 5 min`: in so many units at most; never less than nothing."""
+    rest = whole = max(0, int(seconds))
+    parts = list[tuple[int, str]]()
+    for size, name in _UNITS:
+        number, rest = divmod(rest, size)
+        if number or parts:
+            parts.append((number, name))
+    told = [f"{number} {name}" for number, name in parts[:units] if number]
+    return " ".join(told) if whole else "0 s"
 
 
 def moment(instant: datetime, now: datetime) -> str:

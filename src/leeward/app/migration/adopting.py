@@ -62,7 +62,7 @@ async def adopt(client: Client, clock: Clock, tell: Tell) -> None:
         raise FleetError(f"adopted already, at {at}: run `leeward serve`, or `leeward hand-back`")
     tell("writing down what is there")
     record = await _write_down(client, clock, planned.survey, planned.resumed)
-    await _take_webhooks_away(client, tell)
+    await _take_webhooks_away(client, record, tell)
     tell("installing the kinds that are missing, and Leeward's rights")
     await install_kinds(client)
     if record.clusters_service is not None:
@@ -121,8 +121,12 @@ async def _rights_there(client: Client) -> list[KeptObject]:
     return found
 
 
-async def _take_webhooks_away(client: Client, tell: Tell) -> None:
+async def _take_webhooks_away(client: Client, record: SwitchRecord, tell: Tell) -> None:
+    """Raises: FleetError for one that is not in the record: somebody puts them there."""
+    recorded = {kept.manifest["metadata"]["uid"] for kept in record.webhooks}
     for configured in await karmada_webhooks(client):
+        if configured.manifest["metadata"]["uid"] not in recorded:
+            raise FleetError(f"{configured.name} has just been written: stop who does, and run `leeward adopt` again")
         tell(f"taking away {configured.resource.kind} {configured.name}")
         await delete_seen(client, configured.resource, configured.name, uid=configured.manifest["metadata"]["uid"])
 

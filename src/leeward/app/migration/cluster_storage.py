@@ -13,7 +13,7 @@ from kubeapi.meta import Manifest
 from leeward.api.names import FLAPPING_TAINT
 from leeward.app.local.errors import FleetError
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
-from leeward.app.migration.survey import clusters_service, served_clusters
+from leeward.app.migration.survey import clusters_service, names_service, served_clusters
 from leeward.client import AlreadyExists, Client, Conflict, WorldError
 from leeward.runtime.deleting import delete_seen
 
@@ -33,7 +33,7 @@ async def serve_from_definition(client: Client, foreign_uids: Collection[str]) -
     Raises: WorldError; FleetError when it still does after `WAIT_SECONDS`.
     """
     if await clusters_service(client) is not None:
-        await delete_seen(client, API_SERVICES, CLUSTERS_SERVICE)
+        await delete_seen(client, API_SERVICES, CLUSTERS_SERVICE, only=names_service)
     if not await _answers(client, lambda clusters: not _has_any(clusters, foreign_uids)):
         raise FleetError(
             f"the Clusters are not served by their definition after {WAIT_SECONDS:g} s: see "

@@ -98,7 +98,12 @@ async def clusters_service(client: Client) -> Manifest | None:
         found = await client.get(API_SERVICES, CLUSTERS_SERVICE)
     except NotFound:
         return None
-    return found if found.get("spec", {}).get("service") else None
+    return found if names_service(found) else None
+
+
+def names_service(api_service: Manifest) -> bool:
+    """Whether another server is asked, and not the API server itself."""
+    return bool(api_service["spec"].get("service"))
 
 
 async def served_clusters(client: Client) -> tuple[Manifest, ...] | None:

@@ -6,7 +6,7 @@ what is free is spread evenly over as many as it reports. What others run is one
 is neither free nor ours.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -36,13 +36,12 @@ def collected_summary(cluster: Cluster) -> ResourceSummary | None:
 
 def free_amounts(summary: ResourceSummary) -> dict[str, Decimal]:
     """What is left of each resource; nothing where more was given than there is."""
-    taken = Counter[str]()
+    taken = defaultdict[str, Decimal](Decimal)
     for part in (summary.allocated, summary.allocating):
         for name, quantity in part.items():
-            taken[name] += parse_quantity(quantity)  # type: ignore[assignment]
+            taken[name] += parse_quantity(quantity)
     return {
-        name: max(Decimal(0), parse_quantity(quantity) - Decimal(taken[name]))
-        for name, quantity in summary.allocatable.items()
+        name: max(Decimal(0), parse_quantity(quantity) - taken[name]) for name, quantity in summary.allocatable.items()
     }
 
 

@@ -80,7 +80,7 @@ def _needs_of(state: FleetState) -> Needs:
 def _rebuilt(state: FleetState, key: BindingName, needs: Sequence[tuple[str, str]]) -> Manifest:
     binding = state.bindings[key]
     template = state.template_of(binding).as_manifest()
-    metadata: Manifest = {**dict(template["metadata"])}  # type: ignore[call-overload]
+    metadata: Manifest = dict(template["metadata"])
     if not metadata["namespace"]:
         del metadata["namespace"]
     make = _SPECS.get(binding.spec.resource.kind)

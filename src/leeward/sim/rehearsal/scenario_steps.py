@@ -83,8 +83,9 @@ class ScenarioSteps:
         for manifest in planned.step.apply or ():
             await self._apply(manifest)
         act = self._actions().get(planned.step.action)
-        for name in planned.clusters if act is not None else ():
-            await act(name, planned.step)  # type: ignore[misc]
+        if act is not None:
+            for name in planned.clusters:
+                await act(name, planned.step)
 
     def _actions(self) -> Mapping[str, Callable[[str, ScenarioStep], Awaitable[Any]]]:
         """What is done to one cluster."""
