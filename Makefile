@@ -11,7 +11,7 @@ AUDIT := .venv-audit
 export PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/bytecode
 
-.PHONY: help setup demo test long costs e2e crash worlds sim forecasts systematic planted nightly mutants oracle check fast fuzz \
+.PHONY: help setup demo test long costs e2e crash worlds sim forecasts systematic planted nightly mutants oracle dist check fast fuzz \
 	format bench chart lock sbom audit clean
 
 help:  ## list the targets
@@ -34,6 +34,11 @@ costs: setup  ## what tests cost in CPU seconds, by folder, file and test, one a
 
 e2e: setup  ## the product on real kube-apiservers (twenty minutes; the first time it builds them from Debian's source)
 	@KUBEBUILDER_ASSETS=$$(scripts/binaries) && export KUBEBUILDER_ASSETS && $(BIN)/pytest -sx -p no:cacheprovider tests/e2e
+
+dist: setup  ## build the wheel and the source archive into dist/, and try them in empty environments (two minutes)
+	@rm -rf dist/leeward-*.whl dist/leeward-*.tar.gz
+	@$(BIN)/python -m hatchling build -d dist
+	@$(BIN)/pytest -x -p no:cacheprovider tests/release
 
 oracle: setup  ## replay recorded answers: make oracle DIR=path (default: those of the tests)
 	@$(BIN)/python tests/oracle.py $(or $(DIR),tests/data/oracle)

@@ -53,7 +53,7 @@ VERBS = (
     LazyVerb("serve", "Run controller manager and scheduler in one process."),
     LazyVerb("agent", "Run the agent of a Pull member."),
     LazyVerb("completion", "Print the script that completes verbs and options in a shell."),
-    LazyVerb("version", "Print the version."),
+    LazyVerb("version", "Print the version, what it was built from, and what it runs on."),
     LazyVerb("run", "Run one component of a fleet in the foreground.", hidden=True),
 )
 

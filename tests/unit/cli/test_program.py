@@ -4,9 +4,11 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 from leeward import __version__
+from leeward.app.build import Build
 from leeward.cli.program import VERBS, program
 from leeward.cli.settings import Settings
 from tests.verbs import Verb, call_verb
@@ -25,7 +27,15 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def test_the_version_is_printed(run: Run) -> None:
-    assert run("version") == run("--version") == (0, f"leeward {__version__}\n", "")
+    assert run("--version") == (0, f"leeward {__version__}\n", "")
+    code, out, err = run("version")
+    assert (code, out.splitlines()[0], err) == (0, f"leeward {__version__}", "")
+
+
+def test_programs_are_told_what_it_was_built_from(run: Run) -> None:
+    code, out, _ = run("version", "-o", "json")
+    assert code == 0
+    assert msgspec.json.decode(out, type=Build).version == __version__
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,130 @@
+"""What users install: the wheel, in an empty environment without the repository, on each Python that is here."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from leeward import __version__
+
+ROOT = Path(__file__).parents[2]
+UV = ROOT / ".venv" / "bin" / "uv"
+WHEEL = f"leeward-{__version__}-py3-none-any.whl"
+ARCHIVE = f"leeward-{__version__}.tar.gz"
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PATIENCE_SECONDS = 300
+
+
+def run(*command: object, cwd: Path, **environment: str) -> str:
+    """With nothing of the repository's environment; gives what was printed."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
+    downloads = {"UV_CACHE_DIR": str(Path.home() / ".cache" / "uv"), **kept}
+    clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "LC_ALL": "C.UTF-8", **downloads, **environment}
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=clean, capture_output=True, text=True, timeout=PATIENCE_SECONDS
+    )
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def checkout(into: Path) -> Path:
+    """A copy of what git knows, as it is in the working tree."""
+    listed = run("git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, into / name)
+    return into
+
+
+def build(source: Path, into: Path) -> Path:
+    run(sys.executable, "-m", "hatchling", "build", "-d", into, cwd=source, LEEWARD_COMMIT="0123456789abcdef")
+    return into
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the wheel and the source archive."""
+    return build(checkout(tmp_path_factory.mktemp("source")), tmp_path_factory.mktemp("dist"))
+
+
+def interpreters() -> list[str]:
+    """Paths of the Pythons that are here, on the path or in pyenv; that which runs this test is one of them."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    found: list[str] = []
+    for version in PYTHONS:
+        if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+            found.append(sys.executable)
+            continue
+        installed = [shutil.which(f"python{version}"), *map(str, pyenv.glob(f"{version}.*/bin/python{version}"))]
+        found += [path for path in installed if path is not None and _runs(path)][:1]
+    return found
+
+
+def _runs(path: str) -> bool:
+    """A shim of pyenv may name a Python that is not chosen."""
+    return subprocess.run([path, "-c", ""], capture_output=True, timeout=PATIENCE_SECONDS).returncode == 0
+
+
+def test_a_build_can_be_repeated_elsewhere(built: Path, tmp_path: Path) -> None:
+    again = build(checkout(tmp_path / "source"), tmp_path / "dist")
+    assert {name: digest(built / name) for name in (WHEEL, ARCHIVE)} == {
+        name: digest(again / name) for name in (WHEEL, ARCHIVE)
+    }
+
+
+def test_the_archive_builds_the_same_wheel(built: Path, tmp_path: Path) -> None:
+    with tarfile.open(built / ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    run(
+        sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=tmp_path / WHEEL.split("-py3")[0]
+    )
+    assert digest(tmp_path / WHEEL) == digest(built / WHEEL)
+
+
+def test_the_wheel_has_what_is_needed_and_nothing_of_the_tests(built: Path) -> None:
+    names = zipfile.ZipFile(built / WHEEL).namelist()
+    assert {name.split("/")[0] for name in names} == {
+        "leeward",
+        "kubeserver",
+        "kubeapi",
+        f"leeward-{__version__}.dist-info",
+    }
+    here = {
+        str(path.relative_to(ROOT / "src"))
+        for path in (ROOT / "src").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert here <= set(names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+@pytest.mark.parametrize("interpreter", interpreters())
+def test_only_the_wheel_is_needed_to_see_a_failover(built: Path, interpreter: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    run(UV, "venv", "--quiet", "--python", interpreter, tmp_path / "venv", cwd=home)
+    installed = ("--quiet", "--python", tmp_path / "venv", "-c", ROOT / "deploy" / "requirements.txt", built / WHEEL)
+    run(UV, "pip", "install", *installed, cwd=home)
+    leeward = tmp_path / "venv" / "bin" / "leeward"
+    assert json.loads(run(leeward, "version", "-o", "json", cwd=home))["commit"] == "0123456789abcdef"
+    assert run(tmp_path / "venv" / "bin" / "kubeserver", "--help", cwd=home)
+    assert run(leeward, "demo", cwd=home).rstrip().endswith("ok")
+
+
+def test_uvx_runs_it_without_an_installation(built: Path, tmp_path: Path) -> None:
+    told = run(
+        UV, "tool", "run", "--python", sys.executable, "--from", built / WHEEL, "leeward", "--version", cwd=tmp_path
+    )
+    assert told == f"leeward {__version__}\n"
