@@ -46,6 +46,11 @@ async def evictions(world: World) -> list[str]:
     return sorted({event.message for event in events if event.reason == "EvictWorkloadFromClusterSucceed"})
 
 
+async def begun(world: World) -> list[str]:
+    """Of these, the evictions that have begun."""
+    return [message for message in await evictions(world) if message.startswith("Evicting from cluster")]
+
+
 async def moved(world: World, placement: Manifest, taken_by_nobody: str) -> tuple[str, str, str]:
     """The old cluster, the one that swallows what is moved to it, and the third, once the first has been left."""
     await apply(world.client, deployment("web", 3), policy("web", placement))
@@ -101,12 +106,50 @@ def test_c1_what_becomes_healthy_nowhere_is_tried_once_in_each_cluster() -> None
     async def story(world: World) -> None:
         await moved(world, ONE_COPY, "has no room")
         await world.sleep(2400)
-        left = [message for message in await evictions(world) if message.startswith("Evicting from cluster")]
-        assert len(left) == 2, "the cluster that was lost, and the one that took nothing"
+        assert len(await begun(world)) == 2, "the cluster that was lost, and the one that took nothing"
         assert held(world, WEB) == "ReplacementMissing"
         before = world.binding(WEB)
         await world.sleep(1800)
         assert world.binding(WEB) == before, "and then nothing moves"
+
+    play(story, THREE)
+
+
+async def released(world: World, image: str) -> None:
+    container = {"name": "main", "image": image, "resources": {"requests": {"cpu": "1"}}}
+    await world.client.patch(
+        DEPLOYMENTS, "web", {"spec": {"template": {"spec": {"containers": [container]}}}}, "default"
+    )
+
+
+def test_c1_a_release_that_mends_what_became_healthy_nowhere_has_its_time_where_it_is() -> None:
+    async def story(world: World) -> None:
+        _, _, third = await moved(world, ONE_COPY, "has no room")
+        await world.until(lambda: list(world.assigned(WEB)) == [third], 700)
+        await world.sleep(700)
+        before = await begun(world)
+        await mend(world, third)
+        await released(world, "nginx:2")
+        for _ in range(90):
+            await world.sleep(1)
+            assert list(world.assigned(WEB)) == [third]
+        assert await ready_replicas(world, third, "web") == 3
+        assert await begun(world) == before
+
+    play(story, THREE)
+
+
+def test_l2_a_release_that_becomes_healthy_nowhere_either_is_tried_in_each_cluster_after_its_time() -> None:
+    async def story(world: World) -> None:
+        _, swallowing, third = await moved(world, ONE_COPY, "has no room")
+        await world.until(lambda: list(world.assigned(WEB)) == [third], 700)
+        await world.sleep(700)
+        at = world.seconds
+        await released(world, "nginx:2")
+        await world.until(lambda: list(world.assigned(WEB)) == [swallowing], 700)
+        assert 600 <= world.seconds - at <= 660
+        await world.sleep(1200)
+        assert list(world.assigned(WEB)) == [swallowing], "it was tried in both"
 
     play(story, THREE)
 

@@ -30,8 +30,7 @@ from leeward.core.eviction.evidence import (
     reported_ready,
     was_there_before,
 )
-from leeward.core.eviction.purge_modes import rules_of_task
-from leeward.core.eviction.task_reasons import reason_rules_of_task
+from leeward.core.eviction.failover_release import moves_on
 from leeward.core.eviction.tasks import grace_of
 
 DISPATCHING = "Dispatching"
@@ -66,15 +65,17 @@ def find_stalled(
     grace_seconds: float,
     attention: Attention = UNKEPT,
     awaited: AwaitedTargets = NONE_AWAITED,
+    released: datetime | None = None,
 ) -> StalledTargets:
     """Judges the targets of a binding that is in the middle of a failover, and those that are `awaited`; `works` are
-    its Works by cluster.
+    its Works by cluster. `released`: the instant at which another release took the place of the one that the failover
+    began with, and has the whole time from then on.
 
     Only watched time counts (S13).
     """
     if not attention.has_settled(now):
         return StalledTargets(wake_at=attention.settles_at(now))
-    tasks = [task for task in binding.spec.graceful_eviction_tasks if _is_moving(task)]
+    tasks = [task for task in binding.spec.graceful_eviction_tasks if moves_on(task)]
     if not awaited and not any(task.creation_timestamp for task in tasks):
         return StalledTargets()
     bound = timedelta(seconds=max((grace_of(task, grace_seconds) for task in tasks), default=grace_seconds))
@@ -87,7 +88,7 @@ def find_stalled(
         if began is None or judged is None:
             continue
         stalled, since = judged
-        stalled_at = attention.time.moved(max(began, since or began)) + bound
+        stalled_at = attention.time.moved(max(began, since or began, released or began)) + bound
         if now > stalled_at:
             found.append(stalled)
         else:
@@ -101,11 +102,6 @@ def _began(binding: Binding, tasks: Sequence[GracefulEvictionTask], work: Work |
     if not instants or (not binding.spec.is_divided and was_there_before(work, min(instants))):
         return None
     return max(instants)
-
-
-def _is_moving(task: GracefulEvictionTask) -> bool:
-    is_failover = reason_rules_of_task(task).fails_over
-    return is_failover and task.suppress_deletion is None and rules_of_task(task).moves_on
 
 
 def _judge(

@@ -30,6 +30,7 @@ from leeward.core.eviction.awaited_targets import (
 )
 from leeward.core.eviction.blocked_evictions import held_deferred, held_in_place, held_tasks, held_unconfirmed
 from leeward.core.eviction.failback import decide_failback
+from leeward.core.eviction.failover_release import failover_release_patch
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import OriginalPlacement, original_placement_patch, remembered_placement
 from leeward.core.eviction.state_preservation import preserved_state_patch
@@ -122,6 +123,8 @@ def _decide(at: Situation) -> Decision:
     if at.authority.fails_over:
         annotations |= record_patch(at.binding, record)
         annotations |= awaited_targets_patch(at.binding, _awaited_after(at, outcome))
+        tasks = () if at.settings.exact_health else outcome.eviction_tasks
+        annotations |= failover_release_patch(at.binding, tasks, at.now)
     before = at.binding.spec.clusters
     instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.failures.wake_at, at.stalled.wake_at)
     return Decision(

@@ -32,6 +32,7 @@ from leeward.core.eviction.application import (
 from leeward.core.eviction.awaited_targets import NONE_AWAITED, parse_awaited_targets
 from leeward.core.eviction.blocked_evictions import is_braked
 from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions
+from leeward.core.eviction.failover_release import released_at
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import OriginalPlacement, failback_options, parse_original_placement
 from leeward.core.eviction.progress import Assessment, assess_tasks
@@ -160,7 +161,16 @@ class Situation:
             return StalledTargets()
         kept = msgspec.structs.replace(self.binding, spec=self.spec)
         awaited = NONE_AWAITED if self.stays_in_place else parse_awaited_targets(at.binding, at.now)
-        return find_stalled(kept, at.clusters, at.works, at.now, at.settings.graceful_seconds, at.attention, awaited)
+        return find_stalled(
+            kept,
+            at.clusters,
+            at.works,
+            at.now,
+            at.settings.graceful_seconds,
+            at.attention,
+            awaited,
+            released_at(at.binding, at.now),
+        )
 
     @cached_property
     def failback_options(self) -> FailbackOptions:

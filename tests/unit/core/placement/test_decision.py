@@ -13,6 +13,7 @@ from leeward.api.names import (
     APPLICATION_FAILURES_ANNOTATION,
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_ANNOTATION,
+    FAILOVER_RELEASE_ANNOTATION,
     HOME_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
 )
@@ -106,16 +107,22 @@ def after(bound: ResourceBinding, decision: Decision) -> ResourceBinding:
     )
 
 
+def without_annotation(bound: ResourceBinding, name: str) -> ResourceBinding:
+    annotations = {key: text for key, text in bound.metadata.annotations.items() if key != name}
+    return msgspec.structs.replace(bound, metadata=msgspec.structs.replace(bound.metadata, annotations=annotations))
+
+
 def test_where_failback_is_asked_for_an_outage_is_remembered() -> None:
     decision = decide(PLACED, dead("a"), B)
-    assert (kept(decision), set(decision.annotations)) == ({"b": 4}, {HOME_ANNOTATION})
+    assert (kept(decision), set(decision.annotations)) == ({"b": 4}, {HOME_ANNOTATION, FAILOVER_RELEASE_ANNOTATION})
     again = decide(after(PLACED, decision), dead("a"), B, copies=works({"b": 4}), seconds=310)
-    assert (again.finished, dict(again.annotations)) == (("a",), {}), "and kept"
+    forgotten = {FAILOVER_RELEASE_ANNOTATION: None}
+    assert (again.finished, dict(again.annotations)) == (("a",), forgotten), "and kept"
     without = aggregated(binding(SHARES, 4, targets(a=2, b=2)))
-    assert dict(decide(without, dead("a"), B).annotations) == {}
+    assert set(decide(without, dead("a"), B).annotations) == {FAILOVER_RELEASE_ANNOTATION}
 
 
-AWAY = after(PLACED, decide(PLACED, dead("a"), B))
+AWAY = without_annotation(after(PLACED, decide(PLACED, dead("a"), B)), FAILOVER_RELEASE_ANNOTATION)
 MOVED = changed(AWAY, graceful_eviction_tasks=())
 WELL = works({"b": 4})
 
