@@ -1,12 +1,14 @@
 """Reports that are expected of a cluster when what is reserved in it has arrived: amounts, and nodes by grade.
 
 A cluster with resource models reports how many nodes of each grade it has, and not what is free on each. So nodes are
-taken to be as free as their grade and the cluster's sums allow, all alike, and Pods to go where most is free; those
-that fit on none wait, and take nothing from nodes.
+taken to be as free as their grade and the cluster's sums allow, all alike as far as requests divide, and Pods to go
+where most is free; those that fit on none wait, and take nothing from nodes.
 """
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
+from math import gcd
 
 import msgspec
 
@@ -19,6 +21,8 @@ from leeward.planning.reservations import Reserved
 MOST_NODES, MOST_PLACED = 5_000, 5_000
 """Beyond this nodes are not followed one by one; their grades stay as they are reported."""
 NODE_PODS = Decimal(110)
+_ROUND = {"memory": Decimal(2**30), "ephemeral-storage": Decimal(2**30)}
+"""A round request of a resource; of all others it is one."""
 
 
 def after_arrival(cluster: Cluster, reserved: Sequence[Reserved]) -> Cluster:
@@ -79,13 +83,20 @@ def nodes_by_grade(cluster: Cluster, summary: ResourceSummary) -> list[dict[str,
 def _share(
     name: str, left: Decimal, nodes: Sequence[dict[str, Decimal]], most: Sequence[Mapping[str, Decimal]]
 ) -> None:
-    """Gives `left` to the nodes in equal parts, to none more than its grade has."""
+    """Gives `left` to the nodes in parts as equal as its divisor allows, to none more than its grade has."""
     in_order = sorted(range(len(nodes)), key=lambda at: most[at][name] - nodes[at][name])
+    part = _common_divisor(max(Decimal(0), left), _ROUND.get(name, Decimal(1)))
     for given_to, index in enumerate(in_order):
-        share = max(Decimal(0), left) / (len(nodes) - given_to)
+        share = int(max(Decimal(0), left) / part) // (len(nodes) - given_to) * part
         given = min(share, most[index][name] - nodes[index][name])
         nodes[index][name] += given
         left -= given
+
+
+def _common_divisor(one: Decimal, other: Decimal) -> Decimal:
+    first, second = Fraction(one), Fraction(other)
+    common = gcd(first.numerator * second.denominator, second.numerator * first.denominator)
+    return Decimal(common) / (first.denominator * second.denominator)
 
 
 def _free(summary: ResourceSummary, name: str) -> Decimal:

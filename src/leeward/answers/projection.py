@@ -134,7 +134,7 @@ class _Projecting:
         keys, found = self._wakes.pop(now), self.found
         if now == self._timeline.answers:
             found.before_return = Moment(dict(found.fleet), dict(found.bindings), dict(found.decisions))
-        self._report(now)
+        reported = self._report(now)
         changed = self._see_clusters(now)
         if now == self._timeline.begins:
             for key, binding in self._change.bindings.items():
@@ -142,18 +142,21 @@ class _Projecting:
                 keys.add(key)
         if changed or now == self._state.as_of:
             self._lost |= set(self._in(changed)) if changed else set(self._in(self._unwell()))
-            keys |= self._lost | self._waiting()
+            keys |= self._lost
+        if changed or reported or now == self._state.as_of:
+            keys |= self._waiting()
         self._decide(keys, now)
 
-    def _report(self, now: datetime) -> None:
+    def _report(self, now: datetime) -> bool:
         """Lets clusters report what was reserved in them a while ago."""
         if self._placed_at is None or now - self._placed_at < REPORTED_AFTER:
-            return
+            return False
         fleet, self._placed_at = self.found.fleet, None
         for name, reserved in fleet.reservations.all().items():
             if fleet[name].is_ready:
                 with suppress(ValueError, ArithmeticError):
                     fleet.put(after_arrival(fleet[name], reserved))
+        return True
 
     def _unwell(self) -> set[str]:
         return {name for name, cluster in self.found.fleet.items() if not cluster.is_ready or cluster.has_no_execute}
@@ -234,6 +237,7 @@ class _Projecting:
         self.found.decisions[key] = decision
         if decision.clusters != binding.spec.clusters:
             self._placed_at = now
+            self._wake(now + REPORTED_AFTER)
         leaving = tuple(dict.fromkeys(eviction.cluster for eviction in decision.evicted)) + decision.followed
         if leaving:
             after = {target.name: target.replicas for target in decision.clusters}

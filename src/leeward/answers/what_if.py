@@ -235,14 +235,14 @@ def _instants(state: FleetState, change: ImaginedChange, found: Projection) -> I
     sentences: dict[tuple[datetime, str], list[str]] = {}
     for at, cluster, what in found.turns:
         sentences.setdefault((at, what), []).append(cluster)
-    leaving = Counter(
-        departure.at
-        for key, departures in found.departures.items()
-        if is_application(state.bindings[key])
-        for departure in departures
-    )
+    of_applications = [each for key, each in found.departures.items() if is_application(state.bindings[key])]
+    leaving = Counter(departures[0].at for departures in of_applications)
+    following = Counter(departure.at for departures in of_applications for departure in departures[1:])
     told = [(at, TURNS[what].format(who=who_is(names))) for (at, what), names in sorted(sentences.items())]
     told += [(at, f"{number} application{'s leave' if number > 1 else ' leaves'}") for at, number in leaving.items()]
+    told += [
+        (at, f"more of {number} application{'s' if number > 1 else ''} follows") for at, number in following.items()
+    ]
     for at, sentence in sorted(told, key=lambda each: each[0]):
         yield Instant(at, (at - state.as_of).total_seconds(), sentence)
 

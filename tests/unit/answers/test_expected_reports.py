@@ -2,7 +2,7 @@
 
 import msgspec
 
-from leeward.answers.expected_reports import after_arrival
+from leeward.answers.expected_reports import after_arrival, nodes_by_grade
 from leeward.api.cluster import AllocatableModeling, Cluster, NodeSummary, ResourceModel, ResourceModelRange
 from leeward.api.cluster import ResourceSummary as Summary
 from leeward.planning.reservations import Reserved
@@ -40,3 +40,18 @@ def test_pods_take_from_the_nodes_that_they_run_on() -> None:
 def test_pods_that_fit_on_no_node_wait_and_take_nothing_from_nodes() -> None:
     assert grades_after(7, "3") == {1: 1, 2: 1}
     assert grades_after(7, "2") == {0: 1, 1: 1}, "one of them fits"
+
+
+def test_nodes_of_a_grade_share_what_is_free_in_whole_cores() -> None:
+    summary = Summary(
+        allocatable={"cpu": "32", "memory": "128Gi", "pods": "220"},
+        allocated={"cpu": "25", "memory": "1Gi", "pods": "12"},
+        allocatable_modelings=(AllocatableModeling(grade=2, count=2),),
+    )
+    cores = ResourceModelRange(name="cpu", min="2", max="4")
+    models = (ResourceModel(grade=2, ranges=(cores, ResourceModelRange(name="memory", min="0", max="999Gi"))),)
+    made = msgspec.structs.replace(two_nodes(), spec=msgspec.structs.replace(two_nodes().spec, resource_models=models))
+    assert [node["cpu"] for node in nodes_by_grade(made, summary)] == [3, 4]
+    assert [node["memory"] for node in nodes_by_grade(made, summary)] == [63 * 2**30, 64 * 2**30]
+    parted = msgspec.structs.replace(summary, allocated={"cpu": "25500m", "memory": "1Gi", "pods": "12"})
+    assert [node["cpu"] for node in nodes_by_grade(made, parted)] == [3, 3.5]
