@@ -70,6 +70,18 @@ def test_commands_run_and_say_how_they_ended(fleet: Fleet, way: list[str]) -> No
     assert 'exec: "nginx": executable file not found in $PATH' in unknown
 
 
+def test_an_older_kubectl_speaks_spdy(fleet: Fleet, way: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As kubectl before 1.31 does, which knows nothing else."""
+    monkeypatch.setenv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "false")
+    failed = fleet.kubectl(*way, "exec", "web", "--", "sh", "-c", "echo $MOTD; cat none; exit 3", fails=True)
+    assert failed.startswith("hello\n")
+    assert "cat: can't open 'none'" in failed
+    assert failed.endswith("command terminated with exit code 3\n")
+    assert fleet.kubectl(*way, "exec", "-i", "web", "--", "sh", stdin="echo typed\nexit 0\n") == "typed\n"
+    large = "typed by somebody\n" * 100_000
+    assert fleet.kubectl(*way, "exec", "-i", "web", "--", "cat", stdin=large) == large
+
+
 def test_files_are_copied_into_a_container_and_out_of_it(fleet: Fleet, way: list[str], tmp_path: Path) -> None:
     given, back, mounted = (tmp_path / name for name in ("given", "back", "motd"))
     given.write_bytes(b"from here\n" * 10_000)

@@ -21,15 +21,20 @@ SUCCESS: Manifest = {"metadata": {}, "status": "Success"}
 
 
 class Channels:
-    """One conversation. `write` and `end` are for what runs, `read` gives it its input."""
+    """One conversation over a WebSocket. `write` and `end` are for what runs, `read` gives it its input."""
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: str) -> None:
+        self._protocol = protocol
         self._output: asyncio.Queue[bytes | None] = asyncio.Queue(MAX_WAITING)
         self._input: asyncio.Queue[bytes | None] = asyncio.Queue(MAX_WAITING)
 
-    def answer(self, protocol: str, work: Supervisor) -> StreamResponse:
+    def answer(self, work: Supervisor) -> StreamResponse:
         """The conversation as an answer; when the client has gone, `work` is closed."""
-        return StreamResponse(self._messages(work), way_back=WayBack(self._take, protocol))
+        return StreamResponse(self._messages(work), way_back=WayBack(self._take, self._protocol))
+
+    async def wait_ready(self) -> bool:
+        """False when the client has not done its part in time: the conversation is over."""
+        return True
 
     async def write(self, channel: int, data: bytes) -> None:
         await self._output.put(bytes([channel]) + data)

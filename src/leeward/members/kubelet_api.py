@@ -1,7 +1,7 @@
 """The kubelet API of a local member: what `kubectl logs`, `exec`, `attach` and `port-forward` ask of a node.
 
 Answers from the simulated container: its log, a shell of a few words (`rules/shell`), and a page at each of its ports.
-Exec and attach are spoken over WebSockets only; kubectl and karmadactl try these first (Kubernetes 1.31 and later).
+Exec and attach are spoken over WebSockets (`channels.py`), and over SPDY (`spdy_channels.py`).
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from kubeserver import errors
 from kubeserver.handler import StreamResponse
 from kubeserver.handlers.pods import PodRequest
 from leeward.core.interpreter.fields import text_at
-from leeward.members.channels import PROTOCOLS, STDERR, STDOUT, Channels, exited, failed
+from leeward.members.channels import STDERR, STDOUT, Channels, exited, failed
 from leeward.members.platform import Platform
 from leeward.members.pod_sources import PodSources
 from leeward.members.port_forward import forward_ports
@@ -26,6 +26,7 @@ from leeward.members.rules.archive import MOST_BYTES
 from leeward.members.rules.container import container_names, container_of, container_state, log_of, look_inside
 from leeward.members.rules.pods import is_finished, is_gone
 from leeward.members.rules.shell import SHELLS, Shell
+from leeward.members.spdy_channels import channels_for
 from leeward.runtime.identity import key_of
 
 FOLLOW_SECONDS = 1.0
@@ -93,17 +94,17 @@ class KubeletApi:
         container = _container(pod, request.query)
         if "running" not in (state := container_state(pod, container["name"])):
             raise _is_waiting(pod, container["name"], state)
-        protocol = _protocol(request)
+        channels = channels_for(request)
         inside = look_inside(pod, container, await self._sources.lookup(pod))
         written = self._written_in(pod, container["name"], state)
-        shell, channels = Shell(inside, self._platform.clock.now(), written), Channels()
+        shell = Shell(inside, self._platform.clock.now(), written)
         session = _Session(shell, channels, request)
         work = Supervisor(f"{asked.action} in {pod['metadata']['name']}")
         is_exec = asked.action == "exec"
         work.start(session.run() if is_exec else session.attach(_log_text(pod, container)), "command")
         if not is_exec:
             work.start(self._end_with(pod, channels), "end of the Pod")
-        return channels.answer(protocol, work)
+        return channels.answer(work)
 
     def _written_in(self, pod: Manifest, container: str, state: Mapping[str, Any]) -> dict[str, bytes]:
         """Gone with the container; of many containers, those are kept that were looked into last."""
@@ -126,6 +127,17 @@ class _Session:
         self._is_terminal = request.query.get("tty") in ("true", "1")
 
     async def run(self) -> None:
+        if await self._channels.wait_ready():
+            await self._run()
+
+    async def attach(self, log: bytes) -> None:
+        """Shows what the container has written, and then what is typed, until the client goes."""
+        if await self._channels.wait_ready():
+            await self._say(log, b"")
+            while self._has_stdin and (typed := await self._channels.read()) is not None:
+                await self._say(typed, b"")
+
+    async def _run(self) -> None:
         command, shell = self._command, self._shell
         await self._channels.write(STDOUT, b"")
         if not command or not shell.knows(command[0]):
@@ -140,12 +152,6 @@ class _Session:
         ended = shell.run(command, await self._read_all() if self._has_stdin and not self._is_terminal else b"")
         await self._say(ended.output, ended.errors)
         await self._channels.end(exited(ended.code))
-
-    async def attach(self, log: bytes) -> None:
-        """Shows what the container has written, and then what is typed, until the client goes."""
-        await self._say(log, b"")
-        while self._has_stdin and (typed := await self._channels.read()) is not None:
-            await self._say(typed, b"")
 
     async def _read_lines(self) -> int:
         """A shell that reads what is typed; gives the code that it ends with."""
@@ -204,18 +210,6 @@ def _is_waiting(pod: Manifest, name: str, state: Mapping[str, Any]) -> errors.Re
     return errors.bad_request(
         f"{where} is {'waiting to start: ' + reason if 'terminated' not in state else 'terminated'}"
     )
-
-
-def _protocol(request: Request) -> str:
-    """What both sides speak. Raises: Refused."""
-    offered = [part.strip() for part in request.headers.get("sec-websocket-protocol", "").split(",")]
-    spoken = next((protocol for protocol in PROTOCOLS if protocol in offered), "")
-    if request.headers.get("upgrade", "").lower() != "websocket" or not spoken:
-        raise errors.bad_request(
-            f"Upgrade to a WebSocket with one of the protocols {', '.join(PROTOCOLS)} is required: this kubelet speaks "
-            "no SPDY; use kubectl 1.31 or later"
-        )
-    return spoken
 
 
 def _log_text(pod: Manifest, container: Mapping[str, Any]) -> bytes:

@@ -159,6 +159,7 @@ def test_a_log_is_cut_as_it_was_asked_for_and_followed_to_the_end() -> None:
         ("log", "tailLines=some", "tailLines: is 'some'; give a number that is not negative"),
         ("log", "sinceTime=soon", "sinceTime: "),
         ("exec", "command=echo", "Upgrade to a WebSocket with one of the protocols v5.channel.k8s.io"),
+        ("attach", "", "or to SPDY/3.1 with v4.channel.k8s.io, is required"),
         ("portforward", "", "Upgrade to SPDY/3.1, or to a WebSocket"),
     ],
 )
