@@ -6,12 +6,13 @@ PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
 AUDIT := .venv-audit
+SITE := .venv-docs
 
 # Each test worker and each process that a test starts imports a thousand modules: compiled once, beside the environment.
 export PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/bytecode
 
-.PHONY: help setup demo test long costs e2e crash worlds sim forecasts systematic planted nightly mutants oracle dist check fast fuzz \
+.PHONY: help setup demo test long costs e2e crash worlds sim forecasts systematic planted nightly mutants oracle docs dist check fast fuzz \
 	format bench chart lock sbom audit clean
 
 help:  ## list the targets
@@ -34,6 +35,15 @@ costs: setup  ## what tests cost in CPU seconds, by folder, file and test, one a
 
 e2e: setup  ## the product on real kube-apiservers (twenty minutes; the first time it builds them from Debian's source)
 	@KUBEBUILDER_ASSETS=$$(scripts/binaries) && export KUBEBUILDER_ASSETS && $(BIN)/pytest -sx -p no:cacheprovider tests/e2e
+
+$(SITE)/.ready: deploy/docs-requirements.txt | setup
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(SITE)
+	@VIRTUAL_ENV=$(SITE) $(BIN)/uv pip install --quiet --require-hashes -r deploy/docs-requirements.txt
+	@touch $@
+
+docs: $(SITE)/.ready  ## build the site of the documentation into build/site; a dead link is an error
+	@$(BIN)/python -m tests.site build/docs
+	@$(SITE)/bin/zensical build --clean --strict
 
 dist: setup  ## build the wheel and the source archive into dist/, and try them in empty environments (two minutes)
 	@rm -rf dist/leeward-*.whl dist/leeward-*.tar.gz
@@ -107,6 +117,7 @@ lock: setup  ## write requirements.lock, and what the image installs, anew from 
 	@$(COMPILE) pyproject.toml -c requirements.lock -o deploy/requirements.txt
 	@$(COMPILE) --group pyproject.toml:build -c requirements.lock -o deploy/build-requirements.txt
 	@$(COMPILE) --group pyproject.toml:audit -o deploy/audit-requirements.txt
+	@$(COMPILE) --group pyproject.toml:docs -o deploy/docs-requirements.txt
 
 $(AUDIT)/.ready: deploy/audit-requirements.txt | setup
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(AUDIT)
@@ -124,4 +135,4 @@ audit: $(AUDIT)/.ready  ## ask a list of vulnerabilities about what the image in
 		-r deploy/requirements.txt 2>/dev/null | scripts/audit
 
 clean:  ## remove the environment and all caches
-	@rm -rf .venv $(AUDIT) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf .venv $(AUDIT) $(SITE) build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
