@@ -13,6 +13,8 @@ DEPENDENCIES_DISTRIBUTOR_FINALIZER = "karmada.io/binding-dependencies-distributo
 PROPAGATION_POLICY_CONTROLLER_FINALIZER = "karmada.io/propagation-policy-controller"
 CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER = "karmada.io/cluster-propagation-policy-controller"
 
+KARMADA_SUFFIX = ".karmada.io"
+"""The end of the API groups of Karmada's kinds."""
 SYSTEM_NAMESPACE = "karmada-system"
 CLUSTER_NAMESPACE = "karmada-cluster"
 KUBE_SYSTEM_NAMESPACE = "kube-system"

@@ -15,6 +15,7 @@ from kubeserver.store import Store
 from kubeserver.values import section
 from kubeserver.warnings import warn
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
+from leeward.api.names import KARMADA_SUFFIX
 from leeward.api.resource import (
     CLUSTERS,
     OVERRIDE_POLICIES,
@@ -40,6 +41,7 @@ _COUNTED = frozenset(f"/{policy.group}/{policy.plural}/" for policy in (PROPAGAT
 class KarmadaAdmission:
     """An `Admission` for the embedded API server; `store` is that server's own.
 
+    Other kinds than Karmada's are only asked about when they are deleted, and pass otherwise: Leases are most writes.
     `addresses` says where a Cluster must not lead.
     """
 
@@ -63,6 +65,8 @@ class KarmadaAdmission:
     def admit(self, review: AdmissionReview) -> Manifest:
         if review.operation == "DELETE":
             _refuse(validate_deletion(review.object))
+            return review.object
+        if not review.kind.group.endswith(KARMADA_SUFFIX):
             return review.object
         old = dict(review.old_object) if review.old_object is not None else None
         _refuse(validate_bounds(review.object, old))

@@ -18,6 +18,7 @@ from kubeapi.errors import TooLarge
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
+from leeward.api.names import KARMADA_SUFFIX
 from leeward.client import Client, Expired, Undecodable
 from leeward.client.client import WATCH_TIMEOUT_SECONDS, Page, WatchEvent
 from leeward.runtime.identity import Key, key_of, version_of
@@ -25,7 +26,6 @@ from leeward.runtime.identity import Key, key_of, version_of
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-KARMADA_SUFFIX = ".karmada.io"
 QUIET_WATCH_SECONDS = 3_600
 """A watch without bookmarks lasts so long: it is of a kind that hardly changes."""
 

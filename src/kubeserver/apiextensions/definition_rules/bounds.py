@@ -5,7 +5,7 @@ Kubernetes: CEL has a budget of estimated cost for each rule and each definition
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from kubeapi.field import Node, Problems
 from kubeapi.status import Problem
@@ -22,7 +22,8 @@ _WAY_OUT = "; make several definitions of it, or check the rest in an admission 
 
 def expression_bounds_problems(spec: Node, before: Node) -> Problems:
     """Of a definition that has more than one may have; of an update, only of what it has not had before."""
-    patterns, rules = _new(spec, before, "pattern"), _new(spec, before, "rule")
+    now, then = _expressions_of(spec), _expressions_of(before)
+    patterns, rules = _new(now.patterns, then.patterns), _new(now.rules, then.rules)
     versions = spec["versions"]
     if len(patterns) > MOST_PATTERNS:
         yield _too_many(versions, len(patterns), f"{MOST_PATTERNS} distinct patterns")
@@ -38,30 +39,43 @@ def _too_many(versions: Node, count: int, bound: str) -> Problem:
     return versions.too_many(count, f"must have at most {bound} in all schemas together{_WAY_OUT}")
 
 
-def _new(spec: Node, before: Node, what: str) -> set[str]:
+def _new(now: set[str], then: set[str]) -> set[str]:
     """Empty for an update that adds none: what was stored before can be changed otherwise, and made smaller."""
-    now, then = (set(_texts(each["versions"].value, what)) for each in (spec, before))
     return now if now - then else set()
 
 
-def _texts(schema: Any, what: str) -> Iterator[str]:
-    """The patterns, or the rules with the expressions of their messages, anywhere below."""
+class _Expressions(NamedTuple):
+    """Distinct texts of one definition; the rules with the expressions of their messages."""
+
+    patterns: set[str]
+    rules: set[str]
+
+
+def _expressions_of(spec: Node) -> _Expressions:
+    found = _Expressions(set(), set())
+    _collect(spec["versions"].value, found)
+    return found
+
+
+def _collect(schema: Any, found: _Expressions) -> None:
+    """Adds the patterns and the rules anywhere below."""
     if isinstance(schema, list):
         for item in cast(list[Any], schema):
-            yield from _texts(item, what)
+            _collect(item, found)
     elif isinstance(schema, dict):
         for key, value in cast(dict[str, Any], schema).items():
-            if key == "pattern" and isinstance(value, str) and what == "pattern":
-                yield value
-            elif key == "x-kubernetes-validations" and what == "rule":
-                yield from _expressions(value)
+            if isinstance(value, str):
+                if key == "pattern":
+                    found.patterns.add(value)
+            elif key == "x-kubernetes-validations":
+                found.rules.update(_texts_of(value))
             elif key == "properties" and isinstance(value, dict):
-                yield from _texts(list(cast(dict[str, Any], value).values()), what)
+                _collect(list(cast(dict[str, Any], value).values()), found)
             elif key not in _VALUES:
-                yield from _texts(value, what)
+                _collect(value, found)
 
 
-def _expressions(rules: Any) -> Iterator[str]:
+def _texts_of(rules: Any) -> Iterator[str]:
     for rule in cast(list[Any], rules) if isinstance(rules, list) else ():
         if isinstance(rule, Mapping):
             found = cast(Mapping[str, Any], rule)
