@@ -1,6 +1,6 @@
 """Attacks on real Kubernetes: a tenant's bindings and load, a hostile member, a stolen token, somebody else's Secrets.
 
-The cluster proxy is the embedded API server's: there is none here.
+The cluster proxy is the embedded API server's: test_cluster_proxy.py.
 """
 
 import base64

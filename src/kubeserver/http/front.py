@@ -19,7 +19,7 @@ from msgspec import structs
 from kubeapi.errors import WorldError
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.status import Status
-from kubeapi.transport import Request, Response
+from kubeapi.transport import Request, Response, TextMessage
 from kubeserver.auth.authentication import Authenticator, BadCredential
 from kubeserver.auth.authorization.attributes import is_watch
 from kubeserver.errors import status_response
@@ -244,6 +244,8 @@ class HttpFront:
             async for message in outgoing:
                 if message.type is WSMsgType.BINARY:
                     await way_back.send(message.data)
+                elif message.type is WSMsgType.TEXT:
+                    await way_back.send(TextMessage(message.data.encode()))
         except WorldError as error:
             log.info("%s: %s", incoming.path, error)
         finally:
@@ -258,7 +260,10 @@ async def _tell(outgoing: web.WebSocketResponse, answer: StreamResponse) -> None
         async with aclosing(cast(AsyncGenerator[bytes, None], answer.lines)) as lines:
             async for line in lines:
                 async with asyncio.timeout(WRITE_TIMEOUT_SECONDS):
-                    await outgoing.send_bytes(line)
+                    if isinstance(line, TextMessage):
+                        await outgoing.send_str(line.decode())
+                    else:
+                        await outgoing.send_bytes(line)
     except (TimeoutError, ConnectionError, WorldError) as error:
         log.info("a conversation broke off: %s", error)
     finally:

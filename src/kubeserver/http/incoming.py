@@ -19,6 +19,7 @@ from kubeserver.limits import MAX_BODY_BYTES
 
 READ_TIMEOUT_SECONDS = 30.0
 MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
+_SINGLE_VALUES = ("impersonate-", "x-stream-protocol-version")
 _OF_A_QUERY = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -39,11 +40,15 @@ def read_head(incoming: web.BaseRequest) -> Request:
 
 
 def _headers(incoming: web.BaseRequest) -> dict[str, str]:
-    """Repeated ones become one: as lines where each value stands for itself (`Impersonate-Group`), else as a list."""
+    """Repeated ones become one: as lines where each value stands for itself, else as a list.
+
+    `Impersonate-Group` holds names, which may have commas in them. Of `X-Stream-Protocol-Version`, kubelets before 1.19
+    take each line for one protocol (kubernetes#89849).
+    """
     headers: dict[str, str] = {}
     for key, value in incoming.headers.items():
         name, value = key.lower(), _readable(value)
-        between = "\n" if name.startswith("impersonate-") else ", "
+        between = "\n" if name.startswith(_SINGLE_VALUES) else ", "
         headers[name] = f"{headers[name]}{between}{value}" if name in headers else value
     return headers
 

@@ -2,8 +2,8 @@
 
 What belongs to one connection only (RFC 9110, 7.6.1) stays behind, and so do the credentials of the one who asked, in
 whatever header or WebSocket protocol they come: each request goes on with the forwarder's own token. The query goes on
-byte for byte. Bodies are neither decoded nor kept. WebSockets go on as messages
-of bytes (`kubectl exec`, `attach`, `port-forward`), every other upgrade (SPDY) as the bytes that it is.
+byte for byte. Bodies are neither decoded nor kept. WebSockets go on as messages (`kubectl exec`, `attach`,
+`port-forward`; watches, which are text), every other upgrade (SPDY) as the bytes that it is.
 
 Never retries, never follows a redirect.
 """
@@ -19,7 +19,7 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from kubeapi.transport import Request, escaped
+from kubeapi.transport import Request, TextMessage, escaped
 from leeward.client.connection import Connection, ssl_context_of
 from leeward.client.http import mapped_errors, resolver_of
 from leeward.client.upgrading import upgrade
@@ -40,6 +40,7 @@ OF_THE_CONNECTION = frozenset(
     )
 )
 _OF_A_WEBSOCKET = "sec-websocket-"
+_CREDENTIAL = "base64url.bearer.authorization.k8s.io."
 _IDENTITY = "impersonate-"
 """Who asks. No header of the connection says that it stays behind."""
 
@@ -125,7 +126,10 @@ class Forwarder:
 
         async def send(message: bytes) -> None:
             with mapped_errors(what):
-                await socket.send_bytes(message)
+                if isinstance(message, TextMessage):
+                    await socket.send_str(message.decode())
+                else:
+                    await socket.send_bytes(message)
 
         return Conversation(socket.protocol or "", _messages(socket, what), send)
 
@@ -198,9 +202,9 @@ def _without_redirects() -> aiohttp.TraceConfig:
 
 
 def _protocols(offered: str) -> list[str]:
-    """Those of bytes. The others are for browsers, and one of them carries a credential."""
+    """All but the one that carries a credential."""
     names = (name.strip() for name in offered.split(","))
-    return [name for name in names if name and not name.startswith("base64")]
+    return [name for name in names if name and not name.startswith(_CREDENTIAL)]
 
 
 def without_hops(headers: Mapping[str, str]) -> dict[str, str]:
@@ -225,5 +229,7 @@ async def _messages(socket: aiohttp.ClientWebSocketResponse, what: str) -> Async
             async for message in socket:
                 if message.type is aiohttp.WSMsgType.BINARY:
                     yield message.data
+                elif message.type is aiohttp.WSMsgType.TEXT:
+                    yield TextMessage(message.data.encode())
     finally:
         await socket.close()

@@ -47,7 +47,10 @@ async def _converse(incoming: web.BaseRequest) -> web.StreamResponse:
     async for message in outgoing:
         if message.data == b"end":
             break
-        await outgoing.send_bytes(message.data * 2)
+        if message.type is aiohttp.WSMsgType.TEXT:
+            await outgoing.send_str(message.data * 3)
+        else:
+            await outgoing.send_bytes(message.data * 2)
     await outgoing.close()
     return outgoing
 
@@ -156,7 +159,7 @@ def converse(talk: Callable[[aiohttp.ClientSession, str], Awaitable[None]]) -> N
     async def story(forwarder: Forwarder) -> None:
         front = HttpFront(Proxy(forwarder), Authenticator(), None)
         port = await front.start()
-        async with aiohttp.ClientSession() as client:
+        async with asyncio.timeout(60), aiohttp.ClientSession() as client:
             await talk(client, f"http://127.0.0.1:{port}")
         await front.stop()
 
@@ -172,6 +175,8 @@ def test_a_conversation_goes_both_ways_and_either_side_may_end_it() -> None:
             assert await socket.receive_bytes() == b"Bearer ours command=ls&command=-l"
             await socket.send_bytes(b"ab")
             assert await socket.receive_bytes() == b"abab"
+            await socket.send_str("ä")
+            assert await socket.receive_str() == "äää"
             if ends:
                 await socket.send_bytes(b"end")
                 assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE
@@ -227,6 +232,7 @@ async def _older_server(reader: asyncio.StreamReader, writer: asyncio.StreamWrit
         said = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n"
         writer.write(f"{said}X-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n".encode())
         assert "\nauthorization: Bearer ours\r" in head
+        assert "\nx-stream-protocol-version: v4\r\nx-stream-protocol-version: v3\r" in head
         writer.write(b"early")
         while data := await reader.read(1000):
             writer.write(data * 2)
@@ -247,6 +253,7 @@ def upgrading(talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Await
         front = HttpFront(Proxy(forwarder), Authenticator(), None)
         reader, writer = await asyncio.open_connection("127.0.0.1", await front.start())
         asked = f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0"
+        asked += "\r\nX-Stream-Protocol-Version: v4\r\nX-Stream-Protocol-Version: v3"
         writer.write(f"{asked}\r\n\r\n".encode())
         async with asyncio.timeout(60):
             await talk(reader, writer)
