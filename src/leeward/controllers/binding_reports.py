@@ -20,6 +20,7 @@ from leeward.controllers.binding_events import BindingEvents
 from leeward.core.cluster_health.outage import departures_in, marked, marks_in
 from leeward.core.eviction.evidence import trusted
 from leeward.core.execution.aggregate import aggregate, rendered_generation, says_nothing_new
+from leeward.core.execution.deployment_conditions import DeploymentCopy, copies_of, is_deployment, with_conditions
 from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
 from leeward.core.interpreter import aggregate_status
@@ -107,13 +108,20 @@ class BindingReports:
         told = partial(self._events.aggregated, binding, failures)
         self._post(self._kind.resource, binding, binding, report_news, within, told)
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
-        self._post(resource, template, binding, await self._template_change(binding, template, items), template_within)
+        not_seen = marks_in(binding.status.aggregated_status)
+        copies = copies_of(binding.spec, works, items, not_seen) if is_deployment(template) else ()
+        template_change = await self._template_change(binding, template, items, copies)
+        self._post(resource, template, binding, template_change, template_within)
 
     async def _template_change(
-        self, binding: Binding, template: Manifest, items: Sequence[AggregatedStatusItem]
+        self,
+        binding: Binding,
+        template: Manifest,
+        items: Sequence[AggregatedStatusItem],
+        copies: Sequence[DeploymentCopy],
     ) -> Change:
         """What becomes of the template's status. A script has been asked once, and the built-in rules are each time."""
-        interpreter = self._plane.interpreter
+        interpreter, now = self._plane.interpreter, self._plane.clock.now()
         scripted: Manifest | None = None
         if await interpreter.is_customized(template, Operation.AGGREGATE_STATUS):
             scripted = await interpreter.aggregate(template, items)
@@ -122,10 +130,13 @@ class BindingReports:
             if scripted is not None:
                 return scripted.get("status") or {}
             try:
-                return (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
+                summed = (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
             except InterpretationError as error:
                 log.warning("%s: its statuses cannot be added up: %s", key_of(binding), error)
                 return status
+            if not is_deployment(template):
+                return summed
+            return with_conditions(template, status, summed, binding.spec, copies, now)
 
         return change
 

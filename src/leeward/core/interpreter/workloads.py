@@ -14,6 +14,7 @@ from leeward.core.interpreter.dependencies import stateful_set_dependencies, tem
 from leeward.core.interpreter.fields import (
     drop,
     int_at,
+    list_at,
     mapping_at,
     pick,
     put,
@@ -40,6 +41,8 @@ _DAEMON_SET = (
 )
 _DAEMON_SET_REQUIRED = _DAEMON_SET[:4]
 _INT64_DIGITS = 19
+PROGRESS_DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
+"""The reason of a member's condition Progressing when a rollout has stood still for its deadline."""
 
 
 def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
@@ -69,6 +72,14 @@ def _reflect(manifest: ReadOnlyManifest, counts: Sequence[str]) -> Status:
         "resourceTemplateGeneration": template_generation(manifest),
     }
     return pick({**generations, **mapping_at(manifest, "status")}, (*generations, *counts))
+
+
+def _reflect_deployment(manifest: ReadOnlyManifest) -> Status:
+    """The counts, and that the rollout is late where the member's controller says so. Karmada: without the latter."""
+    reasons = (text_at(condition, "reason") for condition in list_at(manifest, "status", "conditions"))
+    late = {"type": "Progressing", "status": "False", "reason": PROGRESS_DEADLINE_EXCEEDED}
+    is_late = PROGRESS_DEADLINE_EXCEEDED in reasons
+    return {**_reflect(manifest, (*_DEPLOYMENT, "observedGeneration")), **({"conditions": [late]} if is_late else {})}
 
 
 def template_generation(manifest: ReadOnlyManifest) -> int:
@@ -149,7 +160,7 @@ def _is_daemon_set_healthy(manifest: ReadOnlyManifest) -> bool:
 DEPLOYMENT = Rules(
     replicas=_replicas,
     revise=_revise,
-    reflect=lambda manifest: _reflect(manifest, (*_DEPLOYMENT, "observedGeneration")),
+    reflect=_reflect_deployment,
     is_healthy=_is_rolled_out,
     aggregate=lambda template, items: _aggregate(template, items, _DEPLOYMENT, (), _is_current),
     retain=_retain_replicas,

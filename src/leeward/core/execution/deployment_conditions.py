@@ -1,0 +1,247 @@
+"""The conditions Available and Progressing of a Deployment template: what holds for all of its copies together.
+
+Clients wait for them as they do in one cluster. They are an addition: the numbers beside them are Karmada's, which
+gives a template no conditions (decision 101). Reasons are those of Kubernetes' own Deployment controller, since
+clients go by them.
+
+    Available     True when each cluster has its copy's minimum; what is being evicted fills in for what replaces it.
+                  Unknown when that rests on a cluster that is not seen; as it was while a copy has not reported yet.
+    Progressing   NewReplicaSetAvailable when every copy is complete and of the template's present generation, until
+                  the next generation; ProgressDeadlineExceeded when a member's own controller says so.
+
+A status of which only this would be new is not written: that a cluster is not seen says the binding, and what Karmada
+has left behind gets its conditions with the first thing that happens to it (decision 90).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil, floor
+from typing import Any
+
+from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
+from leeward.api.names import RETAIN_REPLICAS_LABEL
+from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, Work
+from leeward.core.execution.works import replicas_by_cluster
+from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, text_at, value_at
+from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
+
+AVAILABLE, PROGRESSING = "Available", "Progressing"
+CONDITION_TYPES = (AVAILABLE, PROGRESSING)
+"""Of a template; the others that it has are somebody else's."""
+COMPLETE = "NewReplicaSetAvailable"
+_DEFAULT_BOUND = "25%"
+_NOTHING: ReadOnlyManifest = {}
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentCopy:
+    """A copy in one cluster: `stays` are the replicas assigned there, of which `may_lack` may be unavailable; `leaves`
+    those of an eviction task. `report` is None before the member has reported."""
+
+    cluster: str
+    stays: int
+    leaves: int
+    may_lack: int
+    is_seen: bool
+    report: ReadOnlyManifest | None
+
+    @property
+    def least(self) -> int:
+        """Replicas that are known to be available."""
+        return min(self._available, self.stays + self.leaves) if self.is_seen else 0
+
+    @property
+    def most(self) -> int:
+        """Replicas that may be available."""
+        return self.least if self.is_seen and self.report is not None else self.stays + self.leaves
+
+    @property
+    def is_complete(self) -> bool:
+        wanted = self.stays + self.leaves
+        counts = ("replicas", "updatedReplicas", "availableReplicas")
+        return self.is_seen and self.report is not None and all(int_at(self.report, name) == wanted for name in counts)
+
+    @property
+    def _available(self) -> int:
+        return int_at(self.report or {}, "availableReplicas")
+
+    def lacks(self, available: int) -> int:
+        """How many replicas are missing of the minimum of those that stay."""
+        return max(0, self.stays - self.may_lack - available)
+
+    def gives(self, available: int) -> int:
+        """How many replicas that leave are still there."""
+        return min(self.leaves, max(0, available - self.stays))
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A condition but for its instants."""
+
+    status: str
+    reason: str
+    message: str
+
+
+_IS_AVAILABLE = _Verdict("True", "MinimumReplicasAvailable", "every cluster has the replicas that it needs at least")
+_IS_COMPLETE = _Verdict("True", COMPLETE, "every cluster has rolled out the present template")
+_IS_MOVING = _Verdict("True", "ReplicaSetUpdated", "the present template is being rolled out")
+_IS_PAUSED = _Verdict("Unknown", "DeploymentPaused", "the template is paused")
+
+
+def is_deployment(template: ReadOnlyManifest) -> bool:
+    return (template.get("apiVersion"), template.get("kind")) == ("apps/v1", "Deployment")
+
+
+def copies_of(
+    spec: ResourceBindingSpec,
+    works: Mapping[str, Work],
+    items: Iterable[AggregatedStatusItem],
+    not_seen: Iterable[str],
+) -> tuple[DeploymentCopy, ...]:
+    """The copies that there are to be, or that are still there; `works` by cluster. One that has no Work yet is known
+    not to be there."""
+    reports = {item.cluster_name: mapping_at({"status": item.status}, "status") for item in items if item.status}
+    assigned = {target.name for target in spec.clusters} | {t.name for by in spec.required_by for t in by.clusters}
+    leaving = {task.from_cluster: task.replicas for task in spec.graceful_eviction_tasks}
+    hidden = frozenset(not_seen)
+    copies: list[DeploymentCopy] = []
+    for cluster, count in replicas_by_cluster(spec).items():
+        has_work = cluster in works
+        report = reports.get(cluster) if has_work else _NOTHING
+        manifest = _manifest_of(works[cluster]) if has_work else _NOTHING
+        total = _replicas_in(manifest, count, report)
+        leaves = 0 if cluster not in leaving else min(total, leaving[cluster] or 0) if cluster in assigned else total
+        lack = _may_lack(manifest, total - leaves)
+        is_seen = cluster not in hidden or not has_work
+        copies.append(DeploymentCopy(cluster, total - leaves, leaves, lack, is_seen, report))
+    return tuple(copies)
+
+
+def _manifest_of(work: Work) -> ReadOnlyManifest:
+    return next(iter(work.spec.workload.manifests), _NOTHING)
+
+
+def _replicas_in(manifest: ReadOnlyManifest, count: int, report: ReadOnlyManifest | None) -> int:
+    """The Work's own number, which overrides may have changed; or what an autoscaler in the member has made of it."""
+    if text_at(manifest, "metadata", "labels", RETAIN_REPLICAS_LABEL) == "true" and report is not None:
+        return int_at(report, "replicas")
+    return int_at(manifest, "spec", "replicas") if value_at(manifest, "spec", "replicas") is not None else count
+
+
+def _may_lack(manifest: ReadOnlyManifest, replicas: int) -> int:
+    """Kubernetes: `MaxUnavailable` of a Deployment; at most all, none when it is recreated."""
+    strategy = mapping_at(manifest, "spec", "strategy")
+    if strategy.get("type") == "Recreate":
+        return 0
+    bounds = mapping_at(strategy, "rollingUpdate")
+    unavailable = _share(bounds.get("maxUnavailable", _DEFAULT_BOUND), replicas, floor)
+    surge = _share(bounds.get("maxSurge", _DEFAULT_BOUND), replicas, ceil)
+    return min(replicas, unavailable or (0 if surge else 1))
+
+
+def _share(bound: object, replicas: int, rounded: Callable[[float], int]) -> int:
+    """A number, or a part of the replicas; what is neither is no bound, and has none missing."""
+    if isinstance(bound, int):
+        return max(0, bound)
+    share = str(bound).removesuffix("%")
+    return rounded(int(share) * replicas / 100) if share.isdecimal() and share.isascii() and len(share) <= 3 else 0
+
+
+def with_conditions(
+    template: ReadOnlyManifest,
+    before: ReadOnlyManifest,
+    status: Manifest,
+    spec: ResourceBindingSpec,
+    copies: Sequence[DeploymentCopy],
+    now: datetime,
+) -> Manifest:
+    """`status`, to which the template's status `before` has come, with the conditions; `before` when nothing else is
+    new than what is not told on its own."""
+    known = {text_at(c, "type"): c for c in mappings_at(before, "conditions")}
+    verdicts = {
+        AVAILABLE: _available(spec, copies, known.get(AVAILABLE)),
+        PROGRESSING: _progressing(template, before, status, spec, copies, known.get(PROGRESSING)),
+    }
+    told = [_dated(kind, verdict, known.get(kind), now) for kind, verdict in verdicts.items()]
+    others = [c for c in list_at(status, "conditions") if text_at(c, "type") not in CONDITION_TYPES]
+    after = {**status, "conditions": [*others, *told]}
+    return dict(before) if _says_nothing_new(before, after, known, verdicts) else after
+
+
+def _says_nothing_new(
+    before: ReadOnlyManifest, after: ReadOnlyManifest, known: Mapping[str, Any], verdicts: Mapping[str, _Verdict]
+) -> bool:
+    if {**before, "conditions": None} != {**after, "conditions": None}:
+        return False
+    if not any(kind in known for kind in CONDITION_TYPES):
+        return True
+    changed = [kind for kind, verdict in verdicts.items() if text_at(known.get(kind), "status") != verdict.status]
+    return changed == [AVAILABLE] and verdicts[AVAILABLE].status == "Unknown"
+
+
+def _dated(kind: str, verdict: _Verdict, known: ReadOnlyManifest | None, now: datetime) -> Manifest:
+    """The instant of the transition moves with the status, that of the update with anything."""
+    said = {"type": kind, "status": verdict.status, "reason": verdict.reason, "message": verdict.message}
+    stamp = format_time(now)
+    since = text_at(known, "lastTransitionTime") if text_at(known, "status") == verdict.status else ""
+    is_same = known is not None and all(known.get(name) == value for name, value in said.items())
+    updated = text_at(known, "lastUpdateTime") if is_same else ""
+    return {**said, "lastUpdateTime": updated or stamp, "lastTransitionTime": since or stamp}
+
+
+def _available(spec: ResourceBindingSpec, copies: Sequence[DeploymentCopy], known: ReadOnlyManifest | None) -> _Verdict:
+    unplaced = _unplaced(spec, copies)
+    short = [copy.cluster for copy in copies if copy.lacks(copy.least)]
+    if _shortage(copies, unplaced, [copy.least for copy in copies]) <= 0:
+        return _IS_AVAILABLE
+    if _shortage(copies, unplaced, [copy.most for copy in copies]) > 0:
+        parts = [f"too few replicas are available in {', '.join(short)}"] if short else []
+        parts += [f"{unplaced} replicas have no cluster"] if unplaced else []
+        return _Verdict("False", "MinimumReplicasUnavailable", "; ".join(parts))
+    if hidden := [copy.cluster for copy in copies if not copy.is_seen]:
+        return _Verdict("Unknown", "ClusterNotSeen", f"nothing is known of the replicas in {', '.join(hidden)}")
+    if known is not None:
+        return _Verdict(text_at(known, "status"), text_at(known, "reason"), text_at(known, "message"))
+    return _Verdict("Unknown", "NotReported", f"no report has come yet from {', '.join(short)}")
+
+
+def _shortage(copies: Sequence[DeploymentCopy], unplaced: int, available: Sequence[int]) -> int:
+    """How many replicas are missing when so many are available, by copy."""
+    pairs = list(zip(copies, available, strict=True))
+    return unplaced + sum(copy.lacks(n) for copy, n in pairs) - sum(copy.gives(n) for copy, n in pairs)
+
+
+def _unplaced(spec: ResourceBindingSpec, copies: Sequence[DeploymentCopy]) -> int:
+    """How many of the replicas that are asked for no cluster has."""
+    if not spec.is_divided:
+        return 0 if copies else spec.replicas
+    return max(0, spec.replicas - sum(target.replicas for target in spec.clusters))
+
+
+def _progressing(
+    template: ReadOnlyManifest,
+    before: ReadOnlyManifest,
+    status: ReadOnlyManifest,
+    spec: ResourceBindingSpec,
+    copies: Sequence[DeploymentCopy],
+    known: ReadOnlyManifest | None,
+) -> _Verdict:
+    if value_at(template, "spec", "paused") is True:
+        return _IS_PAUSED
+    generation = int_at(template, "metadata", "generation")
+    is_observed = int_at(status, "observedGeneration") == generation
+    if is_observed and not _unplaced(spec, copies) and all(copy.is_complete for copy in copies):
+        return _IS_COMPLETE
+    was_complete = text_at(known, "reason") == COMPLETE and int_at(before, "observedGeneration") == generation
+    if is_observed and was_complete:
+        return _IS_COMPLETE
+    if late := [copy.cluster for copy in copies if copy.is_seen and _is_late(copy.report)]:
+        message = f"the rollout makes no progress any more in {', '.join(late)}"
+        return _Verdict("False", PROGRESS_DEADLINE_EXCEEDED, message)
+    return _IS_MOVING
+
+
+def _is_late(report: ReadOnlyManifest | None) -> bool:
+    return any(text_at(c, "reason") == PROGRESS_DEADLINE_EXCEEDED for c in list_at(report, "conditions"))
