@@ -458,6 +458,31 @@ def test_an_outage_of_a_cluster_that_leaves_the_fleet_is_over() -> None:
     play(story)
 
 
+def test_who_asks_between_two_writes_is_told_how_it_stands_now() -> None:
+    """The object is not written for a while after an application has moved; the answer does not wait for it."""
+
+    async def story(world: World) -> None:
+        await placed(world)
+        await quiet(world)
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned(WEB) == {"member2": 3} and not tasks(world, WEB), 700)
+        await world.sleep(1)
+        assert counts(await only_outage(world)) == {"Due": 1}, "not written yet"
+        before = await only_outage(world)
+        (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
+        assert told.tally == "1 of 1 moved"
+        (application,) = told.applications
+        assert application.state is MoveState.MOVED
+        assert (application.healthy_at, application.recovery_seconds) == (None, None), "nobody can tell from a picture"
+        assert told.status.recovery == before.status.recovery
+        await world.sleep(60)
+        (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
+        assert told.tally == "1 of 1 moved"
+        assert told.applications[0].recovery_seconds is not None
+
+    play(story)
+
+
 def test_where_the_kind_was_not_installed_all_others_work_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a control plane that was installed by an earlier version, or by Karmada."""
     others = [each for each in custom_resource_definitions() if each["spec"]["group"] != OUTAGES.group]

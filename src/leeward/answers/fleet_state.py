@@ -74,10 +74,7 @@ class TemplateNeeds(Object, frozen=True):
 
 
 class RecordedFleet(Object, frozen=True):
-    """The file's layout. `unseen` says what could not be read, and why; an answer that needs it is not given.
-
-    `partial` names the one thing that was read for, where the rest of the fleet was not.
-    """
+    """The file's layout. `unseen` says what could not be read, and why; an answer that needs it is not given."""
 
     api_version: str
     kind: str

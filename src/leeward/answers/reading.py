@@ -51,6 +51,7 @@ from leeward.core.cluster_health.watched_time import UNKEPT, Attention, parse_ga
 from leeward.core.settings_in_force import parse_settings
 from leeward.operations import OperationFailed
 from leeward.operations.brake import read_brake
+from leeward.operations.outage_story import is_running
 from leeward.operations.taints import no_control_plane
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.heartbeat import HeartbeatSettings
@@ -212,7 +213,7 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
 
 
 async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetState:
-    """The clusters and their outages.
+    """The clusters and their outages; and, while one is running, the bindings and Works that it is about.
 
     Raises: OperationFailed where there is no control plane, or none that keeps outages; WorldError.
     """
@@ -225,7 +226,17 @@ async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetSta
             "this control plane keeps no outages: the kind Outage comes with `leeward init`, and Leeward's controllers "
             "write them"
         ) from None
-    return FleetState(msgspec.structs.replace(common, outages=outages, unseen=tuple(reader.unseen)))
+    recorded = msgspec.structs.replace(common, outages=outages)
+    if any(is_running(outage) for outage in outages):
+        recorded = msgspec.structs.replace(
+            recorded,
+            bindings=await reader.see("bindings", reader.all(RESOURCE_BINDINGS, redacted_binding), ()),
+            cluster_bindings=await reader.see(
+                "cluster bindings", reader.all(CLUSTER_RESOURCE_BINDINGS, redacted_cluster_binding), ()
+            ),
+            works=await reader.see("Works", reader.all(WORKS, redacted_work), ()),
+        )
+    return FleetState(msgspec.structs.replace(recorded, unseen=tuple(reader.unseen)))
 
 
 async def _outages(reader: _Reader) -> tuple[ClusterOutage, ...]:

@@ -5,12 +5,10 @@ from datetime import datetime, timedelta
 import msgspec
 
 from leeward.answers.fleet_state import FleetState
+from leeward.answers.running_outage import brought_up_to_date
 from leeward.answers.subjects import SubjectKind, asked_of
 from leeward.api.names import binding_name
 from leeward.api.outage import ClusterOutage, OutageApplication, OutageSpec, OutageStatus
-from leeward.core.outages.fold import fold
-from leeward.core.outages.observation import OutageObservation
-from leeward.core.outages.record import recall
 from leeward.operations import OperationFailed
 from leeward.operations.outage_story import StoryLine, headline_of, is_running, recovery_of, story_of, tally
 
@@ -59,7 +57,7 @@ def timeline(state: FleetState, asked: OutageFilter) -> Timeline:
     """Raises: OperationFailed where a name is asked for that is not there, or an application is named wrongly."""
     since = None if asked.since_seconds is None else state.as_of - timedelta(seconds=asked.since_seconds)
     wanted = _binding_of(asked)
-    outages = (_up_to_date(outage, state) for outage in state.recorded.outages)
+    outages = (brought_up_to_date(outage, state) for outage in state.recorded.outages)
     found = [outage for outage in outages if _is_asked_for(outage, asked, since)]
     if asked.name and not found:
         raise OperationFailed(f"there is no Outage {asked.name!r}: `leeward timeline` lists them")
@@ -67,17 +65,6 @@ def timeline(state: FleetState, asked: OutageFilter) -> Timeline:
     told = [story for story in stories if wanted is None or story.applications]
     told.sort(key=lambda story: (not story.running, -story.spec.since.timestamp(), story.name))
     return Timeline(state.control_plane, state.as_of, since, told, state.recorded.unseen)
-
-
-def _up_to_date(outage: ClusterOutage, state: FleetState) -> ClusterOutage:
-    """With what the Cluster says by now, which is not written at once."""
-    cluster = state.clusters.get(outage.spec.cluster)
-    if cluster is None or not is_running(outage):
-        return outage
-    seen = OutageObservation(state.as_of, cluster, braked=outage.status.braked)
-    status = fold(recall(outage), seen).status
-    steps, at = status.steps, status.no_execute_at
-    return msgspec.structs.replace(outage, status=msgspec.structs.replace(outage.status, steps=steps, no_execute_at=at))
 
 
 def _is_asked_for(outage: ClusterOutage, asked: OutageFilter, since: datetime | None) -> bool:

@@ -1,0 +1,69 @@
+"""Running outages brought up to date with a picture: what has become of cluster and applications since the last write.
+
+The object of an outage is seldom written (decision 86), and by no more than what a picture shows nobody can tell at
+which instant something happened since. What is not known is left empty; the next write has it.
+"""
+
+from datetime import datetime
+
+import msgspec
+
+from kubeapi.meta import wire_time
+from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.api.cluster import Cluster
+from leeward.api.outage import ClusterOutage, OutageApplication, OutageStatus
+from leeward.api.work import Binding, is_application
+from leeward.core.outages.fold import fold
+from leeward.core.outages.observation import OutageObservation
+from leeward.core.outages.record import recall, render
+from leeward.core.outages.sight import ApplicationKey, CopySight, sight_of
+from leeward.operations.outage_story import is_running
+
+_FROM_APPLICATIONS = ("applications", "moved", "moving", "due", "kept", "held", "returned")
+
+
+def brought_up_to_date(outage: ClusterOutage, state: FleetState) -> ClusterOutage:
+    """With the steps and taints of the Cluster, and with the state of each application, as they are in the picture.
+
+    Where bindings or Works could not be read, or were not, only the Cluster is believed.
+    """
+    cluster = state.clusters.get(outage.spec.cluster)
+    if cluster is None or not is_running(outage):
+        return outage
+    braked = outage.status.braked
+    alone = fold(recall(outage), OutageObservation(state.as_of, cluster, braked=braked)).status
+    status = msgspec.structs.replace(outage.status, steps=alone.steps, no_execute_at=alone.no_execute_at)
+    if state.recorded.unseen or not state.bindings:
+        return msgspec.structs.replace(outage, status=status)
+    evicts = state.settings.no_execute
+    seen = OutageObservation(state.as_of, cluster, _sights(outage, cluster, state), braked, evicts, is_whole=True)
+    now = render(fold(recall(outage), seen)).status
+    return msgspec.structs.replace(outage, status=_with_applications(status, now, state.as_of))
+
+
+def _with_applications(status: OutageStatus, now: OutageStatus, as_of: datetime) -> OutageStatus:
+    counts = {name: getattr(now, name) for name in _FROM_APPLICATIONS}
+    return msgspec.structs.replace(status, **counts, listed=tuple(_undated(each, as_of) for each in now.listed))
+
+
+def _undated(application: OutageApplication, as_of: datetime) -> OutageApplication:
+    """Without the instants for which only that of the picture could stand."""
+    changes: dict[str, object] = {}
+    if application.left_at == wire_time(as_of):
+        changes["left_at"] = None
+    if application.healthy_at == wire_time(as_of):
+        changes |= {"healthy_at": None, "recovery_seconds": None}
+    return msgspec.structs.replace(application, **changes)
+
+
+def _sights(outage: ClusterOutage, lost: Cluster, state: FleetState) -> dict[ApplicationKey, CopySight | None]:
+    known = (BindingName(*key) for key in recall(outage).applications)
+    there = (key for key in state.bindings_in(lost.name) if is_application(state.bindings[key]))
+    return {key: _sight(state.bindings.get(key), key, lost, state) for key in dict.fromkeys([*known, *there])}
+
+
+def _sight(binding: Binding | None, key: BindingName, lost: Cluster, state: FleetState) -> CopySight | None:
+    if binding is None:
+        return None
+    works = state.works_of(key)
+    return sight_of(binding, lost, state.clusters, works.get, state.as_of, state.recorded.attention.time)
