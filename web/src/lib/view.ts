@@ -1,0 +1,560 @@
+/**
+ * The contract with the dashboard's server: what it sends, field by field.
+ *
+ * Instants are RFC 3339 texts in UTC. A field that the server may leave out, since it is at its default, is optional
+ * here. Sentences about the fleet are made by the server alone; a page puts them beside figures and marks.
+ */
+
+export type Instant = string;
+
+// ---- session ----
+
+export type ActionName = "cordon" | "uncordon" | "drain" | "undo" | "brake-release" | "rebalance";
+
+/** `GET /api/session`. `actions`: empty text where the user may, else why not. */
+export interface SessionView {
+  signedIn: boolean;
+  controlPlane: string;
+  byLink: boolean;
+  user: string;
+  csrf: string;
+  actionsAllowed: boolean;
+  actions: Partial<Record<ActionName, string>>;
+  missing: string[];
+}
+
+/** Every answer that is not 2xx. */
+export interface Failure {
+  error: string;
+}
+
+// ---- the feed ----
+
+/** A reset comes in chunks: `more` says that a `change` with the rest follows at once. Only the last bears an id. */
+export interface Reset {
+  id: string;
+  at: Instant;
+  more: boolean;
+  collections: Partial<Collections>;
+}
+
+export interface Change {
+  id: string;
+  at: Instant;
+  more: boolean;
+  set: Partial<Collections>;
+  unset: Partial<Record<keyof Collections, string[]>>;
+}
+
+/** By key: `fleet`; a cluster's name; `namespace/Kind/name`; an Outage's name; `namespace/Kind/name`. */
+export interface Collections {
+  fleet: Record<string, FleetSummary>;
+  clusters: Record<string, ClusterTile>;
+  applications: Record<string, ApplicationRow>;
+  outages: Record<string, OutageRow>;
+  policies: Record<string, PolicyRow>;
+}
+
+// ---- fleet ----
+
+export type FleetMood = "Braked" | "NeedsSomebody" | "Outage" | "Failing" | "Well" | "Empty" | "Hidden";
+
+export interface FleetSummary {
+  controlPlane: string;
+  mood: FleetMood;
+  headline: string;
+  detail: string;
+  coming: ComingLine[];
+  findings: Finding[];
+  clusters: number;
+  applications: number;
+  replicas: number;
+  states: Partial<Record<RowState, number>>;
+  moves: MoveCounts | null;
+  brake: BrakeView | null;
+  settingsTold: boolean;
+  silentSince: Instant | null;
+  silence: string;
+  unseen: string[];
+  missing: string[];
+  hidden: boolean;
+}
+
+export type ComingWord = "Held" | "NotPlaced" | "Hindered" | "Failing" | "Moving" | "Due" | "ToCome";
+
+/** `about`: `application/KEY`, `cluster/NAME`, `outage/NAME`, or empty. */
+export interface ComingLine {
+  at: Instant | null;
+  word: ComingWord;
+  sentence: string;
+  about: string;
+}
+
+export interface Finding {
+  severity: "NeedsSomebody" | "Soon";
+  about: string;
+  sentence: string;
+  details: string[];
+  next: string;
+}
+
+export interface MoveCounts {
+  applications: number;
+  moved: number;
+  moving: number;
+  due: number;
+  kept: number;
+  held: number;
+  returned: number;
+}
+
+export interface BrakeView {
+  engaged: boolean;
+  overruled: boolean;
+  since: Instant | null;
+  message: string;
+  sentence: string;
+  dead: number;
+  needed: number;
+  clusters: number;
+}
+
+// ---- clusters ----
+
+export type ClusterState =
+  | "Unreadable"
+  | "Not ready"
+  | "Unknown"
+  | "Not seen"
+  | "No report"
+  | "Failing"
+  | "Leaving"
+  | "Draining"
+  | "Drained"
+  | "Cordoned"
+  | "Held down"
+  | "Ready";
+
+export interface ClusterTile {
+  name: string;
+  state: ClusterState;
+  mode: string;
+  region: string;
+  zone: string;
+  provider: string;
+  version: string;
+  since: Instant | null;
+  note: string;
+  taints: string[];
+  unseenSince: Instant | null;
+  cores: Cores | null;
+  nodes: number | null;
+  nodesReady: number | null;
+  replicas: number;
+  applications: number;
+  next: NextStep[];
+  coverage: string;
+  covered: boolean | null;
+}
+
+export interface Cores {
+  allocatable: number;
+  requested: number;
+  reserved: number;
+  free: number;
+}
+
+export interface NextStep {
+  at: Instant | null;
+  sentence: string;
+}
+
+// ---- applications ----
+
+export type RowState =
+  | "Held"
+  | "NotPlaced"
+  | "Hindered"
+  | "Moving"
+  | "Due"
+  | "Waiting"
+  | "Kept"
+  | "Moved"
+  | "InPlace";
+
+export interface ApplicationRow {
+  kind: string;
+  namespace: string;
+  name: string;
+  state: RowState;
+  ready: number;
+  wanted: number;
+  where: CopyPlace[];
+  since: Instant | null;
+  next: string;
+  nextAt: Instant | null;
+  reason: string;
+  message: string;
+  outage: string;
+}
+
+export interface CopyPlace {
+  cluster: string;
+  replicas: number;
+  ready: number | null;
+  seen: boolean;
+  leaving: boolean;
+}
+
+/** `GET /api/applications/NAMESPACE/KIND/NAME`; a namespace that is none is `-`. */
+export interface ApplicationDetail {
+  explanation: Explanation;
+  dependencies: Dependency[];
+  history: HistoryLine[];
+}
+
+export type ApplicationState = "Held" | "NotPlaced" | "Hindered" | "Outage" | "Moving" | "Waiting" | "Kept" | "Well";
+
+export interface Explanation {
+  controlPlane: string;
+  asOf: Instant;
+  workload: string;
+  binding: string;
+  replicas: number;
+  state: ApplicationState;
+  headline: string;
+  reason: string;
+  where: CopyRow[];
+  why: string[];
+  policies: PolicyClaim[];
+  verdicts: ClusterVerdict[];
+  room: RoomRow[];
+  divisions: DivisionStep[];
+  next: NextStep[];
+  helps: Help[];
+  decides: Record<string, number>;
+  askedAnew: boolean;
+  reasonsAt: Instant | null;
+  settingsTold: boolean;
+  unseen: string[];
+}
+
+export interface CopyRow {
+  cluster: string;
+  assigned: number;
+  ready: number | null;
+  what: string;
+}
+
+export interface PolicyClaim {
+  kind: string;
+  name: string;
+  namespace: string;
+  priority: number;
+  precision: number;
+}
+
+/** `plugin` is empty for clusters that pass all filters. */
+export interface ClusterVerdict {
+  clusters: string[];
+  plugin: string;
+  reason: string;
+}
+
+export interface RoomRow {
+  cluster: string;
+  resource: string;
+  allocatable: number;
+  requested: number;
+  reserved: number;
+  free: number;
+  each: number;
+  room: number;
+  byNodes: boolean;
+}
+
+export interface DivisionStep {
+  replicas: number;
+  weights: Record<string, number>;
+  initial: Record<string, number>;
+  result: Record<string, number>;
+}
+
+export interface Help {
+  change: string;
+  effect: string;
+}
+
+/** `missing`: clusters to which it may go and in which this is not; `taken`: a policy takes it along. */
+export interface Dependency {
+  kind: string;
+  name: string;
+  taken: boolean;
+  clusters: string[];
+  missing: string[];
+}
+
+export interface HistoryLine {
+  at: Instant;
+  word: string;
+  sentence: string;
+  outage: string;
+}
+
+// ---- outages ----
+
+export type OutagePhase = "Running" | "Returned" | "Over";
+
+export interface OutageRow {
+  name: string;
+  cluster: string;
+  phase: OutagePhase;
+  running: boolean;
+  since: Instant;
+  returnedAt: Instant | null;
+  cleanedAt: Instant | null;
+  headline: string;
+  tally: string;
+  recovery: string;
+  applications: number;
+  moved: number;
+  moving: number;
+  due: number;
+  kept: number;
+  held: number;
+  returned: number;
+  medianSeconds: number | null;
+  worstSeconds: number | null;
+}
+
+/** `GET /api/outages/NAME`: `leeward timeline NAME -o json` of one outage. */
+export interface OutageStory {
+  name: string;
+  cluster: string;
+  running: boolean;
+  headline: string;
+  tally: string;
+  recovery: string;
+  story: StoryLine[];
+  applications: OutageApplication[];
+  spec: { cluster: string; since: Instant };
+  status: OutageStatus;
+}
+
+export type Tone = "Bad" | "NeedsSomebody" | "Leaves" | "Good" | "Plain" | "ToCome";
+
+export interface StoryLine {
+  at: Instant | null;
+  afterSeconds: number | null;
+  tone: Tone;
+  sentence: string;
+}
+
+export type MoveState = "Due" | "Held" | "Kept" | "Moving" | "Moved" | "Returned";
+
+export interface OutageApplication {
+  kind: string;
+  name: string;
+  state: MoveState;
+  namespace?: string;
+  replicas?: number;
+  to?: Record<string, number>;
+  toleratedSeconds?: number | null;
+  dueAt?: Instant | null;
+  leftAt?: Instant | null;
+  healthyAt?: Instant | null;
+  recoverySeconds?: number | null;
+  reason?: string;
+  message?: string;
+}
+
+/** Whatever is at its default is left out, as it is of the object. */
+export interface OutageStatus {
+  phase: OutagePhase;
+  lasted: string;
+  reason?: string;
+  message?: string;
+  failedAt?: Instant | null;
+  notReadyAt?: Instant | null;
+  noExecuteAt?: Instant | null;
+  returnedAt?: Instant | null;
+  cleanedAt?: Instant | null;
+  failures?: number;
+  braked?: boolean;
+  applications: number;
+  due: number;
+  held: number;
+  kept: number;
+  moving: number;
+  moved: number;
+  returned: number;
+  recovery?: RecoveryTimes;
+  steps?: OutageStep[];
+  omittedSteps?: number;
+  curve?: OutageCounts[];
+  listed?: OutageApplication[];
+}
+
+export interface RecoveryTimes {
+  count?: number;
+  medianSeconds?: number;
+  worstSeconds?: number;
+  worst?: string;
+  times?: { seconds: number; count: number }[];
+}
+
+export interface OutageStep {
+  at: Instant;
+  kind: string;
+  reason?: string;
+  message?: string;
+  until?: Instant | null;
+  applications?: number;
+  to?: string[];
+  toleratedSeconds?: number | null;
+  healthy?: number;
+  healthyAt?: Instant | null;
+}
+
+export interface OutageCounts {
+  at: Instant;
+  due?: number;
+  held?: number;
+  kept?: number;
+  moving?: number;
+  moved?: number;
+  returned?: number;
+}
+
+// ---- what if ----
+
+/** `GET /api/what-if?fail=A&fail=B&drain=C&recover-after=SECONDS`: the answer, and its sentences. */
+export interface WhatIfView {
+  headline: string;
+  detail: string;
+  command: string;
+  answer: WhatIf;
+}
+
+export type Fate = "NoRoom" | "Held" | "Changed" | "Moves" | "Kept" | "Stays";
+
+export interface WhatIf {
+  controlPlane: string;
+  asOf: Instant;
+  fails: string[];
+  drained: string[];
+  lostBefore: string[];
+  applications: ApplicationFate[];
+  clusters: ClusterFate[];
+  instants: { at: Instant; afterSeconds: number; sentence: string }[];
+  losses: ReturnLosses;
+  braked: boolean;
+  cutOff: boolean;
+  settingsTold: boolean;
+  missingDependencies: { workload: string; cluster: string; needs: string; known: boolean }[];
+  unseen: string[];
+}
+
+export interface ApplicationFate {
+  workload: string;
+  binding: string;
+  fate: Fate;
+  before: Record<string, number>;
+  after: Record<string, number>;
+  replicas: number;
+  missing: number;
+  leftAt: Instant | null;
+  reason: string;
+  message: string;
+}
+
+export interface ClusterFate {
+  cluster: string;
+  change: string;
+  replicasBefore: number;
+  replicasAfter: number;
+  coresFreeBefore: number | null;
+  coresFreeAfter: number | null;
+}
+
+export interface ReturnLosses {
+  kinds: Record<string, number>;
+  customResources: string[];
+  addresses: string[];
+  definitions: string[];
+  claims: string[];
+}
+
+/** `GET /api/resilience` */
+export interface Resilience {
+  controlPlane: string;
+  asOf: Instant;
+  by: string;
+  losses: LossReport[];
+  withoutSecondPlace: string[];
+  unseen: string[];
+}
+
+export interface LossReport {
+  loss: string;
+  clusters: string[];
+  applications: number;
+  moving: number;
+  kept: number;
+  wanting: number;
+  missing: number;
+  braked: boolean;
+  worst: ApplicationFate[];
+  alone: string[];
+}
+
+// ---- policies ----
+
+export interface PolicyRow {
+  kind: string;
+  namespace: string;
+  name: string;
+  priority: number;
+  preemption: boolean;
+  suspended: boolean;
+  selects: string[];
+  claims: number;
+}
+
+/** `GET /api/lint` */
+export interface LintReport {
+  asked: string;
+  objects: number;
+  findings: LintFinding[];
+  ignored: number;
+  unasked: { rule: string; name: string; why: string }[];
+  unseen: string[];
+}
+
+export interface LintFinding {
+  rule: string;
+  name: string;
+  level: "error" | "warning" | "note";
+  about: string;
+  sentence: string;
+  mend: string;
+  file: string;
+  line: number;
+  field: string;
+}
+
+// ---- acting ----
+
+/** `POST /api/actions/NAME`, with and without `?dry-run`. */
+export interface ActionRequest {
+  cluster?: string;
+  workload?: string;
+  namespace?: string;
+}
+
+/** `whatIf` is what the change itself would do, shown before it is confirmed; `done` is false of a dry run. */
+export interface ActionResult {
+  sentence: string;
+  done: boolean;
+  whatIf: WhatIfView | null;
+}
