@@ -23,7 +23,7 @@ from kubeapi.resource import Resource
 from leeward.answers.arriving import Arriving, read_arriving
 from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata
 from leeward.answers.missing_dependencies import DependencyNames
-from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding, redacted_work
+from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding
 from leeward.api.core import Lease
 from leeward.api.names import (
     BINDING_ID_LABEL,
@@ -176,7 +176,7 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
 
     Raises: NotFound where there is no such binding, OperationFailed, Unreachable.
     """
-    reader = _Reader(client)
+    reader, names = _Reader(client), DependencyNames()
     common = await _common(reader, clock, name)
     binding: Binding
     if key.namespace:
@@ -185,15 +185,15 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
     else:
         binding = redacted_cluster_binding(await client.get(CLUSTER_RESOURCE_BINDINGS, key.name))
         label = CLUSTER_BINDING_ID_LABEL
-    identity = binding.metadata.labels.get(label, "")
-    selector = f"{label}={identity}"
-    works = await reader.see("Works", reader.all(WORKS, redacted_work, label_selector=selector), ()) if identity else ()
+    selector = f"{label}={(identity := binding.metadata.labels.get(label, ''))}"
+    works = await reader.see("Works", reader.all(WORKS, names.keep, label_selector=selector), ()) if identity else ()
     local = reader.all(PROPAGATION_POLICIES, _same, key.namespace)
     recorded = msgspec.structs.replace(
         common,
         policies=await reader.see("policies", local, ()),
         cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, _same), ()),
         works=works,
+        needs=names.needs,
         templates=await _templates(reader, [binding.spec.resource]),
     )
     others = await reader.see("what other bindings were given", read_arriving(client, key), Arriving())

@@ -57,15 +57,31 @@ def _row(spec: ResourceBindingSpec, fleet: Fleet, name: str, room: int) -> RoomR
     return best
 
 
-def free_cores(fleet: Fleet, name: str) -> float | None:
-    """What is left of a cluster's cores, less what is reserved; None where that is not known."""
+class Cores(msgspec.Struct, frozen=True, rename="camel"):
+    """`allocatable` less `requested` less `reserved` (for copies that were placed, and are not reported) is `free`."""
+
+    allocatable: float
+    requested: float
+    reserved: float
+    free: float
+
+
+def cores_of(fleet: Fleet, name: str) -> Cores | None:
+    """A cluster's cores; None where they are not known."""
     summary = fleet[name].status.resource_summary
     if summary is None:
         return None
-    reserved = fleet.reservations.all().get(name, ())
-    taken = sum(_amount(part.resource_request.get("cpu", 0)) * part.replicas for part in reserved)
+    reservations = fleet.reservations.all().get(name, ())
+    reserved = sum(_amount(part.resource_request.get("cpu", 0)) * part.replicas for part in reservations)
     requested = _sum((summary.allocated, summary.allocating), "cpu")
-    return (_amount(summary.allocatable.get("cpu", 0)) - requested - taken) / _NANO
+    allocatable = _amount(summary.allocatable.get("cpu", 0))
+    return Cores(allocatable / _NANO, requested / _NANO, reserved / _NANO, (allocatable - requested - reserved) / _NANO)
+
+
+def free_cores(fleet: Fleet, name: str) -> float | None:
+    """What is left of a cluster's cores, less what is reserved; None where that is not known."""
+    cores = cores_of(fleet, name)
+    return None if cores is None else cores.free
 
 
 def _of(cluster: Cluster, resource: str, each: int, reserved: int, room: int) -> RoomRow | None:

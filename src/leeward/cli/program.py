@@ -34,6 +34,7 @@ VERBS = (
     LazyVerb("brake", "Show or release the brake on evictions."),
     LazyVerb("orphans", "List what runs in members that a restored control plane has forgotten."),
     LazyVerb("member", "Add and remove members, and let them die in five ways."),
+    LazyVerb("dashboard", "Show the fleet on a page, as it changes."),
     LazyVerb("demo", "Watch a cluster die and its applications move."),
     LazyVerb("backup", "Copy all objects into a file, while everything runs."),
     LazyVerb("restore", "Put back what was backed up."),

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from leeward.answers.return_losses import ReturnLosses
 from leeward.answers.what_if import ApplicationFate, ClusterFate, Fate, WhatIf
+from leeward.answers.what_if_sentences import answer_of, brake_sentence
 from leeward.cli.explain_text import ASSUMED
 from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, QUIET, SOON, headline, pairs, paragraph, section, table, title
 from leeward.operations.sentences import counted, counted_kind, full_moment, full_span
@@ -16,7 +17,7 @@ def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
     already = f", with {', '.join(told.lost_before)} already down" if told.lost_before else ""
     yield from title(f"{told.control_plane}, as of {full_moment(told.as_of)}{already}; nothing is changed")
     yield from headline(NEEDS_SOMEBODY if told.wanting or told.braked else GOOD, answer_of(told))
-    yield from headline(SOON if told.braked else QUIET, _brake(told))
+    yield from headline(SOON if told.braked else QUIET, brake_sentence(told))
     for unseen in told.unseen:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from _clusters(told)
@@ -25,27 +26,6 @@ def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
     yield from _others(told, wide)
     yield from _when(told)
     yield from _losses(told)
-
-
-def answer_of(told: WhatIf) -> str:
-    """The headline."""
-    number = counted(len(told.applications), "application")
-    if not told.applications:
-        return "no application is concerned"
-    replicas = sum(each.replicas for each in told.applications)
-    kept = sum(each.fate is Fate.KEPT for each in told.applications)
-    more = f"; {kept} of them {'is' if kept == 1 else 'are'} kept in place" if kept else ""
-    if not told.wanting:
-        return f"all of {number} find room or stay{more}"
-    held = sum(each.fate is Fate.HELD for each in told.wanting)
-    missing = sum(each.missing for each in told.wanting)
-    is_one = len(told.wanting) == 1
-    what = ("is held" if is_one else "are held") if held == len(told.wanting) else f"find{'s' * is_one} no room"
-    return f"{len(told.wanting)} of {number} {what} ({missing} of {counted(replicas, 'replica')}){more}"
-
-
-def _brake(told: WhatIf) -> str:
-    return "the brake engages: no automatic eviction starts" if told.braked else "brake stays idle"
 
 
 def _clusters(told: WhatIf) -> Iterator[str]:

@@ -174,20 +174,35 @@ def name_of(application: OutageApplication) -> str:
 
 
 def _to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) -> Iterator[StoryLine]:
-    """The taint, and who leaves when; by the default of flags that nobody tells."""
-    status, by_default = outage.status, "" if settings.told else " (by the default of the flags)"
-    no_execute_at = status.no_execute_at
-    if no_execute_at is None and status.not_ready_at is not None and settings.no_execute and not status.braked:
-        no_execute_at = max(status.not_ready_at + timedelta(seconds=settings.failover_eviction_timeout), now)
-        yield _line(outage, no_execute_at, Tone.TO_COME, f"NoExecute, unless it is back by then{by_default}")
-    leaving = (_leaves_at(each, no_execute_at) for each in status.listed if each.state is MoveState.DUE)
+    """The taint, who leaves when, and the return."""
+    taint = taint_to_come(outage, now, settings)
+    no_execute_at = outage.status.no_execute_at if taint is None else taint.at
+    if taint is not None:
+        yield taint
+    leaving = (_leaves_at(each, no_execute_at) for each in outage.status.listed if each.state is MoveState.DUE)
     due = Counter(at for at in leaving if at is not None and at > now)
     for at in sorted(due):
         leave = "leaves" if due[at] == 1 else "leave"
         yield _line(outage, at, Tone.TO_COME, f"{_applications(due[at])} {leave}")
-    if status.moved:
-        said = f"{outage.spec.cluster} returns: the old copies of {_applications(status.moved)} are deleted there"
-        yield StoryLine(None, None, Tone.TO_COME, said)
+    if (returning := return_to_come(outage)) is not None:
+        yield returning
+
+
+def taint_to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) -> StoryLine | None:
+    """When the cluster gets NoExecute, by the default of flags that nobody tells; None where it has it, or never."""
+    status, by_default = outage.status, "" if settings.told else " (by the default of the flags)"
+    if status.no_execute_at is not None or status.not_ready_at is None or not settings.no_execute or status.braked:
+        return None
+    at = max(status.not_ready_at + timedelta(seconds=settings.failover_eviction_timeout), now)
+    return _line(outage, at, Tone.TO_COME, f"NoExecute, unless it is back by then{by_default}")
+
+
+def return_to_come(outage: ClusterOutage) -> StoryLine | None:
+    """What its return will bring, which has no instant; None where nothing has moved."""
+    if not outage.status.moved:
+        return None
+    what = f"the old copies of {_applications(outage.status.moved)} are deleted there"
+    return StoryLine(None, None, Tone.TO_COME, f"{outage.spec.cluster} returns: {what}")
 
 
 def _leaves_at(application: OutageApplication, no_execute_at: datetime | None) -> datetime | None:

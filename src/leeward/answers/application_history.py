@@ -1,0 +1,52 @@
+"""History of one application: what outages have made of it, and what was told of it in events; the newest first."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+import msgspec
+
+from leeward.api.core import Event
+from leeward.api.outage import ClusterOutage, MoveState, OutageApplication
+from leeward.operations.sentences import long_span
+
+MOST_LINES = 100
+
+
+class HistoryLine(msgspec.Struct, frozen=True, rename="camel"):
+    """`word` is what happened in one word; `outage` the Outage that it belongs to, or empty."""
+
+    at: datetime
+    word: str
+    sentence: str
+    outage: str = ""
+
+
+def history_of(
+    kind: str, namespace: str, name: str, outages: Iterable[ClusterOutage], events: Iterable[Event]
+) -> list[HistoryLine]:
+    lines = [*_of_events(events)]
+    for outage in outages:
+        for each in outage.status.listed:
+            if (each.kind, each.namespace, each.name) == (kind, namespace, name):
+                lines += _of_outage(outage, each)
+    return sorted(dict.fromkeys(lines), key=lambda line: line.at, reverse=True)[:MOST_LINES]
+
+
+def _of_outage(outage: ClusterOutage, each: OutageApplication) -> Iterator[HistoryLine]:
+    cluster, name = outage.spec.cluster, outage.name
+    if each.left_at is not None:
+        to = ", ".join(f"{place}:{number}" for place, number in each.to.items())
+        yield HistoryLine(each.left_at, "Moving", f"it left {cluster}{', to ' + to if to else ''}", name)
+    if each.healthy_at is not None:
+        took = "" if each.recovery_seconds is None else f", {long_span(each.recovery_seconds)} after the first failure"
+        yield HistoryLine(each.healthy_at, "Moved", f"its replacement for {cluster} was healthy{took}", name)
+    if each.state in (MoveState.HELD, MoveState.KEPT) and each.message:
+        yield HistoryLine(outage.spec.since, each.state.value, f"{cluster} failed: {each.message}", name)
+
+
+def _of_events(events: Iterable[Event]) -> Iterator[HistoryLine]:
+    for event in events:
+        at = event.last_timestamp or event.first_timestamp or event.metadata.creation_timestamp
+        if at is not None:
+            again = f" ({event.count} times)" if event.count > 1 else ""
+            yield HistoryLine(at, event.reason, f"{event.message}{again}")

@@ -1,0 +1,277 @@
+"""Story of a whole fleet at one instant: its headline as one sentence, and what needs somebody, is so now, and comes.
+
+Everything follows from rows, outages and settings that were seen; nothing is decided anew. What needs somebody comes
+first, then what has an instant, in the order of these.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+
+import msgspec
+
+from leeward.answers.fleet_state import FleetState
+from leeward.answers.next_steps import threshold_steps
+from leeward.api.meta import find_condition
+from leeward.api.names import LOSS_COVERED_CONDITION
+from leeward.api.outage import ClusterOutage
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
+from leeward.core.loss_coverage import CoverageReason
+from leeward.operations.applications import NEEDS_SOMEBODY, ApplicationRow, RowState
+from leeward.operations.clusters import ClusterRow, ClusterState
+from leeward.operations.outage_story import headline_of, is_running, return_to_come, taint_to_come
+from leeward.operations.sentences import counted, span
+
+MOST_NAMED = 10
+"""Applications of one state that are told one by one."""
+_LOST = (ClusterState.NOT_READY, ClusterState.UNKNOWN)
+
+
+class FleetMood(Enum):
+    """How a fleet is, worst first; NEEDS_SOMEBODY and what is before it asks for a person. HIDDEN: nobody may say."""
+
+    BRAKED = "Braked"
+    NEEDS_SOMEBODY = "NeedsSomebody"
+    OUTAGE = "Outage"
+    FAILING = "Failing"
+    WELL = "Well"
+    EMPTY = "Empty"
+    HIDDEN = "Hidden"
+
+
+class ComingWord(Enum):
+    """What a line of what is and comes is about."""
+
+    HELD = "Held"
+    NOT_PLACED = "NotPlaced"
+    HINDERED = "Hindered"
+    FAILING = "Failing"
+    MOVING = "Moving"
+    DUE = "Due"
+    TO_COME = "ToCome"
+
+
+class ComingLine(msgspec.Struct, frozen=True, rename="camel"):
+    """`at` is None for what has no instant; `about` is `application/KEY`, `cluster/NAME` or `outage/NAME`."""
+
+    at: datetime | None
+    word: ComingWord
+    sentence: str
+    about: str = ""
+
+
+class FleetStory(msgspec.Struct, frozen=True, rename="camel"):
+    mood: FleetMood
+    headline: str
+    detail: str
+    coming: list[ComingLine]
+
+
+class SeenRows(msgspec.Struct, frozen=True):
+    """The rows of clusters and, by key, of applications, of which a story is told. `replicas` are all assigned ones.
+
+    `sees_clusters`: whether the clusters may be seen; without that nothing is said of them.
+    """
+
+    clusters: Sequence[ClusterRow]
+    applications: Mapping[str, ApplicationRow]
+    number: int
+    replicas: int
+    brake_message: str = ""
+    sees_clusters: bool = True
+
+
+def fleet_story(state: FleetState, rows: SeenRows) -> FleetStory:
+    running = sorted((each for each in state.recorded.outages if is_running(each)), key=lambda each: each.spec.since)
+    mood = _mood(state, rows, running)
+    headline, detail = _headline(state, rows, running, mood)
+    return FleetStory(mood, headline, detail, list(_coming(state, rows, running)))
+
+
+def _mood(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> FleetMood:
+    if not rows.sees_clusters:
+        needing = any(row.needs_somebody for row in rows.applications.values())
+        return FleetMood.NEEDS_SOMEBODY if needing else FleetMood.HIDDEN
+    if not rows.clusters:
+        return FleetMood.EMPTY
+    if state.recorded.brake.engaged and not state.recorded.brake.overruled:
+        return FleetMood.BRAKED
+    if any(row.state in _LOST for row in rows.clusters) or running:
+        return FleetMood.OUTAGE
+    if any(row.needs_somebody for row in rows.applications.values()) or _unwell(rows):
+        return FleetMood.NEEDS_SOMEBODY
+    return FleetMood.FAILING if _failing(rows) else FleetMood.WELL
+
+
+def _unwell(rows: SeenRows) -> list[ClusterRow]:
+    return [row for row in rows.clusters if row.state in (ClusterState.UNREADABLE, ClusterState.UNCOLLECTED)]
+
+
+def _failing(rows: SeenRows) -> list[str]:
+    return [row.name for row in rows.clusters if row.state is ClusterState.FAILING]
+
+
+def _headline(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage], mood: FleetMood) -> tuple[str, str]:
+    match mood:
+        case FleetMood.EMPTY:
+            return "No cluster has joined", "`leeward join NAME` joins one"
+        case FleetMood.HIDDEN:
+            return "The clusters may not be seen", f"{counted(rows.number, 'application')} may be seen."
+        case FleetMood.BRAKED:
+            dead = sum(map(looks_dead, state.clusters.values()))
+            said = f"{dead} of {counted(len(rows.clusters), 'cluster')} look dead: evictions are held"
+            return said, rows.brake_message or MOST_LOOKS_DEAD
+        case FleetMood.OUTAGE:
+            return _down(state, rows, running)
+        case FleetMood.NEEDS_SOMEBODY:
+            return _needing(rows)
+        case FleetMood.FAILING:
+            names = _failing(rows)
+            return f"{_names(names)} {'begins' if len(names) == 1 else 'begin'} to fail", _in_place(rows)
+        case FleetMood.WELL:
+            return _well(rows), " ".join(_calm(state, rows))
+
+
+def _down(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> tuple[str, str]:
+    """`fra-2 has been down for 11 min`, and what has become of its applications."""
+    lost = {row.name: row.since for row in rows.clusters if row.state in _LOST}
+    lost |= {each.spec.cluster: each.spec.since for each in running}
+    names, begun = sorted(lost), min((at for at in lost.values() if at is not None), default=None)
+    since = "" if begun is None else f" for {span((state.as_of - begun).total_seconds())}"
+    verb = "has been down" if len(names) == 1 else "have been down"
+    return f"{_names(names)} {verb}{since}", _became(rows, running)
+
+
+def _became(rows: SeenRows, running: Sequence[ClusterOutage]) -> str:
+    moved, total = (sum(getattr(each.status, name) for each in running) for name in ("moved", "applications"))
+    needing = sum(row.needs_somebody for row in rows.applications.values())
+    whose = "its" if len(running) == 1 else "their"
+    run = "runs" if moved == 1 else "run"
+    parts = [f"{moved} of {whose} {counted(total, 'application')} {run} elsewhere."] if total else []
+    if running and not total:
+        parts.append("No application was there.")
+    if needing:
+        parts.append(f"{needing} {'needs' if needing == 1 else 'need'} somebody.")
+    parts.append("The rest needs nothing." if needing and total > needing else "" if needing else "Nothing needs you.")
+    return " ".join(filter(None, parts))
+
+
+def _needing(rows: SeenRows) -> tuple[str, str]:
+    needing = [row for row in rows.applications.values() if row.needs_somebody]
+    unwell = _unwell(rows)
+    if not needing:
+        names = [row.name for row in unwell]
+        return f"{_names(names)} cannot be looked into", unwell[0].note
+    if len(needing) == 1:
+        row = needing[0]
+        return f"{_name(row)} needs somebody", row.message
+    return f"{counted(len(needing), 'application')} need somebody", f"{_name(needing[0])}: {needing[0].message}"
+
+
+def _well(rows: SeenRows) -> str:
+    states = Counter(row.state for row in rows.clusters)
+    ready = states.pop(ClusterState.READY, 0)
+    usable = (ClusterState.CORDONED, ClusterState.DRAINED, ClusterState.DRAINING, ClusterState.HELD_DOWN)
+    well = ready + sum(states[each] for each in usable)
+    number = len(rows.clusters)
+    whole = "All" if well == number and number > 1 else f"{well} of"
+    said = "The only cluster is ready" if number == well == 1 else f"{whole} {counted(number, 'cluster')} are ready"
+    others = [f"{states[each]} of them {each.value.lower()}" for each in ClusterState if states[each]]
+    return ", ".join([said, *others])
+
+
+def _calm(state: FleetState, rows: SeenRows) -> Iterator[str]:
+    yield _in_place(rows)
+    uncovered = [
+        cluster.name
+        for cluster in state.clusters.values()
+        if (found := find_condition(cluster.status.conditions, LOSS_COVERED_CONDITION)) is not None
+        and found.reason == CoverageReason.ROOM_MISSING.value
+    ]
+    told = [c for c in state.clusters.values() if find_condition(c.status.conditions, LOSS_COVERED_CONDITION)]
+    if told and len(told) == len(state.clusters) > 1:
+        but = f", except {_names(sorted(uncovered))}" if uncovered else ""
+        yield f"Any one cluster can be lost{but}."
+    past = [each for each in state.recorded.outages if not is_running(each)]
+    if past:
+        yield f"Last outage: {headline_of(max(past, key=lambda each: each.spec.since), state.as_of)}."
+
+
+def _in_place(rows: SeenRows) -> str:
+    where = "all where they should be" if not _away(rows) else f"{_away(rows)} on their way"
+    return f"{counted(rows.number, 'application')}, {counted(rows.replicas, 'replica')}, {where}."
+
+
+def _away(rows: SeenRows) -> int:
+    settled = (RowState.IN_PLACE, RowState.KEPT, RowState.MOVED)
+    return sum(row.state not in settled for row in rows.applications.values())
+
+
+def _coming(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> Iterator[ComingLine]:
+    yield from _needs(rows)
+    lines = [*_thresholds(state), *_moving(state, rows), *_due(state, rows), *_of_outages(state, running)]
+    last = datetime.max.replace(tzinfo=state.as_of.tzinfo)
+    yield from sorted(lines, key=lambda line: line.at or last)
+
+
+def _needs(rows: SeenRows) -> Iterator[ComingLine]:
+    words = {
+        RowState.HELD: ComingWord.HELD,
+        RowState.NOT_PLACED: ComingWord.NOT_PLACED,
+        RowState.HINDERED: ComingWord.HINDERED,
+    }
+    for state in (state for state in RowState if state in NEEDS_SOMEBODY):
+        found = [(key, row) for key, row in rows.applications.items() if row.state is state]
+        for key, row in found[:MOST_NAMED]:
+            yield ComingLine(None, words[state], f"{_name(row)}: {row.message}", f"application/{key}")
+        if len(found) > MOST_NAMED:
+            yield ComingLine(None, words[state], f"{len(found) - MOST_NAMED} more applications")
+
+
+def _thresholds(state: FleetState) -> Iterator[ComingLine]:
+    for cluster in state.clusters.values():
+        for step in threshold_steps(state, cluster):
+            yield ComingLine(step.at, ComingWord.FAILING, step.sentence, f"cluster/{cluster.name}")
+
+
+def _moving(state: FleetState, rows: SeenRows) -> Iterator[ComingLine]:
+    moving = [row for row in rows.applications.values() if row.state is RowState.MOVING]
+    if moving:
+        named = ", ".join(f"{_name(row)} ({row.ready} of {row.wanted})" for row in moving[:3])
+        more = f" and {len(moving) - 3} more" if len(moving) > 3 else ""
+        waits = "waits" if len(moving) == 1 else "wait"
+        said = f"{counted(len(moving), 'application')} {waits} for healthy replacements: {named}{more}"
+        yield ComingLine(state.as_of, ComingWord.MOVING, said)
+
+
+def _due(state: FleetState, rows: SeenRows) -> Iterator[ComingLine]:
+    """Who leaves when, by what the bindings say; after now: what is past is about to happen."""
+    due = Counter(
+        (row.next_at, row.next)
+        for row in rows.applications.values()
+        if row.state is RowState.DUE and row.next_at is not None
+    )
+    for (at, what), number in due.items():
+        verb = what if number == 1 else what.replace("leaves", "leave", 1)
+        yield ComingLine(at, ComingWord.DUE, f"{counted(number, 'application')} {verb}")
+
+
+def _of_outages(state: FleetState, running: Sequence[ClusterOutage]) -> Iterator[ComingLine]:
+    """The taint that is to come, and the return. Who leaves when is told by the bindings themselves."""
+    for outage in running:
+        for line in (taint_to_come(outage, state.as_of, state.settings), return_to_come(outage)):
+            if line is not None:
+                said = line.sentence if line.at is None else f"{outage.spec.cluster}: {line.sentence}"
+                yield ComingLine(line.at, ComingWord.TO_COME, said, f"outage/{outage.name}")
+
+
+def _name(row: ApplicationRow) -> str:
+    return "/".join(filter(None, (row.namespace, row.name)))
+
+
+def _names(names: Sequence[str]) -> str:
+    if len(names) > 3:
+        return f"{', '.join(names[:2])} and {len(names) - 2} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))

@@ -1,0 +1,103 @@
+"""`leeward dashboard`"""
+
+import ssl
+from pathlib import Path
+
+import click
+
+from leeward.app.local.errors import FleetError
+from leeward.cli.connections import operator_options, target_of
+from leeward.cli.output import complain, say
+from leeward.cli.settings import Settings
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+USUAL_PORT = 8733
+
+
+@click.command()
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help=f"Where to listen.  [default: 127.0.0.1:{USUAL_PORT}, or another port where that one is taken]",
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in a browser.")
+@click.option("--allow-actions", is_flag=True, help="Let who has the right cordon, drain, undo, release and rebalance.")
+@click.option("--tls-cert", type=FILE, help="Certificate (PEM) to serve HTTPS with.")
+@click.option("--tls-key", type=FILE, help="Its private key (PEM).")
+@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name by which browsers find it.")
+@operator_options
+@click.pass_obj
+def dashboard(
+    settings: Settings,
+    listen: str | None,
+    opens: bool,
+    allow_actions: bool,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    hosts: tuple[str, ...],
+    kubeconfig: Path | None,
+    context: str,
+) -> None:
+    """Show the fleet on a page, as it changes.
+
+    On an address of this machine alone, a link is printed that signs in with the identity of the kubeconfig: keep it to
+    yourself. Elsewhere users sign in with a bearer token of the control plane. A user sees and does what the control
+    plane lets them.
+    """
+    from kubeapi.process import log_to_stderr, serve
+    from leeward.app.dashboard import DashboardRequest, run_dashboard
+
+    target = target_of(settings, kubeconfig, context)
+    host, port = _address(listen)
+    request = DashboardRequest(
+        name=target.name,
+        connection=target.connection,
+        host=host,
+        port=port,
+        tls=_tls(tls_cert, tls_key),
+        allowed_hosts=hosts,
+        allow_actions=allow_actions,
+    )
+    if not request.is_private and request.tls is None:
+        complain(f"{listen} is not of this machine alone: without --tls-cert, tokens travel unencrypted to it")
+
+    log_to_stderr()
+    serve(run_dashboard(request, lambda link: _announce(target.name, link, opens)), "dashboard")
+
+
+def _announce(name: str, link: str, opens: bool) -> None:
+    say(f"dashboard of {name}: {link}")
+    say("Ctrl-C ends it")
+    if opens:
+        click.launch(link)
+
+
+def _address(listen: str | None) -> tuple[str, int]:
+    """Raises: FleetError, BadParameter."""
+    from kubeapi.loop.randomness import Randomness
+    from leeward.app.flags.parsing import parse_address
+    from leeward.app.local.ports import is_free, pick_port
+
+    if listen is None:
+        return "127.0.0.1", USUAL_PORT if is_free(USUAL_PORT) else pick_port(Randomness())
+    try:
+        address = parse_address(listen)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--listen") from error
+    if address is None:
+        raise click.BadParameter("0 is nowhere: write 127.0.0.1:8733", param_hint="--listen")
+    return address.host, address.port or pick_port(Randomness())
+
+
+def _tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """Raises: FleetError."""
+    if (certificate is None) != (key is None):
+        raise FleetError("--tls-cert and --tls-key go together: give both, or none")
+    if certificate is None or key is None:
+        return None
+    from kubeapi.tls import server_context
+
+    try:
+        return server_context(pair=(certificate, key))
+    except (OSError, ssl.SSLError) as error:
+        raise FleetError(f"--tls-cert {certificate}, --tls-key {key}: they cannot be used: {error}") from error

@@ -1,0 +1,228 @@
+"""The fleet as it is, for all who look: followed by informers with the dashboard's own identity, and rendered when
+something has changed, once for each scope that somebody sees.
+
+Nothing is followed before the first one looks. Rendering waits a moment, so that a storm of changes is one version, and
+takes a tenth of the time at most: who looks at ten thousand applications does not keep a processor busy.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.offloading import run_beside
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.resource import Resource
+from leeward.answers.reading import attention_of
+from leeward.api.core import Lease
+from leeward.api.names import HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
+from leeward.api.resource import (
+    CLUSTER_PROPAGATION_POLICIES,
+    CLUSTER_RESOURCE_BINDINGS,
+    CLUSTERS,
+    LEASES,
+    OUTAGES,
+    PROPAGATION_POLICIES,
+    RESOURCE_BINDINGS,
+)
+from leeward.client import Client, NotFound, NotServed, Unreachable, WorldError
+from leeward.core.cluster_health.watched_time import UNKEPT
+from leeward.core.settings_in_force import SettingsInForce, parse_settings
+from leeward.dashboard.feed import Feed, FeedReader
+from leeward.dashboard.rights import FleetSight
+from leeward.dashboard.seen_fleet import PlaneHealth, SeenFleet
+from leeward.dashboard.views import FleetRenderer
+from leeward.operations.brake import BrakeReading, read_brake
+from leeward.runtime.informer import Informer
+from leeward.runtime.informers import Informers
+
+log = logging.getLogger(__name__)
+
+COALESCE_SECONDS = 0.2
+SHARE_OF_TIME = 0.1
+LOOK_SECONDS = 5.0
+"""How often the control plane's health, the brake and the heartbeat are asked for, and what depends on time is told."""
+LOOK_TIMEOUT_SECONDS = 4.0
+KEPT_SECONDS = 120.0
+"""How long a feed is kept that nobody reads, so that who comes back goes on in it."""
+
+FOLLOWED: tuple[Resource[Any], ...] = (
+    CLUSTERS,
+    RESOURCE_BINDINGS,
+    CLUSTER_RESOURCE_BINDINGS,
+    PROPAGATION_POLICIES,
+    CLUSTER_PROPAGATION_POLICIES,
+    OUTAGES,
+)
+NEEDED = (CLUSTERS, RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
+"""Without these nothing is shown: less would be taken for all there is."""
+
+
+class FleetFeed:
+    """The feed of one scope, with the renderer that remembers what it has rendered."""
+
+    def __init__(self, name: str, sight: FleetSight) -> None:
+        self.feed = Feed(name)
+        self.renderer = FleetRenderer(sight)
+        self.idle_since: float | None = None
+
+
+class FleetFollower:
+    """Start it as often as you like; it follows from the first time on, until the supervisor is closed."""
+
+    def __init__(
+        self, client: Client, clock: Clock, randomness: Randomness, supervisor: Supervisor, control_plane: str
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._randomness = randomness
+        self._supervisor = supervisor
+        self._control_plane = control_plane
+        self._informers = Informers(client, randomness, supervisor)
+        self._feeds: dict[FleetSight, FleetFeed] = {}
+        self._changed = asyncio.Event()
+        self._health = PlaneHealth()
+        self._brake: BrakeReading | None = None
+        self._leases: tuple[Lease, ...] = ()
+        self._has_outages = True
+        self._is_started = False
+        self.renders = 0
+
+    def start(self) -> None:
+        if self._is_started:
+            return
+        self._is_started = True
+        for resource in FOLLOWED:
+            self._informers.of(resource).on_change(self._on_change)
+        self._supervisor.start(self._look_again_and_again(), "dashboard/looking")
+        self._supervisor.start(self._render_again_and_again(), "dashboard/rendering")
+
+    @property
+    def is_synced(self) -> bool:
+        return self._is_started and all(self._of(resource).synced for resource in NEEDED)
+
+    @property
+    def namespaces(self) -> frozenset[str]:
+        """Those of bindings and policies that are known."""
+        kinds = (RESOURCE_BINDINGS, PROPAGATION_POLICIES)
+        return (
+            frozenset(each.namespace for kind in kinds for each in self._of(kind).list())
+            if self._is_started
+            else frozenset()
+        )
+
+    def open(self, sight: FleetSight, since: str) -> tuple[FeedReader, list[bytes], Callable[[], None]]:
+        """A reader of what the scope sees, what it is sent first, and how it ends."""
+        self.start()
+        found = self._feeds.get(sight)
+        if found is None:
+            found = self._feeds[sight] = FleetFeed(self._randomness.suffix(8), sight)
+        found.idle_since = None
+        if not found.feed.is_begun:
+            self._changed.set()
+        reader, frames = found.feed.open(since)
+        return reader, frames, partial(self._leave, found, reader)
+
+    def _leave(self, found: FleetFeed, reader: FeedReader) -> None:
+        found.feed.leave(reader)
+        if not found.feed.readers:
+            found.idle_since = self._clock.monotonic()
+
+    def seen(self) -> SeenFleet:
+        """What is known now: objects that never change, in a picture of its own."""
+        lease = next((lease for lease in self._leases if lease.name == HEARTBEAT_NAME), None)
+        told = "" if lease is None else lease.metadata.annotations.get(SETTINGS_ANNOTATION, "")
+        now = self._clock.now()
+        unseen = [f"{resource.plural}: not read yet" for resource in FOLLOWED if not self._is_read(resource)]
+        return SeenFleet(
+            control_plane=self._control_plane,
+            now=now,
+            clusters=tuple(self._of(CLUSTERS).list()),
+            bindings=(*self._of(RESOURCE_BINDINGS).list(), *self._of(CLUSTER_RESOURCE_BINDINGS).list()),
+            policies=(*self._of(PROPAGATION_POLICIES).list(), *self._of(CLUSTER_PROPAGATION_POLICIES).list()),
+            outages=tuple(self._of(OUTAGES).list()) if self._has_outages else None,
+            brake=self._brake,
+            leases=self._leases,
+            settings=parse_settings(told) if told else SettingsInForce(),
+            attention=UNKEPT if lease is None else attention_of(lease, now),
+            health=self._health,
+            unseen=tuple(unseen),
+        )
+
+    def _is_read(self, resource: Resource[Any]) -> bool:
+        return self._of(resource).synced or (resource is OUTAGES and not self._has_outages)
+
+    def _of(self, resource: Resource[Any]) -> Informer[Any]:
+        return self._informers.of(resource)
+
+    def _on_change(self, _: object, __: object) -> None:
+        self._changed.set()
+
+    async def _render_again_and_again(self) -> None:
+        await self._wait_listed()
+        while True:
+            await self._changed.wait()
+            await asyncio.sleep(COALESCE_SECONDS)
+            self._changed.clear()
+            begun = self._clock.monotonic()
+            await self._render()
+            took = self._clock.monotonic() - begun
+            await asyncio.sleep(took * (1 - SHARE_OF_TIME) / SHARE_OF_TIME)
+
+    async def _wait_listed(self) -> None:
+        for resource in NEEDED:
+            while not self._of(resource).synced:
+                with suppress(Unreachable):
+                    await self._of(resource).wait_synced()
+
+    async def _render(self) -> None:
+        """For each scope that somebody sees; beside the loop, on objects that never change."""
+        seen = self.seen()
+        for sight, found in list(self._feeds.items()):
+            if found.idle_since is not None and self._clock.monotonic() - found.idle_since > KEPT_SECONDS:
+                del self._feeds[sight]
+                continue
+            try:
+                collections = await run_beside(found.renderer.render, seen)
+            except Exception:
+                log.exception("the fleet could not be rendered")
+                continue
+            self.renders += 1
+            found.feed.publish(seen.now, collections)
+
+    async def _look_again_and_again(self) -> None:
+        while True:
+            await self._look()
+            self._changed.set()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look(self) -> None:
+        """What no informer tells: whether the control plane answers, the brake, and who watches."""
+        try:
+            response = await self._client.raw("GET", "/readyz", timeout_seconds=LOOK_TIMEOUT_SECONDS)
+            self._health = PlaneHealth.of_answer(response.code, response.body)
+            self._brake = await read_brake(self._client)
+            self._leases = (await self._client.list(LEASES, SYSTEM_NAMESPACE)).items
+        except WorldError as error:
+            self._health = self._health.silent(str(error), self._clock.now())
+            return
+        if not self._of(OUTAGES).synced:
+            self._has_outages = await self._keeps_outages()
+
+    async def _keeps_outages(self) -> bool:
+        """Karmada's control planes do not have the kind."""
+        try:
+            await self._client.list(OUTAGES, limit=1)
+        except (NotServed, NotFound):
+            return False
+        except WorldError:
+            return True
+        return True
+
+    def close(self) -> None:
+        for found in self._feeds.values():
+            found.feed.close()

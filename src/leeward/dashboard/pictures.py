@@ -1,0 +1,40 @@
+"""Pictures of the whole fleet, for questions: taken by one at a time, and kept for a moment for all who ask.
+
+A picture has Works, which are not followed: so nothing of them is kept but while somebody asks.
+"""
+
+import asyncio
+
+from kubeapi.loop.clock import Clock
+from leeward.answers.fleet_state import FleetState
+from leeward.answers.reading import read_fleet
+from leeward.client import Client
+from leeward.lint.live import read_objects
+from leeward.lint.objects import LintObject
+
+FRESH_SECONDS = 5.0
+
+
+class FleetPictures:
+    def __init__(self, client: Client, clock: Clock, name: str) -> None:
+        self._client = client
+        self._clock = clock
+        self._name = name
+        self._one = asyncio.Lock()
+        self._last: FleetState | None = None
+        self._taken_at = 0.0
+
+    async def whole(self) -> FleetState:
+        """Raises: OperationFailed where there is no control plane, WorldError."""
+        async with self._one:
+            if self._last is None or self._clock.monotonic() - self._taken_at > FRESH_SECONDS:
+                self._last = await read_fleet(self._client, self._clock, self._name)
+                self._taken_at = self._clock.monotonic()
+            return self._last
+
+    async def with_objects(self) -> tuple[FleetState, list[LintObject], list[str]]:
+        """With the templates that lint looks at, and what of these could not be read. Raises: as `whole`."""
+        state = await self.whole()
+        async with self._one:
+            objects, missed = await read_objects(self._client, state)
+        return state, objects, missed

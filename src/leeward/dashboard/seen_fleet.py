@@ -1,0 +1,91 @@
+"""What was seen of a fleet at one instant: frozen objects, from which all views are made."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+
+from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
+from leeward.api.cluster import Cluster
+from leeward.api.core import Lease
+from leeward.api.outage import ClusterOutage
+from leeward.api.policy import AnyPropagationPolicy
+from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding
+from leeward.core.cluster_health.brake import Brake
+from leeward.core.cluster_health.outage import clusters_of
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.settings_in_force import SettingsInForce
+from leeward.operations.brake import BrakeReading
+
+MAX_REASON = 300
+_FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneHealth:
+    """Whether the control plane answers: `silent_since` is when it did not for the first time, `problem` why."""
+
+    failed_checks: Mapping[str, str] = field(default_factory=dict[str, str])
+    silent_since: datetime | None = None
+    problem: str = ""
+
+    @staticmethod
+    def of_answer(code: int, body: bytes) -> "PlaneHealth":
+        """Of an answer to /readyz; who may not ask that is answered, too."""
+        if code < 500:
+            return PlaneHealth()
+        text = body.decode(errors="replace")
+        failed = dict.fromkeys(_FAILED_CHECK.findall(text), "")
+        return PlaneHealth(failed or {"readyz": text[:MAX_REASON].strip()})
+
+    def silent(self, problem: str, now: datetime) -> "PlaneHealth":
+        return replace(self, silent_since=self.silent_since or now, problem=problem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenFleet:
+    """`outages` is None where the control plane keeps none. `unseen` names what could not be read (yet)."""
+
+    control_plane: str
+    now: datetime
+    clusters: Sequence[Cluster] = ()
+    bindings: Sequence[Binding] = ()
+    policies: Sequence[AnyPropagationPolicy] = ()
+    outages: Sequence[ClusterOutage] | None = ()
+    brake: BrakeReading | None = None
+    leases: Sequence[Lease] = ()
+    settings: SettingsInForce = field(default_factory=SettingsInForce)
+    attention: Attention = UNKEPT
+    health: PlaneHealth = field(default_factory=PlaneHealth)
+    unseen: tuple[str, ...] = ()
+
+    @cached_property
+    def state(self) -> FleetState:
+        """As the picture that answers are made of; without Works."""
+        return FleetState(
+            RecordedFleet(
+                api_version=API_VERSION,
+                kind=KIND,
+                control_plane=self.control_plane,
+                as_of=self.now,
+                clusters=tuple(self.clusters),
+                bindings=tuple(each for each in self.bindings if isinstance(each, ResourceBinding)),
+                cluster_bindings=tuple(each for each in self.bindings if isinstance(each, ClusterResourceBinding)),
+                outages=tuple(self.outages or ()),
+                brake=Brake() if self.brake is None else self.brake.brake,
+                attention=self.attention,
+                settings=self.settings,
+                unseen=self.unseen,
+            )
+        )
+
+    @cached_property
+    def bindings_by_cluster(self) -> Mapping[str, Sequence[Binding]]:
+        """Those that are assigned to a cluster, or on their way out of it."""
+        found: dict[str, list[Binding]] = defaultdict(list)
+        for binding in self.bindings:
+            for name in dict.fromkeys(clusters_of(binding.spec)):
+                found[name].append(binding)
+        return found

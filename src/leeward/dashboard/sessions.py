@@ -1,0 +1,87 @@
+"""Sessions of people who have signed in: in memory alone, bounded in number, and over after a while.
+
+A session holds the client with which its owner is answered. Its id is the cookie; its CSRF token is what a page of ours
+can read and another one cannot.
+"""
+
+import hmac
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from leeward.client import Client
+from leeward.dashboard.rights import NOTHING_SEEN, FleetSight
+
+MOST_SESSIONS = 200
+IDLE_SECONDS = 8 * 3600.0
+LONGEST_SECONDS = 24 * 3600.0
+
+
+@dataclass(slots=True)
+class Session:
+    """`sight` is what its user may see, as it was asked last; `is_own`: the identity is that of the dashboard."""
+
+    id: str = field(repr=False)
+    csrf: str = field(repr=False)
+    user: str
+    client: Client = field(repr=False)
+    is_own: bool
+    begun: float
+    used: float
+    sight: FleetSight = NOTHING_SEEN
+    seen_at: float = float("-inf")
+
+
+class SessionStore:
+    """All sessions. Who signs in as the last of too many ends the one that was used least lately."""
+
+    def __init__(self, clock: Clock, randomness: Randomness) -> None:
+        self._clock = clock
+        self._randomness = randomness
+        self._sessions: dict[str, Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    async def begin(self, user: str, client: Client, *, is_own: bool) -> Session:
+        """The client of a session that is not the dashboard's own is closed with it."""
+        await self.end_expired()
+        while len(self._sessions) >= MOST_SESSIONS:
+            await self.end(min(self._sessions.values(), key=lambda each: each.used))
+        now = self._clock.monotonic()
+        session = Session(self._randomness.token(), self._randomness.token(), user, client, is_own, now, now)
+        self._sessions[session.id] = session
+        return session
+
+    def find(self, session_id: str) -> Session | None:
+        """None where there is none, or it is over."""
+        session = self._sessions.get(session_id)
+        if session is None or self._is_over(session):
+            return None
+        session.used = self._clock.monotonic()
+        return session
+
+    async def end(self, session: Session) -> None:
+        if self._sessions.pop(session.id, None) is not None and not session.is_own:
+            await session.client.close()
+
+    async def end_expired(self) -> None:
+        for session in list(self._expired()):
+            await self.end(session)
+
+    async def end_all(self) -> None:
+        for session in list(self._sessions.values()):
+            await self.end(session)
+
+    def _expired(self) -> Iterator[Session]:
+        return (session for session in self._sessions.values() if self._is_over(session))
+
+    def _is_over(self, session: Session) -> bool:
+        now = self._clock.monotonic()
+        return now - session.used > IDLE_SECONDS or now - session.begun > LONGEST_SECONDS
+
+
+def is_csrf_token(session: Session, given: str) -> bool:
+    """Compared in a time that tells nothing of it."""
+    return hmac.compare_digest(session.csrf.encode(), given.encode())

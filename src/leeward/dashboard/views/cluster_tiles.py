@@ -1,0 +1,68 @@
+"""A cluster as a tile of the map: its row, where it is, and its cores as arithmetic."""
+
+from datetime import datetime
+
+import msgspec
+
+from leeward.answers.fleet_state import FleetState
+from leeward.answers.next_steps import NextStep, threshold_steps
+from leeward.answers.room_arithmetic import Cores, cores_of
+from leeward.api.cluster import Cluster
+from leeward.api.meta import find_condition
+from leeward.api.names import LOSS_COVERED_CONDITION
+from leeward.core.cluster_health.outage import not_seen_since
+from leeward.operations.clusters import ClusterRow, ClusterState
+from leeward.planning.fleet import Fleet
+
+
+class ClusterTile(msgspec.Struct, frozen=True, rename="camel"):
+    """`cores` are None where they are not known. Of a cluster that is not seen they are the last ones, and
+    `unseen_since` is when it was seen last. `coverage` says whether the others could take over, `covered` whether so.
+    """
+
+    name: str
+    state: ClusterState
+    mode: str
+    region: str
+    zone: str
+    provider: str
+    version: str
+    since: datetime | None
+    note: str
+    taints: list[str]
+    unseen_since: datetime | None
+    cores: Cores | None
+    nodes: int | None
+    nodes_ready: int | None
+    replicas: int
+    applications: int
+    next: list[NextStep]
+    coverage: str
+    covered: bool | None
+
+
+def cluster_tile(state: FleetState, fleet: Fleet, cluster: Cluster, row: ClusterRow, *, names: bool) -> ClusterTile:
+    """`names`: whether applications may be named."""
+    nodes = cluster.status.node_summary
+    covered = find_condition(cluster.status.conditions, LOSS_COVERED_CONDITION)
+    return ClusterTile(
+        name=row.name,
+        state=row.state,
+        mode=row.mode,
+        region=cluster.spec.region,
+        zone=", ".join(cluster.spec.zones) or cluster.spec.zone,
+        provider=cluster.spec.provider,
+        version=row.version,
+        since=row.since,
+        note=row.note,
+        taints=row.taints,
+        unseen_since=not_seen_since(cluster),
+        cores=cores_of(fleet, cluster.name),
+        nodes=None if nodes is None else nodes.total_num,
+        nodes_ready=None if nodes is None else nodes.ready_num,
+        replicas=row.replicas,
+        applications=row.applications,
+        next=list(threshold_steps(state, cluster)),
+        coverage="" if covered is None or not names else covered.message,
+        covered=None if covered is None else covered.status == "True",
+    )

@@ -1,0 +1,123 @@
+"""The head of the page: how the fleet is as one sentence, what comes next, the brake, and what is not seen."""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from leeward.answers.fleet_story import ComingLine, FleetMood, FleetStory, SeenRows
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.dashboard.rights import FleetSight
+from leeward.dashboard.seen_fleet import SeenFleet
+from leeward.operations.applications import RowState
+from leeward.operations.findings import Finding
+from leeward.operations.outage_story import is_running
+from leeward.operations.sentences import counted
+
+
+class BrakeSummary(msgspec.Struct, frozen=True, rename="camel"):
+    """It holds evictions from `needed` clusters on that look dead; `dead` do, of `clusters`."""
+
+    engaged: bool
+    overruled: bool
+    since: datetime | None
+    message: str
+    sentence: str
+    dead: int
+    needed: int
+    clusters: int
+
+
+class MoveCounts(msgspec.Struct, frozen=True, rename="camel"):
+    """Of all outages that are running, how many applications were there, and what has become of them."""
+
+    applications: int
+    moved: int
+    moving: int
+    due: int
+    kept: int
+    held: int
+    returned: int
+
+
+class FleetSummary(msgspec.Struct, frozen=True, rename="camel"):
+    """`states` counts applications by their state. `moves` is None where no outage is running.
+
+    `silent_since`: since when the control plane does not answer, and all else is as it was then. `missing` are rights
+    that the user lacks; `hidden` says that sums may include what is not seen.
+    """
+
+    control_plane: str
+    mood: FleetMood
+    headline: str
+    detail: str
+    coming: list[ComingLine]
+    findings: list[Finding]
+    clusters: int
+    applications: int
+    replicas: int
+    states: Mapping[RowState, int]
+    moves: MoveCounts | None
+    brake: BrakeSummary | None
+    settings_told: bool
+    silent_since: datetime | None
+    silence: str
+    unseen: tuple[str, ...]
+    missing: tuple[str, ...]
+    hidden: bool
+
+
+def fleet_summary(
+    seen: SeenFleet, sight: FleetSight, story: FleetStory, rows: SeenRows, findings: list[Finding]
+) -> FleetSummary:
+    return FleetSummary(
+        control_plane=seen.control_plane,
+        mood=story.mood,
+        headline=story.headline,
+        detail=story.detail,
+        coming=story.coming,
+        findings=findings,
+        clusters=len(rows.clusters),
+        applications=rows.number,
+        replicas=rows.replicas,
+        states=Counter(row.state for row in rows.applications.values()),
+        moves=_moves(seen) if sight.outages else None,
+        brake=_brake(seen) if sight.brake and sight.clusters else None,
+        settings_told=seen.settings.told,
+        silent_since=seen.health.silent_since,
+        silence=seen.health.problem,
+        unseen=seen.unseen,
+        missing=sight.missing,
+        hidden=not sight.is_whole,
+    )
+
+
+def _moves(seen: SeenFleet) -> MoveCounts | None:
+    running = [outage.status for outage in seen.outages or () if is_running(outage)]
+    if not running:
+        return None
+    names = MoveCounts.__struct_fields__
+    return MoveCounts(**{name: sum(getattr(status, name) for status in running) for name in names})
+
+
+def _brake(seen: SeenFleet) -> BrakeSummary | None:
+    """None where it could not be read."""
+    if seen.brake is None:
+        return None
+    brake, settings, number = seen.brake.brake, seen.settings.brake, len(seen.clusters)
+    dead = sum(map(looks_dead, seen.clusters))
+    needed = max(settings.minimum, int(settings.threshold * number) + 1)
+    looks = "looks dead" if dead == 1 else "look dead"
+    which = "No cluster looks dead" if dead == 0 else f"{dead} of {counted(number, 'cluster')} {looks}"
+    holds = "It holds all automatic evictions" if brake.engaged else f"It would hold evictions from {needed}"
+    return BrakeSummary(
+        engaged=brake.engaged and not brake.overruled,
+        overruled=brake.overruled,
+        since=brake.since,
+        message=seen.brake.message,
+        sentence=f"{which}. {holds}.",
+        dead=dead,
+        needed=needed,
+        clusters=number,
+    )

@@ -1,0 +1,204 @@
+"""An application in one row: its state as one word, where it runs, since when, and what comes next.
+
+All of it is what its binding says by now: conditions, eviction tasks, marks of clusters that are not seen. Nothing is
+decided anew, so that ten thousand of them are told at once; `leeward explain` asks about one of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from enum import Enum
+
+import msgspec
+
+from kubeapi.untrusted import mapping_in
+from leeward.api.meta import find_condition
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION
+from leeward.api.outage import MoveState, OutageApplication
+from leeward.api.work import AggregatedStatusItem, Binding
+from leeward.core.cluster_health.outage import Outcome, departures_in, marks_in
+from leeward.core.eviction.held_reasons import HeldReason
+from leeward.operations.clusters import is_application
+from leeward.operations.findings import HINDRANCES, Hold, hindrances_of, hold_of
+
+READY_FIELDS = ("readyReplicas", "numberReady")
+"""Of a status, what says how many replicas are ready: of workloads, and of a DaemonSet."""
+
+
+class RowState(Enum):
+    """Worst first: the first three need somebody."""
+
+    HELD = "Held"
+    NOT_PLACED = "NotPlaced"
+    HINDERED = "Hindered"
+    MOVING = "Moving"
+    DUE = "Due"
+    WAITING = "Waiting"
+    KEPT = "Kept"
+    MOVED = "Moved"
+    IN_PLACE = "InPlace"
+
+
+ROW_ORDER = {state: index for index, state in enumerate(RowState)}
+NEEDS_SOMEBODY = frozenset((RowState.HELD, RowState.NOT_PLACED, RowState.HINDERED))
+
+WAITS_FOR: Mapping[str, str] = {
+    HeldReason.BRAKE_ENGAGED: "waits until the brake is released",
+    HeldReason.DECISION_REFUSED: "waits for another decision: this one was refused",
+    HeldReason.NO_PLACE_TO_GO: "waits for room",
+    HeldReason.NOT_CONFIRMED: "waits until its cluster has been looked at again",
+    HeldReason.REPLACEMENT_MISSING: "waits for a replacement",
+    HeldReason.STATE_NOT_PRESERVED: "waits until its state can be preserved",
+    HeldReason.UNHEALTHY_EVERYWHERE: "waits for a place where it becomes healthy",
+    HeldReason.WAITING_FOR_PURGE: "waits until the old copy is gone",
+    HeldReason.WAITING_FOR_TURN: "waits for its turn",
+}
+"""What ends a hold that has no instant, by its reason."""
+
+
+class CopyPlace(msgspec.Struct, frozen=True, rename="camel"):
+    """A cluster that has the application, or is being left. `ready` is None where it is not known."""
+
+    cluster: str
+    replicas: int
+    ready: int | None = None
+    seen: bool = True
+    leaving: bool = False
+
+
+class ApplicationRow(msgspec.Struct, frozen=True, rename="camel"):
+    """`ready` are known to serve of `wanted`. `next` is what comes, at `next_at` where an instant is known.
+
+    `outage` is the Outage that has made it what it is.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    state: RowState
+    ready: int
+    wanted: int
+    where: list[CopyPlace]
+    since: datetime | None = None
+    next: str = ""
+    next_at: datetime | None = None
+    reason: str = ""
+    message: str = ""
+    outage: str = ""
+
+    @property
+    def needs_somebody(self) -> bool:
+        return self.state in NEEDS_SOMEBODY
+
+
+class OutageOf(msgspec.Struct, frozen=True):
+    """What an Outage, by its name, tells of an application."""
+
+    outage: str
+    application: OutageApplication
+
+
+def application_key(binding: Binding) -> str:
+    """`payments/Deployment/ledger`: how a page names it."""
+    resource = binding.spec.resource
+    return f"{resource.namespace}/{resource.kind}/{resource.name}"
+
+
+def is_listed(binding: Binding, row: ApplicationRow) -> bool:
+    """Applications are; of what only belongs to them, what is not in its place."""
+    return is_application(binding) or row.state is not RowState.IN_PLACE
+
+
+def application_row(binding: Binding, known: OutageOf | None = None) -> ApplicationRow:
+    """`known` is what an outage that still matters tells of it."""
+    spec, places = binding.spec, list(_places(binding))
+    state, since, next_at, sentence, reason, message = _standing(binding, known)
+    resource = spec.resource
+    copies = sum(max(1, target.replicas) for target in spec.clusters)
+    return ApplicationRow(
+        kind=resource.kind,
+        namespace=resource.namespace,
+        name=resource.name,
+        state=state,
+        ready=sum(place.ready or 0 for place in places),
+        wanted=spec.replicas if spec.is_divided else copies,
+        where=sorted(places, key=lambda place: (-place.replicas, place.cluster)),
+        since=since,
+        next=sentence,
+        next_at=next_at,
+        reason=reason,
+        message=message,
+        outage="" if known is None else known.outage,
+    )
+
+
+_Standing = tuple[RowState, datetime | None, datetime | None, str, str, str]
+"""State, since when, the next instant and what comes then, reason and message."""
+
+
+def _standing(binding: Binding, known: OutageOf | None) -> _Standing:
+    hold = hold_of(binding)
+    if hold is not None:
+        meaning, condition = hold
+        state = {Hold.HELD: RowState.HELD, Hold.KEPT: RowState.KEPT, Hold.WAITING: RowState.WAITING}[meaning]
+        waits = WAITS_FOR.get(condition.reason, "" if meaning is Hold.KEPT else "waits")
+        return state, condition.last_transition_time, None, waits, condition.reason, condition.message
+    scheduled = find_condition(binding.status.conditions, "Scheduled")
+    if scheduled is not None and scheduled.status == "False":
+        at, reason = scheduled.last_transition_time, scheduled.reason
+        return RowState.NOT_PLACED, at, None, "waits for a place", reason, scheduled.message
+    for hindrance in hindrances_of(binding):
+        said = f"it {HINDRANCES[hindrance.type]}: {hindrance.message}"
+        return RowState.HINDERED, hindrance.last_transition_time, None, "", hindrance.reason, said
+    return _in_an_outage(binding) or _after_an_outage(binding, known)
+
+
+def _in_an_outage(binding: Binding) -> _Standing | None:
+    tasks = [task for task in binding.spec.graceful_eviction_tasks if not task.suppress_deletion]
+    items = binding.status.aggregated_status
+    if tasks:
+        begun = min((task.creation_timestamp for task in tasks if task.creation_timestamp), default=None)
+        left = ", ".join(sorted(task.from_cluster for task in tasks))
+        waits = f"leaves {left} when its replacement is healthy"
+        return RowState.MOVING, begun, None, waits, tasks[0].reason, tasks[0].message
+    condition = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION)
+    if condition is None or condition.status != "True":
+        return None
+    unseen, leaving = marks_in(items), departures_in(items)
+    since = min(unseen.values(), default=condition.last_transition_time)
+    if condition.reason == Outcome.EVICTION and leaving:
+        at = min(leaving.values())
+        names = ", ".join(sorted(name for name, instant in leaving.items() if instant == at))
+        return RowState.DUE, since, at, f"leaves {names}", condition.reason, condition.message
+    state = RowState.DUE if condition.reason in (Outcome.EVICTION, Outcome.UNDECIDED) else RowState.KEPT
+    return state, since, None, "", condition.reason, condition.message
+
+
+def _after_an_outage(binding: Binding, known: OutageOf | None) -> _Standing:
+    if known is not None and known.application.state is MoveState.MOVED:
+        to = ", ".join(f"{name}:{number}" for name, number in known.application.to.items())
+        return RowState.MOVED, known.application.healthy_at, None, "", "", f"to {to}" if to else ""
+    return RowState.IN_PLACE, binding.status.last_scheduled_time, None, "", "", ""
+
+
+def _places(binding: Binding) -> Iterator[CopyPlace]:
+    items = {item.cluster_name: item for item in binding.status.aggregated_status}
+    unseen = marks_in(binding.status.aggregated_status)
+    left = {task.from_cluster for task in binding.spec.graceful_eviction_tasks}
+    targets = {target.name: target.replicas for target in binding.spec.clusters}
+    for name in dict.fromkeys((*targets, *sorted(left))):
+        is_seen = name not in unseen
+        ready = _ready_in(items.get(name)) if is_seen else None
+        yield CopyPlace(name, targets.get(name, 0), ready, is_seen, name in left)
+
+
+def _ready_in(item: AggregatedStatusItem | None) -> int | None:
+    """As its status tells it; of a kind without such a figure, one where it is healthy."""
+    if item is None:
+        return None
+    status = mapping_in({"status": item.status}, "status")
+    for field in READY_FIELDS:
+        value = status.get(field)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return max(0, value)
+    return {"Healthy": 1, "Unhealthy": 0}.get(item.health)
+

@@ -1,0 +1,280 @@
+"""What a page of the dashboard is told while a story goes on: the same rows, sentences and instants as happen."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from kubeapi.loop.supervisor import Supervisor
+from leeward.api.resource import CLUSTERS
+from leeward.client import Client
+from leeward.dashboard.following import FleetFollower
+from leeward.dashboard.rights import NOTHING_SEEN, FleetSight, review_sight
+from leeward.sim.network import LinkedTransport
+from leeward.sim.world import ADMIN, World
+from tests.security.worlds import namespaces, user_with
+from tests.world.stories import apply, by_weight, deployment, held, play, policy
+from tests.world.test_detection import answers, status
+
+WEB = "default/Deployment/web"
+WHOLE = FleetSight(True, True, True, True, True, None, None)
+
+
+class Page:
+    """What a browser knows that reads the feed of a scope: collections by name."""
+
+    def __init__(self, world: World, supervisor: Supervisor, sight: FleetSight = WHOLE) -> None:
+        self._follower = FleetFollower(world.client, world.clock, world.randomness, supervisor, "world")
+        self._sight = sight
+        self._id = ""
+        self.collections: dict[str, dict[str, Any]] = {}
+        self.resets = 0
+        self.changes = 0
+        self._reader, frames, self._leave = self._follower.open(sight, "")
+        self._take(frames)
+
+    def _take(self, frames: Iterable[bytes]) -> None:
+        for frame in frames:
+            data = json.loads(frame.split(b"data: ", 1)[1])
+            if "collections" in data:
+                self.collections, self.resets = data["collections"], self.resets + 1
+                continue
+            self.changes += 1
+            for name, objects in data["set"].items():
+                self.collections.setdefault(name, {}).update(objects)
+            for name, keys in data["unset"].items():
+                for key in keys:
+                    del self.collections[name][key]
+
+    async def told(self, world: World, seconds: float = 6) -> None:
+        """Reads all that is told of the next seconds."""
+        end = world.seconds + seconds
+        while (left := end - world.seconds) > 0:
+            try:
+                frame = await self._reader.next(left)
+            except TimeoutError:
+                return
+            assert frame is not None
+            self._take([frame])
+
+    @property
+    def fleet(self) -> dict[str, Any]:
+        return self.collections["fleet"]["fleet"]
+
+    @property
+    def applications(self) -> dict[str, Any]:
+        return self.collections["applications"]
+
+    @property
+    def web(self) -> dict[str, Any]:
+        return self.applications[WEB]
+
+    def coming(self) -> list[tuple[str, str]]:
+        return [(line["word"], line["sentence"]) for line in self.fleet["coming"]]
+
+
+async def placed(world: World, name: str = "web", weights: dict[str, int] | None = None) -> None:
+    shares = weights or {"member1": 1, "member2": 2}
+    await apply(world.client, deployment(name, 3), policy(name, by_weight(shares)))
+    await world.until(lambda: sum(world.assigned(f"{name}-deployment").values()) == 3, 60)
+
+
+def test_a_page_watches_a_cluster_die_its_application_move_and_the_cluster_return() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor)
+            await page.told(world, 10)
+            assert page.fleet["headline"] == "All 3 clusters are ready"
+            assert page.fleet["detail"].startswith("1 application, 3 replicas, all where they should be.")
+            assert (page.web["state"], page.web["ready"], page.web["wanted"]) == ("InPlace", 3, 3)
+
+            await world.member("member1").stop()
+            await page.told(world, 16)
+            assert page.fleet["headline"] == "member1 begins to fail"
+            assert page.collections["clusters"]["member1"]["state"] == "Failing"
+            ((word, sentence),) = page.coming()
+            assert (word, sentence) == ("Failing", "member1 counts as not Ready, unless it answers again")
+            turns_at = page.fleet["coming"][0]["at"]
+
+            await world.until(lambda: not world.is_ready("member1"), 60)
+            await page.told(world)
+            ready = world.cluster("member1").ready
+            assert ready is not None
+            assert ready.last_transition_time is not None
+            assert turns_at == f"{ready.last_transition_time:%Y-%m-%dT%H:%M:%SZ}"
+            assert page.fleet["headline"].startswith("member1 has been down for ")
+            assert page.web["state"] == "Due"
+            assert page.web["next"] == "leaves member1"
+            leaves_at = page.web["nextAt"]
+            assert ("Due", "1 application leaves member1") in page.coming()
+            (outage,) = page.collections["outages"].values()
+            assert (outage["cluster"], outage["running"], outage["due"]) == ("member1", True, 1)
+
+            await world.until(lambda: "member1" not in world.assigned("web-deployment"), 900)
+            found = world.binding("web-deployment")
+            assert found is not None
+            (task,) = found.spec.graceful_eviction_tasks
+            assert task.creation_timestamp is not None
+            assert leaves_at == f"{task.creation_timestamp:%Y-%m-%dT%H:%M:%SZ}"
+            await page.told(world, 1)
+            assert page.web["state"] == "Moving"
+            await page.told(world, 60)
+            assert page.web["state"] == "Moved"
+            assert page.fleet["moves"]["moved"] == 1
+            assert page.fleet["detail"] == "1 of its 1 application runs elsewhere. Nothing needs you."
+
+            await world.member("member1").start()
+            await world.until(lambda: world.is_ready("member1"), 120)
+            await page.told(world, 60)
+            assert page.fleet["headline"] == "All 3 clusters are ready"
+            assert "Last outage: member1, away for" in page.fleet["detail"]
+            assert page.web["state"] == "InPlace"
+            assert page.resets == 1
+
+    play(story)
+
+
+def test_what_is_held_is_told_first_and_needs_somebody() -> None:
+    async def story(world: World) -> None:
+        await placed(world, weights={"member1": 1})
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor)
+            await world.member("member1").stop()
+            await world.until(lambda: held(world, "web-deployment") == "NoPlaceToGo", 1200)
+            await page.told(world)
+            assert page.web["state"] == "Held"
+            assert (page.web["next"], page.web["nextAt"]) == ("waits for room", None)
+            line = page.fleet["coming"][0]
+            assert (line["word"], line["about"], line["at"]) == ("Held", f"application/{WEB}", None)
+            assert line["sentence"].startswith("default/web: ")
+            assert page.fleet["detail"].endswith("1 needs somebody.")
+
+    play(story)
+
+
+def test_a_control_plane_that_does_not_answer_is_told_and_what_was_known_stays() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor)
+            await page.told(world)
+            assert page.fleet["silentSince"] is None
+            world.crash_apiserver()
+            await page.told(world, 20)
+            assert page.fleet["silentSince"] is not None
+            assert page.fleet["silence"]
+            assert page.fleet["headline"] == "All 3 clusters are ready"
+            assert set(page.collections["clusters"]) == {"member1", "member2", "member3"}
+            await world.start_apiserver()
+            await page.told(world, 30)
+            assert page.fleet["silentSince"] is None
+
+    play(story)
+
+
+def test_of_namespaces_that_a_user_may_not_see_no_name_is_told() -> None:
+    async def story(world: World) -> None:
+        await namespaces(world, "open", "closed")
+        for name, namespace in (("shop", "open"), ("ledger", "closed")):
+            manifests = deployment(name, 3), policy(name, by_weight({"member1": 1}))
+            await apply(world.client, *manifests, namespace=namespace)
+        await world.until(lambda: bool(world.assigned("ledger-deployment", "closed")), 60)
+        jo = await user_with(world, "jo", "open", "work.karmada.io", "resourcebindings")
+        sight = await review_sight(jo, "jo", {"open", "closed"})
+        assert sight.namespaces == {"open"}
+        assert not sight.clusters
+        assert sight.shows("open")
+        assert not sight.shows("closed")
+        assert not sight.shows("")
+        assert any(
+            "jo may not list resourcebindings.work.karmada.io in all namespaces" in each for each in sight.missing
+        )
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor, sight)
+            await world.member("member1").stop()
+            await world.until(lambda: not world.is_ready("member1"), 120)
+            await page.told(world, 10)
+            assert list(page.applications) == ["open/Deployment/shop"]
+            told = json.dumps(page.collections)
+            assert "ledger" not in told
+            assert page.collections["clusters"] == page.collections["outages"] == page.collections["policies"] == {}
+            assert page.fleet["mood"] == "Hidden"
+            assert page.fleet["brake"] is None
+            assert page.fleet["hidden"]
+
+    play(story)
+
+
+def test_of_an_outage_the_figures_are_told_and_only_the_names_that_may_be_seen() -> None:
+    async def story(world: World) -> None:
+        await placed(world, weights={"member1": 1})
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor, replace(WHOLE, namespaces=frozenset({"other"})))
+            await world.member("member1").stop()
+            await world.until(lambda: held(world, "web-deployment") == "NoPlaceToGo", 1200)
+            await page.told(world, 60)
+            (outage,) = page.collections["outages"].values()
+            assert (outage["applications"], outage["held"]) == (1, 1)
+            assert "web" not in json.dumps({**page.collections, "policies": {}})
+
+    play(story)
+
+
+def test_a_control_plane_that_keeps_no_outages_is_shown_without_them() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        answers(world.place, lambda request: status(404, "NotFound") if "/outages" in request.path else None)
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor)
+            await page.told(world, 12)
+            assert page.fleet["headline"] == "All 3 clusters are ready"
+            assert page.fleet["unseen"] == []
+            assert page.collections["outages"] == {}
+
+    play(story)
+
+
+def test_who_sees_nothing_is_told_nothing() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor, NOTHING_SEEN)
+            await page.told(world)
+            assert {name for name, objects in page.collections.items() if objects} == {"fleet"}
+            assert "member1" not in json.dumps(page.collections)
+
+    play(story)
+
+
+def test_nothing_is_followed_before_somebody_looks() -> None:
+    async def story(world: World) -> None:
+        asked: list[str] = []
+        answers(
+            world.place,
+            lambda request: asked.append(request.path) if request.headers["user-agent"] == "nobody" else None,
+        )
+        async with Supervisor("page") as supervisor:
+            client = Client(LinkedTransport(world.place, ADMIN), "nobody")
+            FleetFollower(client, world.clock, world.randomness, supervisor, "world")
+            await world.sleep(60)
+            assert asked == []
+
+    play(story)
+
+
+def test_a_storm_of_changes_is_few_versions() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor)
+            await page.told(world)
+            before = page.changes
+            for number in range(50):
+                await world.client.patch(CLUSTERS, "member2", {"metadata": {"labels": {"n": str(number)}}})
+            await world.client.patch(CLUSTERS, "member2", {"spec": {"region": "eu"}})
+            await page.told(world, 2)
+            assert page.collections["clusters"]["member2"]["region"] == "eu"
+            assert page.changes - before <= 2
+
+    play(story)
