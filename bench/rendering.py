@@ -15,7 +15,8 @@ from leeward.api.override import OverridePolicy
 from leeward.api.work import ResourceBinding, Work
 from leeward.core.execution.works import build_works, manifests_by_cluster
 from leeward.core.overrides.applicable import rules_for
-from leeward.core.overrides.rendering import Known, Overridden, completed
+from leeward.core.overrides.rendering import Overridden, completed
+from leeward.planning.rendered_overrides import RenderedOverrides
 from leeward.runtime.override_index import OverrideIndex
 
 CLUSTERS, POLICIES, ROUNDS = 10, 10, 200
@@ -40,7 +41,7 @@ def _compare(title: str, replicas: Sequence[int]) -> None:
         return build_works(bound, made)
 
     def overridden() -> Mapping[str, Manifest]:
-        selected, known = completed(index.search(made)), Known()
+        selected, known = completed(index.search(made)), RenderedOverrides()
         rendered: dict[str, Overridden] = {}
         for cluster, manifest in manifests_by_cluster(bound, made).items():
             steps = known.override(Overridden(manifest), rules_for(members[cluster], selected))

@@ -8,7 +8,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,9 @@ _PAGE = re.compile(
 _MODULE = re.compile(r"`((?:[\w.-]+/)*\w+\.py)`")
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)")
 _DECISION = re.compile(r"\bdecisions? (\d+)(?:(?:, | and )(\d+))?\b")
+_CONSTRUCTORS = ("__init__", "__post_init__")
+_CHANGES = {*dir(dict), *dir(list), *dir(set)} - {*dir(Mapping), *dir(tuple), *dir(frozenset)}
+"""Methods by which a mapping, a list or a set is changed."""
 FOREIGN_PAGE = re.compile(r"\b(?:BEHAVIOUR|DESIGN|INVARIANTS|HOUSE|STYLE|STACK)\b")
 """Pages of which this repository has none."""
 
@@ -78,6 +81,51 @@ def shared_class_names() -> dict[str, int]:
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     return {name: count for name, count in names.items() if count > 1}
+
+
+def changing_classes(folder: str) -> set[str]:
+    """Classes below the folder whose instances can change: declared without `frozen`, or by a method of their own."""
+    return {
+        node.name
+        for _, text in sources(folder)
+        for node in ast.walk(_tree(text))
+        if isinstance(node, ast.ClassDef) and (_declares_changes(node) or any(map(_changes_itself, node.body)))
+    }
+
+
+def _declares_changes(found: ast.ClassDef) -> bool:
+    """Whether it is a dataclass or a struct that is not frozen."""
+    names = {ast.unparse(each).partition("(")[0] for each in (*found.decorator_list, *found.bases)}
+    if names.isdisjoint({"dataclass", "Struct", "msgspec.Struct"}):
+        return False
+    calls = [each for each in found.decorator_list if isinstance(each, ast.Call)]
+    given = [*found.keywords, *(keyword for call in calls for keyword in call.keywords)]
+    return not any(keyword.arg == "frozen" and ast.unparse(keyword.value) == "True" for keyword in given)
+
+
+def _changes_itself(method: ast.stmt) -> bool:
+    """Whether a method other than a constructor sets or deletes what belongs to its first argument, or changes it."""
+    if not isinstance(method, _FUNCTIONS) or not method.args.args or method.name in _CONSTRUCTORS:
+        return False
+    own, changed = method.args.args[0].arg, list[ast.expr]()
+    for node in ast.walk(method):
+        match node:
+            case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+                changed += targets
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                changed.append(target)
+            case ast.Call(func=ast.Attribute(value=ast.Attribute() | ast.Subscript() as changing, attr=name)):
+                changed += [changing] if name in _CHANGES else []
+            case _:
+                pass
+    return any(isinstance(each, ast.Attribute | ast.Subscript) and _root(each) == own for each in changed)
+
+
+def _root(node: ast.expr) -> str:
+    """The variable that an attribute or an item belongs to in the end."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def imported_libraries() -> set[str]:

@@ -28,6 +28,45 @@ def test_no_two_public_classes_have_the_same_name() -> None:
     assert tidiness.shared_class_names() == tidiness.exceptions()["shared_class_names"]
 
 
+def test_no_class_of_core_changes_itself() -> None:
+    """What is mutable and fast is `planning`."""
+    known = {name for names in tidiness.exceptions()["changing_classes_of_core"].values() for name in names}
+    assert tidiness.changing_classes("src/leeward/core") == known
+
+
+CHANGING = """
+@dataclass
+class Open: ...
+@dataclass(slots=True)
+class AlsoOpen: ...
+class Wire(msgspec.Struct, rename="camel"): ...
+class Cache:
+    def __init__(self): self.known = {}
+    def keep(self, key): self.known[key] = 1
+class Counter:
+    def count(self): self.number += 1
+class Queue:
+    def put(self, item): self.items["all"].append(item)
+class Forgetful:
+    def forget(self): del self.known
+"""
+FROZEN = """
+@dataclass(frozen=True)
+class Closed:
+    def other(self): found = self.known[0]; found = list(found); found.append(1); return {**found, self.a: 1}
+class Sent(msgspec.Struct, frozen=True): ...
+class Plain:
+    def __init__(self): self.known = {}
+"""
+
+
+def test_a_class_that_changes_itself_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core/some.py").write_text(CHANGING + FROZEN)
+    monkeypatch.setattr(tidiness, "ROOT", tmp_path)
+    assert tidiness.changing_classes("core") == {"Open", "AlsoOpen", "Wire", "Cache", "Counter", "Queue", "Forgetful"}
+
+
 def test_every_flag_and_every_field_has_a_reader_and_no_code_is_dead() -> None:
     known = {name for names in tidiness.exceptions()["unread"].values() for name in names}
     assert tidiness.unread_names() == known

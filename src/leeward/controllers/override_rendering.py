@@ -22,7 +22,8 @@ from leeward.api.work import Binding, Work
 from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.applied import policies_in
 from leeward.core.overrides.override_rule import Rules
-from leeward.core.overrides.rendering import Known, Overridden, OverrideFailure, too_many
+from leeward.core.overrides.rendering import Overridden, OverrideFailure, too_many
+from leeward.planning.rendered_overrides import RenderedOverrides
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key
 from leeward.runtime.override_matching import OverrideMatching
@@ -89,7 +90,7 @@ class OverrideRendering:
         if not cluster_wide and not own:
             return Rendering({name: Overridden(each) for name, each in manifests.items()}, is_overridden=False)
         rendered, refused = dict[str, Overridden](), dict[str, OverrideFailure]()
-        known = Known()
+        known = RenderedOverrides()
         for cluster, manifest in manifests.items():
             result = await self._render(self._clusters.get(cluster), manifest, cluster_wide, own, known)
             if isinstance(result, OverrideFailure):
@@ -104,7 +105,7 @@ class OverrideRendering:
         manifest: ReadOnlyManifest,
         cluster_wide: Sequence[Rules],
         own: Sequence[Rules],
-        known: Known,
+        known: RenderedOverrides,
     ) -> Overridden | OverrideFailure:
         """`own` select the template; where its labels are overridden, others may."""
         if cluster is None:

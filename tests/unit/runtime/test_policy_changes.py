@@ -9,7 +9,7 @@ DEPLOYMENTS, SECRETS = Scope("apps/v1", "Deployment", "default"), Scope("v1", "S
 
 
 def test_earlier_selections_are_taken_once() -> None:
-    earlier, before = EarlierSelections(), {DEPLOYMENTS: SelectedIn({"a"})}
+    earlier, before = EarlierSelections(), {DEPLOYMENTS: SelectedIn(frozenset({"a"}))}
     earlier.note(WEB, before)
     assert list(earlier.take(OTHER)) == []
     assert list(earlier.take(WEB)) == [before]
@@ -19,6 +19,6 @@ def test_earlier_selections_are_taken_once() -> None:
 def test_of_very_many_changes_the_kinds_and_namespaces_are_kept() -> None:
     earlier = EarlierSelections()
     for number in range(MOST_EARLIER):
-        earlier.note(WEB, {DEPLOYMENTS: SelectedIn({f"a{number}"})})
-    earlier.note(WEB, {SECRETS: SelectedIn({"s"})})
+        earlier.note(WEB, {DEPLOYMENTS: SelectedIn(frozenset({f"a{number}"}))})
+    earlier.note(WEB, {SECRETS: SelectedIn(frozenset({"s"}))})
     assert list(earlier.take(WEB)) == [{DEPLOYMENTS: SelectedIn(all=True), SECRETS: SelectedIn(all=True)}]

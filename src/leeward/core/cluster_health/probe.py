@@ -28,7 +28,7 @@ class Probe(NamedTuple):
     detail: str = ""
 
 
-class _Namespace(msgspec.Struct):
+class _Namespace(msgspec.Struct, frozen=True):
     metadata: dict[str, object]
 
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
-from kubeapi.codec import encode
 from kubeapi.json_document import Document
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
 from leeward.core.overrides.applied import joined
-from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule, Rules
+from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule
 
 MOST_POLICIES_OF_A_TEMPLATE: Final = 100
 """Of either kind; more would have to be gone through for each cluster, and could make the manifest grow without end."""
@@ -53,44 +52,6 @@ class OverrideFailure:
     message: str
 
 
-class Known:
-    """Results that were rendered for other clusters of a binding: the same rules on the same manifest give the same.
-
-    Where only the replicas differ, and no rule looks at them, the other manifest is taken with these replicas.
-    """
-
-    def __init__(self) -> None:
-        self._results: dict[tuple[int, ...], Overridden | OverrideFailure] = {}
-        self._besides: dict[tuple[tuple[int, ...], bytes], Overridden] = {}
-        """By rules and all of a manifest but its replicas."""
-        self._kept: list[object] = []
-        """That no identity is given to something else."""
-
-    def override(self, before: Overridden, rules: Rules) -> Steps[Overridden | OverrideFailure]:
-        """Renders as `override` does."""
-        if not rules:
-            return before
-        applied = (*map(id, before.applied), *map(id, rules))
-        key = (id(before.manifest), *applied)
-        if key not in self._results:
-            self._kept.append((before, rules))
-            self._results[key] = yield from self._override(before, rules, applied)
-        return self._results[key]
-
-    def _override(
-        self, before: Overridden, rules: Rules, applied: tuple[int, ...]
-    ) -> Steps[Overridden | OverrideFailure]:
-        beside = _without_replicas(before.manifest) if all(rule.ignores_replicas for rule in rules) else b""
-        known = self._besides.get((applied, beside))
-        if known is not None:
-            made, replicas = known.manifest, before.manifest["spec"]["replicas"]
-            return Overridden({**made, "spec": {**made["spec"], "replicas": replicas}}, known.applied)
-        result = yield from override(before, rules)
-        if beside and isinstance(result, Overridden):
-            self._besides[applied, beside] = result
-        return result
-
-
 def override(before: Overridden, rules: Sequence[OverrideRule]) -> Steps[Overridden | OverrideFailure]:
     """The manifest after these rules, which are those that select it and mean the cluster. Pauses between them.
 
@@ -106,14 +67,6 @@ def override(before: Overridden, rules: Sequence[OverrideRule]) -> Steps[Overrid
         except (ValueError, RecursionError) as error:
             return OverrideFailure(rule.policy, str(error))
     return Overridden(document.root, (*before.applied, *rules))
-
-
-def _without_replicas(manifest: ReadOnlyManifest) -> bytes:
-    """All of it but `spec.replicas`; empty where it has none."""
-    spec = manifest.get("spec")
-    if not isinstance(spec, dict) or "replicas" not in spec:
-        return b""
-    return encode({**manifest, "spec": {**cast(Manifest, spec), "replicas": None}})
 
 
 def too_many(policies: Sized) -> OverrideFailure | None:

@@ -7,8 +7,8 @@
 The answer is that of `core.propagation.matching.selector_priority`, which a property test compares.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from kubeapi.meta import ReadOnlyManifest, labels_of
@@ -25,10 +25,10 @@ class Scope(NamedTuple):
     namespace: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class SelectedIn:
-    names: set[str] = field(default_factory=set[str])
-    labels: list[Selector] = field(default_factory=list[Selector])
+    names: frozenset[str] = frozenset()
+    labels: tuple[Selector, ...] = ()
     all: bool = False
 
     def precision(self, name: str, labels: Mapping[str, str]) -> int:
@@ -52,19 +52,22 @@ def select(policy: AnyPropagationPolicy) -> Selected:
 
 def select_resources(selectors: Iterable[ResourceSelector], policy_namespace: str) -> Selected:
     """Selection of a policy's selectors; `policy_namespace` is empty for a cluster-wide one."""
-    found: dict[Scope, SelectedIn] = {}
+    found: dict[Scope, list[ResourceSelector]] = {}
     for selector in selectors:
         namespace = selector.namespace or policy_namespace
-        if policy_namespace not in ("", namespace):
-            continue
-        part = found.setdefault(Scope(selector.api_version, selector.kind, namespace), SelectedIn())
-        if selector.name:
-            part.names.add(selector.name)
-        elif selector.label_selector is None:
-            part.all = True
-        else:
-            part.labels.append(selector_of(selector.label_selector))
-    return found
+        if policy_namespace in ("", namespace):
+            found.setdefault(Scope(selector.api_version, selector.kind, namespace), []).append(selector)
+    return {scope: _selected_in(selectors) for scope, selectors in found.items()}
+
+
+def _selected_in(selectors: Sequence[ResourceSelector]) -> SelectedIn:
+    """Selection by the selectors of one scope; a name counts before labels."""
+    others = [selector.label_selector for selector in selectors if not selector.name]
+    return SelectedIn(
+        frozenset(selector.name for selector in selectors if selector.name),
+        tuple(selector_of(labels) for labels in others if labels is not None),
+        None in others,
+    )
 
 
 def scopes_of(template: ReadOnlyManifest) -> Iterator[Scope]:

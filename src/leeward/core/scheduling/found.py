@@ -17,7 +17,7 @@ from leeward.core.scheduling.model import MAX_REPLICAS, Candidate, Request
 from leeward.core.scheduling.selection import room_decides
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Found:
     """The clusters that passed the filters, in the order of their names.
 
