@@ -71,16 +71,18 @@ def test_who_shows_no_credential_is_not_listened_to_for_long() -> None:
 
 
 def tell_raw(sent: bytes, **options: Any) -> bytes:
-    """What a plain server answers to these bytes, until it ends the connection."""
+    """What a plain server answers to these bytes, until it ends the connection; nothing where it breaks it off."""
 
     async def main() -> bytes:
         front = HttpFront(Echo(), Authenticator(), None, **options)
         reader, writer = await asyncio.open_connection("127.0.0.1", await front.start())
         writer.write(sent)
         async with asyncio.timeout(PATIENCE_SECONDS):
-            answer = await reader.read()
-        writer.close()
-        await writer.wait_closed()
+            try:
+                answer = await reader.read()
+            except ConnectionResetError:
+                answer = b""
+        writer.transport.abort()
         await front.stop()
         return answer
 

@@ -11,6 +11,7 @@ from kubeserver.webhooks.calling import Address, Uncallable
 from kubeserver.webhooks.https import HttpsWebhooks
 from tests.certificates import Authority
 from tests.https_server import Asked, https_server
+from tests.kubeserver.http_contract import PATIENCE_SECONDS
 
 
 @contextmanager
@@ -29,7 +30,7 @@ def post(address: Address) -> bytes:
     async def main() -> bytes:
         client = HttpsWebhooks()
         try:
-            return await client.post(address, b'{"a":1}', 5)
+            return await client.post(address, b'{"a":1}', PATIENCE_SECONDS)
         finally:
             await client.close()
 
@@ -40,7 +41,7 @@ def test_a_review_is_posted_with_the_time_that_it_has(tmp_path: Path):
     authority = Authority()
     with echo(authority, tmp_path) as url:
         answer = post(Address(f"{url}/judge", authority.certificate.decode()))
-    assert answer == b'/judge?timeout=5s application/json {"a":1}'
+    assert answer == b'/judge?timeout=60s application/json {"a":1}'
 
 
 def test_a_certificate_of_another_authority_is_not_trusted(tmp_path: Path):

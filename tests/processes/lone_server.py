@@ -14,7 +14,7 @@ from kubeapi.loop.randomness import Randomness
 from leeward.app.local.ports import pick_port
 
 START_SECONDS = 30.0
-STOP_SECONDS = 10.0
+STOP_SECONDS = 60.0
 POLL_SECONDS = 0.05
 USERS = {"admin": "system:masters", "bob": "dev"}
 """Each has one group, and the token `NAME-token`."""

@@ -15,6 +15,7 @@ from leeward.app.local.ports import pick_port
 from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+SECONDS = 60.0
 LEASE = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
 
 pytestmark = [pytest.mark.processes, needs_kubectl]
@@ -37,7 +38,7 @@ class Scheduler:
         return "leads karmada-scheduler" in self.log.read_text()
 
     def get(self, path: str) -> str:
-        with urllib.request.urlopen(self.address + path, timeout=5) as response:
+        with urllib.request.urlopen(self.address + path, timeout=SECONDS) as response:
             return response.read().decode()
 
     def answers(self, path: str) -> bool:
@@ -67,7 +68,7 @@ def schedulers(fleet: Fleet, tmp_path: Path) -> Generator[tuple[Scheduler, Sched
         for scheduler in (first, second):
             scheduler.process.send_signal(signal.SIGCONT)
             scheduler.process.terminate()
-            assert scheduler.process.wait(timeout=10) == 0, scheduler.log.read_text()
+            assert scheduler.process.wait(timeout=SECONDS) == 0, scheduler.log.read_text()
 
 
 def holder(fleet: Fleet) -> str:

@@ -30,7 +30,7 @@ MEMBERS = ("member1", "member2")
 TOLERATION_SECONDS = 8
 HIDDEN = timedelta(seconds=12)
 """Of renewed heartbeats: longer than any time-out of the controllers."""
-STOP_SECONDS = 10.0
+STOP_SECONDS = 60.0
 VANISHED = ("True", "ClustersVanished")
 FAST = (
     "--cluster-status-update-frequency=1s",

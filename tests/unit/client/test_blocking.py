@@ -5,7 +5,7 @@ import gzip
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -104,16 +104,24 @@ ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s"
 def answering(
     *answers: bytes, bounds: Bounds = CONTROL_PLANE_BOUNDS
 ) -> Generator[tuple[Transport, list[socket.socket]], None, None]:
-    """A server that says these, one for each request, and after the last nothing more; and whom it has let in."""
+    """A server that says these, one for each request, and after the last nothing more; and whom it has let in.
+
+    A client that gives up early, however early that is on a busy machine, ends it.
+    """
     accepted: list[socket.socket] = []
 
     def serve_all(listener: socket.socket) -> None:
-        for answer in answers:
-            if not accepted:
-                accepted.append(listener.accept()[0])
-            while not accepted[-1].recv(65536).endswith(b"\r\n\r\n"):
-                pass
-            accepted[-1].sendall(answer)
+        with suppress(ConnectionError):
+            for answer in answers:
+                if not accepted:
+                    accepted.append(listener.accept()[0])
+                asked = b""
+                while not asked.endswith(b"\r\n\r\n"):
+                    received = accepted[-1].recv(65536)
+                    if not received:
+                        return
+                    asked += received
+                accepted[-1].sendall(answer)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve_all, args=(listener,), daemon=True)
@@ -121,7 +129,10 @@ def answering(
         transport = asking_transport_of(Connection(f"http://127.0.0.1:{listener.getsockname()[1]}", bounds=bounds))
         yield transport, accepted
         asyncio.run(transport.close())
-        thread.join(10)
+        if not accepted:
+            socket.create_connection(listener.getsockname()).close()
+        thread.join(http_contract.PATIENCE_SECONDS)
+        assert not thread.is_alive()
         for each in accepted:
             each.close()
 

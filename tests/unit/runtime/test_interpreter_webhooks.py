@@ -45,7 +45,7 @@ def interpreted(
     authority, requests = Authority(), list[dict[str, Any]]()
 
     def answer(asked: Asked) -> tuple[int, bytes]:
-        assert (asked.method, asked.path, asked.content_type) == ("POST", "/farms?timeout=7s", "application/json")
+        assert (asked.method, asked.path, asked.content_type) == ("POST", "/farms?timeout=29s", "application/json")
         context = json.loads(asked.body)
         requests.append(context["request"])
         response = {"uid": context["request"]["uid"], "successful": True, **says(context["request"])}
@@ -59,7 +59,7 @@ def interpreted(
             "caBundle": base64.b64encode(authority.certificate).decode(),
         }
         rule = {"operations": ["*"], "apiGroups": ["example.com"], "apiVersions": ["*"], "kinds": ["Farm"]}
-        hook = {"name": "farms.example.com", "clientConfig": client, "rules": [rule], "timeoutSeconds": 7}
+        hook = {"name": "farms.example.com", "clientConfig": client, "rules": [rule], "timeoutSeconds": 29}
         configuration = from_wire(
             {"metadata": {"name": "farms"}, "webhooks": [{**hook, "interpreterContextVersions": ["v1alpha1"]}]},
             ResourceInterpreterWebhookConfiguration,
