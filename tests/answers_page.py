@@ -60,7 +60,7 @@ Lease `karmada-system/leeward-heartbeat`; of Karmada's control planes the defaul
 into clusters, such as a ConfigMap that a template names and no policy propagates (`what-if` lists these); application
 failover, the steps of a failback, and the budget of a drain, which are not projected
 ([rehearsals](rehearsals.md) play them). Where clusters have resource models, nodes of one grade are taken
-to be alike, as far as whole cores and GiB can be shared.
+to be alike, as far as the requests of their Pods let them be.
 
 `leeward explain TYPE/NAME --record FILE` writes what one decision is made on, and what is decided; `leeward replay
 FILE` decides it again, and exits with 1 where its version decides otherwise.

@@ -1,11 +1,11 @@
 """Reports that are expected of a cluster when what is reserved in it has arrived: amounts, and nodes by grade.
 
 A cluster with resource models reports how many nodes of each grade it has, and not what is free on each. So nodes are
-taken to be as free as their grade and the cluster's sums allow, all alike as far as requests divide, and Pods to go
-where most is free; those that fit on none wait, and take nothing from nodes.
+taken to be as free as their grade and the cluster's sums allow, all alike as far as the requests of their Pods let
+them be, and Pods to go where most is free; those that fit on none wait, and take nothing from nodes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import gcd
@@ -21,12 +21,27 @@ from leeward.planning.reservations import Reserved
 MOST_NODES, MOST_PLACED = 5_000, 5_000
 """Beyond this nodes are not followed one by one; their grades stay as they are reported."""
 NODE_PODS = Decimal(110)
-_ROUND = {"memory": Decimal(2**30), "ephemeral-storage": Decimal(2**30)}
-"""A round request of a resource; of all others it is one."""
+
+Divisors = Mapping[str, Decimal]
+"""By resource: what all requests in a cluster are whole multiples of."""
 
 
-def after_arrival(cluster: Cluster, reserved: Sequence[Reserved]) -> Cluster:
-    """The cluster as it reports when all of this runs there. Raises: ValueError, ArithmeticError for what is absurd."""
+def divisors_of(requests: Iterable[Mapping[str, Quantity]]) -> Divisors:
+    """Raises: ValueError, ArithmeticError for a quantity that cannot be read."""
+    found: dict[str, Decimal] = {}
+    for request in requests:
+        for name, quantity in request.items():
+            found[name] = _common_divisor(found.get(name, Decimal(0)), parse_quantity(quantity))
+    return found
+
+
+def after_arrival(
+    cluster: Cluster, reserved: Sequence[Reserved], there: Iterable[Mapping[str, Quantity]] = ()
+) -> Cluster:
+    """The cluster as it reports when all of this runs there, beside Pods that ask for what is `there`.
+
+    Raises: ValueError, ArithmeticError for what is absurd.
+    """
     summary = cluster.status.resource_summary
     if summary is None:
         return cluster
@@ -36,19 +51,22 @@ def after_arrival(cluster: Cluster, reserved: Sequence[Reserved]) -> Cluster:
             if name in summary.allocatable or name == "pods":
                 before = parse_quantity(allocated.get(name, "0"))
                 allocated[name] = _quantity(before + parse_quantity(quantity) * part.replicas)
-    grades = _grades(cluster, summary, reserved)
+    grades = _grades(cluster, summary, reserved, there)
     changed = msgspec.structs.replace(summary, allocated=allocated, allocatable_modelings=grades)
     return msgspec.structs.replace(cluster, status=msgspec.structs.replace(cluster.status, resource_summary=changed))
 
 
 def _grades(
-    cluster: Cluster, summary: ResourceSummary, reserved: Sequence[Reserved]
+    cluster: Cluster,
+    summary: ResourceSummary,
+    reserved: Sequence[Reserved],
+    there: Iterable[Mapping[str, Quantity]],
 ) -> tuple[AllocatableModeling, ...]:
     placed = sum(part.replicas for part in reserved)
     counted = sum(modeling.count for modeling in summary.allocatable_modelings)
     if not cluster.spec.resource_models or not 0 < counted <= MOST_NODES or placed > MOST_PLACED:
         return summary.allocatable_modelings
-    nodes = nodes_by_grade(cluster, summary)
+    nodes = nodes_by_grade(cluster, summary, divisors_of((*there, *(part.resource_request for part in reserved))))
     for part in reserved:
         request = {name: parse_quantity(quantity) for name, quantity in part.resource_request.items()}
         asked = {**request, "pods": Decimal(1)}
@@ -65,8 +83,9 @@ def _grades(
     return count_grades(cluster.spec.resource_models, [(amounts, {}) for amounts in offered])
 
 
-def nodes_by_grade(cluster: Cluster, summary: ResourceSummary) -> list[dict[str, Decimal]]:
-    """What is free on each, by resource of the models: the least of its grade, and an equal share of what is left."""
+def nodes_by_grade(cluster: Cluster, summary: ResourceSummary, divisors: Divisors) -> list[dict[str, Decimal]]:
+    """What is free on each, by resource of the models: the least of its grade, and a share of what is left that is as
+    equal as requests allow which the divisors divide."""
     counts = {modeling.grade: modeling.count for modeling in summary.allocatable_modelings}
     nodes: list[dict[str, Decimal]] = []
     most: list[dict[str, Decimal]] = []
@@ -76,24 +95,32 @@ def nodes_by_grade(cluster: Cluster, summary: ResourceSummary) -> list[dict[str,
         nodes += [{**least, "pods": NODE_PODS} for _ in range(counts.get(model.grade, 0))]
         most += [greatest for _ in range(counts.get(model.grade, 0))]
     for name in {name for node in nodes for name in node} - {"pods"}:
-        _share(name, _free(summary, name) - sum((node[name] for node in nodes), Decimal(0)), nodes, most)
+        left = max(Decimal(0), _free(summary, name) - sum((node[name] for node in nodes), Decimal(0)))
+        part = _common_divisor(left, divisors[name]) if name in divisors else None
+        _share(name, left, part, nodes, most)
     return nodes
 
 
 def _share(
-    name: str, left: Decimal, nodes: Sequence[dict[str, Decimal]], most: Sequence[Mapping[str, Decimal]]
+    name: str,
+    left: Decimal,
+    part: Decimal | None,
+    nodes: Sequence[dict[str, Decimal]],
+    most: Sequence[Mapping[str, Decimal]],
 ) -> None:
-    """Gives `left` to the nodes in parts as equal as its divisor allows, to none more than its grade has."""
+    """Gives `left` to the nodes in equal numbers of parts, to none more than its grade has."""
     in_order = sorted(range(len(nodes)), key=lambda at: most[at][name] - nodes[at][name])
-    part = _common_divisor(max(Decimal(0), left), _ROUND.get(name, Decimal(1)))
     for given_to, index in enumerate(in_order):
-        share = int(max(Decimal(0), left) / part) // (len(nodes) - given_to) * part
+        share = left / (len(nodes) - given_to)
+        if part:
+            share = int(left / part) // (len(nodes) - given_to) * part
         given = min(share, most[index][name] - nodes[index][name])
         nodes[index][name] += given
         left -= given
 
 
 def _common_divisor(one: Decimal, other: Decimal) -> Decimal:
+    """The greatest; each divides 0."""
     first, second = Fraction(one), Fraction(other)
     common = gcd(first.numerator * second.denominator, second.numerator * first.denominator)
     return Decimal(common) / (first.denominator * second.denominator)

@@ -15,6 +15,7 @@ import msgspec
 
 from kubeapi.codec import decode, encode
 from kubeapi.meta import Manifest, Object
+from kubeapi.quantity import Quantity
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
@@ -146,6 +147,12 @@ class FleetState:
     def bindings_in(self, cluster: str) -> Sequence[BindingName]:
         """The bindings that are assigned to the cluster, or on their way out of it."""
         return self._keys.get(cluster, ())
+
+    def requests_in(self, cluster: str) -> Iterator[Mapping[str, Quantity]]:
+        """What replicas ask for that are assigned to the cluster; each request once."""
+        asked = (self.bindings[key].spec.replica_requirements for key in self.bindings_in(cluster))
+        found = {tuple(each.resource_request.items()): each.resource_request for each in asked if each is not None}
+        yield from found.values()
 
     @cached_property
     def coming(self) -> Sequence[tuple[Binding, ResourceBindingSpec]]:

@@ -103,6 +103,7 @@ class _Projecting:
         self._is_held = False
         self._placed_at: datetime | None = state.as_of
         self._wakes: dict[datetime, set[BindingName]] = {}
+        self._asking: dict[BindingName, bool] = {}
         self._lost: set[BindingName] = set()
         """Bindings in clusters that have been lost, are drained, or have come back."""
         self._horizon = state.as_of + HORIZON
@@ -155,7 +156,7 @@ class _Projecting:
         for name, reserved in fleet.reservations.all().items():
             if fleet[name].is_ready:
                 with suppress(ValueError, ArithmeticError):
-                    fleet.put(after_arrival(fleet[name], reserved))
+                    fleet.put(after_arrival(fleet[name], reserved, self._state.requests_in(name)))
         return True
 
     def _unwell(self) -> set[str]:
@@ -230,8 +231,14 @@ class _Projecting:
         evictions = due_evictions(binding.spec, self.found.fleet, now, self._attention)
         self._wake(evictions.next_due, key)
         is_waiting = key in self.found.decisions or key in self._change.bindings
-        is_open = bool(evictions.due or evictions.unconfirmed or is_waiting)
-        return is_open or not binding.spec.clusters or needs_scheduling(binding, self.found.fleet)
+        return bool(evictions.due or evictions.unconfirmed or is_waiting or self._asks_for_a_place(key, binding))
+
+    def _asks_for_a_place(self, key: BindingName, binding: Binding) -> bool:
+        """Whether it has to be scheduled, outages aside. No instant changes that before it is decided."""
+        asks = self._asking.get(key)
+        if asks is None:
+            asks = self._asking[key] = not binding.spec.clusters or needs_scheduling(binding, self.found.fleet)
+        return asks
 
     def _carry_out(self, key: BindingName, binding: Binding, decision: Decision, now: datetime) -> None:
         self.found.decisions[key] = decision

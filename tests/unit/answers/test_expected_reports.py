@@ -2,7 +2,7 @@
 
 import msgspec
 
-from leeward.answers.expected_reports import after_arrival, nodes_by_grade
+from leeward.answers.expected_reports import after_arrival, divisors_of, nodes_by_grade
 from leeward.api.cluster import AllocatableModeling, Cluster, NodeSummary, ResourceModel, ResourceModelRange
 from leeward.api.cluster import ResourceSummary as Summary
 from leeward.planning.reservations import Reserved
@@ -42,7 +42,7 @@ def test_pods_that_fit_on_no_node_wait_and_take_nothing_from_nodes() -> None:
     assert grades_after(7, "2") == {0: 1, 1: 1}, "one of them fits"
 
 
-def test_nodes_of_a_grade_share_what_is_free_in_whole_cores() -> None:
+def test_nodes_of_a_grade_share_what_is_free_as_equally_as_requests_let_them() -> None:
     summary = Summary(
         allocatable={"cpu": "32", "memory": "128Gi", "pods": "220"},
         allocated={"cpu": "25", "memory": "1Gi", "pods": "12"},
@@ -51,7 +51,10 @@ def test_nodes_of_a_grade_share_what_is_free_in_whole_cores() -> None:
     cores = ResourceModelRange(name="cpu", min="2", max="4")
     models = (ResourceModel(grade=2, ranges=(cores, ResourceModelRange(name="memory", min="0", max="999Gi"))),)
     made = msgspec.structs.replace(two_nodes(), spec=msgspec.structs.replace(two_nodes().spec, resource_models=models))
-    assert [node["cpu"] for node in nodes_by_grade(made, summary)] == [3, 4]
-    assert [node["memory"] for node in nodes_by_grade(made, summary)] == [63 * 2**30, 64 * 2**30]
+    divisors = divisors_of([{"cpu": "1", "memory": "1Gi"}, {"cpu": "3"}])
+    assert [node["cpu"] for node in nodes_by_grade(made, summary, divisors)] == [3, 4]
+    assert [node["memory"] for node in nodes_by_grade(made, summary, divisors)] == [63 * 2**30, 64 * 2**30]
     parted = msgspec.structs.replace(summary, allocated={"cpu": "25500m", "memory": "1Gi", "pods": "12"})
-    assert [node["cpu"] for node in nodes_by_grade(made, parted)] == [3, 3.5]
+    assert [node["cpu"] for node in nodes_by_grade(made, parted, divisors)] == [3, 3.5]
+    assert [node["cpu"] for node in nodes_by_grade(made, parted, divisors_of([{"cpu": "250m"}]))] == [3.25, 3.25]
+    assert [node["cpu"] for node in nodes_by_grade(made, parted, {})] == [3.25, 3.25]

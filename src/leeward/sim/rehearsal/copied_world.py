@@ -19,6 +19,7 @@ from typing import Self
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
+from leeward.answers.expected_reports import divisors_of
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS
@@ -72,7 +73,8 @@ class CopiedWorld(World):
         for name, member in self.members.items():
             cluster = state.clusters[name]
             ours, one_by_one = self._ours(name), name in several_nodes
-            member.workloads = nodes_of(cluster, member.workloads, ours, one_by_one=one_by_one)
+            divisors = divisors_of(state.requests_in(name))
+            member.workloads = nodes_of(cluster, member.workloads, ours, divisors, one_by_one=one_by_one)
             member.nodes = member.workloads.nodes
 
     async def __aenter__(self) -> Self:
@@ -184,7 +186,8 @@ class CopiedWorld(World):
 
     async def _add_others(self, member: SimulatedMember, cluster: Cluster) -> None:
         pods = (await member.client.list(PODS)).items
-        others = other_pods(cluster, member.workloads, pods, one_by_one=member.name in self._several_nodes)
+        divisors, one_by_one = divisors_of(self.state.requests_in(member.name)), member.name in self._several_nodes
+        others = other_pods(cluster, member.workloads, pods, divisors, one_by_one=one_by_one)
         if others:
             namespace = {"metadata": {"name": OTHERS_NAMESPACE}}
             await member.client.create(CORE_NAMESPACES, namespace)

@@ -2,7 +2,8 @@
 
 A Cluster says what all its nodes offer and have given, and not how that is spread. So each copied cluster has one
 large node, unless it has resource models, which say how many nodes have how much, or nodes are to go down there; then
-what is free is spread evenly over as many as it reports. What others run is one Pod on each node that asks for all that
+what is free is spread evenly over as many as it reports, as far as requests let it be (`divisors`: what they are whole
+multiples of). What others run is one Pod on each node that asks for all that
 is neither free nor ours.
 """
 
@@ -13,7 +14,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
-from leeward.answers.expected_reports import nodes_by_grade
+from leeward.answers.expected_reports import Divisors, nodes_by_grade
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.core.interpreter.fields import list_at, mapping_at
 from leeward.members import WorkloadSettings
@@ -45,7 +46,9 @@ def free_amounts(summary: ResourceSummary) -> dict[str, Decimal]:
     }
 
 
-def nodes_of(cluster: Cluster, settings: WorkloadSettings, ours: Amounts, *, one_by_one: bool) -> WorkloadSettings:
+def nodes_of(
+    cluster: Cluster, settings: WorkloadSettings, ours: Amounts, divisors: Divisors, *, one_by_one: bool
+) -> WorkloadSettings:
     """How many nodes it has, each with room for all of `ours` beside what is free; as by default where it says nothing.
 
     `one_by_one`: its nodes matter, and it has as many as it reports.
@@ -53,7 +56,7 @@ def nodes_of(cluster: Cluster, settings: WorkloadSettings, ours: Amounts, *, one
     summary = collected_summary(cluster)
     if summary is None:
         return settings
-    free, count = free_amounts(summary), len(free_by_node(cluster, one_by_one=one_by_one))
+    free, count = free_amounts(summary), len(free_by_node(cluster, divisors, one_by_one=one_by_one))
     room = {name: free.get(name, Decimal(0)) + ours.get(name, Decimal(0)) for name in {*_ALWAYS, *free, *ours}}
     room["pods"] = (room["pods"] / count).to_integral_value(ROUND_CEILING) + 1
     named = {name: _text(amount) for name, amount in room.items()}
@@ -67,13 +70,13 @@ def nodes_of(cluster: Cluster, settings: WorkloadSettings, ours: Amounts, *, one
     )
 
 
-def free_by_node(cluster: Cluster, *, one_by_one: bool) -> list[dict[str, Decimal]]:
+def free_by_node(cluster: Cluster, divisors: Divisors, *, one_by_one: bool) -> list[dict[str, Decimal]]:
     """What is to be free on each of its nodes, of which there is at least one."""
     summary, nodes = collected_summary(cluster), cluster.status.node_summary
     if summary is None:
         return [{}]
     free = free_amounts(summary)
-    graded = nodes_by_grade(cluster, summary) if cluster.spec.resource_models else []
+    graded = nodes_by_grade(cluster, summary, divisors) if cluster.spec.resource_models else []
     if 0 < len(graded) <= MOST_NODES:
         return graded
     count = min(MOST_NODES, max(1, nodes.ready_num)) if nodes is not None and one_by_one else 1
@@ -81,13 +84,13 @@ def free_by_node(cluster: Cluster, *, one_by_one: bool) -> list[dict[str, Decima
 
 
 def other_pods(
-    cluster: Cluster, settings: WorkloadSettings, pods: Sequence[Manifest], *, one_by_one: bool
+    cluster: Cluster, settings: WorkloadSettings, pods: Sequence[Manifest], divisors: Divisors, *, one_by_one: bool
 ) -> list[Manifest]:
     """One for each node, beside `pods`; none where the cluster does not say what is free."""
     if collected_summary(cluster) is None:
         return []
     made: list[Manifest] = []
-    for index, free in enumerate(free_by_node(cluster, one_by_one=one_by_one)):
+    for index, free in enumerate(free_by_node(cluster, divisors, one_by_one=one_by_one)):
         name = node_name(index)
         used = requested_by(pod for pod in pods if node_of(pod) == name and is_active(pod))
         rest = {
