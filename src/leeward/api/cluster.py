@@ -115,4 +115,7 @@ class Cluster(TypedObject, frozen=True, kw_only=True):
     @property
     def has_no_execute(self) -> bool:
         """Holds for a cluster with a taint that evicts."""
-        return any(taint.effect == "NoExecute" for taint in self.spec.taints)
+        for taint in self.spec.taints:  # noqa: SIM110 - asked of each cluster for each binding
+            if taint.effect == "NoExecute":
+                return True
+        return False

@@ -7,10 +7,10 @@ mapping of clusters by name. It knows what is reserved for bindings, see `reserv
 All caches are bounded, and dropped as a whole when a cluster joins or leaves.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from leeward.planning.workload_groups import WorkloadGroups
 
 K = TypeVar("K", bound=Hashable)
 A = TypeVar("A", bound=CachedArrays)
+D = TypeVar("D")
 
 MAX_CELLS = 4_000_000
 """The arrays of all kinds together hold no more cells than this."""
@@ -58,6 +59,14 @@ class Fleet(ClusterArrays):
 
     def __getitem__(self, name: str) -> Cluster:
         return self._by_name[name]
+
+    @overload
+    def get(self, key: str, /) -> Cluster | None: ...
+    @overload
+    def get(self, key: str, /, default: Cluster | D) -> Cluster | D: ...
+    def get(self, key: str, /, default: object = None) -> object:
+        """Without the exception of `Mapping.get`: a decision asks it some forty times."""
+        return self._by_name.get(key, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)
@@ -161,8 +170,8 @@ class Fleet(ClusterArrays):
         self._stays: dict[Hashable, CachedStays] = {}
         self._answers: dict[Hashable, tuple[tuple[int, int], Placed | Unplaceable]] = {}
 
-    def _note_capacity(self, names: Iterable[str]) -> None:
-        if self._stale:
+    def _note_capacity(self, names: Sequence[str]) -> None:
+        if self._stale or not names:
             return
         self.capacity_revision += 1
         for name in names:

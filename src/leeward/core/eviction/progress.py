@@ -180,7 +180,7 @@ def assess_tasks(
     ends by it before the members were looked at again. Holds: S1, S4, S13.
     """
     copies = _Copies(binding, clusters, works, attention)
-    spare = copies.served_by_replacement()
+    spare = copies.served_by_replacement() if binding.spec.graceful_eviction_tasks else 0
     kept: list[GracefulEvictionTask] = []
     finished: list[str] = []
     overdue: list[str] = []

@@ -13,7 +13,6 @@ Each part is a question to one module, asked when it is first needed:
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 
 import msgspec
 
@@ -43,6 +42,7 @@ from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
 from leeward.core.scheduling import ClusterArrays, Trace
+from leeward.core.scheduling.lazy import Lazy
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class Situation:
     def now(self) -> datetime:
         return self.snapshot.now
 
-    @cached_property
+    @Lazy
     def authority(self) -> Authority:
         return authority_over(self.binding, self.settings)
 
-    @cached_property
+    @Lazy
     def assessment(self) -> Assessment:
         """Progress of the evictions, by all that is wanted: what a quota refuses is not replaced."""
         at = self.snapshot
@@ -94,24 +94,24 @@ class Situation:
             attention=at.attention,
         )
 
-    @cached_property
+    @Lazy
     def spec(self) -> ResourceBindingSpec:
         """The binding's spec without the eviction tasks that are finished."""
         return msgspec.structs.replace(self.binding.spec, graceful_eviction_tasks=self.assessment.kept)
 
-    @cached_property
+    @Lazy
     def taint_evictions(self) -> DueEvictions:
         """Evictions that are due because of taints, whatever holds them."""
         if not self.authority.evicts:
             return DueEvictions()
         return due_evictions(self.spec, self.clusters, self.now, self.snapshot.attention)
 
-    @property
+    @Lazy
     def purge_mode(self) -> PurgeMode:
         """Purge mode of evictions by taints."""
         return purge_mode_of(self.spec.failover, self.settings.purge_mode)
 
-    @cached_property
+    @Lazy
     def stays_in_place(self) -> HeldReason | None:
         """Reason why no taint evicts it: others live in it, or its volumes would stay behind."""
         if not self.settings.keep_without_place:
@@ -120,28 +120,28 @@ class Situation:
             return HeldReason.SHARED_RESOURCE
         return HeldReason.VOLUMES_STAY if stay_behind(self.binding, self.purge_mode) else None
 
-    @cached_property
+    @Lazy
     def braked(self) -> tuple[Eviction, ...]:
         """Evictions that the engaged brake holds."""
         if not self.snapshot.brake or self.stays_in_place:
             return ()
         return tuple(each for each in self.taint_evictions.due if is_braked(each, self.clusters[each.cluster]))
 
-    @cached_property
+    @Lazy
     def waiting(self) -> tuple[Eviction, ...]:
         """Evictions that have to wait for their turn."""
         if not self.deferred or self.stays_in_place:
             return ()
         return tuple(e for e in self.taint_evictions.due if e not in self.braked and e.cluster in self.deferred)
 
-    @cached_property
+    @Lazy
     def due(self) -> tuple[Eviction, ...]:
         """Evictions that begin now, if there is a place for them."""
         if self.stays_in_place:
             return ()
         return tuple(each for each in self.taint_evictions.due if each not in (*self.braked, *self.waiting))
 
-    @cached_property
+    @Lazy
     def failures(self) -> FailedCopies:
         """Copies that stay unhealthy in clusters that are well."""
         spec, record, at = self.spec, parse_record(self.binding), self.snapshot
@@ -153,7 +153,7 @@ class Situation:
             return remember_failures(spec, items, record, self.now)
         return find_failures(spec, items, record, self.now, at.attention)
 
-    @cached_property
+    @Lazy
     def stalled(self) -> StalledTargets:
         """Targets of a failover that take nothing; none while the brake holds, nor by Karmada's rules."""
         at = self.snapshot
@@ -172,11 +172,11 @@ class Situation:
             released_at(at.binding, at.now),
         )
 
-    @cached_property
+    @Lazy
     def failback_options(self) -> FailbackOptions:
         return failback_options(self.binding)
 
-    @cached_property
+    @Lazy
     def original(self) -> OriginalPlacement | None:
         """None where nothing is remembered, the policy asks for no way back, or two copies would have its volumes."""
         returns = self.failback_options.automatic and not has_claims(self.binding)
