@@ -21,6 +21,7 @@ from kubeserver.admission.signers import SignerCheck, SigningRequestAdmission
 from kubeserver.apiextensions.conversion.webhook import Converters
 from kubeserver.apiextensions.definitions import PREFIX as DEFINITIONS
 from kubeserver.auth.access import Access
+from kubeserver.auth.authorization import RulesOfUser, no_rules
 from kubeserver.auth.tokens import SigningKey
 from kubeserver.builtin_kinds import BUILT_IN
 from kubeserver.controllers import bootstrap, expiring
@@ -67,6 +68,7 @@ async def start_apiserver(
     collectors: bool = True,
     webhook_client: WebhookClient | None = None,
     passed_over: PassedOver = nobody,
+    rules_of_user: RulesOfUser = no_rules,
     event_ttl_seconds: float = expiring.EVENT_TTL_SECONDS,
 ) -> ApiServer:
     """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
@@ -91,7 +93,7 @@ async def start_apiserver(
         JOBS: JobSelectors(),
         API_SERVICES: LocalApiServices(clock),
     }
-    access = Access(store, clock, randomness, tokens, signing_key)
+    access = Access(store, clock, randomness, tokens, signing_key, rules_of_user)
     limits = LimitRanges(store)
     rights = (EscalationCheck(access.authorizer), SigningRequestAdmission())
     inside = (*admission, *rights, PodClasses(store), limits, DefaultClasses(store))
@@ -103,9 +105,8 @@ async def start_apiserver(
     await bootstrap.install_definitions(own, definition, definitions, crds)
     await _start_keepers(own, scheme, supervisor)
     sight = Sight(store, scheme, access.authorizer)
-    mutations = MutatingPolicies(store, sight)
     judges = (limits, PodSecurity(store), ClaimGrowth(store), AdmissionPolicies(store, sight))
-    writer = replace(own, admission=Admitter(inside, guards, mutations, webhooks, judges))
+    writer = replace(own, admission=Admitter(inside, guards, MutatingPolicies(store, sight), webhooks, judges))
     expiry = _start_expiry(writer, scheme, supervisor, event_ttl_seconds)
     supervisor.start(definitions.run(writer, Deleter(writer)), "definitions")
     if collectors:

@@ -4,18 +4,21 @@ import asyncio
 from contextlib import suppress
 from functools import partial
 
+import msgspec
+
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, format_micro_time, format_time
 from kubeapi.resource import Resource
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, execution_space
-from leeward.api.resource import LEASES, WORKS
+from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.client import Conflict, NotFound
+from leeward.client import Client, Conflict, NotFound
 from leeward.core.execution.retain import covers, merge
 from leeward.core.interpreter import health_of, reflect_status
 from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World
 
+LEASES: Resource[Manifest] = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)
 LOOK_SECONDS = 1.0
 RENEW_SECONDS = 10.0
 _PLURALS = {
@@ -29,8 +32,10 @@ _PLURALS = {
 class KarmadaAgent:
     """Works until it is stopped: renews the Lease of its cluster, and carries out its Works."""
 
-    def __init__(self, world: World, member: SimulatedMember) -> None:
+    def __init__(self, world: World, member: SimulatedMember, client: Client | None = None) -> None:
+        """`client`: its way to the control plane, with its own rights; without one it may do anything."""
         self._world = world
+        self._client = client or world.client
         self._member = member
         self._space = execution_space(member.name)
         self._tasks: list[asyncio.Task[None]] = []
@@ -47,13 +52,14 @@ class KarmadaAgent:
 
     async def _renew(self) -> None:
         while True:
-            renewed = {"spec": {"renewTime": format_micro_time(self._world.clock.now())}}
-            await self._world.client.patch(LEASES, self._member.name, renewed, "karmada-cluster")
+            lease = await self._client.get(LEASES, self._member.name, "karmada-cluster")
+            renewed = {**lease["spec"], "renewTime": format_micro_time(self._world.clock.now())}
+            await self._client.update(LEASES, {**lease, "spec": renewed}, self._member.name, "karmada-cluster")
             await asyncio.sleep(RENEW_SECONDS)
 
     async def _work(self) -> None:
         while True:
-            for work in (await self._world.client.list(WORKS, self._space)).items:
+            for work in (await self._client.list(WORKS, self._space)).items:
                 try:
                     await self._carry_out(work)
                 except (Conflict, NotFound):
@@ -65,8 +71,9 @@ class KarmadaAgent:
         if work.metadata.deletion_timestamp is not None:
             for manifest in manifests:
                 await self._remove(manifest)
-            left = [each for each in work.metadata.finalizers if each != EXECUTION_CONTROLLER_FINALIZER]
-            await self._world.client.patch(WORKS, work.name, {"metadata": {"finalizers": left}}, self._space)
+            left = tuple(each for each in work.metadata.finalizers if each != EXECUTION_CONTROLLER_FINALIZER)
+            released = msgspec.structs.replace(work.metadata, finalizers=left)
+            await self._client.update(WORKS, msgspec.structs.replace(work, metadata=released), work.name, self._space)
             return
         observed = [await self._apply(manifest) for manifest in manifests]
         statuses = [_manifest_status(ordinal, each) for ordinal, each in enumerate(observed)]
@@ -74,7 +81,7 @@ class KarmadaAgent:
             now = format_time(self._world.clock.now())
             applied = _condition("Applied", "AppliedSuccessful", "Manifest has been successfully applied", now)
             said = {"manifestStatuses": statuses, **({} if work.applied else {"conditions": [applied]})}
-            patch = partial(self._world.client.patch, WORKS, work.name, {"status": said}, self._space)
+            patch = partial(self._client.patch, WORKS, work.name, {"status": said}, self._space)
             await patch(subresource="status")
 
     async def _apply(self, manifest: Manifest) -> Manifest:

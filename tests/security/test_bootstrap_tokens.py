@@ -30,8 +30,9 @@ from kubeapi.resource import Resource
 from kubeserver.handler import User
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.cluster import Cluster, ClusterSpec
+from leeward.api.core import Namespace
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
-from leeward.api.resource import CLUSTERS, EVENTS, SECRETS
+from leeward.api.resource import CLUSTERS, EVENTS, NAMESPACES, SECRETS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import BootstrapToken, create_token, list_tokens
 from leeward.app.local.errors import FleetError
@@ -174,6 +175,26 @@ def test_a_token_for_any_cluster_is_for_the_first_one_that_it_is_used_for(tell: 
         assert [listed.cluster for listed in await list_tokens(desk.admin)] == ["member1"]
 
     tell(story)
+
+
+def test_an_agent_has_rights_before_its_cluster_that_go_with_its_request() -> None:
+    """On a real kube-apiserver: the two Secrets that Karmada's agent makes first, and none of another cluster's."""
+    roles = Resource.of_manifests("rbac.authorization.k8s.io/v1", "roles", "Role", True)
+
+    async def story(desk: Desk) -> None:
+        await desk.admin.create(NAMESPACES, Namespace(metadata=ObjectMeta(name="karmada-cluster")))
+        assert await desk.ask(await desk.token("member1"), "member1") == "Approved"
+        role = await desk.admin.get(roles, "system:karmada:agent:member1:joining", "karmada-cluster")
+        (rule,), (owner,) = role["rules"], role["metadata"]["ownerReferences"]
+        assert (rule["verbs"], rule["resourceNames"]) == (["get", "patch"], ["member1", "member1-impersonator"])
+        assert owner["name"] in await desk.requests()
+        await desk.join("other", "Pull")
+        assert await desk.ask(await desk.token("other-impersonator"), "other-impersonator") == "Approved"
+        await asyncio.sleep(3_700)
+        assert await desk.requests() == []
+        assert [each["metadata"]["name"] for each in (await desk.admin.list(roles, "karmada-cluster")).items] == []
+
+    run_virtual(play(story, "controller"))
 
 
 def test_of_many_requests_at_once_one_cluster_gets_an_agent(tell: Tell) -> None:

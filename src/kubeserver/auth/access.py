@@ -7,7 +7,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from kubeserver.auth.authentication import Authenticator
-from kubeserver.auth.authorization import Gate, Rbac
+from kubeserver.auth.authorization import Gate, Rbac, RulesOfUser, no_rules
 from kubeserver.auth.authorization import reviews as access_reviews
 from kubeserver.auth.tokens import BootstrapTokens, ServiceAccountTokens, SigningKey
 from kubeserver.auth.tokens.accounts import ISSUER
@@ -28,8 +28,9 @@ class Access:
         randomness: Randomness,
         tokens: Mapping[str, User] | None = None,
         signing_key: SigningKey | None = None,
+        rules_of_user: RulesOfUser = no_rules,
     ) -> None:
-        self.authorizer = Rbac(store)
+        self.authorizer = Rbac(store, rules_of_user)
         key = signing_key or SigningKey.draw(randomness)
         self.accounts = ServiceAccountTokens(store, clock, key)
         self.issuer = IssuerDiscovery(ISSUER, key)

@@ -27,6 +27,9 @@ AGENT_GROUP = "system:karmada:agents"
 AGENT_USER_PREFIX = "system:karmada:agent:"
 """Before the name of its cluster: as whom an agent speaks to the control plane."""
 
+KARMADA_AGENT_LEASE_PREFIX = "karmada-agent-"
+"""Before the name of its cluster: the Lease in `karmada-system` by which Karmada's agents choose a leader."""
+
 RBAC_GENERATOR = "rbac-generator"
 """No cluster: as `system:karmada:agent:rbac-generator`, `karmadactl register` may write any RBAC object."""
 BOOTSTRAP_CLUSTER_GROUP_PREFIX = "system:bootstrappers:leeward:cluster:"

@@ -27,7 +27,7 @@ from leeward.app.connect import connecting, reaching
 from leeward.client import Client
 from leeward.lua.jail import ProcessJail
 from leeward.manager.admission import KarmadaAdmission
-from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, approve_agents
+from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights, approve_agents
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.control_plane import ControllerManager
@@ -105,6 +105,7 @@ async def _start_apiserver(environment: _Environment, store: Store) -> ApiServer
         signing_key=load_signing_key(config.data_dir / SIGNING_KEY_FILE, randomness),
         webhook_client=environment.webhooks,
         passed_over=WebhookTemplates(store).passed_over,
+        rules_of_user=AgentRights(store),
         event_ttl_seconds=timing.event_ttl,
     )
 

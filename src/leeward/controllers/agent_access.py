@@ -1,39 +1,26 @@
 """The agent access controller: when a Pull cluster joins, its agent gets its rights, as RBAC objects.
 
-    Cluster NAME (Pull) ──▶ in all        ClusterRole  clusters/status of NAME
+    Cluster NAME (Pull) ──▶ in all        ClusterRole  clusters/status of NAME; Services, which Karmada's agent follows
                             kube-system         Role   that Namespace, whose uid says whose objects it writes
-                            karmada-cluster     Role   the Lease NAME
-                            karmada-system      Role   reading the heartbeat of the controllers
+                            karmada-cluster     Role   the Lease NAME, the two Secrets that Karmada's agent makes
+                            karmada-system      Role   reading the heartbeat; the Lease of Karmada's agent; events
+                            default             Role   events
                             karmada-es-NAME     Role   Works and their status, events
 
 All of them are owned by the Cluster, and go with it. What is there is left as it is, so that an administrator may
-change it.
+change it. Secrets that are called like those of another cluster are left out.
 
-Karmada: pkg/karmadactl/register; the same rights, cut down to what an agent uses, and the heartbeat.
+Karmada: pkg/karmadactl/register; there, who registers writes the roles.
 """
 
-from collections.abc import Iterator
-
-from kubeapi.meta import Manifest
-from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
-from leeward.api.names import (
-    AGENT_USER_PREFIX,
-    CLUSTER_NAMESPACE,
-    EXECUTION_SPACE_PREFIX,
-    HEARTBEAT_NAME,
-    KUBE_SYSTEM_NAMESPACE,
-    SYSTEM_NAMESPACE,
-    execution_space,
-)
+from leeward.api.names import EXECUTION_SPACE_PREFIX, execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import AlreadyExists
+from leeward.controllers.agent_roles import roles_of_agent, rules_of_agent
+from leeward.core.registration import namesakes_of_secrets
 from leeward.runtime.plane import ControlPlane
-
-GROUP = "rbac.authorization.k8s.io"
-_READ = ["get", "list", "watch"]
-_CHANGE = ["get", "patch", "update"]
 
 
 class AgentAccessController:
@@ -59,8 +46,10 @@ class AgentAccessController:
             or space.metadata.deletion_timestamp is not None
         ):
             return
-        for scope, rules in rules_of_agent(name).items():
-            for resource, manifest in _grant(cluster, scope, rules):
+        secrets = not any(map(self._clusters.get, namesakes_of_secrets(name)))
+        owner = {"apiVersion": CLUSTERS.api_version, "kind": "Cluster", "name": name, "uid": cluster.metadata.uid}
+        for scope, rules in rules_of_agent(name, secrets=secrets).items():
+            for resource, manifest in roles_of_agent(name, owner, scope, rules):
                 try:
                     await self._plane.client.create(resource, manifest, scope)
                 except AlreadyExists:
@@ -75,45 +64,3 @@ class AgentAccessController:
             cluster = self._clusters.get(new.name.removeprefix(EXECUTION_SPACE_PREFIX))
             if cluster is not None and cluster.spec.sync_mode == "Pull":
                 self._controller.queue.add(cluster.name)
-
-
-def rules_of_agent(cluster: str) -> dict[str, list[Manifest]]:
-    """The rules for each namespace; "" is the cluster scope. The right to begin comes last."""
-    works = [
-        _rule("work.karmada.io", ["works"], [*_READ, "patch", "update"]),
-        _rule("work.karmada.io", ["works/status"], _CHANGE),
-        _rule("", ["events"], ["create", "patch"]),
-    ]
-    return {
-        "": [_rule("cluster.karmada.io", ["clusters/status"], _CHANGE, cluster)],
-        KUBE_SYSTEM_NAMESPACE: [_rule("", ["namespaces"], ["get"], KUBE_SYSTEM_NAMESPACE)],
-        SYSTEM_NAMESPACE: [_rule("coordination.k8s.io", ["leases"], ["get"], HEARTBEAT_NAME)],
-        CLUSTER_NAMESPACE: [_rule("coordination.k8s.io", ["leases"], _CHANGE, cluster)],
-        execution_space(cluster): works,
-    }
-
-
-def _rule(group: str, resources: list[str], verbs: list[str], name: str = "") -> Manifest:
-    named = {"resourceNames": [name]} if name else {}
-    return {"apiGroups": [group], "resources": resources, **named, "verbs": verbs}
-
-
-def _grant(cluster: Cluster, scope: str, rules: list[Manifest]) -> Iterator[tuple[Resource[Manifest], Manifest]]:
-    """A role with its binding to the agent of `cluster`."""
-    name, prefix = AGENT_USER_PREFIX + cluster.name, "" if scope else "Cluster"
-    owner = {"apiVersion": CLUSTERS.api_version, "kind": "Cluster", "name": cluster.name, "uid": cluster.metadata.uid}
-    metadata = {"name": name, "ownerReferences": [owner]}
-    role, binding = f"{prefix}Role", f"{prefix}RoleBinding"
-    yield _resource(role, bool(scope)), {"metadata": metadata, "rules": rules}
-    yield (
-        _resource(binding, bool(scope)),
-        {
-            "metadata": metadata,
-            "roleRef": {"apiGroup": GROUP, "kind": role, "name": name},
-            "subjects": [{"apiGroup": GROUP, "kind": "User", "name": name}],
-        },
-    )
-
-
-def _resource(kind: str, namespaced: bool) -> Resource[Manifest]:
-    return Resource.of_manifests(f"{GROUP}/v1", f"{kind.lower()}s", kind, namespaced)

@@ -2,9 +2,9 @@
 
 A bootstrap token makes the agent of one cluster that is not there yet; which one is written on the token's Secret
 before the request is approved, with the resourceVersion that was read, so that of two requests one is. What a token is
-not for is denied, and says so. While it is not known what a token was used for, its request waits, with an event, and
-is looked at again. What anybody else asks for waits for a person. The embedded API server approves by itself, and
-leaves nothing to do.
+not for is denied, and says so. Until its cluster has joined, an agent has a role that goes with the request. While it
+is not known what a token was used for, its request waits, with an event, and is looked at again. What anybody else asks
+for waits for a person. The embedded API server approves by itself, and leaves nothing to do.
 
 Karmada: pkg/controllers/certificate/approver (`agentcsrapproving`); the same conditions, with fewer approvals.
 """
@@ -12,12 +12,14 @@ Karmada: pkg/controllers/certificate/approver (`agentcsrapproving`); the same co
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, format_time
 from kubeapi.resource import Resource
 from leeward.api.core import Secret
+from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client import NotFound, NotServed
+from leeward.client import AlreadyExists, NotFound, NotServed
 from leeward.client.certificate_requests import undecided_request
+from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent, rules_before_joining
 from leeward.core.registration import (
     TOKEN_NAMESPACE,
     TOKEN_PREFIX,
@@ -25,6 +27,7 @@ from leeward.core.registration import (
     Ruling,
     Verdict,
     annotations_of_use,
+    namesakes_of_secrets,
     rule_on_request,
     use_of,
 )
@@ -65,6 +68,7 @@ class AgentCertificateController:
             return self._wait(manifest, ruling)
         if ruling.verdict is Verdict.APPROVED and secret is not None:
             await self._claim(request, secret)
+            await self._let_join(request.cluster, manifest)
         await self._rule(manifest, ruling)
         return None
 
@@ -81,6 +85,7 @@ class AgentCertificateController:
             "status": "True",
             "reason": ruling.reason,
             "message": ruling.message,
+            "lastUpdateTime": format_time(self._plane.clock.now()),
         }
         await self._plane.client.patch(
             REQUESTS,
@@ -115,6 +120,20 @@ class AgentCertificateController:
                 TOKEN_NAMESPACE,
                 resource_version=secret.metadata.resource_version,
             )
+
+    async def _let_join(self, cluster: str, request: Manifest) -> None:
+        """Grants what an agent needs before its Cluster is there, where its namespace is. Raises: WorldError."""
+        if any([await self._find(CLUSTERS, other) for other in namesakes_of_secrets(cluster)]):
+            return
+        metadata = request["metadata"]
+        owner = {"apiVersion": REQUESTS.api_version, "kind": REQUESTS.kind}
+        owner |= {"name": metadata["name"], "uid": metadata["uid"]}
+        rules = rules_before_joining(cluster)
+        for resource, manifest in roles_of_agent(cluster, owner, CLUSTER_NAMESPACE, rules, JOINING_SUFFIX):
+            try:
+                await self._plane.client.create(resource, manifest, CLUSTER_NAMESPACE)
+            except (AlreadyExists, NotFound):
+                continue
 
     def _request_changed(self, _: Manifest | None, new: Manifest | None) -> None:
         if new is not None and undecided_request(new) is not None:

@@ -22,8 +22,11 @@ from leeward.api.names import (
     BOOTSTRAP_REQUEST_ANNOTATION,
     BOOTSTRAP_SINGLE_USE_GROUP,
     CLUSTER_NAMESPACE,
+    KARMADA_AGENT_LEASE_PREFIX,
     RBAC_GENERATOR,
+    SYSTEM_NAMESPACE,
     execution_space,
+    impersonator_of,
 )
 from leeward.api.rules.texts import cluster_name_fault
 
@@ -43,9 +46,15 @@ AGENT_RULES: tuple[dict[str, Any], ...] = (
     {"apiGroups": ["cluster.karmada.io"], "resources": ["clusters"], "verbs": ["create", "get", "list", "watch"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
     {"apiGroups": ["config.karmada.io"], "resources": ["*"], "verbs": ["get", "list", "watch"]},
+    {"apiGroups": [""], "resources": ["namespaces"], "resourceNames": [CLUSTER_NAMESPACE], "verbs": ["get"]},
     ASKING_RULE,
 )
 """The rights of the group of all agents; what is an agent's own comes when its cluster joins."""
+
+
+OBJECTS_OF_EVENTS = {"default": "", SYSTEM_NAMESPACE: KARMADA_AGENT_LEASE_PREFIX}
+"""Namespaces in which an agent tells of what has none, or of its Lease, with what the names begin with before that of
+its cluster."""
 
 
 class Joined(NamedTuple):
@@ -63,12 +72,12 @@ class Joined(NamedTuple):
 
 def problem_of_identity(name: str, cluster_id: str, joined: Iterable[Joined], control_plane_id: str = "") -> str:
     """The reason why the cluster with this id may not join as `name`; empty when it may. Unknown ids are empty."""
-    if not cluster_id:
-        return ""
-    if cluster_id == control_plane_id:
+    if cluster_id and cluster_id == control_plane_id:
         return "this cluster is the control plane itself, which cannot be a member of its own: give another cluster"
     for other in joined:
-        if other.id == cluster_id and other.name != name:
+        if other.name in namesakes_of_secrets(name):
+            return f"the Secrets of this cluster and of {other.name} would have one name: give it another name"
+        if cluster_id and other.id == cluster_id and other.name != name:
             return f"this cluster has joined already, as {other.name}: use that one, or `{other.way_out}` first"
     return ""
 
@@ -213,6 +222,17 @@ def cluster_of_agent(user: str) -> str:
     return user.removeprefix(AGENT_USER_PREFIX) if user.startswith(AGENT_USER_PREFIX) else ""
 
 
+def secrets_of_agent(cluster: str) -> tuple[str, str]:
+    """The Secrets in `karmada-cluster` that Karmada's agent makes of a cluster: its credentials, the impersonator's."""
+    return cluster, impersonator_of(cluster)
+
+
+def namesakes_of_secrets(cluster: str) -> tuple[str, ...]:
+    """The clusters of which a Secret would be called like one of this cluster."""
+    suffix = impersonator_of("")
+    return impersonator_of(cluster), *([cluster.removesuffix(suffix)] if cluster.endswith(suffix) else [])
+
+
 def problem_of_agents_object(cluster: str, resource: str, namespace: str, name: str) -> str:
     """Reason why the agent of `cluster` may not write the object; empty where it is its own. `resource` is in the
     plural."""
@@ -220,7 +240,12 @@ def problem_of_agents_object(cluster: str, resource: str, namespace: str, name: 
         case "clusters":
             is_own = name == cluster
         case "leases":
-            is_own = (namespace, name) == (CLUSTER_NAMESPACE, cluster)
+            lease_of_agent = SYSTEM_NAMESPACE, f"{KARMADA_AGENT_LEASE_PREFIX}{cluster}"
+            is_own = (namespace, name) in ((CLUSTER_NAMESPACE, cluster), lease_of_agent)
+        case "secrets" if namespace == CLUSTER_NAMESPACE:
+            is_own = name in secrets_of_agent(cluster)
+        case "events" if (about := OBJECTS_OF_EVENTS.get(namespace)) is not None:
+            is_own = name.startswith(f"{about}{cluster}.")
         case "certificatesigningrequests":
             is_own = True
         case _:
@@ -232,16 +257,23 @@ def problem_of_agents_cluster(spec: Mapping[str, Any], before: Mapping[str, Any]
     """Problem of the `spec` that the agent of `cluster` gives its own Cluster; empty when nothing is.
 
     The control plane shows the Secrets that a Cluster refers to to whoever is behind its endpoint: so an agent's is
-    one that the control plane does not go to, with no Secrets but those of its own execution space.
+    one that the control plane does not go to, with no Secrets but those of its own execution space, and the two that
+    Karmada's agent makes.
     """
     if spec.get("syncMode") != "Pull":
         return f'spec.syncMode: the agent of cluster "{cluster}" may only register it as Pull'
-    for field in ("secretRef", "impersonatorSecretRef"):
+    for field, name in zip(("secretRef", "impersonatorSecretRef"), secrets_of_agent(cluster), strict=True):
         reference: Any = spec.get(field)
         if not reference or reference == before.get(field):
             continue
-        if mapping_in(spec, field).get("namespace") != execution_space(cluster):
-            return f"spec.{field}: must be a Secret in the namespace {execution_space(cluster)}"
+        where = mapping_in(spec, field)
+        if where.get("namespace") == execution_space(cluster):
+            continue
+        if (where.get("namespace"), where.get("name")) != (CLUSTER_NAMESPACE, name):
+            return (
+                f"spec.{field}: must be a Secret in the namespace {execution_space(cluster)}, "
+                f"or the Secret {CLUSTER_NAMESPACE}/{name}"
+            )
     return ""
 
 

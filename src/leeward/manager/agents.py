@@ -3,6 +3,9 @@
 A rule cannot say which name a new object may have, so the group of all agents may create Clusters and Leases, and
 `AgentRestriction` sees to it that they are their own. What is there already is guarded by rules that name it.
 
+What an agent may do before its cluster has joined, and no rule for all agents can say, comes with its name
+(`AgentRights`): Karmada's agent makes two Secrets of its cluster before it, and says afterwards whose they are.
+
 `approve_agents` approves what agents ask for their own name: with a bootstrap token that is for it, or as that agent,
 which renews. What a token is for is written on its Secret first. What it is not for is denied, and anything else waits
 for a person.
@@ -11,13 +14,18 @@ Karmada: pkg/controllers/certificate/approver; the same conditions.
 """
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
+from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeserver.admission import AdmissionReview, Rejected
+from kubeserver.auth.authorization import Rule
 from kubeserver.controllers.certificate_signer import Approval, Find, Note
+from kubeserver.handler import User
+from kubeserver.store import Store
 from kubeserver.values import section
-from leeward.api.names import AGENT_GROUP
+from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS
 from leeward.client.certificate_requests import undecided_request
 from leeward.core.registration import (
@@ -28,9 +36,11 @@ from leeward.core.registration import (
     annotations_of_use,
     cluster_of_agent,
     is_agent,
+    namesakes_of_secrets,
     problem_of_agents_cluster,
     problem_of_agents_object,
     rule_on_request,
+    secrets_of_agent,
     use_of,
 )
 
@@ -53,6 +63,34 @@ AGENT_ACCESS: tuple[dict[str, Any], ...] = (
     },
 )
 """The rights of all agents, which a new control plane begins with."""
+
+
+class AgentRights:
+    """A `RulesOfUser`: the two Secrets of an agent's cluster; `AgentRestriction` sees to it that it makes no others.
+
+    None of a cluster that has joined as a Push member, whose Secrets are not its agent's, nor where one would be
+    called like another cluster's.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __call__(self, user: User, namespace: str) -> Sequence[Rule]:
+        cluster = cluster_of_agent(user.name) if is_agent(user.groups) else ""
+        if not cluster or namespace != CLUSTER_NAMESPACE or self._mode_of(cluster) not in ("", "Pull"):
+            return ()
+        if any(map(self._mode_of, namesakes_of_secrets(cluster))):
+            return ()
+        return (
+            Rule(("create",), ("",), ("secrets",)),
+            Rule(("get", "patch"), ("",), ("secrets",), secrets_of_agent(cluster)),
+            Rule(("get",), ("",), ("namespaces",), (CLUSTER_NAMESPACE,)),
+        )
+
+    def _mode_of(self, cluster: str) -> str:
+        """`spec.syncMode` of a Cluster; empty where there is none."""
+        record = self._store.head(f"/{CLUSTERS.group}/{CLUSTERS.plural}//{cluster}")
+        return section(codec.decode_manifest(record.value), "spec").get("syncMode", "Push") if record else ""
 
 
 def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:

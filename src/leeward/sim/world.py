@@ -30,7 +30,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
 from leeward.client import Client, Transport
 from leeward.manager.admission import KarmadaAdmission
-from leeward.manager.agents import AGENT_ACCESS, AgentRestriction
+from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.quota_admission import quota_admissions
@@ -132,6 +132,7 @@ class World(Ground):
             crds=custom_resource_definitions(),
             objects=AGENT_ACCESS,
             passed_over=WebhookTemplates(store).passed_over,
+            rules_of_user=AgentRights(store),
         )
         self.place.put(api_server, self.life)
         await ensure_namespaces(self.client)

@@ -50,8 +50,8 @@ _USERS = [
 _DEFAULTED = [*_USERS, _rule("work.karmada.io", [*_OURS, "works"], _CREATES)]
 """Bindings and Works, which our own controllers write in their thousands, are given an identity, once."""
 _CHECKED = [*_USERS, _rule("work.karmada.io", _OURS, _WRITES)]
-_LEASES = [_rule("coordination.k8s.io", ["leases"], _CREATES)]
-"""RBAC cannot say which name a new object may have: who may create leases of clusters is asked for its own."""
+_OF_AGENTS = [_rule("coordination.k8s.io", ["leases"], _CREATES), _rule("", ["secrets"], _CREATES)]
+"""RBAC cannot say which name a new object may have: who makes leases or Secrets of clusters is asked for its own."""
 _DELETIONS = [_rule("*", ["*"], ["DELETE"])]
 
 
@@ -88,7 +88,7 @@ def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[
             _configuration(
                 [
                     _hook("rules.leeward.dev", _CHECKED, validate),
-                    _hook("agents.leeward.dev", _LEASES, validate) | of_clusters,
+                    _hook("agents.leeward.dev", _OF_AGENTS, validate) | of_clusters,
                     _hook("protection.leeward.dev", _DELETIONS, validate) | protected | {"failurePolicy": "Ignore"},
                 ]
             ),

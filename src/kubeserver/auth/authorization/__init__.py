@@ -11,6 +11,7 @@ Never changes a role, except for those that a new server begins with (`bootstrap
 from kubeserver.auth.authorization.attributes import Attributes, attributes_of
 from kubeserver.auth.authorization.gate import Gate
 from kubeserver.auth.authorization.interface import Authorizer, Decision
-from kubeserver.auth.authorization.rbac import Rbac
+from kubeserver.auth.authorization.rbac import Rbac, RulesOfUser, no_rules
+from kubeserver.auth.authorization.rules import Rule
 
-__all__ = ["Attributes", "Authorizer", "Decision", "Gate", "Rbac", "attributes_of"]
+__all__ = ["Attributes", "Authorizer", "Decision", "Gate", "Rbac", "Rule", "RulesOfUser", "attributes_of", "no_rules"]

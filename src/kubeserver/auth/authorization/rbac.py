@@ -3,11 +3,12 @@
 Roles and bindings are decoded once and found by subject. Before each decision the store is asked whether any of them
 has changed since, which costs four look-ups, so that a decision is never based on what is no more.
 
-Kubernetes: plugin/pkg/auth/authorizer/rbac; the same, and the same words.
+Kubernetes: plugin/pkg/auth/authorizer/rbac; the same, and the same words. plugin/pkg/auth/authorizer/node: rights that
+come with a name; here as a function that the server is given.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -24,6 +25,15 @@ log = logging.getLogger(__name__)
 GROUP = "rbac.authorization.k8s.io"
 SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 _PREFIXES = tuple(f"/{GROUP}/{plural}/" for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings"))
+
+
+RulesOfUser = Callable[[User, str], Sequence[Rule]]
+"""Rights in a namespace ("" for none) that a user has by name, without any binding."""
+
+
+def no_rules(user: User, namespace: str) -> Sequence[Rule]:
+    """The `RulesOfUser` of a server that was given none."""
+    return ()
 
 
 class Subject(msgspec.Struct, frozen=True, rename="camel"):
@@ -67,10 +77,11 @@ class Grant(NamedTuple):
 
 
 class Rbac:
-    """Decides from the roles and bindings in the store."""
+    """Decides from the roles and bindings in the store, and from `rules_of_user`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, rules_of_user: RulesOfUser = no_rules) -> None:
         self._store = store
+        self._rules_of_user = rules_of_user
         self._seen: tuple[int, ...] = ()
         self._decoded: dict[str, tuple[Record, _Role | _Binding]] = {}
         self._roles: dict[tuple[str, str], Sequence[Rule]] = {}
@@ -87,6 +98,8 @@ class Rbac:
                 problems.append(_not_found(grant.binding.role_ref))
             elif any(matches(rule, attributes) for rule in rules):
                 return Decision(True, f"RBAC: allowed by {grant}")
+        if any(matches(rule, attributes) for rule in self._rules_of_user(user, attributes.namespace)):
+            return Decision(True, f'allowed to "{user.name}" by name')
         return Decision(False, f"RBAC: {_joined(problems)}" if problems else "")
 
     def rules_for(self, user: User, namespace: str) -> list[Rule]:
@@ -95,7 +108,7 @@ class Rbac:
         rules = list(EVERYTHING) if ADMIN_GROUP in user.groups else []
         for grant in self._grants_of(user, namespace):
             rules += self._rules_of(grant.binding.role_ref, grant.binding.metadata.namespace) or ()
-        return rules
+        return [*rules, *self._rules_of_user(user, namespace)]
 
     def role_rules(self, reference: RoleRef, namespace: str) -> Sequence[Rule] | None:
         """The rules of the role that a binding in `namespace` names; None when it is not there."""

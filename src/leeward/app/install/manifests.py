@@ -13,7 +13,7 @@ from kubeapi.resource import Resource
 from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import AGENTS_GROUP
-from leeward.controllers.agent_access import rules_of_agent
+from leeward.controllers.agent_roles import rules_of_agent
 from leeward.core.registration import AGENT_RULES, ASKING_RULE
 from leeward.webhook.configurations import CERTIFICATE_SECRET, NAME_LABEL
 
@@ -30,8 +30,11 @@ CLUSTER_ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "cluste
 CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
     f"{_RBAC}/v1", "clusterrolebindings", "ClusterRoleBinding", False
 )
+ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "roles", "Role", True)
+ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "rolebindings", "RoleBinding", True)
 
 _READ = ["get", "list", "watch"]
+_WITH_EVERY_KIND = [*_READ, "patch"]
 
 
 def namespaces() -> list[Manifest]:
@@ -55,7 +58,7 @@ def rights() -> list[tuple[Resource[Manifest], str, Manifest]]:
 
 
 def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
-    """Who has a bootstrap token may ask for a certificate; who has that is an agent."""
+    """Who has a bootstrap token may ask for a certificate; who has that is an agent, and makes Secrets of its own."""
     objects: list[tuple[Resource[Manifest], str, Manifest]] = []
     for name, group, rules in (
         (AGENT_GROUP, AGENT_GROUP, list(AGENT_RULES)),
@@ -67,7 +70,14 @@ def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
             (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
             (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
         ]
-    return objects
+    metadata = {"name": AGENT_GROUP, "namespace": CLUSTER_NAMESPACE}
+    role = {"apiGroup": _RBAC, "kind": "Role", "name": AGENT_GROUP}
+    subject = {"apiGroup": _RBAC, "kind": "Group", "name": AGENT_GROUP}
+    return [
+        *objects,
+        (ROLES, CLUSTER_NAMESPACE, {"metadata": metadata, "rules": [_rule([""], ["secrets"], ["create"])]}),
+        (ROLE_BINDINGS, CLUSTER_NAMESPACE, {"metadata": metadata, "roleRef": role, "subjects": [subject]}),
+    ]
 
 
 def definitions() -> list[Manifest]:
@@ -84,14 +94,19 @@ _HEALTH = {"nonResourceURLs": ["/healthz", "/readyz", "/livez", "/version", "/ap
 
 
 def granted_to_agents() -> list[dict[str, Any]]:
-    """What an agent gets when its cluster joins: whoever grants a right must have it, here of every cluster."""
+    """What an agent gets when its cluster joins: whoever grants a right must have it, here of every cluster.
+
+    What the controllers may do with every kind is left out.
+    """
     rules = [rule for rules in rules_of_agent("").values() for rule in rules]
-    return [_rule(rule["apiGroups"], rule["resources"], rule["verbs"]) for rule in rules]
+    verbs = [[verb for verb in rule["verbs"] if verb not in _WITH_EVERY_KIND] for rule in rules]
+    granted = [_rule(rule["apiGroups"], rule["resources"], own) for rule, own in zip(rules, verbs, strict=True) if own]
+    return [rule for at, rule in enumerate(granted) if rule not in granted[:at]]
 
 
 _RULES: dict[str, list[dict[str, Any]]] = {
     CONTROLLER_MANAGER: [
-        _rule(["*"], ["*"], [*_READ, "patch"]),
+        _rule(["*"], ["*"], _WITH_EVERY_KIND),
         _rule(["work.karmada.io"], ["works"], ["create", "update", "delete"]),
         _rule(["work.karmada.io"], ["resourcebindings", "clusterresourcebindings"], ["create"]),
         _rule(["work.karmada.io"], ["resourcebindings"], ["delete"]),
