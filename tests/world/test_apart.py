@@ -10,10 +10,12 @@ from dataclasses import replace
 import pytest
 
 from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import format_micro_time
 from kubeserver.inprocess import ADMIN
 from leeward.api.meta import find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.client import Client
+from leeward.api.names import EVICTION_HELD_CONDITION, SCHEDULER_LEASE, SYSTEM_NAMESPACE, leader_identity
+from leeward.api.resource import EVENTS, LEASES
+from leeward.client import Client, NotFound
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import EvictionSettings, ManagerSettings
@@ -130,6 +132,86 @@ def test_where_nobody_places_an_evicted_copy_stays_until_it_is_replaced() -> Non
             binding = world.binding("web-deployment")
             assert binding is not None
             assert binding.spec.clusters[0].replicas == 2
+
+    play(story)
+
+
+KARMADAS, OURS = "karmada-scheduler-0_6f1c", leader_identity("host", "6f1c")
+
+
+@asynccontextmanager
+async def scheduler_led_by(world: World, holder: str) -> AsyncGenerator[None, None]:
+    """The Lease of the scheduler is renewed in the name of `holder`, as client-go does."""
+
+    async def renew() -> None:
+        while True:
+            now = format_micro_time(world.clock.now())
+            spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": now}
+            try:
+                await world.client.patch(LEASES, SCHEDULER_LEASE, {"spec": spec}, SYSTEM_NAMESPACE)
+            except NotFound:
+                await world.client.create(
+                    LEASES, {"metadata": {"name": SCHEDULER_LEASE}, "spec": spec}, SYSTEM_NAMESPACE
+                )
+            await world.sleep(2)
+
+    async with Supervisor("foreign scheduler") as supervisor:
+        supervisor.start(renew(), "lease")
+        yield
+
+
+def test_beside_a_foreign_scheduler_the_controller_manager_evicts_by_itself() -> None:
+    async def story(world: World) -> None:
+        async with scheduler_led_by(world, KARMADAS), managed(world, REST, ONLY_PLACING):
+            await web_runs(world)
+            told = [event for event in (await world.client.list(EVENTS)).items if event.reason == "ForeignScheduler"]
+            assert [event.involved_object.name for event in told] == [SCHEDULER_LEASE]
+            assert KARMADAS in told[0].message
+            await world.member("member1").stop()
+            await world.until(lambda: tasks(world) == ["member1"], 900)
+            await world.until(lambda: world.assigned("web-deployment") == {"member2": 3} and not tasks(world), 60)
+
+    play(story)
+
+
+LEFT_OUT = ("-scheduler", "-taint-manager", "*")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("holder", "controllers"),
+    [("", ("-scheduler", "*")), (OURS, ("-scheduler", "*")), (KARMADAS, LEFT_OUT)],
+    ids=["nobody is seen", "a scheduler of ours", "left out"],
+)
+def test_the_controller_manager_does_not_evict_by_itself_beside(holder: str, controllers: tuple[str, ...]) -> None:
+    async def story(world: World) -> None:
+        manager = replace(REST, controllers=Choice(controllers))
+        async with scheduler_led_by(world, holder), managed(world, manager, ONLY_PLACING):
+            await web_runs(world)
+            await world.member("member1").stop()
+            await world.until(lambda: NO_EXECUTE in world.taints("member1"), 600)
+            await world.sleep(400)
+            assert world.assigned("web-deployment") == {"member1": 1, "member2": 2}
+
+    play(story)
+
+
+@pytest.mark.parametrize(("then", "expected"), [(OURS, {"member1": 1, "member2": 2}), ("", {"member2": 3})])
+def test_evictions_end_where_a_scheduler_of_ours_takes_over_and_not_where_nobody_is_seen(
+    then: str, expected: dict[str, int]
+) -> None:
+    """The one that takes over only places here, so that whoever evicts is seen."""
+
+    async def story(world: World) -> None:
+        async with managed(world, REST, ONLY_PLACING):
+            async with scheduler_led_by(world, KARMADAS):
+                await web_runs(world)
+            async with scheduler_led_by(world, then):
+                await world.sleep(30)
+                await world.member("member1").stop()
+                await world.until(lambda: NO_EXECUTE in world.taints("member1"), 600)
+                await world.sleep(400)
+                assert world.assigned("web-deployment") == expected
 
     play(story)
 

@@ -152,6 +152,10 @@ UNWATCHED_ANNOTATION = "leeward.dev/unwatched"
 SETTINGS_ANNOTATION = "leeward.dev/settings"
 """On that Lease: the thresholds, time-outs and switches of the process that watches, as JSON (ours)."""
 
+SCHEDULER_LEASE = "karmada-scheduler"
+"""The Lease in `karmada-system` of whichever scheduler works, Karmada's or ours."""
+_LEADER_MARK = "_leeward_"
+
 EVICTION_HELD_CONDITION = "leeward.dev/EvictionHeld"
 """On a binding: True while an eviction that is due is held back, with the reason (ours)."""
 FAILING_CONDITION = "leeward.dev/Failing"
@@ -183,6 +187,16 @@ REFLECTED_CONDITION = "leeward.dev/Reflected"
 """On a Work: its manifest statuses were read from objects that carry the generation in `observedGeneration` (ours)."""
 
 _SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def leader_identity(host: str, uid: str) -> str:
+    """As whom a process of ours holds a Lease; Karmada's have a host and a uid alone."""
+    return f"{host}{_LEADER_MARK}{uid}"
+
+
+def is_our_leader(identity: str) -> bool:
+    """Whether a process of ours holds the Lease with this holder."""
+    return _LEADER_MARK in identity
 
 
 def fnv1a_32(text: str) -> int:

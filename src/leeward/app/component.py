@@ -17,6 +17,7 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
+from leeward.api.names import leader_identity
 from leeward.api.rules.member_addresses import DEFAULT_RULES
 from leeward.app.connect import address_rules, transport_to
 from leeward.app.flags.settings import ComponentSettings
@@ -115,7 +116,7 @@ class _Process:
             await self._parts.lead(part, None)
             return
         client = Client(self._leases, f"{part}/leader-election")
-        identity = f"{socket.gethostname()}_{self._randomness.uid()}"
+        identity = leader_identity(socket.gethostname(), self._randomness.uid())
         elector = LeaderElector(client, part, identity, self._clock, self._randomness, self._settings.leader)
         await elector.lead(lambda: self._parts.lead(part, elector.leadership))
 

@@ -3,7 +3,8 @@
 `*` is all that run by default, `foo` one more, `-foo` one less; the first that speaks of a controller decides.
 
 The taint manager, the end of graceful evictions and application failover are parts of the scheduler's one decision.
-They are not run by `*`: who names them runs them by themselves, as Karmada does, beside a scheduler that only places.
+They are not run by `*`: who names them runs them by themselves, as Karmada does, beside a scheduler that only places;
+and where such a scheduler is found at work they run by themselves, too (`foreign_scheduler.py`).
 """
 
 from collections.abc import Sequence
@@ -79,6 +80,13 @@ class Choice:
             if pattern.removeprefix("-") == name:
                 return not pattern.startswith("-")
         return name in self.by_default and "*" in self.patterns
+
+    def halves_beside_a_foreign_scheduler(self) -> tuple[str, ...]:
+        """What of the decision is run when another scheduler than ours only places: what Karmada's controller manager
+        runs by `*`. None where ours decides here, or the halves were chosen by name."""
+        if self.runs(SCHEDULER) or "*" not in self.patterns or self.any_of(HALVES):
+            return ()
+        return tuple(name for name in HALVES if f"-{name}" not in self.patterns)
 
     def only(self, name: str) -> "Choice":
         """`name` if it runs, and nothing else."""

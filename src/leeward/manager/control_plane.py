@@ -1,10 +1,11 @@
 """The controllers of a control plane: those that were chosen, with their settings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
+from kubeapi.loop.supervisor import Supervisor
 from leeward.controllers.agent_access import AgentAccessController
 from leeward.controllers.agent_certificates import AgentCertificateController
 from leeward.controllers.autoscaled_templates import DeploymentReplicasSyncer, ScaleTargetMarker
@@ -38,7 +39,9 @@ from leeward.manager.choice import (
     RESILIENCE,
     SCHEDULER,
     UNIFIED_AUTH,
+    Choice,
 )
+from leeward.manager.foreign_scheduler import ForeignSchedulerEvictions
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import Connect, PushClusters
 from leeward.manager.settings import ManagerSettings
@@ -66,6 +69,7 @@ class ControllerManager:
         self._connect = connect
         self._settings = settings
         self._push: PushClusters | None = None
+        self._foreign: ForeignSchedulerEvictions | None = None
         self._brake = BrakeView(plane.informers, settings.brake)
         runs = settings.controllers.runs
         self._heartbeat = HeartbeatView(plane.informers, plane.clock, _heartbeat_settings(settings), plane.lag)
@@ -80,9 +84,12 @@ class ControllerManager:
             controller.start()
 
     async def close(self) -> None:
-        """Ends the groups of the Push clusters; the rest ends with the plane's supervisor."""
+        """Ends the groups of the Push clusters, and the evictions beside a foreign scheduler; the rest ends with the
+        plane's supervisor."""
         if self._push is not None:
             await self._push.close()
+        if self._foreign is not None:
+            await self._foreign.close()
 
     def _makers(self) -> Iterator[tuple[str, Callable[[], list[Startable]]]]:
         """By the name of the controller. A controller that is not made follows no kind."""
@@ -119,11 +126,24 @@ class ControllerManager:
         """What stands for several names at once."""
         settings = self._settings
         if settings.controllers.any_of(HALVES):
-            halves = _scheduler_settings(settings, settings.halves())
-            yield Scheduler(self._plane, halves, self._brake, self._heartbeat)
+            evicting = _scheduler_settings(settings, settings.halves())
+            yield Scheduler(self._plane, evicting, self._brake, self._heartbeat)
+        halves = settings.controllers.halves_beside_a_foreign_scheduler()
+        if halves and settings.eviction.taint_manager and settings.failover:
+            self._foreign = ForeignSchedulerEvictions(self._plane, halves, partial(self._begin_halves, halves))
+            yield self._foreign
         if settings.controllers.any_of((*MEMBER_SIDE, UNIFIED_AUTH)):
             self._push = PushClusters(self._plane, self._connect, MemberSide.of(settings))
             yield self._push
+
+    def _begin_halves(self, halves: Sequence[str], supervisor: Supervisor) -> None:
+        """A manager of their own, with caches of its own: it ends without a trace."""
+        own = self._plane
+        plane = ControlPlane.of(
+            own.client, own.clock, own.randomness, own.metrics, supervisor, own.jail, own.call_webhook
+        )
+        settings = replace(self._settings, controllers=Choice(tuple(halves), frozenset()))
+        ControllerManager(plane, self._connect, settings).start()
 
     def _make_scheduler(self) -> list[Startable]:
         whole = _scheduler_settings(self._settings, self._settings.whole_decision())

@@ -20,6 +20,22 @@ def test_the_first_that_speaks_of_a_controller_decides() -> None:
 
 
 @pytest.mark.parametrize(
+    ("patterns", "halves"),
+    [
+        (("-scheduler", "*"), HALVES),
+        (("-scheduler", "-gracefulEviction", "*"), ("taint-manager", "applicationFailover")),
+        (("-scheduler", "*", "gracefulEviction"), ()),
+        (("cluster",), ()),
+        (("*",), ()),
+    ],
+)
+def test_what_evicts_beside_a_foreign_scheduler_is_what_was_not_chosen_otherwise(
+    patterns: tuple[str, ...], halves: tuple[str, ...]
+) -> None:
+    assert Choice(patterns).halves_beside_a_foreign_scheduler() == halves
+
+
+@pytest.mark.parametrize(
     ("patterns", "problem"),
     [
         (("*", "-nmespace"), "there is no controller 'nmespace': choose from"),
