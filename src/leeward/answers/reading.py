@@ -7,23 +7,22 @@
 What cannot be read is named in `unseen`, and is never taken for absent.
 """
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from kubeapi.codec import DecodeError, decode, from_wire
+from kubeapi.codec import decode
 from kubeapi.errors import error_of
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Object, ObjectMeta
-from kubeapi.resource import Resource
 from leeward.answers.arriving import Arriving, read_arriving
 from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata
 from leeward.answers.missing_dependencies import DependencyNames
-from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding
+from leeward.answers.picture_reader import PAGE, PictureReader, as_it_is
+from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding, redacted_work
 from leeward.api.core import Lease
 from leeward.api.names import (
     BINDING_ID_LABEL,
@@ -45,7 +44,7 @@ from leeward.api.resource import (
     WORKS,
 )
 from leeward.api.work import Binding, BindingResource
-from leeward.client import Client, Expired, NotFound, NotServed, Undecodable, Unreachable, WorldError
+from leeward.client import Client, NotFound, NotServed
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, parse_gaps
 from leeward.core.settings_in_force import parse_settings
@@ -57,9 +56,6 @@ from leeward.runtime.discovery import Discovery
 from leeward.runtime.heartbeat import HeartbeatSettings
 
 T = TypeVar("T")
-PAGE = 500
-LIST_ATTEMPTS = 3
-"""How often a list is begun anew whose revision is gone before its last page."""
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 CLOCKS_APART = timedelta(seconds=2)
 """A server whose clock is further from ours is asked for its own time."""
@@ -78,87 +74,21 @@ class _PartialList(Object, frozen=True):
     items: tuple[_PartialObject, ...] = ()
 
 
-class _Reader:
-    """One look. Who has not answered once is not asked again, so that it takes no longer than one deadline."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self.unseen: list[str] = []
-
-    async def see(self, what: str, asking: Coroutine[Any, Any, T], otherwise: T) -> T:
-        """Raises: Unreachable where nobody answers."""
-        try:
-            return await asking
-        except Unreachable:
-            raise
-        except WorldError as error:
-            self.unseen.append(f"{what}: {error}")
-            return otherwise
-
-    async def all(
-        self, resource: Resource[T], keep: Callable[[T], T], namespace: str = "", label_selector: str = ""
-    ) -> tuple[T, ...]:
-        """All objects, as far as they are kept. One that cannot be read is named. Raises: WorldError."""
-        for attempt in range(LIST_ATTEMPTS):
-            try:
-                return await self._pages(resource, keep, namespace, label_selector)
-            except Expired:
-                if attempt == LIST_ATTEMPTS - 1:
-                    raise
-        raise AssertionError("the last attempt returns or raises")
-
-    async def _pages(
-        self, resource: Resource[T], keep: Callable[[T], T], namespace: str, label_selector: str
-    ) -> tuple[T, ...]:
-        found, token = list[T](), ""
-        while True:
-            listing = partial(
-                self.client.list, namespace=namespace, label_selector=label_selector, limit=PAGE, continue_token=token
-            )
-            try:
-                page = await listing(resource)
-                found += map(keep, page.items)
-                token = page.continue_token
-            except Undecodable:
-                kind = Resource.of_manifests(resource.api_version, resource.plural, resource.kind, resource.namespaced)
-                manifests = await listing(kind)
-                found += map(keep, self._readable(resource, manifests.items))
-                token = manifests.continue_token
-            if not token:
-                return tuple(found)
-
-    def _readable(self, resource: Resource[T], manifests: Iterable[dict[str, Any]]) -> list[T]:
-        readable: list[T] = []
-        for manifest in manifests:
-            try:
-                readable.append(from_wire(manifest, resource.object_type))
-            except DecodeError as error:
-                metadata = manifest.get("metadata", {})
-                name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
-                self.unseen.append(f"{resource.kind} {name} cannot be read: {error}")
-        return readable
-
-
-def _same(value: T) -> T:
-    return value
-
-
 async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: bool = True) -> FleetState:
     """With its Works, unless nobody asks about copies.
 
     Raises: OperationFailed where there is no control plane of Leeward or Karmada, Unreachable where none answers.
     """
-    reader = _Reader(client)
+    reader = PictureReader(client)
     common = await _common(reader, clock, name)
-    bindings = await reader.see("bindings", reader.all(RESOURCE_BINDINGS, redacted_binding), ())
-    wide = await reader.see("cluster bindings", reader.all(CLUSTER_RESOURCE_BINDINGS, redacted_cluster_binding), ())
+    bindings, wide = await reader.bindings()
     names = DependencyNames()
     found = await reader.see("Works", reader.all(WORKS, names.keep), ()) if works else ()
     templates = await _templates(reader, [binding.spec.resource for binding in (*bindings, *wide)])
     recorded = msgspec.structs.replace(
         common,
-        policies=await reader.see("policies", reader.all(PROPAGATION_POLICIES, _same), ()),
-        cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, _same), ()),
+        policies=await reader.see("policies", reader.all(PROPAGATION_POLICIES, as_it_is), ()),
+        cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, as_it_is), ()),
         bindings=bindings,
         cluster_bindings=wide,
         works=found,
@@ -176,7 +106,7 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
 
     Raises: NotFound where there is no such binding, OperationFailed, Unreachable.
     """
-    reader, names = _Reader(client), DependencyNames()
+    reader, names = PictureReader(client), DependencyNames()
     common = await _common(reader, clock, name)
     binding: Binding
     if key.namespace:
@@ -187,11 +117,11 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
         label = CLUSTER_BINDING_ID_LABEL
     selector = f"{label}={(identity := binding.metadata.labels.get(label, ''))}"
     works = await reader.see("Works", reader.all(WORKS, names.keep, label_selector=selector), ()) if identity else ()
-    local = reader.all(PROPAGATION_POLICIES, _same, key.namespace)
+    local = reader.all(PROPAGATION_POLICIES, as_it_is, key.namespace)
     recorded = msgspec.structs.replace(
         common,
         policies=await reader.see("policies", local, ()),
-        cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, _same), ()),
+        cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, as_it_is), ()),
         works=works,
         needs=names.needs,
         templates=await _templates(reader, [binding.spec.resource]),
@@ -217,10 +147,10 @@ async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetSta
 
     Raises: OperationFailed where there is no control plane, or none that keeps outages; WorldError.
     """
-    reader = _Reader(client)
+    reader = PictureReader(client)
     common = await _common(reader, clock, name)
     try:
-        outages = await reader.all(OUTAGES, _same)
+        outages = await reader.all(OUTAGES, as_it_is)
     except NotServed:
         raise OperationFailed(
             "this control plane keeps no outages: the kind Outage comes with `leeward init`, and Leeward's controllers "
@@ -228,26 +158,21 @@ async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetSta
         ) from None
     recorded = msgspec.structs.replace(common, outages=outages)
     if any(is_running(outage) for outage in outages):
-        recorded = msgspec.structs.replace(
-            recorded,
-            bindings=await reader.see("bindings", reader.all(RESOURCE_BINDINGS, redacted_binding), ()),
-            cluster_bindings=await reader.see(
-                "cluster bindings", reader.all(CLUSTER_RESOURCE_BINDINGS, redacted_cluster_binding), ()
-            ),
-            works=await reader.see("Works", reader.all(WORKS, redacted_work), ()),
-        )
+        bindings, wide = await reader.bindings()
+        works = await reader.see("Works", reader.all(WORKS, redacted_work), ())
+        recorded = msgspec.structs.replace(recorded, bindings=bindings, cluster_bindings=wide, works=works)
     return FleetState(msgspec.structs.replace(recorded, unseen=tuple(reader.unseen)))
 
 
-async def _outages(reader: _Reader) -> tuple[ClusterOutage, ...]:
+async def _outages(reader: PictureReader) -> tuple[ClusterOutage, ...]:
     """None where the kind is not served, as on a control plane of Karmada's. Raises: WorldError."""
     try:
-        return await reader.all(OUTAGES, _same)
+        return await reader.all(OUTAGES, as_it_is)
     except NotServed:
         return ()
 
 
-async def _common(reader: _Reader, clock: Clock, name: str) -> RecordedFleet:
+async def _common(reader: PictureReader, clock: Clock, name: str) -> RecordedFleet:
     """What every question needs: the clusters, the brake, and who watches."""
     try:
         clusters = await reader.all(CLUSTERS, redacted_cluster)
@@ -298,7 +223,7 @@ def attention_of(lease: Lease, now: datetime) -> Attention:
     return Attention(time, spec.holder_identity, is_now, spec.acquire_time and spec.acquire_time + settled)
 
 
-async def _templates(reader: _Reader, resources: Sequence[BindingResource]) -> tuple[TemplateMetadata, ...]:
+async def _templates(reader: PictureReader, resources: Sequence[BindingResource]) -> tuple[TemplateMetadata, ...]:
     """The metadata of these templates; their contents are not asked for."""
     wanted = {(r.api_version, r.kind, r.namespace, r.name) for r in resources}
     discovery, found = Discovery(reader.client), list[TemplateMetadata]()
