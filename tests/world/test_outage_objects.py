@@ -84,6 +84,18 @@ async def quiet(world: World) -> None:
     await world.sleep_to_whole(10, offset=1)
 
 
+async def lost(world: World, name: str = "member1") -> None:
+    """The member dies, and that counts."""
+    await world.member(name).stop()
+    await world.until(lambda: not world.is_ready(name))
+
+
+async def returned(world: World, name: str = "member1") -> None:
+    """The member is there again, and that counts."""
+    await world.member(name).start()
+    await world.until(lambda: world.is_ready(name))
+
+
 def test_an_outage_is_told_from_the_first_failed_probe_until_it_is_cleaned_up() -> None:
     async def story(world: World) -> None:
         await placed(world)
@@ -116,8 +128,7 @@ def test_an_outage_is_told_from_the_first_failed_probe_until_it_is_cleaned_up() 
         moved = {"member_cluster": "member1", "state": "Moved"}
         assert sample("leeward_outage_applications", moved) == 1
 
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"))
+        await returned(world)
         await world.sleep(60)
         outage = await only_outage(world)
         assert (outage.metadata.uid, outage.status.phase) == (uid, OutagePhase.OVER)
@@ -135,8 +146,7 @@ def test_a_running_outage_says_what_comes_next_and_then_it_comes() -> None:
     async def story(world: World) -> None:
         await placed(world)
         await quiet(world)
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"))
+        await lost(world)
         await world.sleep(10)
         expected, leaving = await to_come(world)
         assert expected.sentence == "NoExecute, unless it is back by then"
@@ -178,8 +188,7 @@ def writes_of_an_outage_of(applications: int) -> int:
 
 async def _writes_of_one_outage(world: World, applications: int) -> list[str]:
     written = writes_to_outages(world)
-    await world.member("member1").stop()
-    await world.until(lambda: not world.is_ready("member1"))
+    await lost(world)
     names = [f"app-{index}-deployment" for index in range(applications)]
     await world.until(lambda: all(world.assigned(name) == {"member2": 2} for name in names))
     await world.sleep(600)
@@ -222,16 +231,14 @@ def test_an_outage_that_ends_before_anything_leaves_says_that_nothing_was_lost()
     async def story(world: World) -> None:
         await placed(world)
         await quiet(world)
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"))
+        await lost(world)
         await world.sleep(60)
         outage = await only_outage(world)
         assert counts(outage) == {"Due": 1}
         shown = (await world.client.get(UNTYPED, outage.name))["status"]
         assert [shown[name] for name in ("lasted", "moved", "held", "phase")] == ["running", 0, 0, "Running"]
         assert outage.status.listed[0].due_at is None, "no instant before there is a NoExecute taint"
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"))
+        await returned(world)
         await world.sleep(10)
         outage = await only_outage(world)
         assert (outage.status.phase, counts(outage)) == (OutagePhase.OVER, {"Returned": 1})
@@ -259,19 +266,16 @@ def test_a_cluster_that_fails_again_soon_is_in_the_same_outage_and_later_in_anot
         await placed(world)
         await quiet(world)
         for _ in range(2):
-            await world.member("member1").stop()
-            await world.until(lambda: not world.is_ready("member1"))
+            await lost(world)
             await world.sleep(60)
-            await world.member("member1").start()
-            await world.until(lambda: world.is_ready("member1"))
+            await returned(world)
             await world.sleep(120)
         outage = await only_outage(world)
         assert (outage.status.failures, outage.status.phase) == (2, OutagePhase.OVER)
         again = [StepKind.FAILED_AGAIN, StepKind.NOT_READY, StepKind.RETURNED]
         assert kinds(outage) == [*UNTIL_READY, StepKind.RETURNED, *again]
         await world.sleep(600)
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"))
+        await lost(world)
         await world.sleep(10)
         first, second = await outages(world)
         assert (first.status.failures, second.status.failures) == (2, 1)
@@ -284,10 +288,8 @@ def test_recovery_counts_from_the_failure_that_it_was_for() -> None:
     async def story(world: World) -> None:
         await placed(world)
         await quiet(world)
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"))
-        await world.member("member1").start()
-        await world.until(lambda: world.is_ready("member1"))
+        await lost(world)
+        await returned(world)
         await world.sleep(60)
         await world.member("member1").stop()
         await world.until(lambda: world.assigned(WEB) == {"member2": 3})
@@ -345,8 +347,7 @@ def test_an_outage_goes_on_when_the_control_plane_was_away() -> None:
     async def story(world: World) -> None:
         await placed(world)
         await quiet(world)
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"))
+        await lost(world)
         await world.sleep(60)
         before = await only_outage(world)
         await world.stop_apiserver()
@@ -434,8 +435,7 @@ def test_the_oldest_outages_give_way_to_new_ones() -> None:
         await placed(world)
         await quiet(world)
         await fill_up(world)
-        await world.member("member1").stop()
-        await world.until(lambda: not world.is_ready("member1"))
+        await lost(world)
         await world.sleep(10)
         names = sorted(outage.name for outage in (await world.client.list(OUTAGES)).items)
         assert len(names) == MOST_OUTAGES

@@ -20,8 +20,7 @@ from tests.world.stories import (
     tasks,
     without_room,
 )
-from tests.world.test_detection import answers
-from tests.world.test_stalled_replacements import AGGREGATED, ONE_COPY, THREE, WEB, mend, refusing
+from tests.world.test_stalled_replacements import AGGREGATED, ONE_COPY, THREE, WEB, mend, taken_by, without_takers
 
 Emptied = Callable[[World, str], Awaitable[None]]
 
@@ -60,21 +59,11 @@ def test_l2_a_target_that_takes_nothing_is_left_whoever_asked_for_the_move(
     empty: Emptied, placement: Manifest, why: str
 ) -> None:
     async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 3), policy("web", placement))
-        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
-        await world.sleep(30)
-        (old,) = world.assigned(WEB)
-        others = [name for name in THREE if name != old]
-        for name in others:
-            if why == "refuses writes":
-                answers(world.member(name).place, refusing)
-            else:
-                await without_room(world, name)
+        old, others = await without_takers(world, placement, why)
         began = world.seconds
         await empty(world, old)
         await world.until(lambda: old not in world.assigned(WEB), 60)
-        (swallowing,) = world.assigned(WEB)
-        (third,) = [name for name in others if name != swallowing]
+        swallowing, third = taken_by(world, others)
         await mend(world, third)
         await world.until(lambda: third in world.assigned(WEB), 800)
         assert 595 <= world.seconds - began <= 700

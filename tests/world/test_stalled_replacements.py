@@ -51,23 +51,34 @@ async def begun(world: World) -> list[str]:
     return [message for message in await evictions(world) if message.startswith("Evicting from cluster")]
 
 
-async def moved(world: World, placement: Manifest, taken_by_nobody: str) -> tuple[str, str, str]:
-    """The old cluster, the one that swallows what is moved to it, and the third, once the first has been left."""
+async def without_takers(world: World, placement: Manifest, why: str) -> tuple[str, list[str]]:
+    """The only cluster that has a copy, and the others, none of which takes another one."""
     await apply(world.client, deployment("web", 3), policy("web", placement))
     await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
     await world.sleep(30)
     (old,) = world.assigned(WEB)
     others = [name for name in THREE if name != old]
     for name in others:
-        if taken_by_nobody == "refuses writes":
+        if why == "refuses writes":
             answers(world.member(name).place, refusing)
         else:
             await without_room(world, name)
-    await world.member(old).stop()
-    await world.until(lambda: old not in world.assigned(WEB), 900)
+    return old, others
+
+
+def taken_by(world: World, others: list[str]) -> tuple[str, str]:
+    """The cluster that swallows what was moved to it, and the one that it was not moved to."""
     (swallowing,) = world.assigned(WEB)
     (third,) = [name for name in others if name != swallowing]
-    return old, swallowing, third
+    return swallowing, third
+
+
+async def moved(world: World, placement: Manifest, why: str) -> tuple[str, str, str]:
+    """The old cluster, the one that swallows what is moved to it, and the third, once the first has been left."""
+    old, others = await without_takers(world, placement, why)
+    await world.member(old).stop()
+    await world.until(lambda: old not in world.assigned(WEB), 900)
+    return old, *taken_by(world, others)
 
 
 async def mend(world: World, name: str) -> None:
@@ -225,8 +236,7 @@ def test_l2_where_nothing_serves_the_next_cluster_is_tried_though_the_policy_pur
             await without_room(world, name)
         await taint(world, old)
         await world.until(lambda: old not in world.assigned(WEB), 60)
-        (swallowing,) = world.assigned(WEB)
-        (third,) = [name for name in others if name != swallowing]
+        swallowing, third = taken_by(world, others)
         await mend(world, third)
         await world.until(lambda: third in world.assigned(WEB), 1300)
         await world.sleep(60)
