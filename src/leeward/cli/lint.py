@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.connections import Target, ask, operator_options, target_of
+from leeward.cli.connections import Target, ask, target_of
 from leeward.cli.output import complain, say_coloured
-from leeward.cli.questions import COULD_NOT_LOOK, FINDINGS, WELL, AnswerCommand, picture_in, rendered
+from leeward.cli.questions import COULD_NOT_LOOK, FINDINGS, WELL, AnswerCommand, picture_in, rendered, source_options
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "-n", "--namespace", default="default", show_default=True, help="Of manifests in files that name no namespace."
 )
-@click.option(
-    "--from",
-    "file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Ask a file of `leeward snapshot` instead of a control plane.",
-)
-@operator_options
+@source_options
 @click.pass_obj
 def lint(
     settings: Settings,

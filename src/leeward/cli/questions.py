@@ -67,13 +67,17 @@ def picture_options(command: F) -> F:
     command = click.option(
         "-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", help="The form."
     )(command)
-    command = click.option(
+    return source_options(command)
+
+
+def source_options(command: F) -> F:
+    """Adds `--from`, `--kubeconfig` and `--context`: what is asked."""
+    return click.option(
         "--from",
         "file",
         type=click.Path(dir_okay=False, path_type=Path),
         help="Ask a file of `leeward snapshot` instead of a control plane.",
-    )(command)
-    return operator_options(command)
+    )(operator_options(command))
 
 
 def whole_picture(settings: Settings, kubeconfig: Path | None, context: str, file: Path | None) -> "FleetState":

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.connections import ask, operator_options, target_of
+from leeward.cli.connections import ask, target_of
 from leeward.cli.output import say, say_coloured
 from leeward.cli.parameters import Duration
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_in, rendered
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_in, rendered, source_options
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,13 +30,7 @@ if TYPE_CHECKING:
     default="table",
     help="The form; markdown is a report for the post-mortem.",
 )
-@click.option(
-    "--from",
-    "file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Ask a file of `leeward snapshot` instead of a control plane.",
-)
-@operator_options
+@source_options
 @click.pass_obj
 def timeline(
     settings: Settings,
