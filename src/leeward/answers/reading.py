@@ -71,7 +71,8 @@ class _PartialObject(Object, frozen=True):
 
 class _PartialList(Object, frozen=True):
     metadata: _PartialMeta = _PartialMeta()
-    items: tuple[_PartialObject, ...] = ()
+    items: tuple[_PartialObject, ...] | None = ()
+    """Null where there are none."""
 
 
 async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: bool = True) -> FleetState:
@@ -247,7 +248,7 @@ async def _of_kind(
         if response.code >= 400:
             raise error_of(response.code, response.body)
         page = decode(response.body, _PartialList)
-        for each in page.items:
+        for each in page.items or ():
             at = each.metadata
             found.append(
                 TemplateMetadata(

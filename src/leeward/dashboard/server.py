@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from leeward.dashboard.acting import Acting
 from leeward.dashboard.answering import Answering
 from leeward.dashboard.context import DashboardContext, errors_as_json
 from leeward.dashboard.http_guard import add_headers, guard
@@ -35,7 +36,7 @@ def application(context: DashboardContext, page: Mapping[str, PageFile]) -> web.
     app.on_response_prepare.append(add_headers)
     app.router.add_get("/healthz", _healthz)
     pictures = FleetPictures(context.client, context.clock, context.config.name)
-    for part in (SigningIn(context), Streaming(context), Answering(context, pictures)):
+    for part in (SigningIn(context), Streaming(context), Answering(context, pictures), Acting(context, pictures)):
         app.add_routes(part.routes())
     app.router.add_get("/{path:.*}", _PageRoutes(page).handle)
     return app

@@ -201,4 +201,3 @@ def _ready_in(item: AggregatedStatusItem | None) -> int | None:
         if isinstance(value, int) and not isinstance(value, bool):
             return max(0, value)
     return {"Healthy": 1, "Unhealthy": 0}.get(item.health)
-

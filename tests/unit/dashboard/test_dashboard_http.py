@@ -1,0 +1,430 @@
+"""The dashboard over real HTTP, beside a real API server with RBAC: who gets in, what is answered, what is refused."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import ClientResponse, ClientSession, CookieJar
+
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import ObjectMeta
+from kubeapi.resource import Resource
+from kubeserver.testing import RunningServer, running_server
+from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS
+from leeward.api.schema import custom_resource_definitions
+from leeward.app.local.ports import pick_port
+from leeward.client import AlreadyExists, Client
+from leeward.client.connection import transport_of
+from leeward.client.kubeconfig import load
+from leeward.dashboard.context import CSRF_HEADER, DashboardConfig
+from leeward.dashboard.page_files import PageFile, read_page
+from leeward.dashboard.running import Listening, served_dashboard
+from tests.builders import binding, cluster, divided, targets
+
+ACCOUNTS = Resource.of_manifests("v1", "serviceaccounts", "ServiceAccount", True)
+RBAC = "rbac.authorization.k8s.io"
+ROLES = Resource.of_manifests(f"{RBAC}/v1", "roles", "Role", True)
+ROLE_BINDINGS = Resource.of_manifests(f"{RBAC}/v1", "rolebindings", "RoleBinding", True)
+KEY = "the-key-of-the-link"
+HOSTILE = "<script>alert('x')</script>"
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningServer]:
+    """One control plane for all stories: a cluster, and an application in each of two namespaces."""
+    with running_server(tmp_path_factory.mktemp("plane"), custom_resource_definitions()) as running:
+        asyncio.run(_filled(running))
+        yield running
+
+
+async def _filled(running: RunningServer) -> None:
+    client = Client(transport_of(load(running.kubeconfig)))
+    await client.create(CLUSTERS, cluster("member1"))
+    for namespace in ("open", "closed"):
+        await client.create(NAMESPACES, {"metadata": {"name": namespace}})
+        metadata = ObjectMeta(name="nginx-deployment", namespace=namespace, labels={"x": "y"})
+        placed = binding(divided({"member1": 1}), 2, targets(member1=2))
+        await client.create(RESOURCE_BINDINGS, _replaced(placed, metadata), namespace)
+    await client.create(ACCOUNTS, {"metadata": {"name": "jo"}}, "open")
+    rule = {"apiGroups": ["work.karmada.io"], "resources": ["resourcebindings"], "verbs": ["get", "list"]}
+    await client.create(ROLES, {"metadata": {"name": "jo"}, "rules": [rule]}, "open")
+    subject = {"kind": "ServiceAccount", "name": "jo", "namespace": "open"}
+    role = {"apiGroup": RBAC, "kind": "Role", "name": "jo"}
+    await client.create(ROLE_BINDINGS, {"metadata": {"name": "jo"}, "roleRef": role, "subjects": [subject]}, "open")
+    await client.close()
+
+
+def _replaced(placed: Any, metadata: ObjectMeta) -> Any:
+    resource = msgspec.structs.replace(placed.spec.resource, namespace=metadata.namespace)
+    return msgspec.structs.replace(
+        placed, metadata=metadata, spec=msgspec.structs.replace(placed.spec, resource=resource)
+    )
+
+
+async def token_of(running: RunningServer, account: str) -> str:
+    client = Client(transport_of(load(running.kubeconfig)))
+    path = f"/api/v1/namespaces/open/serviceaccounts/{account}/token"
+    answer = await client.raw(
+        "POST", path, body=b'{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}'
+    )
+    await client.close()
+    return json.loads(answer.body)["status"]["token"]
+
+
+@dataclass
+class Browser:
+    """One browser: its cookies, and the address of the dashboard."""
+
+    http: ClientSession
+    base: str
+    csrf: str = ""
+
+    async def get(self, path: str, **headers: str) -> ClientResponse:
+        return await self.http.get(self.base + path, headers=headers, allow_redirects=False)
+
+    async def post(self, path: str, body: object = None, **headers: str) -> ClientResponse:
+        given = {CSRF_HEADER: self.csrf, **headers}
+        return await self.http.post(self.base + path, json=body or {}, headers=given)
+
+    async def json(self, path: str) -> Any:
+        answer = await self.get(path)
+        assert answer.status == 200, await answer.text()
+        return await answer.json()
+
+    async def signs_in(self, **body: str) -> Any:
+        answer = await self.post("/api/session", body)
+        told = await answer.json()
+        self.csrf = told.get("csrf", "")
+        return told
+
+    async def first_event(self, **headers: str) -> Any:
+        """The data of the first frame of the stream."""
+        async with self.http.get(f"{self.base}/api/events", headers=headers) as answer:
+            assert answer.status == 200
+            assert answer.headers["Content-Type"] == "text/event-stream"
+            async for line in answer.content:
+                if line.startswith(b"data: "):
+                    return json.loads(line[6:])
+        raise AssertionError("the stream ended before it told anything")
+
+
+@asynccontextmanager
+async def dashboard(
+    running: RunningServer, *, allow_actions: bool = False, page: dict[str, PageFile] | None = None, key: str = KEY
+) -> AsyncGenerator[Browser]:
+    port = pick_port(Randomness())
+    config = DashboardConfig(
+        name="plane",
+        connection=load(running.kubeconfig),
+        key=key,
+        allowed_hosts=("fleet.example",),
+        allow_actions=allow_actions,
+        port=port,
+    )
+    where = Listening("127.0.0.1", port)
+    async with (
+        served_dashboard(config, where, page or {}, SystemClock(), Randomness()) as bound,
+        ClientSession(cookie_jar=CookieJar(unsafe=True), read_bufsize=2**20) as http,
+    ):
+        assert bound == port
+        yield Browser(http, f"http://127.0.0.1:{port}")
+
+
+def tell(running: RunningServer, story: Callable[[Browser], Awaitable[None]], **options: Any) -> None:
+    async def run() -> None:
+        async with asyncio.timeout(60), dashboard(running, **options) as browser:
+            await story(browser)
+
+    asyncio.run(run())
+
+
+def test_without_a_session_nothing_is_told(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        assert await browser.json("/api/session") == {
+            "signedIn": False,
+            "controlPlane": "plane",
+            "byLink": True,
+            "user": "",
+            "csrf": "",
+            "actionsAllowed": False,
+            "actions": {},
+            "missing": [],
+        }
+        for path in ("/api/events", "/api/what-if", "/api/resilience", "/api/lint", "/api/outages/x", "/api/x"):
+            answer = await browser.get(path)
+            assert answer.status == (404 if path == "/api/x" else 401), path
+            assert set(await answer.json()) == {"error"}
+        assert (await browser.post("/api/actions/cordon", {"cluster": "member1"})).status == 401
+
+    tell(plane, story)
+
+
+def test_the_link_signs_in_as_the_dashboards_own_identity_and_no_other_link_does(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        for wrong in ("", "?key=", "?key=x", f"?key={KEY}x"):
+            answer = await browser.get(f"/open{wrong}")
+            assert answer.status == 401
+            assert "Set-Cookie" not in answer.headers
+        answer = await browser.get(f"/open?key={KEY}")
+        assert (answer.status, answer.headers["Location"]) == (303, "/")
+        cookie = answer.headers["Set-Cookie"]
+        assert all(mark in cookie for mark in ("HttpOnly", "SameSite=Strict", "Path=/"))
+        told = await browser.json("/api/session")
+        assert (told["signedIn"], told["user"], told["missing"]) == (True, "admin", [])
+        data = await browser.first_event()
+        assert set(data["collections"]["applications"]) == {"open/Deployment/nginx", "closed/Deployment/nginx"}
+        assert set(data["collections"]["clusters"]) == {"member1"}
+
+    tell(plane, story)
+
+
+def test_a_dashboard_without_a_link_has_none(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        assert (await browser.get("/open?key=")).status == 401
+        assert (await browser.signs_in(key=""))["error"].startswith("the token is empty")
+
+    tell(plane, story, key="")
+
+
+def test_a_token_opens_what_its_user_may_see_and_nothing_else(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        token = await token_of(plane, "jo")
+        told = await browser.signs_in(token=token)
+        assert told["user"] == "system:serviceaccount:open:jo"
+        assert token not in json.dumps(told)
+        data = await browser.first_event()
+        while not data["collections"]["applications"]:
+            await asyncio.sleep(0.2)
+            data = await browser.first_event()
+        assert set(data["collections"]["applications"]) == {"open/Deployment/nginx"}
+        assert data["collections"]["clusters"] == {}
+        assert "closed" not in json.dumps(data)
+        assert (await browser.get("/api/applications/open/Deployment/nginx")).status == 200
+        refused = await browser.get("/api/applications/closed/Deployment/nginx")
+        assert refused.status == 403
+        assert (
+            "may not list resourcebindings.work.karmada.io in the namespace closed" in (await refused.json())["error"]
+        )
+        for path in ("/api/what-if?fail=member1", "/api/resilience", "/api/lint", "/api/outages/x"):
+            assert (await browser.get(path)).status in (400, 403), path
+
+    tell(plane, story)
+
+
+@pytest.mark.parametrize("token", ["nonsense", "", "two words", "line\nend", "x" * 20_000, "ä"])
+def test_what_is_no_token_opens_nothing(plane: RunningServer, token: str) -> None:
+    async def story(browser: Browser) -> None:
+        answer = await browser.post("/api/session", {"token": token})
+        assert answer.status == (401 if token == "nonsense" else 400)
+        assert "Set-Cookie" not in answer.headers
+        assert token == "" or token not in await answer.text()
+
+    tell(plane, story)
+
+
+def test_signing_out_ends_the_session_and_its_stream(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        await browser.signs_in(key=KEY)
+        assert (await browser.http.delete(f"{browser.base}/api/session")).status == 403
+        async with browser.http.get(f"{browser.base}/api/events") as stream:
+            assert await stream.content.readline()
+            ended = await browser.http.delete(f"{browser.base}/api/session", headers={CSRF_HEADER: browser.csrf})
+            assert (ended.status, (await ended.json())["signedIn"]) == (200, False)
+            await stream.content.read()
+        assert (await browser.get("/api/events")).status == 401
+
+    tell(plane, story)
+
+
+def test_what_changes_something_needs_the_sessions_token_and_comes_from_no_other_site(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        await browser.signs_in(key=KEY)
+        body = {"cluster": "member1"}
+        other = "the header X-CSRF-Token does not have the session's token"
+        refusals = [
+            (await browser.post("/api/actions/cordon", body, **{CSRF_HEADER: "x"}), other),
+            (await browser.post("/api/actions/cordon", body, Origin="https://evil.example"), "another origin"),
+            (await browser.post("/api/actions/cordon", body, **{"Sec-Fetch-Site": "cross-site"}), "another site"),
+        ]
+        for answer, problem in refusals:
+            assert answer.status == 403
+            assert problem in await answer.text()
+        form = await browser.http.post(f"{browser.base}/api/actions/cordon", data={"cluster": "member1"})
+        assert (form.status, "application/json" in await form.text()) == (403, True)
+        allowed = await browser.post("/api/actions/cordon?dry-run", body, Origin=browser.base)
+        assert allowed.status == 200
+
+    tell(plane, story, allow_actions=True)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("evil.example", 421),
+        ("evil.example:80", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("", 421),
+        ("fleet.example", 200),
+        ("FLEET.example:8733", 200),
+        ("localhost:1", 200),
+        ("[::1]:8733", 200),
+        ("10.0.0.1", 200),
+    ],
+)
+def test_only_our_hosts_are_answered_for(plane: RunningServer, host: str, status: int) -> None:
+    async def story(browser: Browser) -> None:
+        assert (await browser.get("/api/session", Host=host)).status == status
+
+    tell(plane, story)
+
+
+def test_every_answer_has_the_headers_that_keep_others_out(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        page = await browser.get("/")
+        refused = await browser.get("/api/session", Host="evil.example")
+        unknown = await browser.get("/api/nothing")
+        stream = await browser.get("/open?key=x")
+        for answer in (page, refused, unknown, stream):
+            policy = answer.headers["Content-Security-Policy"]
+            assert "default-src 'none'" in policy
+            assert "frame-ancestors 'none'" in policy
+            assert "unsafe" not in policy
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert answer.headers["Referrer-Policy"] == "no-referrer"
+            assert "Server" not in answer.headers
+
+    tell(plane, story)
+
+
+def test_the_page_is_served_with_its_states_and_nothing_beside_it(plane: RunningServer, tmp_path: Path) -> None:
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text("<!doctype html>the page")
+    (tmp_path / "assets/page-1a2b.js").write_text("go()")
+    (tmp_path / "assets/secret.key").write_text("no")
+
+    async def story(browser: Browser) -> None:
+        for path in ("/", "/applications?state=Held", "/applications/shop/Deployment/cart"):
+            answer = await browser.get(path)
+            assert (answer.status, await answer.text()) == (200, "<!doctype html>the page")
+            assert answer.headers["Cache-Control"] == "no-cache"
+        script = await browser.get("/assets/page-1a2b.js")
+        assert (script.headers["Content-Type"], await script.text()) == ("text/javascript; charset=utf-8", "go()")
+        assert "immutable" in script.headers["Cache-Control"]
+        for path in ("/assets/secret.key", "/assets/%2e%2e/%2e%2e/pyproject.toml", "/favicon.ico"):
+            assert (await browser.get(path)).status == 404, path
+
+    tell(plane, story, page=read_page(tmp_path))
+
+
+def test_without_a_built_page_it_says_how_to_get_one(plane: RunningServer, tmp_path: Path) -> None:
+    async def story(browser: Browser) -> None:
+        answer = await browser.get("/")
+        assert answer.status == 503
+        assert "`make page`" in await answer.text()
+
+    tell(plane, story, page=dict(read_page(tmp_path)))
+
+
+def test_actions_are_off_unless_allowed(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        told = await browser.signs_in(key=KEY)
+        assert set(told["actions"].values()) == {"the dashboard was started without --allow-actions"}
+        answer = await browser.post("/api/actions/cordon", {"cluster": "member1"})
+        assert answer.status == 403
+        assert "--allow-actions" in (await answer.json())["error"]
+
+    tell(plane, story)
+
+
+def test_an_action_is_told_first_and_done_as_the_user(plane: RunningServer) -> None:
+    async def taints() -> list[str]:
+        client = Client(transport_of(load(plane.kubeconfig)))
+        found = await client.get(CLUSTERS, "member1")
+        await client.close()
+        return [taint.key for taint in found.spec.taints]
+
+    async def story(browser: Browser) -> None:
+        jo = await browser.signs_in(token=await token_of(plane, "jo"))
+        assert "jo may not patch clusters.cluster.karmada.io" in jo["actions"]["cordon"]
+        refused = await browser.post("/api/actions/cordon", {"cluster": "member1"})
+        assert (refused.status, await taints()) == (403, [])
+
+        admin = await browser.signs_in(key=KEY)
+        assert admin["actions"]["cordon"] == ""
+        told = await (await browser.post("/api/actions/drain?dry-run", {"cluster": "member1"})).json()
+        assert (told["done"], await taints()) == (False, [])
+        assert told["whatIf"]["command"] == "leeward what-if --drain member1"
+        assert told["whatIf"]["answer"]["drained"] == ["member1"]
+        done = await (await browser.post("/api/actions/cordon", {"cluster": "member1"})).json()
+        assert (done["done"], done["sentence"]) == (True, "member1 is cordoned")
+        assert len(await taints()) == 1
+        undone = await (await browser.post("/api/actions/uncordon", {"cluster": "member1"})).json()
+        assert (undone["sentence"], await taints()) == ("member1 is uncordoned", [])
+        made = await browser.post("/api/actions/rebalance", {"workload": "Deployment/nginx", "namespace": "open"})
+        assert "is scheduled afresh, once (WorkloadRebalancer leeward-rebalance-" in (await made.json())["sentence"]
+        idle = await (await browser.post("/api/actions/brake-release", {})).json()
+        assert idle["sentence"] == "the brake is idle"
+
+    tell(plane, story, allow_actions=True)
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "status", "problem"),
+    [
+        ("explode", {}, 404, "there are cordon, uncordon"),
+        ("cordon", {}, 400, "give the name of the cluster"),
+        ("cordon", {"cluster": "nowhere"}, 400, "there is no cluster 'nowhere': choose from member1"),
+        ("cordon", {"cluser": "member1"}, 400, "cluser"),
+        ("cordon", {"cluster": 1}, 400, "$.cluster"),
+        ("drain", {"cluster": "member1", "budget": -1}, 400, "give 0 (all at once)"),
+        ("rebalance", {"workload": "nginx"}, 400, "KIND/NAME"),
+        (
+            "rebalance",
+            {"workload": "Deployment/gone", "namespace": "open"},
+            400,
+            "there is no binding open/gone-deployment",
+        ),
+    ],
+)
+def test_an_action_that_is_asked_wrongly_names_the_way_out(
+    plane: RunningServer, action: str, body: dict[str, object], status: int, problem: str
+) -> None:
+    async def story(browser: Browser) -> None:
+        await browser.signs_in(key=KEY)
+        answer = await browser.post(f"/api/actions/{action}", body)
+        assert (answer.status, problem in (await answer.json())["error"]) == (status, True)
+
+    tell(plane, story, allow_actions=True)
+
+
+def test_what_others_have_named_is_data(plane: RunningServer) -> None:
+    """Nothing of it reaches a browser as anything but JSON or plain text."""
+
+    async def story(browser: Browser) -> None:
+        await browser.signs_in(key=KEY)
+        for path in (
+            f"/api/outages/{HOSTILE}",
+            f"/api/applications/{HOSTILE}/x/y",
+            f"/api/what-if?fail={HOSTILE}",
+            f"/{HOSTILE}",
+        ):
+            answer = await browser.get(path)
+            assert answer.content_type in ("application/json", "text/plain"), path
+        client = Client(transport_of(load(plane.kubeconfig)))
+        with suppress(AlreadyExists):
+            await client.create(CLUSTERS, cluster("hostile", region=HOSTILE))
+        await client.close()
+        data = await browser.first_event()
+        while "hostile" not in data["collections"]["clusters"]:
+            data = await browser.first_event()
+        assert data["collections"]["clusters"]["hostile"]["region"] == HOSTILE
+
+    tell(plane, story)
