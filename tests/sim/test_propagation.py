@@ -1,7 +1,14 @@
-"""What goes along with applications, and what clusters get in their own way, in histories that are led there."""
+"""What goes along with applications, what clusters get in their own way, and who decides over applications.
+
+The histories are led there.
+"""
+
+import pytest
 
 from leeward.sim.histories.playing import play
+from leeward.sim.histories.rare_policies import POLICIES_REACHED
 from leeward.sim.histories.rare_propagation import DEPENDENCIES_REACHED, OVERRIDES_REACHED, SCRIPTS_REACHED
+from leeward.sim.histories.steered.policies import governed
 from leeward.sim.histories.steered.propagation import dependent, overridden, scripted
 from tests.sim.planted_harm import steered
 
@@ -22,3 +29,10 @@ def test_s16_no_answer_of_a_script_makes_anything_healthy_or_none() -> None:
     run = play(steered(scripted, 1))
     assert run.violations == []
     assert set(SCRIPTS_REACHED) <= set(run.reached)
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_s17_s18_policies_take_over_and_wait_and_a_full_quota_takes_nothing_away(turn: int) -> None:
+    run = play(steered(governed, turn))
+    assert run.violations == []
+    assert set(POLICIES_REACHED) <= set(run.reached)

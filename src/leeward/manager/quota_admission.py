@@ -2,6 +2,8 @@
 
 What is used is counted from the bindings in the server's own store, those that are being written included. So many
 writes at once find what the others have taken, and nothing has to be remembered of a write that fails behind this.
+
+Holds: S18.
 """
 
 from collections.abc import Iterator

@@ -6,6 +6,8 @@ was applied last, or was there when the policy came (`leeward.dev/lazy-digest`).
     claimed by a lazy policy for the first time     waits, unless the template is younger than the policy
     a change of the policy, or by a control plane   waits
     a change of the template by a user              takes effect, with all that the policy says by then
+
+Holds: S17.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The policy that wins a template.
 
 A policy of the template's namespace always beats a cluster-wide one; then the greater explicit priority, then the more
-precise selector, then the name. Karmada: pkg/detector/compare.go, pkg/util/selector.go; same.
+precise selector, then the name. Karmada: pkg/detector/compare.go, pkg/util/selector.go; same. Holds: S17.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,21 +1,44 @@
-"""Administrators: they taint and drain clusters, write taint policies, and have clusters leave and join."""
+"""Administrators: they taint and drain clusters, write taint policies, policies above those of others, and quotas, and
+have clusters leave and join."""
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT, NOT_READY_TAINT
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
-from leeward.sim.histories.model import AnyUserStep, Drain, Maintain, Rejoin, TaintOnOutage
+from leeward.sim.histories.manifests import POLICIES, QUOTA, QUOTAS, above, another_plan, quota
+from leeward.sim.histories.model import (
+    AnyUserStep,
+    Drain,
+    LimitUsage,
+    Maintain,
+    Preempt,
+    Rejoin,
+    Retreat,
+    TaintOnOutage,
+    UnlimitUsage,
+)
 from leeward.sim.histories.wishing import RETRY_SECONDS, Wishing
 from leeward.sim.member import SimulatedMember
+from leeward.sim.world import World
 
 MAINTENANCE = "example.com/maintenance"
 TAINT_POLICY = "no-execute-on-outage"
 
 
 class Administrators(Wishing):
+    """They go by what they have asked for. `kind` is that of an application."""
+
+    def __init__(self, world: World, kind: Callable[[str], Resource[Manifest]]) -> None:
+        super().__init__(world)
+        self._kind = kind
+        self._above: set[str] = set()
+        self._is_limited = False
+
     async def do(self, step: AnyUserStep) -> bool:
         """Returns when it is done, or was in vain; False where it is nothing for them."""
         match step:
@@ -28,8 +51,34 @@ class Administrators(Wishing):
             case Rejoin(cluster=cluster):
                 await self._rejoin(self.world.member(cluster))
             case _:
+                return await self._rules(step)
+        return True
+
+    async def _rules(self, step: AnyUserStep) -> bool:
+        match step:
+            case Preempt(app=app, name=name):
+                wanted = above(app, self._kind(app), step.plan, name, step.priority, step.preempts)
+                await self._write(POLICIES, wanted, another_plan(wanted), known=name in self._above)
+                self._above.add(name)
+            case Retreat(name=name):
+                self._above.discard(name)
+                await self.delete(POLICIES, name)
+            case LimitUsage():
+                wanted = quota(step.cpu, step.assigned)
+                await self._write(QUOTAS, wanted, {"spec": wanted["spec"]}, known=self._is_limited)
+                self._is_limited = True
+            case UnlimitUsage():
+                self._is_limited = False
+                await self.delete(QUOTAS, QUOTA)
+            case _:
                 return False
         return True
+
+    async def _write(self, kind: Resource[Manifest], wanted: Manifest, patch: Manifest, *, known: bool) -> None:
+        if known:
+            await self.patch(kind, wanted["metadata"]["name"], patch)
+        else:
+            await self.create(kind, wanted)
 
     async def let_all_go(self) -> None:
         """Takes off what has been set for a while."""

@@ -16,12 +16,14 @@ from leeward.api.names import (
 )
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.claims import unclaimed
+from leeward.sim.histories.checkers.quotas import EXCEEDED, unlimited
 from leeward.sim.histories.checkers.scene import Scene, replicas_of, tasks_of
 from leeward.sim.histories.named_objects import Named, follows, named_in, needed_in, there
 from leeward.sim.histories.overriding import inner_marks_of, marks_of, overridden, unmarked
-from leeward.sim.histories.truth import HOME, KINDS, WORKS, Change, Truth, is_execution_space, owner_of
+from leeward.sim.histories.truth import HOME, KINDS, POLICIES, WORKS, Change, Truth, is_execution_space, owner_of
 
-POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/")
+UNSCHEDULABLE = "Unschedulable"
 
 
 def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str] = ()) -> list[str]:
@@ -32,6 +34,7 @@ def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str
         problems += [f"{key}: {problem}" for problem in _binding(truth, key, binding)]
     for key, binding in truth.bindings.items():
         problems += [f"{key}: {problem}" for problem in _dependencies(truth, key, binding)]
+    problems += [*unclaimed(scene), *unlimited(truth, [name for name in members if name not in forsaken])]
     for name in members:
         if name not in forsaken:
             problems += _left_over(scene, name)
@@ -116,11 +119,12 @@ def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
 
 
 def _is_held_for_room(binding: Binding) -> bool:
-    """Whether more replicas are asked for than find room, so that the old copies stay (S1), and the binding says so."""
+    """Whether more replicas are asked for than find room, or than a quota allows, so that the old copies stay (S1), and
+    the binding says so."""
     scheduled, held = (
         find_condition(binding.status.conditions, name) for name in ("Scheduled", EVICTION_HELD_CONDITION)
     )
-    unplaced = scheduled is not None and scheduled.status == "False" and scheduled.reason == "Unschedulable"
+    unplaced = scheduled is not None and scheduled.status == "False" and scheduled.reason in (UNSCHEDULABLE, EXCEEDED)
     return unplaced and held is not None and held.reason == "ReplacementMissing"
 
 

@@ -17,6 +17,7 @@ REBALANCERS = Resource.of_manifests("apps.karmada.io/v1alpha1", "workloadrebalan
 CLUSTER_POLICIES = Resource.of_manifests(
     "policy.karmada.io/v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", False
 )
+QUOTAS = Resource.of_manifests("policy.karmada.io/v1alpha1", "federatedresourcequotas", "FederatedResourceQuota", True)
 SHARED: dict[Shared, Resource[Manifest]] = {
     "Namespace": Resource.of_manifests("v1", "namespaces", "Namespace", False),
     "CustomResourceDefinition": Resource.of_manifests(
@@ -29,6 +30,8 @@ NAMESPACE = "default"
 OWN = "someone-elses"
 """The name of what neighbours keep in what is shared."""
 FAILBACK_AFTER = "15s"
+QUOTA = "everybody"
+PODS_OF_A_CLUSTER = 100
 
 
 def kind_of(config: bool) -> Resource[Manifest]:
@@ -91,17 +94,33 @@ def policy(app: str, kind: Resource[Manifest], plan: Plan) -> Manifest:
         spec["propagateDeps"] = True
     if failover:
         spec["failover"] = failover
+    if plan.lazy:
+        spec["activationPreference"] = "Lazy"
     metadata: Manifest = {"name": app}
     if plan.failback:
         metadata["annotations"] = {FAILBACK_ANNOTATION: "Automatic", FAILBACK_AFTER_ANNOTATION: FAILBACK_AFTER}
     return {"metadata": metadata, "spec": spec}
 
 
+def above(app: str, kind: Resource[Manifest], plan: Plan, name: str, priority: int, preempts: bool) -> Manifest:
+    """Another policy for the same application."""
+    wanted = policy(app, kind, plan)
+    spec = {**wanted["spec"], "priority": priority, "preemption": "Always" if preempts else "Never"}
+    return {"metadata": {**wanted["metadata"], "name": name}, "spec": spec}
+
+
+def quota(cpu: int, assigned: Sequence[str]) -> Manifest:
+    """Clusters that are assigned something have room for more Pods than there are."""
+    assignments = [{"clusterName": name, "hard": {"pods": str(PODS_OF_A_CLUSTER)}} for name in assigned]
+    overall = {"cpu": str(cpu), "pods": str(PODS_OF_A_CLUSTER * max(1, len(assigned)))}
+    return {"metadata": {"name": QUOTA}, "spec": {"overall": overall, "staticAssignments": assignments}}
+
+
 def another_plan(wanted: Manifest) -> Manifest:
     """The patch that brings a policy to another plan, whatever it was before."""
     marks = {FAILBACK_ANNOTATION: None, FAILBACK_AFTER_ANNOTATION: None, **wanted["metadata"].get("annotations", {})}
     placement = {"clusterAffinity": None, "clusterAffinities": None, **wanted["spec"]["placement"]}
-    optional: Manifest = {"failover": None, "propagateDeps": None}
+    optional: Manifest = dict.fromkeys(("failover", "propagateDeps", "activationPreference"))
     spec = {**optional, **wanted["spec"], "placement": placement}
     return {"metadata": {"annotations": marks}, "spec": spec}
 

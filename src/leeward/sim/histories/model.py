@@ -34,6 +34,7 @@ from leeward.sim.histories.fault_steps import (
     Storm,
     TwoLeaders,
 )
+from leeward.sim.histories.policy_steps import AnyPolicyStep, LimitUsage, Preempt, Retreat, UnlimitUsage
 from leeward.sim.histories.propagation_steps import (
     AnyPropagationStep,
     BreakOverride,
@@ -96,6 +97,7 @@ __all__ = [
     "HubIsRestored",
     "HubIsSuspended",
     "LeaderIsPaused",
+    "LimitUsage",
     "Maintain",
     "Meddle",
     "MemberComesBackOld",
@@ -116,6 +118,7 @@ __all__ = [
     "Pace",
     "Partition",
     "Plan",
+    "Preempt",
     "Provide",
     "Provided",
     "Question",
@@ -128,6 +131,7 @@ __all__ = [
     "Release",
     "Replan",
     "RestartPod",
+    "Retreat",
     "Scale",
     "Share",
     "Shared",
@@ -138,6 +142,7 @@ __all__ = [
     "TaintOnOutage",
     "Trouble",
     "TwoLeaders",
+    "UnlimitUsage",
     "Unoverride",
     "Unshare",
     "UserStep",
@@ -148,7 +153,7 @@ __all__ = [
 
 Mode = Literal["Push", "Pull"]
 Pace = Literal["brisk", "karmada"]
-AnyUserStep = AnyApplicationStep | AnyPropagationStep
+AnyUserStep = AnyApplicationStep | AnyPropagationStep | AnyPolicyStep
 AnyStep = AnyUserStep | AnyFault
 LASTING = Maintain | Drain | Suspend | Rejoin | BreakOverride | BreakScript
 """What takes a user's time, while others go on."""

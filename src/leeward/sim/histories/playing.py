@@ -10,7 +10,7 @@ import asyncio
 import gc
 import random
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +18,6 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
 from kubeserver.handler import User
 from leeward.client import Request
-from leeward.core.placement import Decision, Snapshot
-from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.sim.histories import rare_restores
 from leeward.sim.histories.checkers import (
     CompactionChecker,
@@ -34,6 +32,7 @@ from leeward.sim.histories.decision_replay import DecisionReplay
 from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.handling import unhandled
 from leeward.sim.histories.hearing import hearing
+from leeward.sim.histories.history_settings import settings_of
 from leeward.sim.histories.judging import Judging
 from leeward.sim.histories.model import (
     LASTING,
@@ -113,7 +112,7 @@ class Player:
         self._history = history
         self._run = Run(history)
         self._replay = DecisionReplay(self.complain)
-        settings = _settings(history, self._replay.look)
+        settings = settings_of(history, self._replay.look)
         self._world = World(dict(history.members), TIMINGS[history.pace], history.seed, manager=settings)
         self._world.medium.sync_seconds = max(history.sync_seconds, SYNC_SECONDS)
         for member in self._world.members.values():
@@ -321,8 +320,3 @@ class Player:
 
     def _failed(self, error: BaseException) -> None:
         self._found([Violation("BUG", self._world.seconds, f"the history itself failed: {error!r}")])
-
-
-def _settings(history: History, on_decision: Callable[[Snapshot, Decision], None]) -> ManagerSettings:
-    rate = EvictionSettings(per_second=history.evictions_per_second or None)
-    return ManagerSettings(eviction=rate, on_decision=on_decision)

@@ -18,7 +18,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.identity import Key
-from leeward.sim.histories import rare_moves, rare_propagation, rare_restores
+from leeward.sim.histories import rare_moves, rare_policies, rare_propagation, rare_restores
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
 from leeward.sim.histories.model import (
     ApiServerIsKilled,
@@ -95,11 +95,13 @@ RARE = (
     "weather: break",
     *rare_moves.MOVES,
     *rare_propagation.PROPAGATION,
+    *rare_policies.POLICIES_REACHED,
     *rare_restores.RESTORES,
 )
 FLOOR_HISTORIES = 150
 """A campaign of so many must have been through each of them: steered histories lead there, whatever the seed."""
 
+_OTHERS = (rare_moves, rare_propagation, rare_policies)
 _WISHES: Mapping[type[Step], str] = {
     Scale: "the application is scaled in the middle of an eviction",
     Replan: "the policy is changed in the middle of an eviction",
@@ -139,12 +141,12 @@ class RareSituations:
 
     def step(self, step: Step) -> None:
         """As it begins."""
-        found = (*rare_moves.of_step(self._truth, step), *rare_propagation.of_step(self._truth, step))
+        found = [name for each in _OTHERS for name in each.of_step(self._truth, step)]
         for name in (*self._of_step(step), *found, *rare_restores.of_step(step)):
             self._reached[name] += 1
 
     def look(self, change: Change) -> None:
-        found = (*rare_moves.of_change(self._truth, change), *rare_propagation.of_change(self._truth, change))
+        found = [name for each in _OTHERS for name in each.of_change(self._truth, change)]
         for name in (*self._of_change(change), *found):
             self._reached[name] += 1
 

@@ -18,6 +18,7 @@ from leeward.sim.histories.model import (
     HubIsRestored,
     HubIsSuspended,
     LeaderIsPaused,
+    LimitUsage,
     Maintain,
     Meddle,
     MemberComesBackOld,
@@ -36,6 +37,7 @@ from leeward.sim.histories.model import (
     Own,
     Partition,
     Plan,
+    Preempt,
     Provide,
     Read,
     Rebalance,
@@ -46,6 +48,7 @@ from leeward.sim.histories.model import (
     Release,
     Replan,
     RestartPod,
+    Retreat,
     Scale,
     Share,
     Squat,
@@ -54,6 +57,7 @@ from leeward.sim.histories.model import (
     TaintOnOutage,
     Trouble,
     TwoLeaders,
+    UnlimitUsage,
     Unoverride,
     Unshare,
     Withdraw,
@@ -170,6 +174,23 @@ def _maintenance(step: AnyStep) -> str:
         case Unoverride():
             return f"deletes {_policy(step.name, step.wide)}"
         case _:
+            return _rule(step)
+
+
+def _rule(step: AnyStep) -> str:
+    match step:
+        case Preempt():
+            asks = "takes over" if step.preempts else "claims what nobody has claimed"
+            name = f"{step.name}, of priority {step.priority}, which {asks},"
+            return f"has the policy {name} want {step.app} {_plan(step.plan)}"
+        case Retreat():
+            return f"deletes the policy {step.name}"
+        case LimitUsage():
+            where = f", with limits in {', '.join(step.assigned)}" if step.assigned else ""
+            return f"allows {step.cpu} CPUs to all applications{where}"
+        case UnlimitUsage():
+            return "deletes the quota"
+        case _:
             raise AssertionError(f"there are no words for {step}")
 
 
@@ -190,7 +211,8 @@ def _plan(plan: Plan) -> str:
     back = ", with failback" if plan.failback else ""
     failing = f", leaving where it fails for {plan.application_seconds} s" if plan.application_seconds else ""
     deps = ", with what it names" if plan.follows else ""
-    return f"{plan.division} over {where}{groups}{directly}{patience}{terms}{back}{failing}{deps}"
+    lazy = ", when the template changes" if plan.lazy else ""
+    return f"{plan.division} over {where}{groups}{directly}{patience}{terms}{back}{failing}{deps}{lazy}"
 
 
 def _fault(step: AnyStep) -> str:

@@ -48,17 +48,20 @@ KINDS: Mapping[str, str] = {
     "Service": "//services/",
     "PersistentVolumeClaim": "//persistentvolumeclaims/",
     "Secret": "//secrets/",
+    "ResourceQuota": "//resourcequotas/",
     "Batch": SCRIPTED,
 }
 """What is propagated, and how its keys begin."""
 CUSTOM = ".example.com/widgets/"
 """How the kind of a custom resource ends."""
+POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/")
+QUOTAS = "/policy.karmada.io/federatedresourcequotas/"
 OVERRIDES = ("/policy.karmada.io/clusteroverridepolicies/", "/policy.karmada.io/overridepolicies/")
 """In the order in which they are carried out."""
 OTHERS = frozenset(
     {
-        "/policy.karmada.io/propagationpolicies/",
-        "/policy.karmada.io/clusterpropagationpolicies/",
+        *POLICIES,
+        QUOTAS,
         *OVERRIDES,
         CUSTOMIZATIONS,
         *KINDS.values(),

@@ -10,12 +10,24 @@ from collections.abc import Iterator
 
 import msgspec
 
-from leeward.sim.histories.model import Deploy, Fault, History, HubIsRestored, Meddle, Rebalance, Rejoin
+from leeward.sim.histories.model import (
+    Deploy,
+    Fault,
+    History,
+    HubIsRestored,
+    Meddle,
+    Rebalance,
+    Rejoin,
+    Relabel,
+    Replan,
+)
 from leeward.sim.histories.places import Place
 from leeward.sim.histories.playing import Run, play
 from leeward.sim.histories.timings import TIMINGS, bound_seconds
 
 ROUNDS = 2
+TOUCHED = 99
+"""A label that no template has before."""
 APART_SECONDS = 30.0
 """Between the rebalancing of one application and the next, which finds the room that the first has left."""
 
@@ -27,12 +39,15 @@ def twin_of(history: History) -> History:
 
 
 def rebalanced(history: History) -> History:
-    """Everything is placed afresh when all is over and settled, and once more when the others have been."""
+    """Everything is placed afresh when all is over and settled, and once more when the others have been. What lazy
+    policies wait for happens before."""
     at = history.ends_at + bound_seconds(TIMINGS[history.pace])
+    lazy = dict.fromkeys(step.app for step in history.steps if isinstance(step, Deploy | Replan) and step.plan.lazy)
+    touched = (Relabel(at=round(at - APART_SECONDS, 3), app=app, value=TOUCHED) for app in lazy)
     apps = dict.fromkeys(step.app for step in history.steps if isinstance(step, Deploy))
     turns = enumerate([*apps] * ROUNDS)
     afresh = (Rebalance(at=round(at + number * APART_SECONDS, 3), app=app) for number, app in turns)
-    return msgspec.structs.replace(history, steps=(*history.steps, *afresh))
+    return msgspec.structs.replace(history, steps=(*history.steps, *touched, *afresh))
 
 
 def disagreements(run: Run) -> Iterator[str]:

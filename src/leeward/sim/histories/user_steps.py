@@ -17,7 +17,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     the defaults of admission. With `terms` above 1 the clusters, in their order, are that many affinity terms, tried
     one after the other; with `overlap` each has the first cluster of the one before, too. `failback`: what an outage
     has moved returns. `application_seconds`: a copy that is unhealthy for so long leaves its cluster, 0 for never.
-    `follows`: what the template names goes where it goes.
+    `follows`: what the template names goes where it goes. `lazy`: the policy takes effect when the template changes.
     """
 
     division: Division
@@ -31,6 +31,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failback: bool = False
     application_seconds: int = 0
     follows: bool = False
+    lazy: bool = False
 
 
 class Deploy(UserStep, frozen=True, kw_only=True):

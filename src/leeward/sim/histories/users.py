@@ -49,7 +49,7 @@ class Users(Wishing):
         self._shared: dict[str, Shared] = {step.app: step.what for step in steps if isinstance(step, Share)}
         self._plans: dict[str, Manifest] = {}
         self._serial = 0
-        self._administrators = Administrators(world)
+        self._administrators = Administrators(world, self._kind)
         known: dict[str, Provided] = {step.name: step.what for step in steps if isinstance(step, Provide)}
         self._scripted = {step.app for step in steps if isinstance(step, Deploy) and step.scripted}
         self._maintainers = Maintainers(world, self._kind, known)
@@ -76,8 +76,12 @@ class Users(Wishing):
                 self._maintainers.names(app, step.reads)
                 made = manifests.template(app, step.config, step.replicas, cpu=step.cpu)
                 wanted = manifests.with_volumes(made, self._maintainers.volumes(app))
+                policy = manifests.policy(app, self._kind(app), step.plan)
+                if step.plan.lazy:
+                    await self._create_policy(app, policy)
                 await self.create(self._kind(app), wanted)
-                await self._create_policy(app, manifests.policy(app, self._kind(app), step.plan))
+                if not step.plan.lazy:
+                    await self._create_policy(app, policy)
             case Replan(app=app):
                 wanted = manifests.policy(app, self._kind(app), step.plan)
                 if app in self._plans:
@@ -150,8 +154,14 @@ class Users(Wishing):
             else:
                 name = binding_name(self._kind(step.app).kind, step.app)
                 await self.patch(RESOURCE_BINDINGS, name, {"spec": {"suspension": {"scheduling": suspended}}})
+            await self._touch_if_lazy(step.app, "suspended" if suspended else "resumed")
             if suspended:
                 await asyncio.sleep(step.lasts)
+
+    async def _touch_if_lazy(self, app: str, why: str) -> None:
+        """A lazy policy takes effect when its template changes."""
+        if self._plans.get(app, {}).get("spec", {}).get("activationPreference") == "Lazy":
+            await self.patch(self._kind(app), app, {"metadata": {"labels": {"touched": why}}})
 
     async def let_all_go(self) -> None:
         """What was suspended, drained or tainted when a backup was taken is so again, and nobody wants it any more."""
@@ -159,6 +169,7 @@ class Users(Wishing):
         await self._maintainers.let_all_go()
         for app in self._plans:
             await self.patch(POLICIES, app, {"spec": {"suspension": {"dispatching": None}}})
+            await self._touch_if_lazy(app, "restored")
             name = binding_name(self._kind(app).kind, app)
             await self.patch(RESOURCE_BINDINGS, name, {"spec": {"suspension": {"scheduling": None}}})
 

@@ -12,6 +12,8 @@ the decisions that they judge.
     authority   S9       who must not place
     members     S5, S6   what happens to objects in members
     scripts     S16      what is made of scripts that give no answer
+    claims      S17      which policy a template belongs to
+    quotas      S18, S1  what is used of a quota
     requests    S5, S9   what is asked of the API servers
     leaders     S8       who writes without being the leader any more
     owners      S9       who writes what
@@ -36,6 +38,7 @@ from leeward.sim.histories.checkers.audit import ServerAudit
 from leeward.sim.histories.checkers.authority import AuthorityChecker
 from leeward.sim.histories.checkers.belongings import BelongingsChecker
 from leeward.sim.histories.checkers.calm import CalmChecker
+from leeward.sim.histories.checkers.claims import ClaimsChecker
 from leeward.sim.histories.checkers.compaction import CompactionChecker
 from leeward.sim.histories.checkers.copies import CopiesChecker
 from leeward.sim.histories.checkers.dependencies import DependenciesChecker
@@ -46,6 +49,7 @@ from leeward.sim.histories.checkers.liars import LiarsChecker
 from leeward.sim.histories.checkers.members import MembersChecker
 from leeward.sim.histories.checkers.owners import OwnersChecker
 from leeward.sim.histories.checkers.placements import PlacementsChecker
+from leeward.sim.histories.checkers.quotas import QuotasChecker
 from leeward.sim.histories.checkers.rates import RatesChecker
 from leeward.sim.histories.checkers.readiness import ReadinessChecker
 from leeward.sim.histories.checkers.removals import RemovalsChecker
@@ -92,5 +96,7 @@ CHECKERS = (
     RatesChecker,
     CalmChecker,
     RemovalsChecker,
+    ClaimsChecker,
+    QuotasChecker,
 )
 """`CopiesChecker`, `StoresChecker` and `RestoresChecker`, which outlast a restored control plane, are beside these."""

@@ -6,6 +6,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import CONDITION_TAINT_KEYS
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.core.cluster_health.ready_condition import is_uncollected
+from leeward.sim.histories.checkers.quotas import EXCEEDED, refusal_in
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
 from leeward.sim.histories.truth import Change
 
@@ -95,12 +96,19 @@ class EvictionsChecker:
             return
         names, targets = [task.from_cluster for task in started], replicas_of(new)
         least = _least_clusters(new)
-        if not covers(new, targets):
+        if not covers(new, targets) and not _keeps_what_a_quota_allows(change.old, new):
             message = f"{change.key} was evicted from {names}, but {targets or 'nothing'} does not replace it"
             yield Violation("S11", change.seconds, message)
         elif not new.spec.is_divided and len(targets) < least:
             message = f"{change.key} was evicted from {names}; {targets} is less than {least} clusters"
             yield Violation("S11", change.seconds, message)
+
+
+def _keeps_what_a_quota_allows(old: ResourceBinding | None, new: ResourceBinding) -> bool:
+    """Whether a quota refuses more than it had, and has it all in other places."""
+    if old is None or EXCEEDED not in (refusal_in(old), refusal_in(new)):
+        return False
+    return bool(new.spec.clusters) and sum(replicas_of(new).values()) >= sum(replicas_of(old).values())
 
 
 def _least_clusters(binding: ResourceBinding) -> int:

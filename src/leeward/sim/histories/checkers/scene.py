@@ -10,6 +10,7 @@ from leeward.manager.timing import Timing
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS, Lateness, lateness_of, touched_by, undisturbed
 from leeward.sim.histories.checkers.losses import Loss, disturbances_of, losses_of, troubles_of
+from leeward.sim.histories.checkers.states import States
 from leeward.sim.histories.checkers.watch import Watch
 from leeward.sim.histories.model import (
     ClockIsWrong,
@@ -94,6 +95,12 @@ class Scene:
     """When the Cluster of this name was last seen being deleted or absent."""
     ended_at: dict[Key, float] = field(default_factory=dict[Key, float])
     """When the Work of this name was gone."""
+    policy_changed_at: dict[tuple[str, Key], float] = field(default_factory=dict[tuple[str, Key], float])
+    """When each policy came to ask for what it asks for, by how its key begins."""
+    claimed_at: dict[tuple[str, Key], float] = field(default_factory=dict[tuple[str, Key], float])
+    """When each template came to belong to the policy that has claimed it."""
+    contents: dict[tuple[str, Key], States[bytes]] = field(default_factory=dict[tuple[str, Key], States[bytes]])
+    """What users have written of each template."""
 
     @property
     def is_restored(self) -> bool:

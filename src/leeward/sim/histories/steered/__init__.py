@@ -48,6 +48,7 @@ from leeward.sim.histories.steered.people import (
     suspended,
     taken_up_again,
 )
+from leeward.sim.histories.steered.policies import governed
 from leeward.sim.histories.steered.propagation import dependent, overridden, scripted
 from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle, overtaken
 
@@ -92,6 +93,7 @@ STEERED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     overridden,
     dependent,
     scripted,
+    governed,
 )
 
 

@@ -1,0 +1,101 @@
+"""Planted bugs of policies that take over, policies that wait, and quotas."""
+
+from collections.abc import Mapping
+from typing import Any
+from unittest import mock
+
+import msgspec
+
+from leeward.controllers import detector, quota_sync
+from leeward.controllers.scheduler import deciding
+from leeward.core.placement import within_usage
+from leeward.core.propagation.activation import Activation
+from leeward.manager.quota_admission import QuotaAdmission
+from leeward.runtime import policy_index
+from leeward.sim.histories.model import History, LimitUsage, MemberStops, Preempt
+from leeward.sim.histories.steered.casting import evenly, web
+from leeward.sim.histories.steered.policies import governed
+from tests.sim.planted import nothing_wrong
+from tests.sim.planted_harm import PUSHED, Harm, both, steered
+
+
+def _above(priority: int) -> History:
+    """A policy of this priority comes to an application, and m1 dies behind it."""
+    return History(
+        seed=9,
+        members=PUSHED,
+        steps=(
+            web(evenly("m1", "m2"), 4),
+            Preempt(at=76, app="web", name="above", plan=evenly("m2", "m3"), priority=priority),
+            MemberStops(at=90, lasts=30, member="m1"),
+        ),
+    )
+
+
+_LIMITS = History(
+    seed=9,
+    members=PUSHED,
+    steps=(
+        web(evenly("m1", "m2"), 4),
+        LimitUsage(at=50, cpu=10, assigned=("m1", "m2")),
+        LimitUsage(at=80, cpu=10, assigned=("m2", "m3")),
+    ),
+)
+
+
+def _take_over_below() -> Any:
+    """Whoever asks for it takes over, whatever the priority of its policy."""
+    return mock.patch.object(policy_index, "preempts", return_value=True)
+
+
+def _take_nothing_over() -> Any:
+    return mock.patch.object(policy_index, "preempts", return_value=False)
+
+
+def _do_not_wait() -> Any:
+    """A lazy policy takes effect like any other."""
+    return mock.patch.object(detector, "decide_activation", return_value=Activation())
+
+
+def _wait_for_ever() -> Any:
+    """A lazy policy has effect once, and never again."""
+
+    def waiting(*_: Any, has_binding: bool) -> Activation:
+        return Activation(waits=has_binding)
+
+    return mock.patch.object(detector, "decide_activation", waiting)
+
+
+def _count_nobody_else() -> Any:
+    """Each binding has the whole quota."""
+    return mock.patch.object(QuotaAdmission, "_others", return_value=iter(()))
+
+
+def _shrink_under_a_quota() -> Any:
+    """What is refused more loses one of what it has, and nobody checks that."""
+    as_assigned = within_usage._as_assigned  # pyright: ignore[reportPrivateUsage]
+
+    def less(binding: Any) -> Any:
+        found = as_assigned(binding)
+        replicas = max(1, found.spec.replicas - 1)
+        return msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, replicas=replicas))
+
+    return both(
+        mock.patch.object(within_usage, "_as_assigned", less), mock.patch.object(deciding, "check", nothing_wrong)
+    )
+
+
+def _leave_limits_behind() -> Any:
+    """What a quota assigns no more stays in the clusters."""
+    return mock.patch.object(quota_sync, "needless", return_value=iter(()))
+
+
+POLICIES: Mapping[str, Harm] = {
+    "take over below": Harm(_take_over_below, "S17", _above(0)),
+    "take nothing over": Harm(_take_nothing_over, "L1", _above(5)),
+    "do not wait for the template": Harm(_do_not_wait, "S17", steered(governed)),
+    "wait for the template for ever": Harm(_wait_for_ever, "L1", steered(governed)),
+    "count nobody else": Harm(_count_nobody_else, "S18", steered(governed)),
+    "shrink under a quota": Harm(_shrink_under_a_quota, "S1", steered(governed)),
+    "leave limits behind": Harm(_leave_limits_behind, "L1", _LIMITS),
+}
