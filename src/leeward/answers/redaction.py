@@ -57,7 +57,7 @@ def redacted_work(work: Work) -> Work:
 
 
 def redacted_manifest(manifest: ReadOnlyManifest) -> Manifest:
-    """Kind and names; of a Service its type, and of a StatefulSet the names of its claims."""
+    """Kind and names; of a Service its type."""
     metadata = _mapping(manifest.get("metadata"))
     spec = _mapping(manifest.get("spec"))
     kept: Manifest = {

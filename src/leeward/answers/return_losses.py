@@ -14,8 +14,8 @@ import msgspec
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.untrusted import mapping_in, mappings_in
 from leeward.answers.fleet_state import BindingName, FleetState
-from leeward.api.names import CLAIMS_ANNOTATION
-from leeward.api.work import Work
+from leeward.api.work import Binding, Work
+from leeward.core.eviction.volumes import noted_claims
 
 _BUILT_IN_GROUPS = ("", "apps", "autoscaling", "batch", "policy")
 _KUBERNETES = ".k8s.io"
@@ -54,9 +54,15 @@ def losses_on_return(state: FleetState, left: Mapping[BindingName, Iterable[str]
                 elif _is_custom(str(manifest.get("apiVersion", ""))):
                     custom.append(f"{manifest.get('kind', '')} {name}")
             addresses += _addresses(work)
-            claims += filter(None, state.bindings[key].metadata.annotations.get(CLAIMS_ANNOTATION, "").split(","))
-    found = (tuple(sorted(set(each))) for each in (custom, addresses, definitions, claims))
-    return ReturnLosses(dict(sorted(kinds.items())), *found)
+            claims += _claims(state.bindings[key])
+    found = (tuple(sorted(set(each))) for each in (custom, addresses, definitions))
+    return ReturnLosses(dict(sorted(kinds.items())), *found, tuple(dict.fromkeys(claims)))
+
+
+def _claims(binding: Binding) -> list[str]:
+    """`data (shop/db)`"""
+    whose = "/".join(filter(None, (binding.spec.resource.namespace, binding.spec.resource.name)))
+    return [f"{claim} ({whose})" for claim in noted_claims(binding)]
 
 
 def _addresses(work: Work) -> list[str]:

@@ -41,6 +41,12 @@ def claims_annotation(template: ReadOnlyManifest) -> dict[str, str]:
     return {CLAIMS_ANNOTATION: _listed(claims_of(template))} if _is_stateful_set(template) else {}
 
 
+def noted_claims(binding: Binding) -> tuple[str, ...]:
+    """Claims of its template by the binding's annotation; the last may be a number: `2 more`."""
+    names, _, more = binding.metadata.annotations.get(CLAIMS_ANNOTATION, "").partition(" and ")
+    return tuple(filter(None, (*names.split(", "), more)))
+
+
 def has_claims(binding: Binding) -> bool:
     """Also where that is not known: a binding of a StatefulSet that an earlier version, Karmada or somebody else made
     says nothing, until it is brought up to date."""
