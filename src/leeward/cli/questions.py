@@ -83,9 +83,12 @@ def source_options(command: F) -> F:
 def whole_picture(settings: Settings, kubeconfig: Path | None, context: str, file: Path | None) -> "FleetState":
     """From a file, or all of a control plane. Raises: FleetError."""
     if file is not None:
-        return picture_in(file, kubeconfig, context)
-    target = target_of(settings, kubeconfig, context)
-    return ask(target, lambda client: _read(client, target))
+        state = picture_in(file, kubeconfig, context)
+    else:
+        target = target_of(settings, kubeconfig, context)
+        state = ask(target, lambda client: _read(client, target))
+    gc.freeze()  # it stays until the end, and is not looked through again and again for what could be given back
+    return state
 
 
 def picture_in(file: Path, kubeconfig: Path | None = None, context: str = "") -> "FleetState":
