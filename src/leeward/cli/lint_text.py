@@ -38,5 +38,5 @@ def _finding(finding: LintFinding) -> Iterator[str]:
     where = f"{finding.file}:{finding.line}" if finding.file else finding.about
     yield ""
     yield from headline(MARKS[finding.level], f"{where}  {finding.rule} {finding.name}")
-    yield from paragraph(finding.sentence, "    ", "    ")
+    yield from paragraph(finding.sentence, "    ", "      ")
     yield from paragraph(f"mend: {finding.mend}", "    ", "          ")

@@ -35,7 +35,8 @@ def section(name: str, beside: str = "") -> Iterator[str]:
     yield click.style(name, bold=True) + (f"   {printable(beside)}" if beside else "")
 
 
-def paragraph(text: str, first: str = "  ", later: str = "    ") -> Iterator[str]:
+def paragraph(text: str, first: str = "  ", later: str = "      ") -> Iterator[str]:
+    """Further lines begin where no line of ours does: what others have named in it cannot pass for one."""
     yield from textwrap.wrap(
         printable(text), COLUMNS, initial_indent=first, subsequent_indent=later, break_on_hyphens=False
     )

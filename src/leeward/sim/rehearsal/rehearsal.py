@@ -90,6 +90,8 @@ def rehearse(state: FleetState, scenario: Scenario) -> RehearsalReport:
         return run_virtual(_play(state, scenario, steps), turns=MOST_TURNS)
     except (DeadlockError, EndlessError) as error:
         raise RehearsalFailed(f"the copy does not come to an end: {error}") from error
+    except WorldError as error:
+        raise RehearsalFailed(f"the copy does not take what the picture holds: {error}") from error
 
 
 def _check_size(state: FleetState) -> None:
