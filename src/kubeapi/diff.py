@@ -23,6 +23,32 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Manifest:
     return patch
 
 
+def merged(target: Any, patch: Any) -> Any:
+    """`target` with a merge patch carried out: mappings are merged, null removes, everything else replaces. It shares
+    what stays as it was.
+
+    Nulls within what replaces are left out, as by every Kubernetes API server; the RFC would keep those within lists.
+    Raises: RecursionError when nested too deeply.
+    """
+    if not isinstance(patch, dict):
+        return _without_nulls(patch)
+    result = dict(cast(dict[str, Any], target)) if isinstance(target, dict) else {}
+    for key, value in cast(dict[str, Any], patch).items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(v) for key, v in cast(dict[str, Any], value).items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in cast(list[Any], value) if item is not None]
+    return value
+
+
 def json_patch(old: Mapping[str, Any], new: Mapping[str, Any], at: str = "") -> list[Manifest]:
     """The operations from `old` to `new`, `at` a JSON pointer; none when they are equal. Lists are replaced whole."""
     patch: list[Manifest] = [{"op": "remove", "path": _pointer(at, key)} for key in old if key not in new]

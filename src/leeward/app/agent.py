@@ -19,6 +19,7 @@ from leeward.client.incluster import load_in_cluster
 from leeward.client.kubeconfig import holds_one_user, load
 from leeward.client.limits import Limit, limited
 from leeward.client.replaceable import ReplaceableTransport
+from leeward.client.updating import UpdatingTransport
 from leeward.lua.jail import ProcessJail
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.metrics import Metrics
@@ -31,7 +32,7 @@ async def run_agent(config: AgentConfig) -> None:
     limits, probes = config.settings.limits, Probes(metrics)
     control_plane = load(config.control_plane_kubeconfig, config.control_plane_context)
     transport = ReplaceableTransport(_transport(control_plane, limits.control_plane))
-    client = Client(transport, "leeward-agent")
+    client = Client(UpdatingTransport(transport), "leeward-agent")
     member_client = Client(_transport(_member(config), limits.members), "leeward-agent")
     try:
         async with served(probes, config.settings.serving), Supervisor(f"agent of {config.cluster}") as supervisor:

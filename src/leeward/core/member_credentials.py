@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from kubeapi.untrusted import mapping_in
-from leeward.api.names import AGENT_GROUP, ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE, execution_space
-from leeward.core.registration import secrets_of_agent
+from leeward.api.names import AGENT_GROUP, ALLOW_HTTP_ANNOTATION, execution_space
 
 REFERENCES = ("secretRef", "impersonatorSecretRef")
 _WHERE = ("apiEndpoint", "proxyURL", "insecureSkipTLSVerification", "syncMode")
@@ -31,11 +30,9 @@ def exposed_secrets(
 ) -> tuple[ExposedSecret, ...]:
     """Secrets that a writer in `groups` has to be allowed to read; `before` is None for a new Cluster.
 
-    What lies in the cluster's own execution space is its agent's to show, and so are the two Secrets that it makes.
+    What lies in the cluster's own execution space is its agent's to show.
     """
-    name = str(mapping_in(cluster, "metadata").get("name")) if AGENT_GROUP in groups else ""
-    space = execution_space(name) if name else None
-    made = {(CLUSTER_NAMESPACE, secret) for secret in secrets_of_agent(name)} if name else set[tuple[str, str]]()
+    own = execution_space(str(mapping_in(cluster, "metadata").get("name"))) if AGENT_GROUP in groups else None
     spec, old = mapping_in(cluster, "spec"), mapping_in(before or {}, "spec")
     moved = any(spec.get(field) != old.get(field) for field in _WHERE) or (
         _in_the_clear(cluster) and not _in_the_clear(before or {})
@@ -43,10 +40,9 @@ def exposed_secrets(
     found: list[ExposedSecret] = []
     for field in REFERENCES:
         reference = mapping_in(spec, field)
-        namespace, secret = str(reference.get("namespace", "")), str(reference.get("name", ""))
-        is_own = namespace == space or (namespace, secret) in made
-        if reference and not is_own and (moved or reference != mapping_in(old, field)):
-            found.append(ExposedSecret(field, namespace, secret))
+        namespace = str(reference.get("namespace", ""))
+        if reference and namespace != own and (moved or reference != mapping_in(old, field)):
+            found.append(ExposedSecret(field, namespace, str(reference.get("name", ""))))
     return tuple(found)
 
 

@@ -30,6 +30,7 @@ from leeward.core.member_credentials import exposed_secrets, exposure_refusal
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.lua.checking import customization_problems
+from leeward.manager.agents import AgentRights
 from leeward.manager.timing import Timing
 
 _CUSTOMIZATIONS = f"/{RESOURCE_INTERPRETER_CUSTOMIZATIONS.group}/{RESOURCE_INTERPRETER_CUSTOMIZATIONS.plural}/"
@@ -58,7 +59,7 @@ class KarmadaAdmission:
         self._randomness = randomness
         self._timing = timing
         self._store = store
-        self._rbac = Rbac(store)
+        self._rbac = Rbac(store, AgentRights(store))
         self._reach = reach or Reach()
         self._addresses = addresses
 

@@ -20,6 +20,7 @@ from leeward.agent.agent import Agent
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.api.resource import NAMESPACES
 from leeward.client import Client, NotFound, Request, Response
+from leeward.client.updating import UpdatingTransport
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.manager.member_side import MemberSide
 from leeward.members import Workloads, WorkloadSettings
@@ -168,7 +169,7 @@ class SimulatedMember:
         home = LinkedTransport(ground.place, user, self.agent_link, ground.link(party, ground.NAME))
         there = LinkedTransport(self.place, ADMIN, self.agent_link, ground.link(party, self.name))
         member_client = Client(there, party)
-        plane = ground.plane(Client(home, party), self._agent, self.agent_clock)
+        plane = ground.plane(Client(UpdatingTransport(home), party), self._agent, self.agent_clock)
         member = Member.of(self.name, member_client, ground.randomness, self._agent)
         self._agent.start(
             Agent(plane, member, MemberSide(ground.timing, probe_serving=ground.probe_serving)).start(), "agent"
