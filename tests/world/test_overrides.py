@@ -278,17 +278,50 @@ def test_a_policy_that_cannot_be_read_any_more_leaves_what_was_made_with_it_s10(
     play_in(UnaskedWorld, story, TWO)
 
 
+def test_a_policy_with_a_field_of_a_newer_karmada_leaves_what_was_made_with_it() -> None:
+    """It is carried out as a whole, or not at all: not without what is not known here."""
+
+    async def story(world: World) -> None:
+        ours = overriding("ours", {}, imageOverrider=tagged("1"))
+        await world.client.create(OVERRIDES, ours, "default")
+        await web_runs(world)
+        before = await works(world)
+        await world.stop_controllers()
+        await open_definition(world)
+        rules = overriding("", imageOverrider=tagged("2"), resourceOverrider=[{"cpu": "1"}])["spec"]["overrideRules"]
+        await world.client.patch(OVERRIDES, "ours", {"spec": {"overrideRules": rules}}, "default")
+        world.start_controllers()
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": {"spec": {"hostname": "a"}}}}, "default")
+        await world.sleep(60)
+        assert {name: work.spec for name, work in (await works(world)).items()} == {
+            name: work.spec for name, work in before.items()
+        }
+        assert "unknown field `resourceOverrider` - at `$.spec.overrideRules[0].overriders`" in failure(world)
+        rules[0]["overriders"].pop("resourceOverrider")
+        await world.client.patch(OVERRIDES, "ours", {"spec": {"overrideRules": rules}}, "default")
+        await world.sleep(60)
+        assert failure(world) == ""
+        assert await images(world) == {"member1": "nginx:2", "member2": "nginx:2"}
+
+    play_in(UnaskedWorld, story, TWO)
+
+
 async def spoil(world: World, name: str) -> None:
     """As after a change of the CRD by somebody: what is stored has another form than we know."""
+    await open_definition(world)
+    rules = overriding("", imageOverrider=[{"component": "Tag", "operator": "add", "value": 2}])["spec"][
+        "overrideRules"
+    ]
+    await world.client.patch(OVERRIDES, name, {"spec": {"overrideRules": rules}}, "default")
+
+
+async def open_definition(world: World) -> None:
+    """Has the API server keep whatever fields a policy has."""
     crd = await world.client.get(CRDS, f"{OVERRIDES.plural}.{OVERRIDES.group}")
     (version,) = crd["spec"]["versions"]
     anything = {"x-kubernetes-preserve-unknown-fields": True, "type": "object"}
     version["schema"]["openAPIV3Schema"]["properties"]["spec"] = anything
     await world.client.update(CRDS, crd, crd["metadata"]["name"])
-    rules = overriding("", imageOverrider=[{"component": "Tag", "operator": "add", "value": 2}])["spec"][
-        "overrideRules"
-    ]
-    await world.client.patch(OVERRIDES, name, {"spec": {"overrideRules": rules}}, "default")
 
 
 def test_a_config_map_differs_by_what_stands_in_its_text() -> None:

@@ -180,6 +180,8 @@ LOSS_COVERED_CONDITION = "leeward.dev/LossCovered"
 OVERRIDE_FAILED_CONDITION = "leeward.dev/OverrideFailed"
 """On a binding: True while override policies cannot be carried out in some clusters, whose Works stay as they are; with
 the reason for each (ours)."""
+FEATURE_HELD_CONDITION = "leeward.dev/FeatureHeld"
+"""On a binding: True while it keeps what it has by a feature gate that is off (ours)."""
 REFUSED_CONDITION = "leeward.dev/Refused"
 """On a binding: True while it is not carried out, with the reason: its template is out of its reach, or a Work that it
 would need belongs to another binding (ours)."""

@@ -1,4 +1,8 @@
-"""`policy.karmada.io/v1alpha1`: what is changed in a template for the clusters that it goes to."""
+"""`policy.karmada.io/v1alpha1`: what is changed in a template for the clusters that it goes to.
+
+A field that is not known here may say how something is changed: a policy that has one cannot be read, and what was made
+with it stays as it is.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -10,31 +14,31 @@ from leeward.api.policy import ClusterAffinity, ResourceSelector
 OverrideOperator = Literal["add", "remove", "replace"]
 
 
-class LabelAnnotationOverrider(Object, frozen=True):
+class LabelAnnotationOverrider(Object, frozen=True, forbid_unknown_fields=True):
     operator: OverrideOperator
     value: Mapping[str, str]
 
 
-class ImagePredicate(Object, frozen=True):
+class ImagePredicate(Object, frozen=True, forbid_unknown_fields=True):
     """Selects an image by its JSON pointer; without one, the images of all containers are meant."""
 
     path: str
 
 
-class ImageOverrider(Object, frozen=True):
+class ImageOverrider(Object, frozen=True, forbid_unknown_fields=True):
     component: Literal["Registry", "Repository", "Tag"]
     operator: OverrideOperator
     value: str = ""
     predicate: ImagePredicate | None = None
 
 
-class CommandArgsOverrider(Object, frozen=True):
+class CommandArgsOverrider(Object, frozen=True, forbid_unknown_fields=True):
     container_name: str
     operator: Literal["add", "remove"]
     value: tuple[str, ...] = ()
 
 
-class PlaintextOverrider(Object, frozen=True):
+class PlaintextOverrider(Object, frozen=True, forbid_unknown_fields=True):
     """A JSON patch operation; `path` is a JSON pointer."""
 
     path: str
@@ -42,7 +46,7 @@ class PlaintextOverrider(Object, frozen=True):
     value: Any = None
 
 
-class FieldPatchOperation(Object, frozen=True):
+class FieldPatchOperation(Object, frozen=True, forbid_unknown_fields=True):
     """A JSON patch operation inside a document that is embedded in a field as text."""
 
     sub_path: str
@@ -50,7 +54,7 @@ class FieldPatchOperation(Object, frozen=True):
     value: Any = None
 
 
-class FieldOverrider(Object, frozen=True):
+class FieldOverrider(Object, frozen=True, forbid_unknown_fields=True):
     """Changes a JSON or YAML document that the string at `field_path` holds; exactly one of the two is set."""
 
     field_path: str
@@ -58,7 +62,7 @@ class FieldOverrider(Object, frozen=True):
     yaml: tuple[FieldPatchOperation, ...] = ()
 
 
-class Overriders(Object, frozen=True):
+class Overriders(Object, frozen=True, forbid_unknown_fields=True):
     plaintext: tuple[PlaintextOverrider, ...] = ()
     image_overrider: tuple[ImageOverrider, ...] = ()
     command_overrider: tuple[CommandArgsOverrider, ...] = ()
@@ -68,14 +72,14 @@ class Overriders(Object, frozen=True):
     field_overrider: tuple[FieldOverrider, ...] = ()
 
 
-class RuleWithCluster(Object, frozen=True):
+class RuleWithCluster(Object, frozen=True, forbid_unknown_fields=True):
     """Overriders for the clusters that match; without `target_cluster` for all."""
 
     overriders: Overriders
     target_cluster: ClusterAffinity | None = None
 
 
-class OverrideSpec(Object, frozen=True):
+class OverrideSpec(Object, frozen=True, forbid_unknown_fields=True):
     """`target_cluster` and `overriders` are the older form of a single rule."""
 
     resource_selectors: tuple[ResourceSelector, ...] = ()

@@ -15,11 +15,13 @@ from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from leeward.api import names
 from leeward.api.resource import (
+    CLUSTER_OVERRIDE_POLICIES,
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTER_TAINT_POLICIES,
     CLUSTERS,
     FEDERATED_RESOURCE_QUOTAS,
+    OVERRIDE_POLICIES,
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
     WORKLOAD_REBALANCERS,
@@ -92,10 +94,12 @@ _TYPES = {
     (resource.group, resource.kind): resource.object_type
     for resource in (
         CLUSTERS,
+        CLUSTER_OVERRIDE_POLICIES,
         CLUSTER_PROPAGATION_POLICIES,
         CLUSTER_RESOURCE_BINDINGS,
         CLUSTER_TAINT_POLICIES,
         FEDERATED_RESOURCE_QUOTAS,
+        OVERRIDE_POLICIES,
         PROPAGATION_POLICIES,
         RESOURCE_BINDINGS,
         WORKLOAD_REBALANCERS,

@@ -138,9 +138,9 @@ class BindingController:
         identities = {cluster: w.metadata.labels.get(WORK_ID_LABEL, "") for cluster, w in present.items()}
         counts = replicas_by_cluster(binding.spec).values() if binding.spec.is_workload else ()
         revised = await self._plane.interpreter.revise_each(template, counts)
-        manifests = manifests_by_cluster(binding, template, revised)
-        rendering = await self._overrides.render(template, manifests, present)
-        desired = build_works(binding, template, identities, self._new_id, rendering.manifests, inject=self._inject)
+        rendering = await self._overrides.render(template, manifests_by_cluster(binding, template, revised), present)
+        inject = self._inject or present
+        desired = build_works(binding, template, identities, self._new_id, rendering.manifests, inject=inject)
         purging = is_purging(binding.spec, present)
         taken = await self._taken(binding, present, desired)
         synced = _Synced(taken, bool(present), rendering.failures, look_at=rendering.look_at)
@@ -156,7 +156,7 @@ class BindingController:
             if work is None and await self._waits(binding, template, cluster, synced):
                 continue
             try:
-                with_id = partial(build_work, binding, template, rendering.manifests, cluster, inject=self._inject)
+                with_id = partial(build_work, binding, template, rendering.manifests, cluster, inject=inject)
                 written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
                 has_written = has_written or written is not work
                 if written is not work and rendering.is_overridden:

@@ -12,8 +12,10 @@ stays, too, whichever other one would select it (Holds: S5).
 Karmada: pkg/detector; same for the parts named here.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from kubeapi.codec import to_wire
@@ -25,6 +27,7 @@ from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RE
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, Forbidden, WorldError
 from leeward.controllers.autoscaler_events import AutoscalerEvents
+from leeward.controllers.feature_holds import FeatureHolds
 from leeward.controllers.template_events import TemplateEvents, name_of_policy
 from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.interpreter.scripts import Operation
@@ -32,6 +35,7 @@ from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim, named_priority_class
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
 from leeward.core.propagation.digest import template_digest
+from leeward.core.propagation.held_features import HeldFeature
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
 from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
 from leeward.runtime.contradictions import StandingReplicas
@@ -61,6 +65,11 @@ class DetectorSettings:
     reach: Reach = field(default_factory=Reach)
     marks_scale_targets: bool = False
 
+    @property
+    def switched(self) -> Mapping[HeldFeature, bool]:
+        """The gates of what bindings keep."""
+        return {HeldFeature.COMPONENTS: self.multiple_pod_templates, HeldFeature.GROUPS: self.workload_affinity}
+
 
 class Detector:
     def __init__(self, plane: ControlPlane, templates: Templates, settings: DetectorSettings) -> None:
@@ -77,6 +86,7 @@ class Detector:
         self._told = TemplateEvents(plane, self._recorder, self._matching, settings.reach)
         self._autoscalers = AutoscalerEvents(plane, self._recorder, templates, enabled=not settings.marks_scale_targets)
         self._standing = StandingReplicas(plane)
+        self._features = FeatureHolds(plane, settings.switched)
         self._dependent_overrides = DependentOverrides[TemplateKey](plane, self._controller.queue.add)
 
     def start(self) -> None:
@@ -225,11 +235,11 @@ class Detector:
         self, resource: Resource[Manifest], template: Manifest, policy: AnyPropagationPolicy
     ) -> None:
         """Creates the binding, or brings the fields that are ours up to date."""
-        priority = await self._priority_of(template, policy)
-        asked = await self._plane.interpreter.replicas(template, self._settings.multiple_pod_templates)
-        desired = build_binding(
-            template, policy, priority, self._settings.workload_affinity, asked, self._settings.quota_estimate
-        )
+        priority, had = await self._priority_of(template, policy), await self._binding_of(template)
+        multiple = self._features.is_on(HeldFeature.COMPONENTS, had)
+        asked = await self._plane.interpreter.replicas(template, multiple)
+        grouped = self._features.is_on(HeldFeature.GROUPS, had)
+        desired = build_binding(template, policy, priority, grouped, asked, self._settings.quota_estimate)
         digest = template_digest(template)
         desired["metadata"]["annotations"] |= {TEMPLATE_DIGEST_ANNOTATION: digest, **claims_annotation(template)}
         key = key_of(desired)
@@ -252,7 +262,10 @@ class Detector:
             desired["spec"]["resource"]["resourceVersion"] = present.spec.resource.resource_version
         patch = binding_patch(wire, desired)
         if patch:
-            bindings.remember(await self._patch_binding(kind, present, patch))
+            present = await self._patch_binding(kind, present, patch)
+            bindings.remember(present)
+        template_key = TemplateKey(template["apiVersion"], template["kind"], key_of(template))
+        self._features.tell(kind, present, partial(self._controller.failed, template_key))
 
     async def _patch_binding(self, kind: Resource[Any], present: Binding, patch: Manifest) -> Any:
         """The binding after it. Where a quota refuses the whole, fewer replicas are written alone, for the scheduler to

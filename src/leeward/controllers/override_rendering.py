@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
@@ -17,11 +18,12 @@ from leeward.api.names import (
     APPLIED_OVERRIDES_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
 )
+from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.applied import policies_in
-from leeward.core.overrides.override_rule import Rules
+from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.overrides.rendering import Overridden, OverrideFailure, too_many
 from leeward.planning.rendered_overrides import RenderedOverrides
 from leeward.runtime.binding_kinds import BindingKind
@@ -82,7 +84,7 @@ class OverrideRendering:
         await self._matching.wait_synced()
         unread = self._never_read(present.values())
         if unread:
-            failure = OverrideFailure(None, f"{unread} cannot be read, and was applied here")
+            failure = OverrideFailure(None, unread)
             failures = dict.fromkeys(manifests, failure)
             return Rendering({}, failures=failures, look_at=self._plane.clock.now() + UNREAD_AGAIN)
         cluster_wide = await self._matching.cluster_wide(template)
@@ -119,7 +121,8 @@ class OverrideRendering:
         return too_many(own) or await self._plane.turns.finish(known.override(result, rules_for(cluster, own)))
 
     def _never_read(self, works: Iterable[Work]) -> str:
-        """A policy that a Work says it was made with, and of which nothing is known now; empty when there is none."""
+        """A sentence about a policy that a Work says it was made with, and of which nothing is known now; empty when
+        there is none."""
         cluster_wide, own = self._matching.never_read()
         if not cluster_wide and not own:
             return ""
@@ -128,11 +131,21 @@ class OverrideRendering:
             namespace = work.metadata.annotations.get(BINDING_NAMESPACE_ANNOTATION, "")
             for key in sorted(cluster_wide):
                 if key.name in names[APPLIED_CLUSTER_OVERRIDES_ANNOTATION]:
-                    return f"ClusterOverridePolicy {key}"
+                    return _unread(f"ClusterOverridePolicy {key}", cluster_wide[key], ClusterOverridePolicy)
             for key in sorted(own):
                 if key.namespace == namespace and key.name in names[APPLIED_OVERRIDES_ANNOTATION]:
-                    return f"OverridePolicy {key}"
+                    return _unread(f"OverridePolicy {key}", own[key], OverridePolicy)
         return ""
+
+
+def _unread(policy: str, found: ReadOnlyManifest, as_type: type[AnyOverridePolicy]) -> str:
+    """A field that is not known here is named: it may be of a newer Karmada."""
+    try:
+        from_wire({**found}, as_type)
+        why = ""
+    except DecodeError as error:
+        why = f" ({error})"
+    return f"{policy} cannot be read, and was applied here{why}"
 
 
 def _asked_of(cluster: Cluster) -> tuple[object, ...]:

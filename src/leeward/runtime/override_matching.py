@@ -4,11 +4,11 @@ A change of a policy is taken in at once; the bindings whose templates it select
 for in a queue of its own, a turn at a time. Holds: L4.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from kubeapi.meta import ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
 from leeward.api.work import Binding
@@ -74,10 +74,13 @@ class OverrideMatching:
             else ()
         )
 
-    def never_read(self) -> tuple[frozenset[Key], frozenset[Key]]:
+    def never_read(self) -> tuple[Mapping[Key, Manifest], Mapping[Key, Manifest]]:
         """The ClusterOverridePolicies and the OverridePolicies that are there, and of which nothing is known."""
-        cluster_wide = (key for key in self._cluster_policies.unreadable if key not in self._everywhere)
-        return frozenset(cluster_wide), frozenset(key for key in self._policies.unreadable if key not in self._local)
+        cluster_wide, own = self._cluster_policies.unreadable, self._policies.unreadable
+        return (
+            {key: found for key, found in cluster_wide.items() if key not in self._everywhere},
+            {key: found for key, found in own.items() if key not in self._local},
+        )
 
     async def reconcile(self, key: PolicyKey) -> datetime | None:
         """Tells of the bindings whose manifests a policy has selected, or selects.

@@ -10,7 +10,7 @@ back, also with `preserveResourcesOnDeletion`, so that it does not run twice.
 
 from collections.abc import Callable, Collection, Mapping
 
-from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from leeward.api.names import (
     APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
     APPLIED_OVERRIDES_ANNOTATION,
@@ -27,7 +27,7 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import state_to_inject
 from leeward.core.execution.conflict_resolution import conflict_resolution
@@ -59,19 +59,22 @@ def build_works(
     new_id: Callable[[], str] | None = None,
     rendered: Mapping[str, Overridden] | None = None,
     *,
-    inject: bool = True,
+    inject: bool | Mapping[str, Work] = True,
 ) -> dict[str, Manifest]:
     """The Work manifests by cluster.
 
     `work_ids` are the permanent ids of the Works that exist, by cluster; `new_id` makes those of the others. Without
     them the id is left to admission. `rendered` are the manifests of `manifests_by_cluster` after overrides: a cluster
-    that is not among them gets no Work. `inject` is the gate StatefulFailoverInjection.
+    that is not among them gets no Work. `inject` is the gate StatefulFailoverInjection; where it is off, the Works
+    by cluster that keep the state which they have.
     """
     if rendered is None:
         rendered = {name: Overridden(manifest) for name, manifest in manifests_by_cluster(binding, template).items()}
     works: dict[str, Manifest] = {}
     for cluster, overridden in rendered.items():
-        state = state_to_inject(binding, cluster) if inject else None
+        state = state_to_inject(binding, cluster)
+        if inject is not True:
+            state = _state_in(inject.get(cluster) if inject else None, state)
         work_id = (work_ids or {}).get(cluster) or (new_id() if new_id else "")
         works[cluster] = _work(binding, template, overridden, cluster, work_id, state)
     return works
@@ -84,10 +87,16 @@ def build_work(
     cluster: str,
     work_id: str,
     *,
-    inject: bool = True,
+    inject: bool | Mapping[str, Work] = True,
 ) -> Manifest:
     """The Work of one cluster, with this permanent id; as `build_works` makes it."""
     return build_works(binding, template, {cluster: work_id}, rendered=rendered, inject=inject)[cluster]
+
+
+def _state_in(work: Work | None, state: Mapping[str, str]) -> Mapping[str, str]:
+    """What of the state the Work's manifest has as labels."""
+    labels = labels_of(work.spec.workload.manifests[0]) if work and work.spec.workload.manifests else {}
+    return {name: value for name, value in state.items() if labels.get(name) == value}
 
 
 def manifests_by_cluster(
@@ -163,7 +172,7 @@ def _work(
     overridden: Overridden,
     cluster: str,
     work_id: str,
-    state: Mapping[str, str] | None,
+    state: Mapping[str, str],
 ) -> Manifest:
     space = execution_space(cluster)
     name = work_name(template["kind"], template["metadata"]["name"], text_at(template, "metadata", "namespace"))
@@ -174,7 +183,7 @@ def _work(
         prune(overridden.manifest),
         space,
         name,
-        {**(state or {}), **binding_labels, **id_labels},
+        {**state, **binding_labels, **id_labels},
         {**binding_annotations, **_origin(template), **resolution},
     )
     return {
