@@ -8,7 +8,7 @@ Kubernetes: kube-aggregator, pkg/controllers/autoregister; the same labels, prio
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -36,6 +36,7 @@ log = logging.getLogger(__name__)
 API_SERVICES = f"/{GROUP}/apiservices/"
 MANAGED = "kube-aggregator.kubernetes.io/automanaged"
 RETRY_SECONDS = 1.0
+WRITTEN_AT_ONCE = 500
 _ONCE, _ALWAYS = "onstart", "true"
 _OF_DEFINITIONS = (1_000, 100)
 _PRIORITIES: Mapping[str, tuple[int, int]] = {
@@ -113,10 +114,9 @@ class ApiServiceKeeper:
 
     async def settle(self) -> None:
         """Brings all of them to what is true now. Raises: Refused, StoreFailed."""
-        for group in ("", *self._scheme.groups()):
-            if self._scheme.is_builtin_group(group):
-                for version in self._scheme.versions_of_group(group):
-                    await self._keep(group, version, _ONCE)
+        groups = [group for group in ("", *self._scheme.groups()) if self._scheme.is_builtin_group(group)]
+        builtin = [(group, version) for group in groups for version in self._scheme.versions_of_group(group)]
+        await self._keep_all(_ONCE, builtin)
         self._defined = {record.key: self._served_by(record) for record in self._store.list(DEFINITIONS).records}
         await self._settle_defined()
 
@@ -145,8 +145,7 @@ class ApiServiceKeeper:
 
     async def _settle_defined(self) -> None:
         wanted = sorted(frozenset[GroupVersion]().union(*self._defined.values()))
-        for group, version in wanted:
-            await self._keep(group, version, _ALWAYS)
+        await self._keep_all(_ALWAYS, wanted)
         names = {name_of(group, version) for group, version in wanted}
         for record in self._store.list(API_SERVICES).records:
             metadata = codec.decode_manifest(record.value)["metadata"]
@@ -159,6 +158,12 @@ class ApiServiceKeeper:
         if self._scheme.is_builtin_group(spec.group):
             return frozenset()
         return frozenset((spec.group, version.name) for version in spec.versions if version.served)
+
+    async def _keep_all(self, managed: str, wanted: Sequence[GroupVersion]) -> None:
+        """Writes many of those that are missing in one commit."""
+        for start in range(0, len(wanted), WRITTEN_AT_ONCE):
+            at_once = wanted[start : start + WRITTEN_AT_ONCE]
+            await asyncio.gather(*(self._keep(group, version, managed) for group, version in at_once))
 
     async def _keep(self, group: str, version: str, managed: str) -> None:
         name = name_of(group, version)
