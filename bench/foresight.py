@@ -9,6 +9,7 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import islice
 
 import msgspec
 
@@ -158,7 +159,8 @@ def _decide_each(state: FleetState) -> int:
 
 
 def _losses(state: FleetState, most: int | None = None) -> int:
-    return sum(loss.applications for loss in survey(state, losses_by(state, "cluster")[:most]).losses)
+    losses = dict(islice(losses_by(state, "cluster").items(), most))
+    return sum(loss.applications for loss in survey(state, losses).losses)
 
 
 def _measure(what: str, ask: Callable[[], int], part: Callable[[], int] | None = None) -> None:

@@ -55,8 +55,13 @@ def losses_on_return(state: FleetState, left: Mapping[BindingName, Iterable[str]
                     custom.append(f"{manifest.get('kind', '')} {name}")
             addresses += _addresses(work)
             claims += _claims(state.bindings[key])
-    found = (tuple(sorted(set(each))) for each in (custom, addresses, definitions))
-    return ReturnLosses(dict(sorted(kinds.items())), *found, tuple(dict.fromkeys(claims)))
+    return ReturnLosses(
+        kinds=dict(sorted(kinds.items())),
+        custom_resources=tuple(sorted(set(custom))),
+        addresses=tuple(sorted(set(addresses))),
+        definitions=tuple(sorted(set(definitions))),
+        claims=tuple(dict.fromkeys(claims)),
+    )
 
 
 def _claims(binding: Binding) -> list[str]:
