@@ -51,7 +51,8 @@ when something could not be read. `-o json`, `-o yaml` and `-o sarif` (SARIF 2.1
 Which policy claims a template, which clusters a placement allows, how long a copy stays under taints: these are asked
 of the functions that decide in production. Where no control plane is asked, a placement that lists its clusters by name
 is judged on these, and one that chooses them by labels or fields is not judged. Of a snapshot the contents of manifests
-are not known, so that rules which need them are not asked; the output names them.
+are not known, nor override policies and quotas: rules which need them are not asked, or see a part; the output names
+them.
 
 A finding is ignored by the annotation `leeward.dev/lint-ignore: LW003,LW005` on the policy or the template that it is
 about, or by `--ignore LW003` for one run.

@@ -21,17 +21,25 @@ def lint_lines(report: LintReport) -> Iterator[str]:
     if report.ignored:
         yield from paragraph(f"{counted(report.ignored, 'finding')} ignored, by annotation or --ignore")
     for each in report.unasked:
-        yield from paragraph(f"not asked: {each.rule} {each.name}, which {each.why}")
+        yield from paragraph(
+            f"{'asked in part' if each.in_part else 'not asked'}: {each.rule} {each.name}, which {each.why}"
+        )
 
 
 def _headline(report: LintReport) -> Iterator[str]:
     counts = [(level, report.count(level)) for level in FindingLevel]
     told = [counted(number, level.value) for level, number in counts if number]
     if not told:
-        yield from headline(GOOD, "nothing is found that would keep a failover from happening, or from helping")
+        yield from headline(
+            GOOD, f"nothing is found that would keep a failover from happening, or from helping{_but(report)}"
+        )
         return
     worst = next(level for level, number in counts if number)
     yield from headline(MARKS[worst] if worst is not FindingLevel.NOTE else GOOD, ", ".join(told))
+
+
+def _but(report: LintReport) -> str:
+    return f"; {counted(len(report.unasked), 'rule')} could not look at everything, see below" if report.unasked else ""
 
 
 def _finding(finding: LintFinding) -> Iterator[str]:

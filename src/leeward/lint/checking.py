@@ -1,11 +1,11 @@
 """Checking: asks the rules about a picture, and leaves out what is ignored."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from leeward.lint.findings import Diagnostic, FindingLevel, LintFinding, LintReport, UnaskedRule, field_text
 from leeward.lint.object_rules import unknown_ignores
 from leeward.lint.objects import LintObject
-from leeward.lint.picture import LintPicture
+from leeward.lint.picture import LintInput, LintPicture
 from leeward.lint.rule_table import RULES, RULES_BY_ID, LintRule
 
 _ORDER = list(FindingLevel)
@@ -16,9 +16,11 @@ def lint(picture: LintPicture, asked: str, ignored: Collection[str] = (), unseen
     findings, left_out, unasked = list[LintFinding](), 0, list[UnaskedRule]()
     for rule in RULES:
         if missing := rule.needs - picture.inputs:
-            why = f"needs {' and '.join(sorted(each.value for each in missing))}"
-            unasked.append(UnaskedRule(rule.id, rule.name, why))
+            unasked.append(UnaskedRule(rule.id, rule.name, f"needs {_named(missing)}"))
             continue
+        if missing := rule.more_with - picture.inputs:
+            why = f"sees only {rule.sees} without {_named(missing)}"
+            unasked.append(UnaskedRule(rule.id, rule.name, why, in_part=True))
         for found in rule.find(picture):
             if not _is_asked(found):
                 continue
@@ -30,6 +32,10 @@ def lint(picture: LintPicture, asked: str, ignored: Collection[str] = (), unseen
     findings.sort(key=lambda each: (_ORDER.index(each.level), each.rule, each.file, each.line, each.about))
     number = sum(each.is_asked for each in picture.objects)
     return LintReport(asked, number, findings, left_out, unasked, tuple(unseen))
+
+
+def _named(inputs: Iterable[LintInput]) -> str:
+    return " and ".join(sorted(each.value for each in inputs))
 
 
 def _bad_ignores(picture: LintPicture) -> Iterator[LintFinding]:

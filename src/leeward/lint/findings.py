@@ -52,9 +52,12 @@ class LintFinding(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class UnaskedRule(msgspec.Struct, frozen=True, rename="camel"):
+    """`in_part`: it was asked, and sees more where what it lacks is there."""
+
     rule: str
     name: str
     why: str
+    in_part: bool = False
 
 
 class LintReport(msgspec.Struct, frozen=True, rename="camel"):

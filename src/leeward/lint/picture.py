@@ -35,11 +35,15 @@ class LintInput(Enum):
     """What a rule may need beyond policies and the names of templates."""
 
     CONTENTS = "the contents of manifests"
+    OVERRIDES = "override policies and quotas"
     FLEET = "a control plane, or a picture of one"
 
 
 class LintPicture:
-    """`is_whole`: what is not here is nowhere, as of a control plane; other files may hold what these do not."""
+    """`is_whole`: what is not here is nowhere, as of a control plane; other files may hold what these do not.
+
+    `contents`: manifests are here, and not only what a snapshot keeps of them.
+    """
 
     def __init__(
         self, objects: Iterable[LintObject], state: FleetState | None = None, *, is_whole: bool, contents: bool = True
@@ -56,7 +60,10 @@ class LintPicture:
         self.is_whole = is_whole
         self._owners: dict[LintObject, LintPolicy | None] = {}
         self.inputs = frozenset(
-            [*([LintInput.CONTENTS] if contents else []), *([] if state is None else [LintInput.FLEET])]
+            [
+                *((LintInput.CONTENTS, LintInput.OVERRIDES) if contents else ()),
+                *(() if state is None else (LintInput.FLEET,)),
+            ]
         )
 
     @cached_property

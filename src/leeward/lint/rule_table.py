@@ -27,7 +27,10 @@ ERROR, WARNING, NOTE = FindingLevel.ERROR, FindingLevel.WARNING, FindingLevel.NO
 
 @dataclass(frozen=True)
 class LintRule:
-    """`harm` is what somebody loses, `mend` the way out; `needs` is what must be there for it to be asked."""
+    """`harm` is what somebody loses, `mend` the way out; `needs` is what must be there for it to be asked.
+
+    Without `more_with` it `sees` only a part.
+    """
 
     id: str
     name: str
@@ -37,10 +40,13 @@ class LintRule:
     mend: str
     find: Callable[[LintPicture], Iterable[Diagnostic]]
     needs: frozenset[LintInput] = field(default_factory=frozenset[LintInput])
+    more_with: frozenset[LintInput] = field(default_factory=frozenset[LintInput])
+    sees: str = ""
 
 
 _CONTENTS = frozenset({LintInput.CONTENTS})
 _FLEET = frozenset({LintInput.FLEET})
+_OVERRIDES = frozenset({LintInput.OVERRIDES})
 
 RULES: Sequence[LintRule] = (
     LintRule(
@@ -88,6 +94,8 @@ RULES: Sequence[LintRule] = (
         "A StatefulSet stays with its volumes; anything else starts empty in another cluster.",
         "replicate the storage and annotate the policy with leeward.dev/volumes-follow=true, or replicate the data",
         claims_left_behind,
+        more_with=_CONTENTS,
+        sees="the claims of StatefulSets",
     ),
     LintRule(
         "LW006",
@@ -110,6 +118,8 @@ RULES: Sequence[LintRule] = (
             *switched_off(picture),
             *warned_of(Concern.GATED, Concern.NOT_ENFORCED, Concern.UNSUPPORTED, Concern.ASSIGNED_TWICE)(picture),
         ),
+        more_with=_OVERRIDES,
+        sees="flags and propagation policies",
     ),
     LintRule(
         "LW008",
@@ -212,6 +222,7 @@ RULES: Sequence[LintRule] = (
         "A cluster runs another number than it was assigned, and a failover to it may not end.",
         "use weights of the placement",
         warned_of(Concern.OVERRIDDEN_REPLICAS),
+        _OVERRIDES,
     ),
     LintRule(
         "LW019",
