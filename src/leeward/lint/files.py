@@ -5,6 +5,7 @@ no manifests there (a Chart.yaml, values) is passed over and named. A file that 
 """
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -76,14 +77,22 @@ def _files_below(root: Path, found: ReadManifests) -> Iterator[Path]:
 
 
 def _read(found: ReadManifests, path: Path, *, is_named: bool) -> None:
+    """What is found in a directory must be a file: a link in it may lead to a device that never ends."""
     try:
-        size = path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            found.faults.append(f"{path}: {size} bytes, and {MAX_FILE_BYTES} at most are read: split it")
+        seen = path.stat()
+        if not is_named and not stat.S_ISREG(seen.st_mode):
+            found.faults.append(f"{path}: is no file: take it away, or give the files that are meant")
             return
-        data = path.read_bytes()
+        if seen.st_size > MAX_FILE_BYTES:
+            found.faults.append(f"{path}: {seen.st_size} bytes, and {MAX_FILE_BYTES} at most are read: split it")
+            return
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         found.faults.append(f"{path}: {error.strerror}")
+        return
+    if len(data) > MAX_FILE_BYTES:
+        found.faults.append(f"{path}: more than {MAX_FILE_BYTES} bytes: split it")
         return
     _take(found, data, str(path), is_named=is_named)
 

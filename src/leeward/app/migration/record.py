@@ -7,6 +7,7 @@ switch that was interrupted goes on, and is taken back. They are deleted when th
 
 import base64
 import gzip
+import zlib
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -30,6 +31,8 @@ _KEY = "record.json.gz"
 _OWN_METADATA = ("name", "namespace", "labels", "annotations")
 MAX_BYTES = 900_000
 """Of one record, packed: an API server takes ConfigMaps of 1 MiB."""
+MAX_UNPACKED_BYTES = 64 * 1024 * 1024
+_GZIP = zlib.MAX_WBITS | 16
 
 
 class Dependent(msgspec.Struct, frozen=True, rename="camel"):
@@ -142,17 +145,28 @@ async def _read(client: Client, name: str, type: type[T]) -> T | None:
     except NotFound:
         return None
     try:
-        packed = base64.b64decode(found["binaryData"][_KEY])
-        return codec.decode(gzip.decompress(packed), type)
-    except (KeyError, ValueError, OSError, EOFError) as error:
+        return codec.decode(_unpacked(base64.b64decode(found["binaryData"][_KEY])), type)
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
         raise FleetError(
-            f"the ConfigMap {SYSTEM_NAMESPACE}/{name}, field binaryData, cannot be read: {error}"
+            f"the ConfigMap {SYSTEM_NAMESPACE}/{name}, field binaryData, cannot be read: {error}; put it back from a "
+            "backup of the control plane: it holds what the switch has taken away"
         ) from error
 
 
+def _unpacked(packed: bytes) -> bytes:
+    """Raises: ValueError, zlib.error."""
+    opening = zlib.decompressobj(_GZIP)
+    data = opening.decompress(packed, MAX_UNPACKED_BYTES)
+    if not opening.eof:
+        longer = f"more than {MAX_UNPACKED_BYTES} bytes when it is unpacked"
+        raise ValueError("it breaks off" if len(data) < MAX_UNPACKED_BYTES else longer)
+    return data
+
+
 async def _write(client: Client, name: str, content: Any) -> None:
-    packed = gzip.compress(codec.encode(content), mtime=0)
-    if len(packed) > MAX_BYTES:
+    data = codec.encode(content)
+    packed = gzip.compress(data, mtime=0)
+    if len(packed) > MAX_BYTES or len(data) > MAX_UNPACKED_BYTES:
         raise FleetError(f"{name} would have {len(packed)} bytes, and a ConfigMap takes {MAX_BYTES}")
     manifest = {
         "metadata": {"name": name, "labels": {_LABEL: "true"}},
