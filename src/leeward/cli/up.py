@@ -1,6 +1,8 @@
 """`leeward up`"""
 
+import sys
 from contextlib import suppress
+from functools import partial
 
 import click
 
@@ -10,6 +12,7 @@ from leeward.app.local.fleet import Fleet, MemberRequest, TimingName
 from leeward.app.local.layout import Layout
 from leeward.app.local.planning import UpRequest
 from leeward.app.local.starting import start_fleet, stop_fleet, watch_fleet
+from leeward.app.local.supervising import supervise_fleet
 from leeward.cli.flags import component_flags, written_flags
 from leeward.cli.interrupts import interrupt_on_termination
 from leeward.cli.output import say
@@ -35,6 +38,7 @@ from leeward.cli.tables import render_table
 )
 @component_flags("up")
 @click.option("--detach", is_flag=True, help="Return when all is ready, and leave it running.")
+@click.option("--supervise", is_flag=True, help="Start again what dies by itself, for as long as this command runs.")
 @click.pass_context
 def up(
     context: click.Context,
@@ -42,23 +46,31 @@ def up(
     port: int | None,
     timing: TimingName | None,
     detach: bool,
+    supervise: bool,
 ) -> None:
     """Start a control plane and member clusters.
 
     On a data directory that was used before, this starts what was there, with the members that are named added. Flags
     of the components are kept there too.
     """
+    if detach and supervise:
+        raise click.UsageError("--supervise needs somebody who looks: leave --detach out, and run it under systemd")
     settings = context.ensure_object(Settings)
     interrupt_on_termination()
     layout = settings.layout
-    fleet, late = start_fleet(layout, UpRequest(members, port, timing, written_flags(context)), Randomness())
+    fleet, late = start_fleet(
+        layout, UpRequest(members, port, timing, written_flags(context)), Randomness(), _say_aside
+    )
     if detach:
         _announce(layout, fleet, late)
         return
     try:
         _announce(layout, fleet, late)
         say("\nrunning; Ctrl-C stops everything")
-        watch_fleet(layout)
+        if supervise:
+            supervise_fleet(layout, partial(say, err=True))
+        else:
+            watch_fleet(layout)
     except KeyboardInterrupt:
         with suppress(BrokenPipeError):
             say("\nstopping")
@@ -75,3 +87,10 @@ def _announce(layout: Layout, fleet: Fleet, late: dict[str, str]) -> None:
         rows.append((member.name, member.mode, f"https://127.0.0.1:{member.port}", state))
     say(render_table(("NAME", "MODE", "ADDRESS", "STATE"), rows))
     say(f"\nkubeconfig: {layout.kubeconfig}")
+    _say_aside(f"next: export KUBECONFIG={layout.kubeconfig}; kubectl get clusters")
+
+
+def _say_aside(sentence: str) -> None:
+    """For who watches: it is no part of the output."""
+    if sys.stderr.isatty():
+        say(sentence, err=True)

@@ -26,12 +26,20 @@ from leeward.app.local.registration import (
 )
 from leeward.app.local.waiting import wait_until
 
+Tell = Callable[[str], None]
+"""Told what is being waited for."""
 START_SECONDS = 30.0
 LOCK_SECONDS = 60.0
 WATCH_SECONDS = 0.5
 
 
-def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> tuple[Fleet, dict[str, str]]:
+def in_silence(doing: str) -> None:
+    """Tells nobody."""
+
+
+def start_fleet(
+    layout: Layout, request: UpRequest, randomness: Randomness, tell: Tell = in_silence
+) -> tuple[Fleet, dict[str, str]]:
     """Starts everything and joins it; also returns what is to be said of the clusters that are not Ready.
 
     When it fails, or is interrupted, nothing is left running. Raises: FleetError.
@@ -41,7 +49,7 @@ def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> t
         save_fleet(layout, fleet)
         issue_credentials(layout, fleet, randomness)
         try:
-            return fleet, _start_all(layout, fleet)
+            return fleet, _start_all(layout, fleet, tell)
         except BaseException:
             processes.terminate(layout, processes.remembered_components(layout))
             raise
@@ -110,8 +118,11 @@ def _identity(api: AdminClient, layout: Layout, member: Member) -> str:
         return ""
 
 
-def _start_all(layout: Layout, fleet: Fleet) -> dict[str, str]:
-    start_components(layout, [CONTROL_PLANE, *(member.name for member in fleet.members)])
+def _start_all(layout: Layout, fleet: Fleet, tell: Tell) -> dict[str, str]:
+    names = [member.name for member in fleet.members]
+    tell(f"starting the API servers of the control plane and of {', '.join(names) or 'no member'}")
+    start_components(layout, [CONTROL_PLANE, *names])
+    tell("joining the members, and waiting until they are Ready")
     return join_members(layout, fleet, fleet.members)
 
 

@@ -1,0 +1,67 @@
+"""Supervision of a local fleet: what died by itself is started again. What was stopped by a verb stays so."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from leeward.app.local import processes
+from leeward.app.local.errors import FleetError
+from leeward.app.local.layout import Layout
+from leeward.app.local.lock import fleet_lock
+from leeward.app.local.processes import State
+from leeward.app.local.starting import LOCK_SECONDS, WATCH_SECONDS, Tell, start_components
+
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
+STEADY_SECONDS = 300.0
+"""Who has run so long dies for a new reason: the pauses are short again."""
+
+
+@dataclass(slots=True)
+class _Restarts:
+    """Of one component, in seconds of the monotonic clock; `due_at` is when it is started again, None while it runs."""
+
+    started_at: float = float("-inf")
+    pause: float = 0.0
+    due_at: float | None = None
+
+    def died(self, now: float) -> None:
+        is_steady = now - self.started_at >= STEADY_SECONDS
+        self.pause = FIRST_PAUSE_SECONDS if is_steady else min(self.pause * 2, LONGEST_PAUSE_SECONDS)
+        self.due_at = now + self.pause
+
+    def started(self, now: float) -> None:
+        self.started_at, self.due_at = now, None
+
+
+def supervise_fleet(
+    layout: Layout,
+    tell: Tell,
+    pause: Callable[[float], None] = time.sleep,
+    now: Callable[[], float] = time.monotonic,
+) -> None:
+    """Returns when `leeward down` has stopped the fleet. Raises: FleetError when the lock cannot be had."""
+    restarts: dict[str, _Restarts] = {}
+    while remembered := processes.remembered_components(layout):
+        if any(processes.state_of(layout, name) is State.STOPPED for name in remembered):
+            _start_what_died(layout, restarts, tell, now)
+        pause(WATCH_SECONDS)
+
+
+def _start_what_died(layout: Layout, restarts: dict[str, _Restarts], tell: Tell, now: Callable[[], float]) -> None:
+    """Under the lock, since a verb that stops a process forgets it before it gives the lock back."""
+    with fleet_lock(layout, LOCK_SECONDS):
+        for name in processes.remembered_components(layout):
+            if processes.state_of(layout, name) is not State.STOPPED:
+                continue
+            known = restarts.setdefault(name, _Restarts())
+            if known.due_at is None:
+                known.died(now())
+                tell(f"{name} has died; {layout.log(name)} may say why")
+            if known.due_at is None or now() < known.due_at:
+                continue
+            known.started(now())
+            try:
+                start_components(layout, [name])
+                tell(f"{name} was started again")
+            except FleetError as error:
+                tell(str(error))
