@@ -7,6 +7,7 @@ import pytest
 from leeward.api.core import Event
 from leeward.api.resource import EVENTS
 from leeward.sim.world import Mode, World
+from tests.variants import mostly_long
 from tests.world.stories import play
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
@@ -26,7 +27,7 @@ async def states(world: World, cluster: str) -> list[Event]:
     return [e for e in await events(world, cluster) if e.message.startswith("Ready is now")]
 
 
-@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("name", mostly_long(TWO, "member1"))
 def test_six_outages_in_an_hour_are_six_times_lost_and_six_times_back(name: str) -> None:
     async def story(world: World) -> None:
         await world.sleep(60)

@@ -14,6 +14,7 @@ from leeward.api.names import (
 from leeward.api.resource import EVENTS, NODES
 from leeward.client import Unreachable
 from leeward.sim.world import Mode, World
+from tests.variants import mostly_long
 from tests.world.stories import (
     DEPLOYMENTS,
     POLICIES,
@@ -107,7 +108,11 @@ def has_home(world: World) -> bool:
     return binding is not None and HOME_ANNOTATION in binding.metadata.annotations
 
 
-@pytest.mark.parametrize("placement", [ONE_TO_ONE, DYNAMIC, AGGREGATED], ids=["static", "dynamic", "aggregated"])
+@pytest.mark.parametrize(
+    "placement",
+    mostly_long([ONE_TO_ONE, DYNAMIC, AGGREGATED], ONE_TO_ONE),
+    ids=["static", "dynamic", "aggregated"],
+)
 def test_s1_divided_replicas_return_in_steps_and_none_is_missed(placement: Manifest) -> None:
     async def story(world: World) -> None:
         before = await placed(world, 4, returning(placement))

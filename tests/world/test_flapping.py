@@ -6,6 +6,7 @@ from leeward.api.names import FLAPPING_TAINT
 from leeward.api.resource import EVENTS
 from leeward.core.cluster_health.flap_damping import parse_flapping
 from leeward.sim.world import Mode, World
+from tests.variants import mostly_long
 from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
@@ -67,7 +68,7 @@ def test_l2_a_cluster_that_is_held_down_is_the_last_resort_of_a_workload_that_ha
     play(story, TWO)
 
 
-@pytest.mark.parametrize("step_seconds", [7_200, -7_200])
+@pytest.mark.parametrize("step_seconds", mostly_long([7_200, -7_200], 7_200))
 def test_s13_a_step_of_the_wall_clock_neither_ends_a_hold_down_nor_prolongs_it(step_seconds: int) -> None:
     async def story(world: World) -> None:
         await outage(world, "member1")

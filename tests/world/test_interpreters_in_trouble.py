@@ -21,6 +21,7 @@ from leeward.core.interpreter.webhook_exchange import CONTEXT_KIND, CONTEXT_VERS
 from leeward.runtime.plane import ControlPlane
 from leeward.sim.world import Mode, World
 from tests.security.worlds import UnaskedWorld, play_in
+from tests.variants import mostly_long
 from tests.world.stories import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -63,7 +64,7 @@ def customizing(**scripts: str) -> Manifest:
     return {"metadata": {"name": "deployments"}, "spec": {"target": target, "customizations": customizations}}
 
 
-@pytest.mark.parametrize("script", NO_COUNT.values(), ids=NO_COUNT)
+@pytest.mark.parametrize("script", mostly_long(NO_COUNT.values(), NO_COUNT["fails"]), ids=NO_COUNT)
 def test_s1_a_copy_whose_status_no_script_tells_is_not_taken_for_one_that_serves_nothing(script: str) -> None:
     """It is back with all its replicas, its replacement never becomes ready, and the grace period is long over."""
 

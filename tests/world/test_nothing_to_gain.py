@@ -11,6 +11,7 @@ from leeward.api.names import EVICT_SHARED_ANNOTATION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, NAMESPACES, PODS
 from leeward.client import NotFound
 from leeward.sim.world import Mode, World
+from tests.variants import mostly_long
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, held, play, policy, ready_replicas, tasks
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
@@ -126,7 +127,7 @@ async def start(world: World, name: str) -> None:
 OUTAGES = {"unready": (unready, ready), "pause": (pause, resume), "stop": (stop, start)}
 
 
-@pytest.mark.parametrize("outage", OUTAGES)
+@pytest.mark.parametrize("outage", mostly_long(OUTAGES, "unready", "stop"))
 def test_s12_after_outage_and_return_everything_is_the_object_that_it_was(outage: str) -> None:
     begin, end = OUTAGES[outage]
 

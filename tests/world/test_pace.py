@@ -9,6 +9,7 @@ from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT, EVICTION_HEL
 from leeward.api.resource import CLUSTERS
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.sim.world import World
+from tests.variants import mostly_long
 from tests.world.stories import apply, by_weight, deployment, play, policy
 
 APPS = [f"app{number}" for number in range(6)]
@@ -111,7 +112,7 @@ def test_c4_a_rate_of_one_in_ten_seconds_is_kept_in_a_failover() -> None:
     play(story, manager=ManagerSettings(eviction=EvictionSettings(per_second=0.1)))
 
 
-@pytest.mark.parametrize("step_seconds", [3_600, -3_600])
+@pytest.mark.parametrize("step_seconds", mostly_long([3_600, -3_600], 3_600))
 def test_c4_a_step_of_the_wall_clock_neither_hurries_the_rate_nor_holds_it_up(step_seconds: int) -> None:
     """All six turns are given when member1 is lost; the clock steps in between."""
 

@@ -15,6 +15,7 @@ from leeward.api.resource import LEASES
 from leeward.core.cluster_health.watched_time import parse_gaps
 from leeward.operations.orphans import find_orphans
 from leeward.sim.world import Mode, World
+from tests.variants import mostly_long
 from tests.world.stories import (
     CONFIG_MAPS,
     POLICIES,
@@ -122,7 +123,7 @@ async def restored_beside_the_only_copy(
     await keeps_the_only_copy(world, before, old, new)
 
 
-@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
+@pytest.mark.parametrize("members", mostly_long([PUSHED, PULLED], PUSHED), ids=["Push", "Pull"])
 @pytest.mark.parametrize("controllers_stay", [True, False], ids=["controllers go on", "controllers are restarted"])
 def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_replacement_is_seen_healthy(
     members: dict[str, Mode], *, controllers_stay: bool
@@ -139,7 +140,7 @@ def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_rep
     play(story, members)
 
 
-@pytest.mark.parametrize("seconds", [0, 45])
+@pytest.mark.parametrize("seconds", mostly_long([0, 45], 0))
 def test_s1_an_agent_removes_nothing_that_it_found_before_the_controllers_of_a_restored_hub_have_looked(
     seconds: int,
 ) -> None:
@@ -158,7 +159,7 @@ def test_s1_an_agent_removes_nothing_that_it_found_before_the_controllers_of_a_r
     play(story, PULLED)
 
 
-@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
+@pytest.mark.parametrize("members", mostly_long([PUSHED, PULLED], PUSHED), ids=["Push", "Pull"])
 @pytest.mark.parametrize("without", [HEARTBEAT_NAME, "-"], ids=["forgotten", "kept"])
 def test_s13_controllers_that_go_on_trust_nothing_of_a_control_plane_that_has_forgotten_their_heartbeat(
     members: dict[str, Mode], without: str
@@ -218,8 +219,8 @@ def namespace_made_anew(world: World, backup: Loaded) -> Loaded:
     return Loaded(tuple(map(made, backup.records)), backup.compacted)
 
 
-@pytest.mark.parametrize("anew", [False, True], ids=["as it was", "its Namespace made anew"])
-@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
+@pytest.mark.parametrize("anew", mostly_long([False, True], False), ids=["as it was", "its Namespace made anew"])
+@pytest.mark.parametrize("members", mostly_long([PUSHED, PULLED], PUSHED), ids=["Push", "Pull"])
 def test_s13_controllers_that_start_on_a_backup_without_a_heartbeat_take_nothing_in_it_for_seen(
     members: dict[str, Mode], *, anew: bool
 ) -> None:
@@ -231,7 +232,7 @@ def test_s13_controllers_that_start_on_a_backup_without_a_heartbeat_take_nothing
     play(story, members)
 
 
-@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
+@pytest.mark.parametrize("members", mostly_long([PUSHED, PULLED], PUSHED), ids=["Push", "Pull"])
 @pytest.mark.parametrize("controllers_stay", [True, False], ids=["controllers go on", "controllers are restarted"])
 def test_s1_what_a_copy_needs_of_which_a_restored_hub_does_not_know_is_not_removed_while_it_is_the_only_one(
     members: dict[str, Mode], *, controllers_stay: bool

@@ -11,6 +11,7 @@ from leeward.core.cluster_health.pending_condition import doubt_in
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.sim.world import World
+from tests.variants import mostly_long
 from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
 from tests.world.test_detection import NOT_READY, Answering, answers, reason_of, status
 
@@ -61,7 +62,7 @@ async def web_runs(world: World, name: str) -> None:
 
 
 @pytest.mark.parametrize(("harm", "message"), [(hang, HANGS), (fail, FAILS)])
-@pytest.mark.parametrize("name", ["member1", "member3"])
+@pytest.mark.parametrize("name", mostly_long(["member1", "member3"], "member1"))
 def test_l2_a_cluster_that_says_ready_and_serves_nothing_is_failed_over(name: str, harm: Harm, message: str) -> None:
     async def story(world: World) -> None:
         await web_runs(world, name)

@@ -88,7 +88,11 @@ async def mend(world: World, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("placement", "why"),
-    [(ONE_COPY, "refuses writes"), (ONE_COPY, "has no room"), (AGGREGATED, "refuses writes")],
+    [
+        (ONE_COPY, "refuses writes"),
+        pytest.param(ONE_COPY, "has no room", marks=pytest.mark.long),
+        pytest.param(AGGREGATED, "refuses writes", marks=pytest.mark.long),
+    ],
     ids=["one copy, writes are refused", "one copy, there is no room", "divided, writes are refused"],
 )
 def test_l2_the_next_cluster_is_tried_where_the_first_takes_nothing(placement: Manifest, why: str) -> None:

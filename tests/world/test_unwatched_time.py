@@ -11,6 +11,7 @@ import pytest
 from kubeapi.meta import format_time
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.sim.world import Mode, World
+from tests.variants import mostly_long
 from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks, without_room
 from tests.world.test_application_failover import TOLERATION, cordon_nodes, remembered, web_policy
 from tests.world.test_taint_policies import at_once
@@ -78,9 +79,9 @@ async def never_left(world: World, seconds: float) -> None:
         assert not is_left(world), "evicted on what was known before"
 
 
-@pytest.mark.parametrize("away", AWAY)
+@pytest.mark.parametrize("away", mostly_long(AWAY, "stopped", "suspended"))
 @pytest.mark.parametrize("mode", FLEETS)
-@pytest.mark.parametrize("seconds", [400, 1800])
+@pytest.mark.parametrize("seconds", mostly_long([400, 1800], 400))
 def test_s13_a_cluster_that_is_well_again_is_not_left_for_what_was_seen_before(
     mode: str, away: str, seconds: int
 ) -> None:
@@ -131,7 +132,7 @@ def test_s13_l2_time_that_nobody_watched_does_not_count_and_the_rest_does(mode: 
 
 
 @pytest.mark.parametrize("mode", FLEETS)
-@pytest.mark.parametrize("step", [HOUR, 900, -60])
+@pytest.mark.parametrize("step", mostly_long([HOUR, 900, -60], HOUR, -60))
 def test_s13_a_step_of_the_clock_shortens_no_failover_that_is_young(mode: str, step: int) -> None:
     async def story(world: World) -> None:
         await web_runs(world)
@@ -169,7 +170,7 @@ def test_s13_a_step_of_the_clock_consumes_no_toleration_and_no_grace(mode: str) 
     play(story, FLEETS[mode])
 
 
-@pytest.mark.parametrize("away", AWAY)
+@pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
 def test_s13_the_grace_period_of_an_eviction_does_not_run_while_nobody_watches(away: str) -> None:
     async def story(world: World) -> None:
         await web_runs(world)
@@ -202,7 +203,7 @@ def test_s13_a_step_of_the_clock_makes_no_cluster_fail_before_its_threshold() ->
     play(story, PUSH)
 
 
-@pytest.mark.parametrize("away", AWAY)
+@pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
 def test_s13_a_cluster_that_answers_again_is_not_left_before_that_is_decided(away: str) -> None:
     """Its toleration has a moment left, and the first look after the gap finds it well; it is Ready 30 s later."""
 
@@ -218,7 +219,7 @@ def test_s13_a_cluster_that_answers_again_is_not_left_before_that_is_decided(awa
     play(story, PUSH)
 
 
-@pytest.mark.parametrize("away", AWAY)
+@pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
 @pytest.mark.parametrize("mode", FLEETS)
 def test_s13_what_a_cluster_taint_policy_evicts_at_once_was_looked_at_before(mode: str, away: str) -> None:
     """The outage is seen, and the controllers are away before the policy has acted on it."""
@@ -254,7 +255,7 @@ def test_what_a_person_has_tainted_is_left_at_once_by_controllers_that_were_away
     play(story, PUSH)
 
 
-@pytest.mark.parametrize("away", AWAY)
+@pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
 def test_s13_a_fleet_of_which_nothing_was_lost_notices_no_gap(away: str) -> None:
     async def story(world: World) -> None:
         await web_runs(world)
@@ -267,7 +268,7 @@ def test_s13_a_fleet_of_which_nothing_was_lost_notices_no_gap(away: str) -> None
     play(story, {**PUSH, "member3": "Pull", "member4": "Pull"})
 
 
-@pytest.mark.parametrize("away", AWAY)
+@pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
 def test_s13_a_copy_that_is_well_again_does_not_fail_over_for_what_was_seen_before(away: str) -> None:
     """Application failover: it is unhealthy for a part of its toleration, and mends while nobody watches."""
 

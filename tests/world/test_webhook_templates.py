@@ -6,6 +6,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.client import ApiError
 from leeward.sim.world import World
+from tests.variants import mostly_long
 from tests.world.stories import CONFIG_MAPS, apply, by_weight, deployment, identities, play, policy, ready_replicas
 from tests.world.test_kinds import CLUSTER_POLICIES, SERVICES, selecting
 
@@ -48,7 +49,7 @@ async def is_blocked(world: World, name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("kind", [VALIDATING, MUTATING], ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("kind", mostly_long([VALIDATING, MUTATING], VALIDATING), ids=lambda kind: kind.kind)
 def test_a_propagated_webhook_that_guards_everything_neither_stops_the_control_plane_nor_a_failover(
     kind: Resource[Manifest],
 ) -> None:

@@ -150,6 +150,7 @@ async def first_sign(world: World, name: str) -> datetime:
     return world.clock.now()
 
 
+@pytest.mark.long
 def test_the_walkthrough_and_its_return_are_told() -> None:
     async def story(world: World) -> None:
         await apply(world.client, *scenario("divided.yaml"))
@@ -261,6 +262,7 @@ def test_instants_are_by_the_flags_in_force() -> None:
     play(story, timing=Timing.fast())
 
 
+@pytest.mark.long
 def test_the_rate_of_evictions_is_told_too() -> None:
     async def story(world: World) -> None:
         await populate(world)
