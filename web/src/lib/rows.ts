@@ -1,0 +1,54 @@
+/** Rows of applications: which are asked for, and in which order. */
+
+import { needsSomebody, ROW_STATES } from "./states";
+import type { ApplicationRow, RowState } from "./view";
+
+export interface KeyedRow {
+  key: string;
+  row: ApplicationRow;
+}
+
+const ROW_RANK = new Map(ROW_STATES.map((state, index) => [state, index]));
+
+/** Rows that hold all words, in their name, namespace, kind, state or clusters; what needs somebody first. */
+export function chosenRows(rows: ReadonlyMap<string, ApplicationRow>, words: string, state: RowState | ""): KeyedRow[] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const found: KeyedRow[] = [];
+  for (const [key, row] of rows) {
+    if ((!state || row.state === state) && wanted.every((word) => holds(key, row, word))) found.push({ key, row });
+  }
+  return found.sort((a, b) => rank(a) - rank(b) || (a.key < b.key ? -1 : 1));
+}
+
+/** The order that a reader points at stays: what is new comes last, and nothing moves. */
+export function heldOrder(rows: KeyedRow[], order: ReadonlyMap<string, number>): KeyedRow[] {
+  const place = ({ key }: KeyedRow) => order.get(key) ?? order.size;
+  return [...rows].sort((a, b) => place(a) - place(b));
+}
+
+export function countsOf(rows: Iterable<ApplicationRow>): Map<RowState, number> {
+  const counts = new Map<RowState, number>();
+  for (const row of rows) counts.set(row.state, (counts.get(row.state) ?? 0) + 1);
+  return counts;
+}
+
+export function titleOf(row: { namespace?: string; name: string }): string {
+  return row.namespace ? `${row.namespace}/${row.name}` : row.name;
+}
+
+/** Reasons that several rows of people's concern share: they are said once, above the list. */
+export function sharedReasons(rows: Iterable<KeyedRow>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { row } of rows) {
+    if (needsSomebody(row.state) && row.message) counts.set(row.message, (counts.get(row.message) ?? 0) + 1);
+  }
+  return new Map([...counts].filter(([, number]) => number > 1));
+}
+
+function holds(key: string, row: ApplicationRow, word: string): boolean {
+  return key.toLowerCase().includes(word) || row.where.some((place) => place.cluster.toLowerCase().includes(word));
+}
+
+function rank({ row }: KeyedRow): number {
+  return ROW_RANK.get(row.state) ?? ROW_STATES.length;
+}

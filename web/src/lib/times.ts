@@ -1,0 +1,89 @@
+/** Instants and spans as texts. Instants are milliseconds since 1970; spans are seconds. */
+
+export type Zone = "utc" | "local";
+
+const SECOND = 1000;
+const DAY_SECONDS = 86_400;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+/** What has lasted for so long is told by its day alone. */
+const DAY_ALONE_SECONDS = 7 * DAY_SECONDS;
+
+interface Parts {
+  year: number;
+  month: number;
+  day: number;
+  weekday: number;
+  hour: number;
+  minute: number;
+  second: number;
+}
+
+export function instant(text: string | null | undefined): number | null {
+  const ms = text ? Date.parse(text) : NaN;
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** `02:41:17` */
+export function clockTime(ms: number, zone: Zone, withSeconds = true): string {
+  const { hour, minute, second } = partsOf(ms, zone);
+  const short = `${two(hour)}:${two(minute)}`;
+  return withSeconds ? `${short}:${two(second)}` : short;
+}
+
+/** `02:41:17` on the same day, `21 Nov, 16:55` in the last week, and else `9 Sep`, with the year of another year. */
+export function moment(ms: number, now: number, zone: Zone): string {
+  const [at, today] = [partsOf(ms, zone), partsOf(now, zone)];
+  if (at.year === today.year && at.month === today.month && at.day === today.day) return clockTime(ms, zone);
+  const day = `${at.day} ${MONTHS[at.month]}`;
+  if (Math.abs(now - ms) < DAY_ALONE_SECONDS * SECOND) return `${day}, ${clockTime(ms, zone, false)}`;
+  return at.year === today.year ? day : `${day} ${at.year}`;
+}
+
+/** All of an instant: `Sun 22 Nov, 03:41:17 CET` */
+export function inFull(ms: number, zone: Zone): string {
+  const at = partsOf(ms, zone);
+  return `${DAYS[at.weekday]} ${at.day} ${MONTHS[at.month]} ${at.year}, ${clockTime(ms, zone)} ${zoneName(ms, zone)}`;
+}
+
+/** `12 s`, `4 min 0 s`, `2 h 5 min`, `3 d 4 h` */
+export function span(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return `${minutes} min ${whole % 60} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours} h ${minutes % 60} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** `in 12 s`, `now`, `1 min 0 s ago` */
+export function relative(ms: number, now: number): string {
+  const seconds = Math.round((ms - now) / SECOND);
+  if (seconds > 0) return `in ${span(seconds)}`;
+  return seconds === 0 ? "now" : `${span(-seconds)} ago`;
+}
+
+/** `UTC`, or the reader's: `CET`, `GMT+5:30` */
+export function zoneName(ms: number, zone: Zone): string {
+  if (zone === "utc") return "UTC";
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" }).formatToParts(ms);
+  return parts.find((part) => part.type === "timeZoneName")?.value ?? "local";
+}
+
+function partsOf(ms: number, zone: Zone): Parts {
+  const shifted = new Date(zone === "utc" ? ms : ms - new Date(ms).getTimezoneOffset() * 60 * SECOND);
+  return {
+    year: shifted.getUTCFullYear(),
+    month: shifted.getUTCMonth(),
+    day: shifted.getUTCDate(),
+    weekday: shifted.getUTCDay(),
+    hour: shifted.getUTCHours(),
+    minute: shifted.getUTCMinutes(),
+    second: shifted.getUTCSeconds(),
+  };
+}
+
+function two(number: number): string {
+  return String(number).padStart(2, "0");
+}
