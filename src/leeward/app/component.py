@@ -133,6 +133,7 @@ class _Process:
                 await asyncio.Event().wait()
             finally:
                 await manager.close()
+                self._metrics.forget_state()
 
     def _share(self, led: Led[Part]) -> ManagerSettings:
         """Of the controllers that are to run, those of the parts that are led."""

@@ -130,6 +130,16 @@ class Metrics:
         """Of a member's capacity: `cpu` in cores, `memory` in bytes, `pod` as a count."""
         self._amounts[resource, kind].labels(cluster).set(value)
 
+    def forget_state(self) -> None:
+        """Takes back what gauges say of clusters and bindings: who leads no more does not see them change. An alert on
+        the last words of a former leader would never end."""
+        self.brake_engaged.set(0)
+        per_cluster = (self.cluster_ready, self.cluster_nodes, self.cluster_ready_nodes, self.cluster_uncollected)
+        for gauge in (*per_cluster, *self._amounts.values(), self.eviction_queue):
+            gauge.clear()
+        self.outages.forget_state()
+        self.resilience.forget_state()
+
     def render(self) -> bytes:
         """The text that Prometheus scrapes."""
         return generate_latest(self.registry)

@@ -26,6 +26,9 @@ class OutageMetrics:
             registry=registry,
         )
 
+    def forget_state(self) -> None:
+        self._applications.clear()
+
     def recovered(self, seconds: int) -> None:
         self._recovery.observe(seconds)
 

@@ -26,3 +26,7 @@ class ResilienceMetrics:
             ("member_cluster",),
             registry=registry,
         )
+
+    def forget_state(self) -> None:
+        for gauge in (self.held_evictions, self.loss_replicas, self.loss_applications):
+            gauge.clear()

@@ -22,6 +22,7 @@ from leeward.runtime.metrics import Metrics
 ROOT = Path(__file__).parents[3]
 RULES, OPERATOR_RULES = (ROOT / "deploy/prometheus" / name for name in ("rules.yaml", "prometheusrule.yaml"))
 BOARD = json.loads((ROOT / "deploy/grafana/leeward.json").read_text())
+RULE_TESTS = RULES.with_suffix(".test.yaml")
 RUNBOOKS = ROOT / "docs/runbooks.md"
 OF_EVERY_TARGET = frozenset({"job", "instance"})
 """Labels that Prometheus adds."""
@@ -140,6 +141,16 @@ def test_the_operators_rules_are_the_plain_ones() -> None:
     manifest = yaml.safe_load(OPERATOR_RULES.read_text())
     assert (manifest["apiVersion"], manifest["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
     assert manifest["spec"] == yaml.safe_load(RULES.read_text())
+
+
+def test_each_alert_is_tested_by_the_file_that_promtool_runs() -> None:
+    tests = yaml.safe_load(RULE_TESTS.read_text())
+    assert tests["rule_files"] == [RULES.name]
+    firing = json.dumps([[*each.get("alert_rule_test", []), *each["promql_expr_test"]] for each in tests["tests"][2:]])
+    firing += json.dumps([each["exp_alerts"] for each in tests["tests"][1]["alert_rule_test"]])
+    assert [rule["alert"] for rule in rules if rule["alert"].lower() not in firing.lower()] == []
+    (well,) = tests["tests"][0]["promql_expr_test"]
+    assert (well["expr"], well["exp_samples"]) == ('ALERTS{alertstate="firing"}', [])
 
 
 def test_what_asks_for_somebody_is_all_that_is_counted_as_held() -> None:

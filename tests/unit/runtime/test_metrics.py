@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from leeward.runtime.metrics import Metrics
+from leeward.api.outage import OutageStatus
+from leeward.runtime.metrics import EVICTION_QUEUE, Metrics
 
 PAGE = Path(__file__).parents[3] / "docs" / "observability.md"
 
@@ -16,3 +17,28 @@ def test_the_table_of_metrics_is_the_code() -> None:
         f"{family.name}_total" if family.type == "counter" else family.name for family in Metrics().registry.collect()
     }
     assert documented == measured
+
+
+def test_who_leads_no_more_says_nothing_of_clusters_and_bindings() -> None:
+    metrics = Metrics()
+    families = list(metrics.registry.collect())
+    by_name = {each.name: each.type for each in families}
+    metrics.brake_engaged.set(1)
+    metrics.resilience.held_evictions.labels("NoPlaceToGo").set(2)
+    metrics.resilience.loss_replicas.labels("member1").set(4)
+    metrics.resilience.loss_applications.labels("member1").set(1)
+    metrics.outages.counted("member1", OutageStatus(moved=3))
+    metrics.eviction_queue.labels(EVICTION_QUEUE).set(5)
+    metrics.amount("member1", "cpu", "allocated", 4)
+    for gauge in (metrics.cluster_ready, metrics.cluster_uncollected, metrics.cluster_nodes):
+        gauge.labels("member1").set(1)
+    metrics.reconciled("brake-controller", "success", 0.1)
+    metrics.forget_state()
+    told = {
+        sample.name: sample.value
+        for family in metrics.registry.collect()
+        if by_name[family.name] == "gauge"
+        for sample in family.samples
+    }
+    assert told == {"leeward_brake_engaged": 0}
+    assert b'controller_runtime_reconcile_total{controller="brake-controller",result="success"} 1.0' in metrics.render()
