@@ -12,7 +12,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import CLUSTER_NAMESPACE, FLAPPING_TAINT, SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, LEASES, OUTAGES, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import CLUSTERS, LEASES, OUTAGES, PROPAGATION_POLICIES, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import DEFINITIONS
 from leeward.app.local.errors import FleetError
@@ -28,6 +28,7 @@ from tests.migration.aggregated import SERVICE, AggregatedWorld
 from tests.migration.karmada_agent import KarmadaAgent
 from tests.migration.recorded import CONTROL_PLANE, MEMBERS, recorded
 from tests.migration.test_switch import WATCHED_SECONDS, Writes, assert_next_to_nothing_is_written
+from tests.world.stories import POLICIES, policy
 
 SECRET_MANIFESTS: Resource[Manifest] = Resource.of_manifests("v1", "secrets", "Secret", True)
 LEASE_MANIFESTS: Resource[Manifest] = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)
@@ -102,6 +103,36 @@ def test_a_plan_names_what_will_change_and_writes_nothing() -> None:
         assert "3 Clusters (member1, member2, member3) kept by karmada-system/karmada-aggregated-apiserver" in said
         assert "MutatingWebhookConfiguration mutating-config (8 webhooks of Karmada's)" in said
         assert "member3: the agent there goes on" in said
+
+    play(story)
+
+
+def test_a_plan_names_features_in_use_that_leeward_does_not_have_or_has_switched_off() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        for kind in (MUTATING, VALIDATING):
+            for configured in (await world.client.list(kind)).items:
+                await world.client.delete(kind, configured["metadata"]["name"])
+        definition = await world.client.get(DEFINITIONS, PROPAGATION_POLICIES.group_resource)
+        spec = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        term = spec["placement"]["properties"]["clusterAffinities"]["items"]["properties"]
+        term["ofANewerKarmada"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        await world.client.update(DEFINITIONS, definition, PROPAGATION_POLICIES.group_resource)
+        newer = {"clusterAffinities": [{"affinityName": name, "ofANewerKarmada": {"a": 1}} for name in ("a", "b")]}
+        await world.client.create(POLICIES, policy("newer", newer), "default")
+        binding = (await world.client.list(RESOURCE_BINDINGS, "default")).items[0]
+        parts = {"components": [{"name": "a", "replicas": 1}], "workloadAffinityGroups": {"affinityGroup": "g"}}
+        await world.client.patch(RESOURCE_BINDINGS, binding.name, {"spec": parts}, "default")
+        planned = await plan(world.user, world.clock)
+        assert not refusals(planned.remarks)
+        said = [remark.sentence for remark in planned.remarks]
+        unknown = "spec.placement.clusterAffinities[].ofANewerKarmada is a field that this Leeward does not know"
+        assert [each for each in said if each.startswith(f"propagationpolicy/default/newer: {unknown}")]
+        for gate in ("MultiplePodTemplatesScheduling", "WorkloadAffinity"):
+            of_gate = [each for each in said if f"--feature-gates={gate}=true" in each]
+            assert [each.partition(":")[0] for each in of_gate] == [f"resourcebinding/default/{binding.name}"]
+        assert not [each for each in said if "is a field" in each and "newer" not in each], (
+            "the recorded ones have none"
+        )
 
     play(story)
 

@@ -10,7 +10,7 @@ from leeward.core.interpreter.scripts import FUNCTIONS, Operation
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, identities, play, policy
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, apply, deployment, identities, play, policy
 from tests.world.test_application_failover import BINDING, cordon_nodes, web_policy
 from tests.world.test_scheduler_gates import ONE_CLUSTER, THREE, apart, grouped
 
@@ -106,5 +106,26 @@ def test_state_that_was_handed_over_stays_where_its_gate_is_switched_off() -> No
         assert moved["metadata"]["labels"]["new"] == "yes"
         assert moved["metadata"]["labels"]["example.com/unavailable"] == "2"
         assert moved["metadata"]["uid"] == uid
+
+    play(story, THREE)
+
+
+def test_dependencies_stay_where_their_gate_is_switched_off() -> None:
+    async def story(world: World) -> None:
+        reading = deployment("web", 2)
+        volume = {"name": "settings", "configMap": {"name": "settings"}}
+        reading["spec"]["template"]["spec"]["volumes"] = [volume]
+        settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}
+        following = policy("web", ONE_CLUSTER)
+        following["spec"]["propagateDeps"] = True
+        await apply(world.client, settings, reading, following)
+        await world.sleep(60)
+        there = await identities(world, "settings", resource=CONFIG_MAPS)
+        assert set(there) == set(world.assigned(BINDING))
+        await switch(world, gates(PropagateDeps=False))
+        await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"new": "yes"}}}, "default")
+        await world.sleep(300)
+        assert await identities(world, "settings", resource=CONFIG_MAPS) == there
+        assert "run with --feature-gates=PropagateDeps=true" in held(world, BINDING)
 
     play(story, THREE)

@@ -55,7 +55,8 @@ UNREAD_AGAIN = timedelta(seconds=30)
 class DetectorSettings:
     """Gates: `workload_affinity` is WorkloadAffinity, `priorities` PriorityBasedScheduling, `preemption`
     PropagationPolicyPreemption, `multiple_pod_templates` MultiplePodTemplatesScheduling, `quota_estimate`
-    ResourceQuotaEstimate. `marks_scale_targets`: the controller hpaScaleTargetMarker runs."""
+    ResourceQuotaEstimate, `propagates_deps` PropagateDeps. `marks_scale_targets`: the controller hpaScaleTargetMarker
+    runs."""
 
     workload_affinity: bool = False
     priorities: bool = True
@@ -64,11 +65,16 @@ class DetectorSettings:
     quota_estimate: bool = False
     reach: Reach = field(default_factory=Reach)
     marks_scale_targets: bool = False
+    propagates_deps: bool = True
 
     @property
     def switched(self) -> Mapping[HeldFeature, bool]:
         """The gates of what bindings keep."""
-        return {HeldFeature.COMPONENTS: self.multiple_pod_templates, HeldFeature.GROUPS: self.workload_affinity}
+        return {
+            HeldFeature.COMPONENTS: self.multiple_pod_templates,
+            HeldFeature.GROUPS: self.workload_affinity,
+            HeldFeature.DEPENDENCIES: self.propagates_deps,
+        }
 
 
 class Detector:

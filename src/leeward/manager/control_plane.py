@@ -237,6 +237,7 @@ def _detector_settings(settings: ManagerSettings) -> DetectorSettings:
         enabled("ResourceQuotaEstimate"),
         settings.skipped.reach,
         settings.controllers.runs("hpaScaleTargetMarker"),
+        enabled("PropagateDeps"),
     )
 
 

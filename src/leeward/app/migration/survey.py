@@ -22,6 +22,7 @@ from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.installing import installed_definitions, is_of_karmada
 from leeward.app.install.manifests import definitions
 from leeward.app.migration.definition_gaps import definition_gaps
+from leeward.app.migration.features_in_use import features_missing_for
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
 from leeward.client import Client, NotFound
@@ -175,7 +176,7 @@ async def _ignored(client: Client, kinds: Iterable[Resource[Manifest]]) -> Mappi
         if (resource.group, resource.version, resource.plural) not in served:
             continue
         for manifest in await list_manifests(client, resource):
-            for warning in warnings_for(manifest):
+            for warning in (*warnings_for(manifest), *features_missing_for(manifest)):
                 found.setdefault(warning, []).append(_called(resource, manifest))
     return {warning: tuple(names) for warning, names in found.items()}
 

@@ -2,7 +2,8 @@
 
 A gate that is switched off, or was on in the Karmada that was here before, takes nothing from what runs: without the
 components of a workload it would be divided anew by replicas that it did not have, and without its groups the next
-placement of others would go by other rules. What is made anew is made without them.
+placement of others would go by other rules; dependencies stay where they are, and follow no copy to another cluster.
+What is made anew is made without them.
 
 Karmada: differs. The binding is written without them.
 """
@@ -20,11 +21,16 @@ class HeldFeature(Enum):
 
     COMPONENTS = "MultiplePodTemplatesScheduling"
     GROUPS = "WorkloadAffinity"
+    DEPENDENCIES = "PropagateDeps"
 
 
 def features_of(spec: ResourceBindingSpec) -> frozenset[HeldFeature]:
     """The features that the binding has by what is written in it."""
-    found = {HeldFeature.COMPONENTS: bool(spec.components), HeldFeature.GROUPS: spec.workload_affinity_groups}
+    found = {
+        HeldFeature.COMPONENTS: spec.components,
+        HeldFeature.GROUPS: spec.workload_affinity_groups,
+        HeldFeature.DEPENDENCIES: spec.propagate_deps,
+    }
     return frozenset(feature for feature, value in found.items() if value)
 
 
