@@ -13,6 +13,7 @@ BENCHMARKS = (
     "propagating",
     "foresight",
     "explaining",
+    "dashboard",
     "apiserver",
     "watches",
 )

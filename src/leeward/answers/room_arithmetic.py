@@ -14,6 +14,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec
 from leeward.planning.capacity import nanos, request_of
 from leeward.planning.fleet import Fleet
+from leeward.planning.reservations import Reserved
 
 _NANO = 10**9
 PODS = "pods"
@@ -66,13 +67,12 @@ class Cores(msgspec.Struct, frozen=True, rename="camel"):
     free: float
 
 
-def cores_of(fleet: Fleet, name: str) -> Cores | None:
+def cores_of(cluster: Cluster, reserved_there: Iterable[Reserved]) -> Cores | None:
     """A cluster's cores; None where they are not known."""
-    summary = fleet[name].status.resource_summary
+    summary = cluster.status.resource_summary
     if summary is None:
         return None
-    reservations = fleet.reservations.all().get(name, ())
-    reserved = sum(_amount(part.resource_request.get("cpu", 0)) * part.replicas for part in reservations)
+    reserved = sum(_amount(part.resource_request.get("cpu", 0)) * part.replicas for part in reserved_there)
     requested = _sum((summary.allocated, summary.allocating), "cpu")
     allocatable = _amount(summary.allocatable.get("cpu", 0))
     return Cores(allocatable / _NANO, requested / _NANO, reserved / _NANO, (allocatable - requested - reserved) / _NANO)
@@ -80,7 +80,7 @@ def cores_of(fleet: Fleet, name: str) -> Cores | None:
 
 def free_cores(fleet: Fleet, name: str) -> float | None:
     """What is left of a cluster's cores, less what is reserved; None where that is not known."""
-    cores = cores_of(fleet, name)
+    cores = cores_of(fleet[name], fleet.reservations.all().get(name, ()))
     return None if cores is None else cores.free
 
 

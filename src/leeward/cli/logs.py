@@ -17,7 +17,7 @@ from leeward.cli.settings import Settings
 def logs(settings: Settings, component: str, following: bool, tail: int) -> None:
     """Print what a component logged.
 
-    Components are control-plane, the members, and MEMBER-agent for Pull members.
+    Components are control-plane, the members, MEMBER-agent for Pull members, and dashboard.
     """
     layout = settings.layout
     components = load_fleet(layout).components

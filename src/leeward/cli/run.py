@@ -13,19 +13,19 @@ from leeward.app.local.layout import Layout
 from leeward.cli.parameters import Duration
 from leeward.cli.settings import Settings
 
-Component = Literal["control-plane", "member", "agent"]
+Component = Literal["control-plane", "member", "agent", "dashboard"]
 
 
 @click.command()
-@click.argument("component", type=click.Choice(["control-plane", "member", "agent"]))
+@click.argument("component", type=click.Choice(["control-plane", "member", "agent", "dashboard"]))
 @click.argument("name", default="")
 @click.option("--event-ttl", type=Duration(), help="How long its API server keeps events.  [default: the fleet's]")
 @click.pass_obj
 def run(settings: Settings, component: Component, name: str, event_ttl: float | None) -> None:
     """Run one component of a fleet in the foreground."""
-    if component == "agent" and event_ttl is not None:
-        raise FleetError("--event-ttl: an agent has no API server, and keeps no events")
-    if bool(name) != (component != "control-plane"):
+    if component in ("agent", "dashboard") and event_ttl is not None:
+        raise FleetError(f"--event-ttl: {component} has no API server, and keeps no events")
+    if bool(name) != (component in ("member", "agent")):
         raise FleetError(f"{component} takes no name" if name else f"{component}: give the name of the member")
     settings.debug = True
     layout = settings.layout
@@ -51,3 +51,7 @@ def _work(
             from leeward.app.agent import run_agent
 
             return run_agent(agent_config(layout, fleet, fleet.member(name)))
+        case "dashboard":
+            from leeward.app.local.dashboard_process import run_local_dashboard
+
+            return run_local_dashboard(layout, fleet)

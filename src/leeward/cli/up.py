@@ -7,6 +7,7 @@ from functools import partial
 import click
 
 from kubeapi.loop.randomness import Randomness
+from leeward.app.local.dashboard_process import is_built, link_of
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, MemberRequest, TimingName
 from leeward.app.local.layout import Layout
@@ -37,6 +38,9 @@ from leeward.cli.tables import render_table
     help="Karmada's time-outs (minutes), or a few seconds each.  [default: karmada, or as it was]",
 )
 @component_flags("up")
+@click.option(
+    "--dashboard/--no-dashboard", default=None, help="Serve the dashboard, too.  [default: where its page is built]"
+)
 @click.option("--detach", is_flag=True, help="Return when all is ready, and leave it running.")
 @click.option("--supervise", is_flag=True, help="Start again what dies by itself, for as long as this command runs.")
 @click.pass_context
@@ -45,6 +49,7 @@ def up(
     members: tuple[MemberRequest, ...],
     port: int | None,
     timing: TimingName | None,
+    dashboard: bool | None,
     detach: bool,
     supervise: bool,
 ) -> None:
@@ -58,9 +63,8 @@ def up(
     settings = context.ensure_object(Settings)
     interrupt_on_termination()
     layout = settings.layout
-    fleet, late = start_fleet(
-        layout, UpRequest(members, port, timing, written_flags(context)), Randomness(), _say_aside
-    )
+    request = UpRequest(members, port, timing, written_flags(context), is_built() if dashboard is None else dashboard)
+    fleet, late = start_fleet(layout, request, Randomness(), _say_aside)
     if detach:
         _announce(layout, fleet, late)
         return
@@ -87,6 +91,8 @@ def _announce(layout: Layout, fleet: Fleet, late: dict[str, str]) -> None:
         rows.append((member.name, member.mode, f"https://127.0.0.1:{member.port}", state))
     say(render_table(("NAME", "MODE", "ADDRESS", "STATE"), rows))
     say(f"\nkubeconfig: {layout.kubeconfig}")
+    if fleet.dashboard_port:
+        say(f"dashboard:  {link_of(layout, fleet)}")
     _say_aside(f"next: export KUBECONFIG={layout.kubeconfig}; kubectl get clusters")
 
 

@@ -181,6 +181,8 @@ class FleetFollower:
 
     async def _render(self) -> None:
         """For each scope that somebody sees; beside the loop, on objects that never change."""
+        if not self._feeds:
+            return
         seen = self.seen()
         for sight, found in list(self._feeds.items()):
             if found.idle_since is not None and self._clock.monotonic() - found.idle_since > KEPT_SECONDS:

@@ -102,3 +102,18 @@ def test_a_directory_with_other_things_in_it_is_refused(layout: Layout) -> None:
 def test_a_port_that_listens_is_not_free() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         assert not is_free(other.getsockname()[1])
+
+
+def test_a_dashboard_keeps_its_port_gets_one_of_its_own_and_can_be_left_out(layout: Layout) -> None:
+    fleet = plan_fleet(layout, UpRequest(dashboard=True), Randomness())
+    ports = [fleet.control_plane_port, fleet.dashboard_port, *(member.port for member in fleet.members)]
+    assert len(set(ports)) == 5
+    assert fleet.components[-1] == "dashboard"
+    save_fleet(layout, fleet)
+    assert plan_fleet(layout, UpRequest(dashboard=True), Randomness()) == fleet
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", fleet.dashboard_port))
+        moved = plan_fleet(layout, UpRequest(dashboard=True), Randomness())
+        assert moved.dashboard_port not in (0, fleet.dashboard_port)
+    without = plan_fleet(layout, UpRequest(), Randomness())
+    assert (without.dashboard_port, "dashboard" in without.components) == (0, False)

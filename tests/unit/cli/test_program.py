@@ -103,6 +103,7 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
         "logs",
         *administration,
         "member",
+        "dashboard",
         "demo",
         "backup",
         "restore",

@@ -13,6 +13,7 @@ from leeward.app.local.layout import (
     AGENT_SUFFIX,
     CONTROL_PLANE,
     CONTROL_PLANE_CONTEXT,
+    DASHBOARD,
     Layout,
     agent_of,
 )
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 def command_of(layout: Layout, component: str) -> list[str]:
     """`leeward run ...` in the foreground, with the Python that runs now."""
-    if component == CONTROL_PLANE:
-        what = [CONTROL_PLANE]
+    if component in (CONTROL_PLANE, DASHBOARD):
+        what = [component]
     elif component.endswith(AGENT_SUFFIX):
         what = ["agent", component.removesuffix(AGENT_SUFFIX)]
     else:

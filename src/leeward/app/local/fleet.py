@@ -8,7 +8,7 @@ import msgspec
 from kubeapi.files import write_file
 from leeward.app.config import Timing
 from leeward.app.local.errors import FleetError, no_fleet
-from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of, problem_of_member_name
+from leeward.app.local.layout import CONTROL_PLANE, DASHBOARD, Layout, agent_of, problem_of_member_name
 
 FORMAT_VERSION = 1
 
@@ -32,11 +32,14 @@ class Fleet(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     timing: TimingName = "karmada"
     flags: Mapping[str, str] = {}
     """Flags of the components by name, as they were typed."""
+    dashboard_port: int = 0
+    """0: it has no dashboard."""
     version: int = FORMAT_VERSION
 
     @property
     def components(self) -> tuple[str, ...]:
-        return (CONTROL_PLANE, *(component for member in self.members for component in member.components))
+        members = (component for member in self.members for component in member.components)
+        return (CONTROL_PLANE, *members, *((DASHBOARD,) if self.dashboard_port else ()))
 
     @property
     def timing_values(self) -> Timing:
@@ -77,6 +80,8 @@ def problem_of_fleet(fleet: Fleet) -> str:
     ports = {fleet.control_plane_port: "controlPlanePort"}
     if not MIN_PORT <= fleet.control_plane_port <= MAX_PORT:
         return f"controlPlanePort: {fleet.control_plane_port} is no port from {MIN_PORT} to {MAX_PORT}"
+    if fleet.dashboard_port and not MIN_PORT <= fleet.dashboard_port <= MAX_PORT:
+        return f"dashboardPort: {fleet.dashboard_port} is no port from {MIN_PORT} to {MAX_PORT}"
     names = set[str]()
     for index, member in enumerate(fleet.members):
         field = f"members[{index}]"

@@ -1,6 +1,7 @@
 """Layout of a data directory, and the names of the components.
 
 fleet.json  lock  kubeconfig
+dashboard.key               opens the dashboard as the administrator
 pki/                        ca.crt ca.key, and a pair for every server and client
 control-plane/              store.db tokens.csv
 members/NAME/               store.db tokens.csv faults.json agent.kubeconfig
@@ -15,6 +16,7 @@ from pathlib import Path
 from leeward.api.names import RBAC_GENERATOR
 
 CONTROL_PLANE = "control-plane"
+DASHBOARD = "dashboard"
 CONTROL_PLANE_CONTEXT = "karmada-apiserver"
 AUTHORITY = "ca"
 ADMIN = "admin"
@@ -22,7 +24,7 @@ AGENT_SUFFIX = "-agent"
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 MAX_CLUSTER_NAME = 48
-_RESERVED = frozenset({CONTROL_PLANE, CONTROL_PLANE_CONTEXT, AUTHORITY, ADMIN, RBAC_GENERATOR})
+_RESERVED = frozenset({CONTROL_PLANE, DASHBOARD, CONTROL_PLANE_CONTEXT, AUTHORITY, ADMIN, RBAC_GENERATOR})
 """The names of other components, of other pairs in pki/, and of an identity of Karmada's."""
 
 
@@ -73,6 +75,10 @@ class Layout:
     @property
     def control_plane_tokens(self) -> Path:
         return self.control_plane / "tokens.csv"
+
+    @property
+    def dashboard_key(self) -> Path:
+        return self.root / "dashboard.key"
 
     def member(self, name: str) -> Path:
         return self.root / "members" / name

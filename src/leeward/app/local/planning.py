@@ -16,12 +16,13 @@ from leeward.app.local.ports import is_free, pick_port
 
 @dataclass(frozen=True, slots=True)
 class UpRequest:
-    """What the user asked for; empty or None: as it is, or the default."""
+    """What the user asked for; empty or None: as it is, or the default. `dashboard`: whether it has one."""
 
     members: tuple[MemberRequest, ...] = ()
     port: int | None = None
     timing: TimingName | None = None
     flags: Mapping[str, str] = field(default_factory=dict[str, str])
+    dashboard: bool = False
 
 
 def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fleet:
@@ -41,7 +42,7 @@ def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fl
     _refuse_taken_port(layout, fleet, given=request.port is not None)
     for member in wanted:
         fleet = add_to_fleet(fleet, member, randomness)
-    return _with_free_ports(layout, fleet, randomness)
+    return _with_dashboard(_with_free_ports(layout, fleet, randomness), request, randomness)
 
 
 def add_to_fleet(fleet: Fleet, request: MemberRequest, randomness: Randomness) -> Fleet:
@@ -59,7 +60,17 @@ def add_to_fleet(fleet: Fleet, request: MemberRequest, randomness: Randomness) -
 
 
 def taken_ports(fleet: Fleet) -> Sequence[int]:
-    return [fleet.control_plane_port, *(member.port for member in fleet.members)]
+    return [fleet.control_plane_port, fleet.dashboard_port, *(member.port for member in fleet.members)]
+
+
+def _with_dashboard(fleet: Fleet, request: UpRequest, randomness: Randomness) -> Fleet:
+    """It keeps its port, unless another program took that meanwhile."""
+    if not request.dashboard:
+        return msgspec.structs.replace(fleet, dashboard_port=0)
+    others = taken_ports(msgspec.structs.replace(fleet, dashboard_port=0))
+    if fleet.dashboard_port and fleet.dashboard_port not in others and is_free(fleet.dashboard_port):
+        return fleet
+    return msgspec.structs.replace(fleet, dashboard_port=pick_port(randomness, others))
 
 
 def _with_free_ports(layout: Layout, fleet: Fleet, randomness: Randomness) -> Fleet:

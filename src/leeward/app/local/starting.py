@@ -10,6 +10,7 @@ from leeward.app.local import processes
 from leeward.app.local.api import AdminClient
 from leeward.app.local.components import command_of
 from leeward.app.local.credentials import issue_credentials
+from leeward.app.local.dashboard_process import spawn_dashboard
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
@@ -119,9 +120,12 @@ def _identity(api: AdminClient, layout: Layout, member: Member) -> str:
 
 
 def _start_all(layout: Layout, fleet: Fleet, tell: Tell) -> dict[str, str]:
+    """Nobody waits for the dashboard: what runs does not need it."""
     names = [member.name for member in fleet.members]
     tell(f"starting the API servers of the control plane and of {', '.join(names) or 'no member'}")
     start_components(layout, [CONTROL_PLANE, *names])
+    if fleet.dashboard_port:
+        spawn_dashboard(layout, fleet)
     tell("joining the members, and waiting until they are Ready")
     return join_members(layout, fleet, fleet.members)
 

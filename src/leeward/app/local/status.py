@@ -8,7 +8,7 @@ import msgspec
 from leeward.app.local import processes
 from leeward.app.local.faults import read_faults
 from leeward.app.local.fleet import Fleet, load_fleet
-from leeward.app.local.layout import AGENT_SUFFIX, CONTROL_PLANE, Layout
+from leeward.app.local.layout import AGENT_SUFFIX, CONTROL_PLANE, DASHBOARD, Layout
 from leeward.operations.findings import Finding, Severity, worst_first
 
 _ENDED = {"paused": ("is frozen: its process is stopped by a signal", "resume"), "stopped": ("does not run", "start")}
@@ -57,7 +57,9 @@ def with_components(findings: Sequence[Finding], components: Iterable[ComponentS
 
 def _way_out(component: ComponentStatus) -> str:
     _, verb = _ENDED[component.state]
-    if component.name == CONTROL_PLANE:
+    if component.name == DASHBOARD and verb == "start":
+        return "leeward dashboard"
+    if component.name in (CONTROL_PLANE, DASHBOARD):
         return "leeward up" if verb == "start" else f"kill -CONT {component.pid}"
     if component.name.endswith(AGENT_SUFFIX):
         return f"leeward member {verb} {component.name.removesuffix(AGENT_SUFFIX)} --only agent"
@@ -65,8 +67,10 @@ def _way_out(component: ComponentStatus) -> str:
 
 
 def _component(layout: Layout, fleet: Fleet, name: str) -> ComponentStatus:
-    ports = {CONTROL_PLANE: fleet.control_plane_port} | {member.name: member.port for member in fleet.members}
+    ports = {CONTROL_PLANE: fleet.control_plane_port, DASHBOARD: fleet.dashboard_port} | {
+        member.name: member.port for member in fleet.members
+    }
     process = processes.find_process(layout, name)
     state = processes.State.STOPPED if process is None else processes.state_of_process(process)
-    faults = str(read_faults(layout.faults(name))) if name in ports else ""
+    faults = str(read_faults(layout.faults(name))) if name in ports and name != DASHBOARD else ""
     return ComponentStatus(name, state.value, process.pid if process else None, ports.get(name), faults)

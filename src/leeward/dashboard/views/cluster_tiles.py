@@ -1,5 +1,6 @@
 """A cluster as a tile of the map: its row, where it is, and its cores as arithmetic."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
@@ -12,7 +13,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import LOSS_COVERED_CONDITION
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.operations.clusters import ClusterRow, ClusterState
-from leeward.planning.fleet import Fleet
+from leeward.planning.reservations import Reserved
 
 
 class ClusterTile(msgspec.Struct, frozen=True, rename="camel"):
@@ -41,8 +42,10 @@ class ClusterTile(msgspec.Struct, frozen=True, rename="camel"):
     covered: bool | None
 
 
-def cluster_tile(state: FleetState, fleet: Fleet, cluster: Cluster, row: ClusterRow, *, names: bool) -> ClusterTile:
-    """`names`: whether applications may be named."""
+def cluster_tile(
+    state: FleetState, reserved: Iterable[Reserved], cluster: Cluster, row: ClusterRow, *, names: bool
+) -> ClusterTile:
+    """`reserved` is what was placed there and is not reported yet; `names`: whether applications may be named."""
     nodes = cluster.status.node_summary
     covered = find_condition(cluster.status.conditions, LOSS_COVERED_CONDITION)
     return ClusterTile(
@@ -57,7 +60,7 @@ def cluster_tile(state: FleetState, fleet: Fleet, cluster: Cluster, row: Cluster
         note=row.note,
         taints=row.taints,
         unseen_since=not_seen_since(cluster),
-        cores=cores_of(fleet, cluster.name),
+        cores=cores_of(cluster, reserved),
         nodes=None if nodes is None else nodes.total_num,
         nodes_ready=None if nodes is None else nodes.ready_num,
         replicas=row.replicas,

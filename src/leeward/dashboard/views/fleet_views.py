@@ -90,9 +90,12 @@ class FleetRenderer:
         return dict(sorted(rows.items(), key=lambda item: (ROW_ORDER[item[1].row.state], item[0])))
 
     def _clusters(self, seen: SeenFleet, state: FleetState, told: SeenRows) -> dict[str, bytes]:
-        fleet, by_name = fleet_of(state), {cluster.name: cluster for cluster in seen.clusters}
+        if not told.clusters:
+            return {}
+        reserved, by_name = fleet_of(state).reservations.all(), {cluster.name: cluster for cluster in seen.clusters}
         tiles = (
-            cluster_tile(state, fleet, by_name[row.name], row, names=self._sight.is_whole) for row in told.clusters
+            cluster_tile(state, reserved.get(row.name, ()), by_name[row.name], row, names=self._sight.is_whole)
+            for row in told.clusters
         )
         return {tile.name: codec.encode(tile) for tile in tiles}
 

@@ -1,0 +1,80 @@
+"""The dashboard's server on a large fleet: the first view, what a change costs, and what one more viewer costs."""
+
+import gc
+import resource
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
+
+import msgspec
+
+from bench.foresight import NOW, fleet_state
+from leeward.api.work import AggregatedStatusItem, ResourceBinding, ResourceBindingStatus
+from leeward.dashboard.feed import Feed
+from leeward.dashboard.rights import FleetSight
+from leeward.dashboard.seen_fleet import SeenFleet
+from leeward.dashboard.views import FleetRenderer
+
+T = TypeVar("T")
+BINDINGS, CLUSTERS = 10_000, 100
+VIEWERS, ROUNDS = 100, 20
+WHOLE = FleetSight(True, True, True, True, True, None, None)
+
+
+def run() -> None:
+    state = fleet_state(BINDINGS, CLUSTERS)
+    bindings = [_reported(binding) for binding in state.recorded.bindings]
+    seen = SeenFleet(control_plane="bench", now=NOW, clusters=state.recorded.clusters, bindings=bindings)
+    renderer, feed = FleetRenderer(WHOLE), Feed("bench")
+    gc.collect()
+    print(f"{BINDINGS} applications, {CLUSTERS} clusters; seconds of the processor")
+    before = _memory()
+    first, collections = _timed(lambda: renderer.render(seen))
+    feed.publish(seen.now, collections)
+    framing, (_, frames) = _timed(feed.open)
+    print(f"  first view: rendered {first:.3f}, framed {framing:.3f}; {sum(map(len, frames)) / 2**20:.1f} MiB")
+    print(f"  memory of the rows {(_memory() - before) / 2**20:.0f} MiB")
+    readers = [feed.open()[0] for _ in range(VIEWERS)]
+    rendering = publishing = 0.0
+    for number in range(ROUNDS):
+        seen = _changed(seen, number)
+        took, collections = _timed(lambda seen=seen: renderer.render(seen))
+        rendering += took
+        publishing += _timed(lambda seen=seen, collections=collections: feed.publish(seen.now, collections))[0]
+    print(f"  one changed application: rendered {rendering / ROUNDS:.3f}")
+    print(f"  a change told to {len(readers)} viewers {publishing / ROUNDS:.4f}")
+    each, _ = _timed(lambda: [feed.open() for _ in range(VIEWERS)])
+    print(f"  one more viewer {each / VIEWERS:.4f}, who shares all of it")
+
+
+def _reported(binding: ResourceBinding) -> ResourceBinding:
+    """All of it serves."""
+    items = tuple(
+        AggregatedStatusItem(cluster_name=target.name, status={"readyReplicas": 2}, applied=True, health="Healthy")
+        for target in binding.spec.clusters
+    )
+    return msgspec.structs.replace(binding, status=ResourceBindingStatus(aggregated_status=items))
+
+
+def _changed(seen: SeenFleet, number: int) -> SeenFleet:
+    """One binding other than it was, a second later."""
+    bindings = list(seen.bindings)
+    status = msgspec.structs.replace(bindings[number].status, last_scheduled_time=NOW + timedelta(seconds=number))
+    bindings[number] = msgspec.structs.replace(bindings[number], status=status)
+    return SeenFleet(
+        control_plane="bench",
+        now=seen.now + timedelta(seconds=1),
+        clusters=seen.clusters,
+        bindings=bindings,
+    )
+
+
+def _timed(work: Callable[[], T]) -> tuple[float, T]:
+    begun = time.process_time()
+    result = work()
+    return time.process_time() - begun, result
+
+
+def _memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
