@@ -19,6 +19,7 @@ from leeward.sim.histories.model import (
 from leeward.sim.histories.playing import play
 from tests.sim.planted import planted
 from tests.sim.planted_harm import HARM
+from tests.sim.planted_outages import OUTAGES
 from tests.sim.planted_policies import POLICIES
 from tests.sim.planted_propagation import PROPAGATION
 from tests.sim.planted_server import SERVER_BUGS
@@ -85,7 +86,7 @@ def test_l2_an_eviction_that_is_forgotten_is_found() -> None:
         assert {violation.invariant for violation in play(history).violations} == {"L2"}
 
 
-ALL_HARM = {**HARM, **PROPAGATION, **POLICIES}
+ALL_HARM = {**HARM, **PROPAGATION, **POLICIES, **OUTAGES}
 
 
 @pytest.mark.parametrize("bug", ALL_HARM)

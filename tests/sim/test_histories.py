@@ -53,3 +53,12 @@ def test_a_cut_off_control_plane_evicts_nothing() -> None:
     )
     run = play(History(seed=7, members=(("m1", "Push"), ("m2", "Pull"), ("m3", "Push")), steps=steps))
     assert run.violations == []
+
+
+def test_s19_a_cluster_that_fails_twice_soon_has_one_outage_that_is_told_as_it_was() -> None:
+    steps = (
+        Deploy(at=45, app="web", plan=STATIC, replicas=3),
+        MemberStops(at=80, lasts=70, member="m2"),
+        MemberStops(at=190, lasts=70, member="m2"),
+    )
+    assert play(History(seed=1, members=OUTAGE.members, steps=steps)).violations == []

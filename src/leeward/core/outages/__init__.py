@@ -9,5 +9,5 @@
     writing       when a record is written
     recovery      how long applications took: median, worst
 
-Decides nothing about clusters or bindings: who reads a record learns what was decided.
+Decides nothing about clusters or bindings: who reads a record learns what was decided. Holds: S19.
 """

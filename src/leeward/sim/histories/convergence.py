@@ -17,6 +17,7 @@ from leeward.api.names import (
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.claims import unclaimed
+from leeward.sim.histories.checkers.outage_objects import unfinished
 from leeward.sim.histories.checkers.quotas import EXCEEDED, unlimited
 from leeward.sim.histories.checkers.scene import Scene, replicas_of, tasks_of
 from leeward.sim.histories.named_objects import Named, follows, named_in, needed_in, there
@@ -35,6 +36,7 @@ def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str
     for key, binding in truth.bindings.items():
         problems += [f"{key}: {problem}" for problem in _dependencies(truth, key, binding)]
     problems += [*unclaimed(scene), *unlimited(truth, [name for name in members if name not in forsaken])]
+    problems += unfinished(truth)
     for name in members:
         if name not in forsaken:
             problems += _left_over(scene, name)

@@ -22,6 +22,7 @@ from leeward.api.names import (
     WORK_NAME_ANNOTATION,
     cluster_of_execution_space,
 )
+from leeward.api.outage import ClusterOutage
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.identity import Key
@@ -29,12 +30,14 @@ from leeward.sim.journal import Journal, Write
 
 HOME = "control-plane"
 WORKS = "/work.karmada.io/works/"
+OUTAGES = "/leeward.dev/outages/"
 BINDINGS = ("/work.karmada.io/resourcebindings/", "/work.karmada.io/clusterresourcebindings/")
 TYPES: Mapping[str, type[Any]] = {
     "/cluster.karmada.io/clusters/": Cluster,
     BINDINGS[0]: ResourceBinding,
     BINDINGS[1]: ClusterResourceBinding,
     WORKS: Work,
+    OUTAGES: ClusterOutage,
 }
 TEMPLATES = ("/apps/deployments/", "//configmaps/")
 SCRIPTED = "/sim.example.com/batches/"

@@ -14,6 +14,7 @@ the decisions that they judge.
     scripts     S16      what is made of scripts that give no answer
     claims      S17      which policy a template belongs to
     quotas      S18, S1  what is used of a quota
+    outage_objects S19   what is told of an outage
     requests    S5, S9   what is asked of the API servers
     leaders     S8       who writes without being the leader any more
     owners      S9       who writes what
@@ -47,6 +48,7 @@ from leeward.sim.histories.checkers.failovers import FailoversChecker
 from leeward.sim.histories.checkers.leaders import LeadersChecker
 from leeward.sim.histories.checkers.liars import LiarsChecker
 from leeward.sim.histories.checkers.members import MembersChecker
+from leeward.sim.histories.checkers.outage_objects import OutagesChecker
 from leeward.sim.histories.checkers.owners import OwnersChecker
 from leeward.sim.histories.checkers.placements import PlacementsChecker
 from leeward.sim.histories.checkers.quotas import QuotasChecker
@@ -78,7 +80,7 @@ __all__ = [
     "scene_of",
 ]
 
-TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker)
+TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker, OutagesChecker)
 """Those that know of something that is to happen in time: they are asked for what is `overdue`, too."""
 CHECKERS = (
     EvictionsChecker,
