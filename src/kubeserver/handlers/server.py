@@ -12,6 +12,7 @@ from kubeserver.admission import AdmissionReview
 from kubeserver.auth.access import Access
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.auth.authorization.attributes import is_watch
+from kubeserver.controllers.bootstrap_signer import BootstrapSigner
 from kubeserver.controllers.certificate_signer import ApprovalRule, CertificateSigner, approve_nothing
 from kubeserver.controllers.token_secrets import TokenSecrets
 from kubeserver.discovery import groups as discovery
@@ -61,6 +62,10 @@ class ApiServer:
         """Run it where this server may sign with the client CA; `rule` decides about requests. Raises: ValueError."""
         requests, secrets = self.scheme.kind_of(*SIGNING_REQUEST), self.scheme.kind_of("", "secrets")
         return CertificateSigner(self._writer, requests, secrets, certificate, key, rule)
+
+    def bootstrap_signer(self) -> BootstrapSigner:
+        """Run it where who has a bootstrap token is to find out whom they speak with."""
+        return BootstrapSigner(self._writer, self.scheme.kind_of("", "configmaps"))
 
     def token_secrets(self, authority: bytes = b"") -> TokenSecrets:
         """Run it where accounts may have Secrets with their tokens. `authority` (PEM) vouches for this server."""

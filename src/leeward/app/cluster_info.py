@@ -9,6 +9,7 @@ Kubernetes: kubeadm's `cluster-info` and `--discovery-token-ca-cert-hash`; the s
 import base64
 import hashlib
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import yaml
 from cryptography import x509
@@ -31,12 +32,28 @@ _ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "roleb
 _READER = "leeward:cluster-info"
 
 
-async def publish(client: Client, connection: Connection) -> None:
-    """One that is there already is left as it is. Raises: WorldError."""
+async def publish_current(client: Client, connection: Connection) -> None:
+    """As `publish`, for a control plane that has its own: one with another CA, or another port of this machine, is
+    replaced. Raises: WorldError.
+    """
+    await publish(client, connection)
+    info = await client.get(_CONFIG_MAPS, NAME, NAMESPACE)
+    server, authority = _known_by(cast(dict[str, Any], info.get("data") or {}).get("kubeconfig", ""))
+    is_of_machine = urlsplit(connection.server).hostname == urlsplit(server).hostname
+    if authority == connection.certificate_authority and (server == connection.server or not is_of_machine):
+        return
+    await client.patch(_CONFIG_MAPS, NAME, {"data": {"kubeconfig": _kubeconfig(connection)}}, NAMESPACE)
+
+
+def _kubeconfig(connection: Connection) -> str:
     authority = base64.b64encode(connection.certificate_authority).decode()
     cluster = {"server": connection.server, "certificate-authority-data": authority}
-    kubeconfig = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}
-    info = {"metadata": {"name": NAME}, "data": {"kubeconfig": yaml.safe_dump(kubeconfig)}}
+    return yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]})
+
+
+async def publish(client: Client, connection: Connection) -> None:
+    """One that is there already is left as it is. Raises: WorldError."""
+    info = {"metadata": {"name": NAME}, "data": {"kubeconfig": _kubeconfig(connection)}}
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [NAME], "verbs": ["get"]}
     binding = {
         "metadata": {"name": _READER},
@@ -70,7 +87,7 @@ async def discover(endpoint: str, ca_hash: str) -> Connection:
         raise FleetError(f"{endpoint} does not tell what it is known by: {error}") from error
     finally:
         await client.close()
-    authority = _authority(cast(dict[str, Any], info.get("data") or {}).get("kubeconfig", ""))
+    _, authority = _known_by(cast(dict[str, Any], info.get("data") or {}).get("kubeconfig", ""))
     if ca_hash not in hashes_of(authority):
         raise FleetError(
             f"{endpoint} is not known by the CA with the hash {ca_hash}: "
@@ -90,10 +107,11 @@ def hashes_of(authority: bytes) -> list[str]:
     return [f"sha256:{hashlib.sha256(key).hexdigest()}" for key in keys]
 
 
-def _authority(kubeconfig: str) -> bytes:
-    """The CA bundle of the first cluster; empty where there is none."""
+def _known_by(kubeconfig: str) -> tuple[str, bytes]:
+    """URL and CA bundle of the first cluster; empty where there is none."""
     try:
         document = cast(dict[str, Any], yaml.safe_load(kubeconfig))
-        return base64.b64decode(document["clusters"][0]["cluster"]["certificate-authority-data"])
+        cluster = document["clusters"][0]["cluster"]
+        return str(cluster["server"]), base64.b64decode(cluster["certificate-authority-data"])
     except (yaml.YAMLError, LookupError, TypeError, ValueError):
-        return b""
+        return "", b""

@@ -22,9 +22,11 @@ from kubeserver.webhooks.https import HttpsWebhooks
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import AddressRules, rules_of_control_plane
 from leeward.api.schema import custom_resource_definitions
+from leeward.app.cluster_info import publish_current
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connecting, reaching
 from leeward.client import Client
+from leeward.client.connection import Connection
 from leeward.lua.jail import ProcessJail
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights, approve_agents
@@ -51,6 +53,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             api_server = await _start_apiserver(environment, store)
             client = Client(InProcessTransport(api_server), "leeward")
             await ensure_namespaces(client)
+            await _publish(config, client)
             _start_signers(config, api_server, serving)
             proxy = ClusterProxy(client, reaching(addresses), api_server)
             api_server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
@@ -97,7 +100,7 @@ async def _start_apiserver(environment: _Environment, store: Store) -> ApiServer
         clock,
         randomness,
         environment.serving,
-        admission=(admission, AgentRestriction(), *quota_admissions(store, config.settings.gates)),
+        admission=(admission, AgentRestriction(store), *quota_admissions(store, config.settings.gates)),
         crds=custom_resource_definitions(),
         objects=AGENT_ACCESS,
         metrics=environment.metrics.registry,
@@ -110,8 +113,18 @@ async def _start_apiserver(environment: _Environment, store: Store) -> ApiServer
     )
 
 
+async def _publish(config: ControlPlaneConfig, client: Client) -> None:
+    """Tells whoever wants to join what this control plane is known by. Raises: OSError, WorldError."""
+    authority = config.client_ca_file.read_bytes()
+    await publish_current(client, Connection(f"https://127.0.0.1:{config.port}", certificate_authority=authority))
+
+
 def _start_signers(config: ControlPlaneConfig, api_server: ApiServer, serving: Supervisor) -> None:
-    """Signs certificates of agents and writes tokens of accounts into their Secrets. Raises: OSError, ValueError."""
+    """Signs certificates of agents and the cluster-info, and writes tokens of accounts into their Secrets.
+
+    Raises: OSError, ValueError.
+    """
     authority = config.client_ca_file.read_bytes(), config.client_ca_key_file.read_bytes()
     serving.start(api_server.certificate_signer(*authority, approve_agents).run(), "certificate-signer")
     serving.start(api_server.token_secrets(authority[0]).run(), "token-secrets")
+    serving.start(api_server.bootstrap_signer().run(), "bootstrap-signer")

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
-from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.connections import carry_out, client_of, operator_options, target_of
 from leeward.cli.output import say
 from leeward.cli.parameters import Duration
+from leeward.cli.settings import Settings
 from leeward.cli.tables import render_table
 from leeward.cli.verbs import VerbGroup
 
@@ -27,14 +28,29 @@ def token() -> None:
     help="The cluster that it is for, which has not joined yet.  [default: the first that it is used for]",
 )
 @click.option("--single-use", is_flag=True, help="Good for one certificate.")
-@control_plane_options
-def create(ttl: float, description: str, cluster: str, single_use: bool, kubeconfig: Path | None, context: str) -> None:
+@click.option(
+    "--print-register-command",
+    is_flag=True,
+    expose_value=False,
+    help="As with karmadactl; here the command is printed in any case.",
+)
+@operator_options
+@click.pass_obj
+def create(
+    settings: Settings,
+    ttl: float,
+    description: str,
+    cluster: str,
+    single_use: bool,
+    kubeconfig: Path | None,
+    context: str,
+) -> None:
     """Make a token, and print the command that a cluster registers with. It is good for the agent of one cluster."""
     from kubeapi.loop.clock import SystemClock
     from leeward.app.bootstrap_tokens import create_token
     from leeward.app.cluster_info import hashes_of
 
-    connection = connection_from(kubeconfig, context)
+    connection = target_of(settings, kubeconfig, context).connection
     client = client_of(connection)
     expires_at = SystemClock().now() + timedelta(seconds=ttl) if ttl else None
 
@@ -50,12 +66,13 @@ def create(ttl: float, description: str, cluster: str, single_use: bool, kubecon
 
 
 @token.command(name="list")
-@control_plane_options
-def list_all(kubeconfig: Path | None, context: str) -> None:
+@operator_options
+@click.pass_obj
+def list_all(settings: Settings, kubeconfig: Path | None, context: str) -> None:
     """List the tokens, without their secret halves."""
     from leeward.app.bootstrap_tokens import list_tokens
 
-    client = client_of(connection_from(kubeconfig, context))
+    client = client_of(target_of(settings, kubeconfig, context).connection)
 
     async def tell() -> None:
         found = await list_tokens(client)
@@ -67,11 +84,12 @@ def list_all(kubeconfig: Path | None, context: str) -> None:
 
 @token.command()
 @click.argument("token")
-@control_plane_options
-def delete(token: str, kubeconfig: Path | None, context: str) -> None:
+@operator_options
+@click.pass_obj
+def delete(settings: Settings, token: str, kubeconfig: Path | None, context: str) -> None:
     """Delete a token; its first half is enough to name it."""
     from leeward.app.bootstrap_tokens import delete_token
 
-    client = client_of(connection_from(kubeconfig, context))
+    client = client_of(target_of(settings, kubeconfig, context).connection)
     carry_out(delete_token(client, token), client)
     say(f"token {token.partition('.')[0]} deleted")

@@ -25,7 +25,7 @@ from kubeserver.controllers.certificate_signer import Approval, Find, Note
 from kubeserver.handler import User
 from kubeserver.store import Store
 from kubeserver.values import section
-from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE
+from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, RBAC_GENERATOR
 from leeward.api.resource import CLUSTERS
 from leeward.client.certificate_requests import undecided_request
 from leeward.core.registration import (
@@ -43,6 +43,7 @@ from leeward.core.registration import (
     secrets_of_agent,
     use_of,
 )
+from leeward.manager.rbac_generator import GENERATOR, RULES_OF_GENERATOR, problem_of_generated
 
 log = logging.getLogger(__name__)
 
@@ -77,9 +78,11 @@ class AgentRights:
 
     def __call__(self, user: User, namespace: str) -> Sequence[Rule]:
         cluster = cluster_of_agent(user.name) if is_agent(user.groups) else ""
-        if not cluster or namespace != CLUSTER_NAMESPACE or self._mode_of(cluster) not in ("", "Pull"):
+        if user.name == GENERATOR and cluster:
+            return RULES_OF_GENERATOR
+        if not cluster or namespace != CLUSTER_NAMESPACE or mode_of(self._store, cluster) not in ("", "Pull"):
             return ()
-        if any(map(self._mode_of, namesakes_of_secrets(cluster))):
+        if any(mode_of(self._store, each) for each in namesakes_of_secrets(cluster)):
             return ()
         return (
             Rule(("create",), ("",), ("secrets",)),
@@ -87,10 +90,11 @@ class AgentRights:
             Rule(("get",), ("",), ("namespaces",), (CLUSTER_NAMESPACE,)),
         )
 
-    def _mode_of(self, cluster: str) -> str:
-        """`spec.syncMode` of a Cluster; empty where there is none."""
-        record = self._store.head(f"/{CLUSTERS.group}/{CLUSTERS.plural}//{cluster}")
-        return section(codec.decode_manifest(record.value), "spec").get("syncMode", "Push") if record else ""
+
+def mode_of(store: Store, cluster: str) -> str:
+    """`spec.syncMode` of a Cluster; empty where there is none."""
+    record = store.head(f"/{CLUSTERS.group}/{CLUSTERS.plural}//{cluster}")
+    return section(codec.decode_manifest(record.value), "spec").get("syncMode", "Push") if record else ""
 
 
 def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:
@@ -113,10 +117,20 @@ def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:
 
 
 class AgentRestriction:
-    """An `Admission`: nothing of a cluster is touched by another cluster's agent."""
+    """An `Admission`: nothing of a cluster is touched by another cluster's agent.
+
+    `store`: where it is known who has joined; without one nobody writes roles as the generator of Karmada's.
+    """
+
+    def __init__(self, store: Store | None = None) -> None:
+        self._store = store
 
     def admit(self, review: AdmissionReview) -> Manifest:
-        if is_agent(review.user.groups):
+        store = self._store
+        if store is not None and review.user.name == GENERATOR and is_agent(review.user.groups):
+            if problem := problem_of_generated(review, lambda cluster: bool(mode_of(store, cluster))):
+                raise Rejected(f"{RBAC_GENERATOR} {problem}")
+        elif is_agent(review.user.groups):
             self._check(review, cluster_of_agent(review.user.name))
         return review.object
 

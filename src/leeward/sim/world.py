@@ -141,7 +141,7 @@ class World(Ground):
         """Of the control plane's API server."""
         reach = self._settings.skipped.reach
         karmada = KarmadaAdmission(self.clock, self.randomness, self.timing, store, reach)
-        return (karmada, AgentRestriction(), *quota_admissions(store, self._settings.gates))
+        return (karmada, AgentRestriction(store), *quota_admissions(store, self._settings.gates))
 
     async def stop_apiserver(self) -> None:
         if self._serving is not None:

@@ -1,8 +1,9 @@
 """Bootstrap tokens: Secrets `kube-system/bootstrap-token-ID` of type `bootstrap.kubernetes.io/token`.
 
-They let an agent that has nothing else ask for its certificate.
+They let an agent that has nothing else ask for its certificate, and sign what tells it whom to ask.
 
-Kubernetes: plugin/pkg/auth/authenticator/token/bootstrap; the same rules.
+Kubernetes: plugin/pkg/auth/authenticator/token/bootstrap, pkg/controller/bootstrap (which tokens sign) and
+staging/src/k8s.io/cluster-bootstrap/token/jws; the same rules.
 """
 
 import base64
@@ -18,7 +19,7 @@ from kubeapi import codec
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import parse_time
 from kubeserver.handler import User
-from kubeserver.store import Store
+from kubeserver.store import Record, Store
 
 SECRET_TYPE = "bootstrap.kubernetes.io/token"
 PREFIX = "//secrets/kube-system/bootstrap-token-"
@@ -50,17 +51,51 @@ class BootstrapTokens:
         record = self._store.get(f"{PREFIX}{match[1]}") if match else None
         if match is None or record is None:
             return None
-        secret = codec.decode(record.value, _Secret)
-        data = {key: _text(value) for key, value in (secret.data or {}).items()}
+        data = _token_data(record, "authentication", self._clock.now())
         same = hmac.compare_digest(data.get("token-secret", "").encode(), match[2].encode())
-        usable = secret.type == SECRET_TYPE and not secret.metadata.deletion_timestamp
-        usable = usable and data.get("token-id") == match[1] and data.get("usage-bootstrap-authentication") == "true"
-        if not (same and usable and _lasts(data.get("expiration", ""), self._clock.now())):
+        if not same or data.get("token-id") != match[1]:
             return None
         extra = tuple(filter(None, (group.strip() for group in data.get("auth-extra-groups", "").split(","))))
         if not all(map(_EXTRA_GROUP.fullmatch, extra)):
             return None
         return User(f"system:bootstrap:{match[1]}", (GROUP, *extra, "system:authenticated"))
+
+
+def signing_tokens(store: Store, now: datetime) -> dict[str, str]:
+    """Ids and secret halves of the tokens that may sign now."""
+    found = dict[str, str]()
+    for record in store.list(PREFIX).records:
+        data = _token_data(record, "signing", now)
+        token_id, secret = data.get("token-id", ""), data.get("token-secret", "")
+        if secret and record.key == PREFIX + token_id:
+            found[token_id] = secret
+    return found
+
+
+def detached_signature(content: str, token_id: str, secret: str) -> str:
+    """A JWS of `content` without it (RFC 7515, appendix F), by HMAC with SHA-256.
+
+    Clients compare it letter by letter with their own, and the library for tokens warns of keys as short as these.
+    """
+    header = _base64url(f'{{"alg":"HS256","kid":"{token_id}"}}'.encode())
+    signed = f"{header}.{_base64url(content.encode())}".encode()
+    return f"{header}..{_base64url(hmac.digest(secret.encode(), signed, 'sha256'))}"
+
+
+def _base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _token_data(record: Record, usage: str, now: datetime) -> dict[str, str]:
+    """What the Secret of a token says; empty where it is none, has ended, or is not for this usage."""
+    try:
+        secret = codec.decode(record.value, _Secret)
+    except codec.DecodeError:
+        return {}
+    data = {key: _text(value) for key, value in (secret.data or {}).items()}
+    usable = secret.type == SECRET_TYPE and not secret.metadata.deletion_timestamp
+    usable = usable and data.get(f"usage-bootstrap-{usage}") == "true" and _lasts(data.get("expiration", ""), now)
+    return data if usable else {}
 
 
 def _lasts(expiration: str, now: datetime) -> bool:

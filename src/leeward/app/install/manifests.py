@@ -10,7 +10,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, RBAC_GENERATOR, SYSTEM_NAMESPACE
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import AGENTS_GROUP
 from leeward.controllers.agent_roles import rules_of_agent
@@ -19,7 +19,7 @@ from leeward.webhook.configurations import CERTIFICATE_SECRET, NAME_LABEL
 
 _RBAC = "rbac.authorization.k8s.io"
 CONTROLLER_MANAGER, SCHEDULER, WEBHOOK = "leeward-controller-manager", "leeward-scheduler", "leeward-webhook"
-BOOTSTRAPPERS = "leeward-bootstrappers"
+BOOTSTRAPPERS, GENERATOR = "leeward-bootstrappers", "leeward-agent-rbac-generator"
 FIELD_MANAGER = "leeward-init"
 
 DEFINITIONS: Resource[Manifest] = Resource.of_manifests(
@@ -77,6 +77,26 @@ def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
         *objects,
         (ROLES, CLUSTER_NAMESPACE, {"metadata": metadata, "rules": [_rule([""], ["secrets"], ["create"])]}),
         (ROLE_BINDINGS, CLUSTER_NAMESPACE, {"metadata": metadata, "roleRef": role, "subjects": [subject]}),
+        *_rights_of_generator(),
+    ]
+
+
+def _rights_of_generator() -> list[tuple[Resource[Manifest], str, Manifest]]:
+    """Of the user as whom `karmadactl register` writes an agent's roles: it has what it grants, and waits for a person.
+
+    Karmada: operator/pkg/karmadaresource/rbac (AgentRBACGeneratorClusterRole); same, with Secrets of one namespace.
+    """
+    subject = {"apiGroup": _RBAC, "kind": "User", "name": f"{AGENT_USER_PREFIX}{RBAC_GENERATOR}"}
+    role, whole = {"apiGroup": _RBAC, "kind": "Role"}, {"apiGroup": _RBAC, "kind": "ClusterRole"}
+    metadata = {"name": GENERATOR, "namespace": CLUSTER_NAMESPACE}
+    secrets = _rule([""], ["secrets"], ["get", "create", "patch"])
+    bound = {"roleRef": {**role, "name": GENERATOR}, "subjects": [subject]}
+    bound_whole = {"roleRef": {**whole, "name": GENERATOR}, "subjects": [subject]}
+    return [
+        (CLUSTER_ROLES, "", {"metadata": {"name": GENERATOR}, "rules": _GENERATED}),
+        (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": GENERATOR}, **bound_whole}),
+        (ROLES, CLUSTER_NAMESPACE, {"metadata": metadata, "rules": [secrets]}),
+        (ROLE_BINDINGS, CLUSTER_NAMESPACE, {"metadata": metadata, **bound}),
     ]
 
 
@@ -104,6 +124,19 @@ def granted_to_agents() -> list[dict[str, Any]]:
     return [rule for at, rule in enumerate(granted) if rule not in granted[:at]]
 
 
+_GENERATED: list[dict[str, Any]] = [
+    _rule(["cluster.karmada.io"], ["clusters"], [*_READ, "create", "delete"]),
+    _rule(["cluster.karmada.io"], ["clusters/status"], ["update"]),
+    _rule(["config.karmada.io"], ["*"], _READ),
+    _rule([""], ["namespaces"], ["get", "create"]),
+    _rule([""], ["services"], ["list", "watch"]),
+    _rule([""], ["events"], ["create", "patch", "update"]),
+    _rule(["coordination.k8s.io"], ["leases"], ["get", "create", "update"]),
+    _rule(["certificates.k8s.io"], ["certificatesigningrequests"], ["get", "create", "delete"]),
+    _rule(["work.karmada.io"], ["works"], [*_READ, "create", "update", "delete"]),
+    _rule(["work.karmada.io"], ["works/status"], ["patch", "update"]),
+    _rule([_RBAC], ["roles", "rolebindings", "clusterroles", "clusterrolebindings"], ["create", "delete"]),
+]
 _RULES: dict[str, list[dict[str, Any]]] = {
     CONTROLLER_MANAGER: [
         _rule(["*"], ["*"], _WITH_EVERY_KIND),
