@@ -85,6 +85,8 @@ class ClusterStatus(Object, frozen=True):
 
 
 class Cluster(TypedObject, frozen=True, kw_only=True):
+    """A member cluster: how it is reached, and what it reports of itself."""
+
     spec: ClusterSpec
     status: ClusterStatus = ClusterStatus()
 

@@ -13,6 +13,7 @@ from msgspec import inspect
 
 from kubeapi.meta import LabelSelector, Manifest, ObjectMeta
 from leeward.api.core import NodeSelector
+from leeward.api.descriptions import description_of
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
@@ -74,12 +75,18 @@ def _render_struct(type_: inspect.StructType) -> Manifest:
     if type_.cls is ObjectMeta:
         return {"type": "object"}
     schema: Manifest = {"description": _description(type_.cls)} if type_.cls.__doc__ else {}
-    schema |= {"type": "object", "properties": {f.encode_name: _render(f.type) for f in type_.fields}}
+    schema |= {"type": "object", "properties": {f.encode_name: _render_field(type_.cls, f) for f in type_.fields}}
     if required := [f.encode_name for f in type_.fields if f.required or _is_on_wire(f.type)]:
         schema["required"] = required
     if type_.cls in _ATOMIC_MAPS:
         schema["x-kubernetes-map-type"] = "atomic"
     return schema
+
+
+def _render_field(struct: type[Any], field: inspect.Field) -> Manifest:
+    """What the field means in its struct says more than what its type is."""
+    text, schema = description_of(struct, field.encode_name), _render(field.type)
+    return {**schema, "description": text} if text else schema
 
 
 def _is_on_wire(type_: inspect.Type) -> bool:

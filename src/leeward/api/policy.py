@@ -146,10 +146,14 @@ class PropagationSpec(Object, frozen=True):
 
 
 class PropagationPolicy(TypedObject, frozen=True, kw_only=True):
+    """Says where templates of its own namespace go, and how they fail over."""
+
     spec: PropagationSpec
 
 
 class ClusterPropagationPolicy(TypedObject, frozen=True, kw_only=True):
+    """Says where templates of any namespace, and cluster-scoped ones, go, and how they fail over."""
+
     spec: PropagationSpec
 
 

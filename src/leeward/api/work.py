@@ -169,11 +169,15 @@ class ResourceBindingStatus(Object, frozen=True):
 
 
 class ResourceBinding(TypedObject, frozen=True, kw_only=True):
+    """A template of a namespace, and the clusters that it was placed in."""
+
     spec: ResourceBindingSpec
     status: ResourceBindingStatus = ResourceBindingStatus()
 
 
 class ClusterResourceBinding(TypedObject, frozen=True, kw_only=True):
+    """A cluster-scoped template, and the clusters that it was placed in."""
+
     spec: ResourceBindingSpec
     status: ResourceBindingStatus = ResourceBindingStatus()
 
@@ -221,6 +225,8 @@ class WorkStatus(Object, frozen=True):
 
 
 class Work(TypedObject, frozen=True):
+    """Objects that one member cluster is to have, in the namespace of that cluster."""
+
     spec: Annotated[WorkSpec, ON_WIRE] = WorkSpec()
     status: WorkStatus = WorkStatus()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from leeward.api.descriptions import DESCRIPTIONS
 from leeward.api.schema import custom_resource_definitions
 
 DATA = Path(__file__).parents[2] / "data"
@@ -141,8 +142,45 @@ def test_embedded_manifests_keep_what_is_in_them() -> None:
 def test_an_override_value_may_be_any_json() -> None:
     schema = DEFINITIONS["policy.karmada.io/v1alpha1/OverridePolicy"][1]["schema"]["openAPIV3Schema"]
     overriders = schema["properties"]["spec"]["properties"]["overriders"]["properties"]
-    assert overriders["plaintext"]["items"]["properties"]["value"] == {"x-kubernetes-preserve-unknown-fields": True}
+    value = overriders["plaintext"]["items"]["properties"]["value"]
+    assert {**value, "description": ""} == {"x-kubernetes-preserve-unknown-fields": True, "description": ""}
 
 
 def test_schemas_are_structural_without_references() -> None:
     assert "$ref" not in json.dumps(custom_resource_definitions())
+
+
+def every_field(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """All that `kubectl explain` shows, also inside of lists and maps."""
+    for name, child in schema.get("properties", {}).items():
+        yield f"{path}.{name}", child
+        yield from every_field(child, f"{path}.{name}")
+    for inner in ("items", "additionalProperties"):
+        if isinstance(schema.get(inner), dict):
+            yield from every_field(schema[inner], path)
+
+
+@pytest.mark.parametrize("kind", sorted(DEFINITIONS))
+def test_every_field_is_explained(kind: str) -> None:
+    schema = DEFINITIONS[kind][1]["schema"]["openAPIV3Schema"]
+    fields = list(every_field(schema))
+    assert len(fields) > 10
+    wordless = [path for path, field in fields if not field.get("description") and path != ".metadata"]
+    assert wordless == []
+    unclear = [path for path, field in fields if not 3 < len(field.get("description", "None.")) <= 160]
+    assert unclear == [], "short, and no more than a line or two"
+    assert all(field["description"].endswith(".") for path, field in fields if path != ".metadata")
+    assert schema["description"]
+
+
+def test_each_explanation_is_of_a_field_that_there_is() -> None:
+    schemas = [version["schema"]["openAPIV3Schema"] for _, version in DEFINITIONS.values()]
+    shown = {field.get("description") for schema in schemas for _, field in every_field(schema)}
+    unused = [f"{s}.{name}" for s, fields in DESCRIPTIONS.items() for name, text in fields.items() if text not in shown]
+    assert unused == []
+
+
+def test_a_definition_fits_into_an_annotation() -> None:
+    """`kubectl apply` keeps what it has applied in one, of at most 256 KiB for all annotations."""
+    sizes = {kind: len(json.dumps(spec)) for kind, (spec, _) in DEFINITIONS.items()}
+    assert max(sizes.values()) < 65_536, sizes
