@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from kubeapi.loop.supervisor import Supervisor
-from leeward.api.resource import CLUSTERS
+from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.client import Client
 from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.rights import NOTHING_SEEN, FleetSight, review_sight
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.security.worlds import namespaces, user_with
-from tests.world.stories import apply, by_weight, deployment, held, play, policy
+from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks
 from tests.world.test_detection import answers, status
 
 WEB = "default/Deployment/web"
@@ -217,6 +217,32 @@ def test_of_an_outage_the_figures_are_told_and_only_the_names_that_may_be_seen()
             (outage,) = page.collections["outages"].values()
             assert (outage["applications"], outage["held"]) == (1, 1)
             assert "web" not in json.dumps({**page.collections, "policies": {}})
+
+    play(story)
+
+
+def test_who_looks_between_two_writes_of_an_outage_sees_it_as_it_stands() -> None:
+    """The object waits with what has become of applications; and names nobody more for that."""
+
+    async def story(world: World) -> None:
+        await placed(world)
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor)
+            stranger = Page(world, supervisor, replace(WHOLE, namespaces=frozenset()))
+            await page.told(world, 10)
+            await world.member("member1").stop()
+            await world.until(lambda: world.assigned("web-deployment") == {"member2": 3}, 700)
+            await world.until(lambda: not tasks(world, "web-deployment"), 60)
+            await page.told(world, 1)
+            (outage,) = (await world.client.list(OUTAGES)).items
+            assert (outage.status.due, outage.status.moved) == (1, 0), "not written yet"
+            assert (page.fleet["moves"]["due"], page.fleet["moves"]["moved"]) == (0, 1)
+            (row,) = page.collections["outages"].values()
+            assert row["tally"] == "1 of 1 moved"
+            await stranger.told(world, 1)
+            (row,) = stranger.collections["outages"].values()
+            assert row["tally"] == "1 of 1 moved"
+            assert "web" not in json.dumps({**stranger.collections, "policies": {}})
 
     play(story)
 

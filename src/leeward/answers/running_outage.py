@@ -4,6 +4,7 @@ The object of an outage is seldom written (decision 86), and by no more than wha
 which instant something happened since. What is not known is left empty; the next write has it.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 import msgspec
@@ -13,6 +14,8 @@ from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.api.outage import ClusterOutage, OutageApplication, OutageStatus
 from leeward.api.work import Binding, is_application
+from leeward.core.eviction.evidence import is_current
+from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.outages.fold import fold
 from leeward.core.outages.observation import OutageObservation
 from leeward.core.outages.record import recall, render
@@ -66,4 +69,17 @@ def _sight(binding: Binding | None, key: BindingName, lost: Cluster, state: Flee
     if binding is None:
         return None
     works = state.works_of(key)
-    return sight_of(binding, lost, state.clusters, works.get, state.as_of, state.recorded.attention.time)
+    sight = sight_of(binding, lost, state.clusters, works.get, state.as_of, state.recorded.attention.time)
+    return (
+        sight
+        if state.recorded.works
+        else replace(sight, is_replaced=sight.has_left and _is_told_healthy(binding, lost))
+    )
+
+
+def _is_told_healthy(binding: Binding, lost: Cluster) -> bool:
+    """By what the binding says of its copies elsewhere; for a picture without Works."""
+    told = {item.cluster_name: item for item in binding.status.aggregated_status}
+    others = [told.get(target.name) for target in binding.spec.clusters if target.name != lost.name]
+    is_well = all(item is not None and item.applied and item.health == ResourceHealth.HEALTHY.value for item in others)
+    return bool(others) and is_current(binding) and is_well

@@ -91,7 +91,7 @@ class Answering:
         seen = self._context.follower.seen()
         explanation = await run_beside(explain_binding, state, key)
         dependencies = dependencies_of_application(state, key, seen.bindings)
-        outages = seen.outages if seen.outages is not None and session.sight.outages else ()
+        outages = seen.state.recorded.outages if session.sight.outages else ()
         events = await _events(session, namespace, (name, key.name))
         history = history_of(kind, namespace, name, outages, events)
         return answered(ApplicationDetail(explanation, dependencies, history))

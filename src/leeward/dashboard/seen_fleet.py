@@ -7,7 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
+import msgspec
+
 from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
+from leeward.answers.running_outage import brought_up_to_date
 from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.outage import ClusterOutage
@@ -63,8 +66,8 @@ class SeenFleet:
 
     @cached_property
     def state(self) -> FleetState:
-        """As the picture that answers are made of; without Works."""
-        return FleetState(
+        """As the picture that answers are made of; without Works, and with outages as they stand now."""
+        state = FleetState(
             RecordedFleet(
                 api_version=API_VERSION,
                 kind=KIND,
@@ -80,6 +83,8 @@ class SeenFleet:
                 unseen=self.unseen,
             )
         )
+        now = tuple(brought_up_to_date(outage, state) for outage in state.recorded.outages)
+        return FleetState(msgspec.structs.replace(state.recorded, outages=now))
 
     @cached_property
     def bindings_by_cluster(self) -> Mapping[str, Sequence[Binding]]:

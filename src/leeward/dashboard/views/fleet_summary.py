@@ -94,7 +94,7 @@ def fleet_summary(
 
 
 def _moves(seen: SeenFleet) -> MoveCounts | None:
-    running = [outage.status for outage in seen.outages or () if is_running(outage)]
+    running = [outage.status for outage in seen.state.recorded.outages if is_running(outage)]
     if not running:
         return None
     names = MoveCounts.__struct_fields__

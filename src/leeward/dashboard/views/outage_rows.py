@@ -39,12 +39,12 @@ class OutageRow(msgspec.Struct, frozen=True, rename="camel"):
 
 def outage_rows(state: FleetState) -> dict[str, OutageRow]:
     """By name, running ones first, then the newest."""
-    return {story.name: _row(story) for story in timeline(state, OutageFilter()).outages}
+    return {story.name: _row(story) for story in timeline(_without_bindings(state), OutageFilter()).outages}
 
 
 def outage_story(state: FleetState, name: str, sight: FleetSight) -> OutageStory:
     """All of one. Raises: OperationFailed where there is none of the name."""
-    (story,) = timeline(seen_of(state, sight), OutageFilter(name=name)).outages
+    (story,) = timeline(_without_bindings(seen_of(state, sight)), OutageFilter(name=name)).outages
     return story
 
 
@@ -68,6 +68,11 @@ def known_by_outages(outages: Iterable[ClusterOutage]) -> Mapping[str, OutageOf]
             if is_running(outage) or each.state is MoveState.MOVED:
                 found[f"{each.namespace}/{each.kind}/{each.name}"] = OutageOf(outage.name, each)
     return found
+
+
+def _without_bindings(state: FleetState) -> FleetState:
+    """So that an outage is told as it was given: it is as it stands now, and names nobody who is not seen."""
+    return FleetState(msgspec.structs.replace(state.recorded, bindings=(), cluster_bindings=()))
 
 
 def _seen(outage: ClusterOutage, sight: FleetSight) -> ClusterOutage:
