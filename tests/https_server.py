@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, cast
 
+PATIENCE_SECONDS = 60
+"""After which a connection that says nothing is given up."""
+
 
 class Asked(NamedTuple):
     """`peer` is the client's certificate, empty where it showed none."""
@@ -24,11 +27,15 @@ Answer = Callable[[Asked], tuple[int, bytes] | tuple[int, bytes, Mapping[str, st
 
 @contextmanager
 def https_server(answer: Answer, context: ssl.SSLContext) -> Generator[int]:
-    """Serves on a free port of 127.0.0.1, each connection in a thread of its own; gives the port."""
+    """Serves on a free port of 127.0.0.1, each connection in a thread of its own; gives the port.
+
+    At the end it waits for the connections, whose clients have gone: none of them is left for the next test.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         wbufsize = -1
+        timeout = PATIENCE_SECONDS
 
         def handle_one_request(self) -> None:
             self.raw_requestline = self.rfile.readline()
@@ -51,6 +58,7 @@ def https_server(answer: Answer, context: ssl.SSLContext) -> Generator[int]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = False
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()

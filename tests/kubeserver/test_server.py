@@ -10,7 +10,7 @@ from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.handler import ANONYMOUS
 from kubeserver.inprocess import InProcessTransport
 from kubeserver.store.memory import MemoryMedium
-from tests.kubeserver.api_world import CONFIG_MAPS, TABLE, ApiWorld, api_world, config_map, tell
+from tests.kubeserver.api_world import ANSWER_SECONDS, CONFIG_MAPS, TABLE, ApiWorld, api_world, config_map, tell
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_checks_can_be_left_out_of_a_probe():
         request = Request(
             "GET", "/readyz", {"exclude": "ready", "verbose": ""}, {}, b"", "exclude=ready&exclude=x&verbose"
         )
-        told = await InProcessTransport(world.server).send(request, timeout_seconds=5)
+        told = await InProcessTransport(world.server).send(request, timeout_seconds=ANSWER_SECONDS)
         assert told.body.decode().splitlines() == [
             "[+]ping ok",
             "[+]etcd ok",
