@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 
 COLLECTOR = User("system:serviceaccount:kube-system:generic-garbage-collector", ("system:masters",))
 RETRY_SECONDS = 1.0
+_OWNERS, _ENDING = b'"ownerReferences":', b'"deletionTimestamp":'
 
 
 class _Owner(msgspec.Struct, rename="camel", gc=False, frozen=True):
@@ -83,13 +84,18 @@ class GarbageCollector:
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        async with aclosing(changes(self._store)) as records:
+        async with aclosing(changes(self._store, concerns=self._concerns)) as records:
             async for record in records:
                 try:
                     await self._look_at(record)
                 except (Refused, StoreFailed) as error:
                     log.warning("garbage collector: %s: %s", record.key, error)
                     await asyncio.sleep(RETRY_SECONDS)
+
+    def _concerns(self, record: Record) -> bool:
+        """Tells whether there may be something to do: most records are of objects that neither have owners nor end."""
+        may_have = _OWNERS in record.value or _ENDING in record.value
+        return may_have or record.deleted or record.key in self._owners_of
 
     async def _look_at(self, record: Record) -> None:
         meta = codec.decode(record.value, _Object).metadata

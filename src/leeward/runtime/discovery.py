@@ -27,6 +27,10 @@ class Offer(NamedTuple):
         return any(e.group_version == api_version and kind in {r.kind for r in e.resources} for e in self.enablements)
 
 
+_Found = Mapping[str, Sequence[OfferedResource] | None]
+"""By group version; None for one that does not answer."""
+
+
 class Discovery:
     """A cache of one server's kinds; asks again for a kind that it does not know."""
 
@@ -35,6 +39,8 @@ class Discovery:
         self._kinds: dict[tuple[str, str], Resource[Manifest]] = {}
         self._offered: dict[str, tuple[Sequence[OfferedResource], APIEnablement]] = {}
         self._documents: dict[str, tuple[bytes, Root]] = {}
+        self._last: tuple[_Found, _Found, Offer] | None = None
+        """What was below `/api` and `/apis`, and what that came to."""
 
     async def resource(self, api_version: str, kind: str) -> Resource[Manifest]:
         """Where a kind lives. Raises: UnknownKind when the server answered and does not have it."""
@@ -53,7 +59,12 @@ class Discovery:
 
         Karmada: client-go's ServerGroupsAndResources; same, down to a group version that is stale.
         """
-        found = {**await self._below("/api"), **await self._below("/apis")}
+        core, others = await self._below("/api"), await self._below("/apis")
+        if self._last is None or self._last[0] is not core or self._last[1] is not others:
+            self._last = core, others, self._offer_of({**core, **others})
+        return self._last[2]
+
+    def _offer_of(self, found: _Found) -> Offer:
         for version, resources in found.items():
             if resources is not None and not self._is_known(version, resources):
                 self._offered[version] = resources, _enablement(version, resources)
@@ -64,8 +75,7 @@ class Discovery:
         known = self._offered.get(version)
         return known is not None and known[0] is resources
 
-    async def _below(self, path: str) -> Mapping[str, Sequence[OfferedResource] | None]:
-        """By group version; None for one that does not answer."""
+    async def _below(self, path: str) -> _Found:
         root = await self._root(path, await self._get(path, ACCEPT))
         if isinstance(root, Mapping):
             return root
