@@ -2,6 +2,9 @@
 .DEFAULT_GOAL := help
 BIN := .venv/bin
 CODE := src tests bench
+PAGE := src/leeward/dashboard/page/index.html
+PAGE_TOOLS := web/node_modules/.ready
+PAGE_SOURCES := $(shell find web -path web/node_modules -prune -o -type f -print)
 PYTEST := $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 
 COMPILE := $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --quiet
@@ -13,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/bytecode
 
 .PHONY: help setup demo test long costs e2e crash worlds sim forecasts systematic planted nightly mutants oracle docs dist check fast fuzz \
-	format bench chart lock sbom audit clean
+	format page browser bench chart lock sbom audit clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -105,6 +108,17 @@ check: setup  ## format, lint, types, import contracts, and the rules of tests/u
 format: setup  ## format the code and mend what lint can mend
 	@$(BIN)/ruff format $(CODE)
 	@$(BIN)/ruff check --fix $(CODE)
+
+$(PAGE_TOOLS): web/package-lock.json
+	@cd web && npm ci --silent && touch node_modules/.ready
+
+$(PAGE): $(PAGE_TOOLS) $(PAGE_SOURCES)
+	@cd web && npm run --silent check && npm run --silent build -- --logLevel warn
+
+page: $(PAGE)  ## build the page of the dashboard, its types checked, into src/leeward/dashboard/page (needs Node 20)
+
+browser: setup page  ## the dashboard in a real browser: needs Chromium; PICTURES=docs/pictures keeps those of the main pages
+	@LEEWARD_PICTURES=$(abspath $(or $(PICTURES),build/pictures)) $(BIN)/pytest -p no:cacheprovider tests/browser
 
 bench: setup  ## measure; every figure stands beside another of the same run
 	@$(BIN)/python -m bench

@@ -1,0 +1,159 @@
+"""How the page behaves: addresses, keys, ten thousand rows, hostile names, signing in, acting, a server that goes."""
+
+import re
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.chromium import watched_page
+from tests.browser.stand_in import LEDGER, OUTAGE, StandIn, standing_in
+
+MANY = 10_000
+MOST_ROWS = 120
+"""Rows that may be drawn at once, of however many."""
+
+
+def drawn(page: Page) -> int:
+    return page.locator("tr[data-row]").count()
+
+
+def test_a_filter_is_in_the_address_and_back_takes_it_away(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open("/")
+        page.get_by_role("link", name="4 due").click()
+        expect(page).to_have_url(f"{stand_in.origin}/applications?state=Due")
+        expect(page.locator("tr[data-row]")).to_have_count(4)
+        page.get_by_role("searchbox").fill("bi/")
+        expect(page).to_have_url(re.compile(r"q=bi%2F"))
+        expect(page.locator("tr[data-row]")).to_have_count(1)
+        page.go_back()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("fra-2 has been down")
+        page.goto(f"{stand_in.origin}/applications?state=Due&q=bi/")
+        expect(page.locator("tr[data-row]")).to_have_count(1)
+
+
+def test_ten_thousand_applications_are_scrolled_with_few_rows_drawn(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin, cookies={"many": str(MANY)}) as watched:
+        page = watched.open("/applications")
+        expect(page.get_by_text("10000 applications")).to_be_visible()
+        first = page.locator("tr[data-row]").first.get_attribute("data-row")
+        assert first == "payments/Deployment/ledger"
+        assert 20 < drawn(page) <= MOST_ROWS
+        for share in (0.25, 0.5, 0.75, 1):
+            page.evaluate(f"scrollTo(0, document.documentElement.scrollHeight * {share})")
+            page.wait_for_function("document.querySelectorAll('tr.spacer').length > 0")
+            assert drawn(page) <= MOST_ROWS
+        last = sorted(f"team-{index % 97:02}/Deployment/app-{index:05}" for index in range(34, MANY))[-1]
+        expect(page.locator(f'tr[data-row="{last}"]')).to_be_visible()
+        page.evaluate("scrollTo(0, 0)")
+        page.get_by_role("searchbox").fill("app-09999")
+        expect(page.locator("tr[data-row]")).to_have_count(1)
+
+
+def test_rows_do_not_move_under_the_pointer_and_a_whole_fleet_is_one_key_away(
+    browser: Browser, stand_in: StandIn
+) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open("/")
+        page.locator('[data-tile="iad-1"]').focus()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator('[data-tile="iad-2"]')).to_be_focused()
+        page.keyboard.press("ArrowRight")
+        focused = page.evaluate("document.activeElement.dataset.tile")
+        assert focused is not None
+        assert focused != "iad-2"
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(f"{stand_in.origin}/clusters/{focused}")
+
+
+def test_arrow_keys_read_the_time_line(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open(OUTAGE)
+        line = page.get_by_role("slider")
+        expect(line).to_have_attribute("aria-valuetext", re.compile("24 moved, 3 moving, 1 held, 2 kept, 4 due"))
+        line.focus()
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        expect(line).to_have_attribute("aria-valuetext", re.compile(": 34 due"))
+        page.keyboard.press("End")
+        expect(line).to_have_attribute("aria-valuetext", re.compile("24 moved"))
+        page.keyboard.press("ArrowLeft")
+        expect(line).to_have_attribute("aria-valuetext", re.compile("moving"))
+
+
+def test_space_chooses_what_fails_and_a_heading_all_of_a_region(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open("/what-if")
+        page.get_by_role("checkbox", name="sin-1").focus()
+        page.keyboard.press("Space")
+        expect(page).to_have_url(f"{stand_in.origin}/what-if?fail=sin-1")
+        expect(page.get_by_text("leeward what-if --fail sin-1", exact=True)).to_be_visible()
+        page.get_by_role("button", name=re.compile(r"^ap\b.*choose all of it")).click()
+        expect(page).to_have_url(f"{stand_in.origin}/what-if?fail=sin-1&fail=sin-2&fail=syd-1")
+        page.go_back()
+        expect(page).to_have_url(f"{stand_in.origin}/what-if?fail=sin-1")
+
+
+def test_names_of_others_are_text(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin, cookies={"scene": "hostile"}) as watched:
+        for path in ("/", "/?view=table", "/applications", "/what-if"):
+            page = watched.open(path)
+            expect(page.get_by_text("<img src=x").first).to_be_attached()
+            assert page.locator("img").count() == 0
+            assert page.locator("script:not([src])").count() == 0
+            assert "owned" not in page.title()
+
+
+def test_who_has_not_signed_in_sees_nothing_and_a_wrong_token_is_refused(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin, cookies={"signed": "out"}) as watched:
+        page = watched.open("/applications")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to prod-hub")
+        page.get_by_label("Bearer token").fill("wrong")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_have_text("the control plane does not know this token")
+        watched.problems.clear()
+        page.get_by_label("Bearer token").fill("right")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Applications")
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to prod-hub")
+
+
+def test_what_an_action_would_do_is_shown_before_it_is_done(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open("/clusters/fra-1")
+        page.get_by_role("button", name="Drain fra-1").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("drain would be done.")
+        expect(dialog).to_contain_text("1 of 3 applications would find no room")
+        dialog.get_by_role("button", name="Drain fra-1").click()
+        expect(dialog).to_contain_text("drain is done.")
+        with watched_page(browser, stand_in.origin, cookies={"scene": "brake"}) as braked:
+            page = braked.open("/")
+            button = page.get_by_role("button", name="Release the brake")
+            expect(button).to_have_attribute("aria-disabled", "true")
+            expect(page.get_by_text("operator may not patch configmaps")).to_be_visible()
+
+
+def test_the_readers_zone_and_theme_are_kept(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open(LEDGER)
+        expect(page.get_by_title("Swap which clock comes first")).to_contain_text(re.compile(r"02:41:\d\d UTC · 03:41"))
+        page.get_by_title("Swap which clock comes first").click()
+        page.get_by_role("button", name="Light / dark").click()
+        page.reload()
+        expect(page.get_by_title("Swap which clock comes first")).to_contain_text(re.compile(r"03:41:\d\d"))
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        expect(page.locator("main time").first).to_have_text(re.compile("03:4"))
+
+
+def test_a_page_whose_server_is_gone_says_so_and_keeps_what_it_shows(browser: Browser) -> None:
+    with standing_in() as server, watched_page(browser, server.origin) as watched:
+        page = watched.open("/")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("fra-2 has been down")
+        server.stop()
+        expect(page.get_by_role("alert")).to_contain_text("Not live")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("fra-2 has been down")
+        stood = page.locator(".clock").inner_text()
+        page.wait_for_timeout(1500)
+        assert page.locator(".clock").inner_text() == stood
+        watched.problems.clear()

@@ -1,0 +1,58 @@
+"""Each page and each state of it: axe finds nothing, nothing overflows, the console is silent, nothing is loaded."""
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.chromium import NARROW, WIDE, watched_page
+from tests.browser.stand_in import LEDGER, OUTAGE, StandIn
+
+PAGES = {
+    "fleet": "/",
+    "fleet-table": "/?view=table",
+    "cluster": "/clusters/fra-1",
+    "outages": "/outages",
+    "outage": OUTAGE,
+    "no-outage": "/outages/none",
+    "applications": "/applications",
+    "no-match": "/applications?q=nothing-like-it",
+    "application": LEDGER,
+    "no-application": "/applications/a/Deployment/b",
+    "what-if": "/what-if?fail=iad-1&fail=iad-2",
+    "nothing-chosen": "/what-if",
+    "policies": "/policies",
+    "no-page": "/nowhere",
+}
+LOOKS = {"wide": (WIDE, "light"), "dark": (WIDE, "dark"), "narrow": (NARROW, "light")}
+STATES = ("calm", "brake", "empty", "norights", "silent", "many", "hostile")
+KEPT = ("fleet", "outage", "applications", "application", "what-if", "policies")
+
+
+def look_at(browser: Browser, stand_in: StandIn, path: str, look: str, picture: str, **cookies: str) -> None:
+    width, theme = LOOKS[look]
+    with watched_page(browser, stand_in.origin, width=width, theme=theme, cookies=cookies) as watched:
+        page = watched.open(path)
+        page.wait_for_function("!document.querySelector('.sk')")
+        page.wait_for_load_state("load")
+        if picture:
+            watched.picture(f"{picture}-{look}")
+        assert watched.findings_of_axe() == []
+        assert watched.overflow() <= 0
+        if path.startswith(("/outages/none", "/applications/a/")):
+            watched.problems[:] = [each for each in watched.problems if "404 (Not Found)" not in each]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_for_everybody(browser: Browser, stand_in: StandIn, name: str, look: str) -> None:
+    look_at(browser, stand_in, PAGES[name], look, name if name in KEPT else "")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("scene", STATES)
+def test_a_state_of_the_fleet_is_for_everybody(browser: Browser, stand_in: StandIn, scene: str, look: str) -> None:
+    look_at(browser, stand_in, "/", look, "", scene=scene)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_signing_in_is_for_everybody(browser: Browser, stand_in: StandIn, look: str) -> None:
+    look_at(browser, stand_in, "/", look, "sign-in", signed="out")
