@@ -19,6 +19,8 @@ from leeward.sim.histories.model import (
     Plan,
     Rejoin,
     Scale,
+    Storm,
+    TwoLeaders,
     Withdraw,
 )
 from leeward.sim.histories.playing import play
@@ -120,3 +122,29 @@ def test_s10_that_a_member_is_not_seen_any_more_is_no_news_of_its_copies() -> No
     )
     run = play(History(seed=1, members=(("m1", "Pull"), ("m3", "Push")), steps=steps))
     assert (run.reached["Ready becomes False"], run.violations) == (1, [])
+
+
+def test_s19_an_outage_is_not_over_while_an_eviction_is_held_behind_the_return_of_its_cluster() -> None:
+    """What was held did not count as on its way out: the Outage was over, and told of it no more (seed 820008)."""
+    patient = Plan(division="Dynamic", clusters=("m1", "m3"), directly=True, toleration_seconds=40)
+    steps = (Deploy(at=59, app="web", plan=patient, replicas=2), MemberStops(at=87, lasts=115, member="m1"))
+    members: tuple[tuple[str, Mode], ...] = (("m1", "Pull"), ("m2", "Push"), ("m3", "Push"))
+    assert play(History(seed=1, members=members, steps=steps)).violations == []
+
+
+def test_s19_an_outage_that_others_have_begun_is_not_ended_by_what_was_so_before_it() -> None:
+    """Who took it up had not heard yet that the cluster was lost, and took it for back (seed 820024)."""
+    storm = Storm(
+        at=112.225,
+        lasts=27.422,
+        who="controllers",
+        whom="control-plane",
+        rate=0.05,
+        mishaps=("lost",),
+        lag_seconds=0.5,
+        repeats=0.3,
+        jitter_seconds=0.05,
+    )
+    steps = (CutOff(at=96.908, lasts=64.283), storm, TwoLeaders(at=114.379, lasts=60))
+    for seed in range(820020, 820026):
+        assert play(History(seed=seed, members=PUSHED, steps=steps)).violations == []

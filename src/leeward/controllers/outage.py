@@ -76,8 +76,10 @@ class OutageController:
         for informer in (self._clusters, self._outages, self._works, *self._bindings):
             await informer.wait_synced()
         await self._brake.wait_synced()
-        cluster = self._clusters.get(name)
-        followed = self._following.get(name) or self._take_up(name, cluster)
+        followed, cluster = self._following.get(name), self._clusters.get(name)
+        if followed is None:
+            cluster = await self._seen_anew(name, cluster)
+            followed = self._take_up(name, cluster)
         if followed is None:
             return None
         before = followed.record
@@ -85,6 +87,19 @@ class OutageController:
         for seconds in newly_recovered(before, followed.record):
             self._plane.metrics.outages.recovered(seconds)
         return await self._write_when_due(name, followed)
+
+    async def _seen_anew(self, name: str, cluster: Cluster | None) -> Cluster | None:
+        """The Cluster, read once more where it is Ready and an outage of it is open: whoever has begun that may have
+        seen what this process has yet to hear of. Raises: WorldError."""
+        is_open = any(each.spec.cluster == name and not _is_over(each) for each in self._outages.list())
+        if cluster is None or not cluster.is_ready or not is_open:
+            return cluster
+        try:
+            found = await self._plane.client.get(CLUSTERS, name)
+        except NotFound:
+            return cluster
+        self._clusters.remember(found)
+        return found
 
     def _take_up(self, name: str, cluster: Cluster | None) -> _Followed | None:
         """The last outage of a cluster where it goes on, or one that begins; None where there is neither."""

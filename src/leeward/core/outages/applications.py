@@ -33,7 +33,7 @@ def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObserv
             continue
         before.setdefault(key, sight.targets)
         after = next_application(known, sight, there, before[key], record.status)
-        if sight.is_behind and after.state in LEFT:
+        if sight.is_behind and (after.state in LEFT or (sight.task is not None and after.state is MoveState.HELD)):
             behind.add(key)
         applications[key] = after
         changes.append(ApplicationChange(key, known, after, sight))

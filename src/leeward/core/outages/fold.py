@@ -113,6 +113,7 @@ def _of_outage(record: OutageRecord, cluster: Cluster, now: datetime) -> OutageS
     if status.phase is OutagePhase.RUNNING and cluster.is_ready:
         ready = cluster.ready
         at = wire_time((ready.last_transition_time if ready is not None else None) or now)
+        at = max(at, status.failed_at or at)
         lasted = duration((at - record.spec.since).total_seconds())
         status = with_step(status, at, StepKind.RETURNED)
         status = msgspec.structs.replace(status, phase=OutagePhase.RETURNED, returned_at=at, lasted=lasted)
