@@ -1,10 +1,12 @@
 """Text of `leeward rehearse`: what was expected and did not come true, then the time line, then the applications."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from leeward.cli.text_lines import BAD, GOOD, NEEDS_SOMEBODY, QUIET, headline, paragraph, section, table, title
+from leeward.cli.timeline_text import outage_lines
 from leeward.operations.sentences import counted, full_moment
 from leeward.sim.rehearsal.expectations import span_of
 
@@ -24,7 +26,13 @@ def rehearsal_lines(report: "RehearsalReport", wide: bool = False) -> Iterator[s
     for unseen in report.unseen:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from _verdicts(report.verdicts, wide)
-    yield from _timeline(report.timeline, wide)
+    yield from _timeline([each for each in report.timeline if wide or not each.in_outage], wide)
+    ends = report.begins + timedelta(seconds=report.duration_seconds)
+    if report.outages:
+        yield from section("OUTAGES", f"as `leeward timeline` tells them; +0 s is {report.begins:%H:%M:%S}")
+    for index, outage in enumerate(report.outages):
+        yield from [""] if index else []
+        yield from outage_lines(outage, ends, wide, "--wide")
     yield from _applications(report.applications, wide)
     yield from _copy(report, wide)
 

@@ -57,9 +57,19 @@ def _outage(outage: OutageStory, told: Timeline, everything: bool) -> Iterator[s
             yield from paragraph(f"recovery: {outage.recovery}")
         yield from paragraph(f"details: leeward timeline --outage {outage.name}")
         return
-    yield from _story(outage, told.as_of)
+    yield from _details(outage, told.as_of, everything, "--all; for the post-mortem: -o markdown")
+
+
+def outage_lines(outage: OutageStory, now: datetime, everything: bool, more: str) -> Iterator[str]:
+    """All of one outage; `more` says how to see what is not listed."""
+    yield from headline(NEEDS_SOMEBODY if outage.running else GOOD, f"{outage.headline}{_range(outage, now)}")
+    yield from _details(outage, now, everything, more)
+
+
+def _details(outage: OutageStory, now: datetime, everything: bool, more: str) -> Iterator[str]:
+    yield from _story(outage, now)
     yield from _held(outage)
-    yield from _recovered(outage, told.as_of, everything)
+    yield from _recovered(outage, everything, more)
 
 
 def _range(outage: OutageStory, now: datetime) -> str:
@@ -102,7 +112,7 @@ def _held(outage: OutageStory) -> Iterator[str]:
         yield f"  {len(held) - MOST_LISTED} more: -o json"
 
 
-def _recovered(outage: OutageStory, now: datetime, everything: bool) -> Iterator[str]:
+def _recovered(outage: OutageStory, everything: bool, how: str) -> Iterator[str]:
     gone = [each for each in outage.applications if each.left_at is not None]
     if not gone:
         return
@@ -114,7 +124,7 @@ def _recovered(outage: OutageStory, now: datetime, everything: bool) -> Iterator
     yield from table(header, [_row(each) for each in shown], (4, 5))
     more = outage.status.moved + outage.status.moving - len(gone) if len(gone) == len(shown) else 0
     if len(gone) > len(shown):
-        yield f"  {len(gone) - len(shown)} more: --all; for the post-mortem: -o markdown"
+        yield f"  {len(gone) - len(shown)} more: {how}"
     elif more > 0 and len(outage.applications) == len(outage.status.listed):
         yield f"  {more} more are counted, and not listed"
 

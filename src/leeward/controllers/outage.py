@@ -121,7 +121,7 @@ class OutageController:
         if cluster is not None:
             bindings = dict(self._concerned(cluster.name)) if is_whole else {}
             known = followed.record.applications.keys() if is_whole else followed.to_see
-            for key in {*known, *bindings}:
+            for key in sorted({*known, *bindings}):
                 binding = bindings.get(key) or self._binding(key)
                 seen[key] = None if binding is None else self._sight(binding, cluster, now)
         followed.to_see, followed.all_to_see = set(), False

@@ -50,7 +50,7 @@ class Happening(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """`seconds` count from the scenario's beginning."""
+    """`seconds` count from the scenario's beginning. `cluster` of what has moved are those that it left."""
 
     seconds: float
     what: Happening
@@ -185,9 +185,9 @@ class FleetRecorder:
     def _tell_of_binding(self, key: BindingName, before: Binding, now: Binding) -> None:
         was, places, workload = _targets(before), _targets(now), workload_of(now)
         if was != places:
-            evicts = any(places.get(name, -1) < count for name, count in was.items())
+            left = ",".join(sorted(name for name, count in was.items() if places.get(name, -1) < count))
             sentence = f"{workload} goes from {said_places(was)} to {said_places(places)}"
-            self.tell(Happening.MOVED, sentence, binding=key, evicts=evicts and bool(was))
+            self.tell(Happening.MOVED, sentence, binding=key, cluster=left, evicts=bool(left))
         held, was_held = held_reason(now), held_reason(before)
         if held != was_held:
             sentence = f"{workload} is held ({held})" if held else f"{workload} is held no more"

@@ -12,6 +12,7 @@ import msgspec
 
 from kubeapi.loop.virtual import DeadlockError, EndlessError, run_virtual
 from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.answers.timeline import OutageStory
 from leeward.client import WorldError
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
@@ -19,6 +20,7 @@ from leeward.sim.rehearsal.copied_world import CopiedWorld
 from leeward.sim.rehearsal.expectations import Chosen, ExpectationResult, choose, judge
 from leeward.sim.rehearsal.fleet_recorder import FleetRecorder, Happened, Happening, held_reason
 from leeward.sim.rehearsal.rebuilt_templates import rebuild_templates
+from leeward.sim.rehearsal.rehearsed_outages import tells, told_outages
 from leeward.sim.rehearsal.scenario_file import Scenario, ScenarioProblem
 from leeward.sim.rehearsal.scenario_steps import PlannedStep, ScenarioSteps, plan_steps, several_nodes
 
@@ -32,7 +34,10 @@ class RehearsalFailed(Exception):
 
 
 class RehearsedEvent(msgspec.Struct, frozen=True, rename="camel"):
-    """`at` is by the clock of the copy; `after_seconds` count from the scenario's beginning."""
+    """`at` is by the clock of the copy; `after_seconds` count from the scenario's beginning.
+
+    `cluster` of what has moved are those that it left, with commas. `in_outage`: the story of an outage tells it, too.
+    """
 
     at: datetime
     after_seconds: float
@@ -40,6 +45,7 @@ class RehearsedEvent(msgspec.Struct, frozen=True, rename="camel"):
     sentence: str
     cluster: str = ""
     binding: str = ""
+    in_outage: bool = False
 
 
 class RehearsedApplication(msgspec.Struct, frozen=True, rename="camel"):
@@ -60,7 +66,9 @@ class RehearsedApplication(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RehearsalReport(msgspec.Struct, frozen=True, rename="camel"):
-    """`left_out` and `differs` say how the copy is not as what it was made of."""
+    """`outages` are told as `leeward timeline` tells them. `left_out` and `differs` say how the copy is not as what it
+    was made of.
+    """
 
     name: str
     control_plane: str
@@ -70,6 +78,7 @@ class RehearsalReport(msgspec.Struct, frozen=True, rename="camel"):
     clusters: int
     verdicts: list[ExpectationResult]
     timeline: list[RehearsedEvent]
+    outages: list[OutageStory]
     applications: list[RehearsedApplication]
     left_out: list[str]
     differs: list[str]
@@ -130,7 +139,8 @@ async def _play(state: FleetState, scenario: Scenario, steps: list[PlannedStep])
                 raise RehearsalFailed(f"{planned.sentence}: the copy refuses it: {error}") from error
             recorder.look_at_members()
         await _until(world, zero + scenario.spec.seconds)
-        return _report(world, scenario, recorder, chosen, begins, before)
+        outages = await told_outages(world)
+        return _report(world, scenario, recorder, chosen, begins, before, outages)
 
 
 async def _until(world: CopiedWorld, seconds: float) -> None:
@@ -144,6 +154,7 @@ def _report(
     chosen: list[Chosen],
     begins: datetime,
     before: dict[BindingName, dict[str, int]],
+    outages: list[OutageStory],
 ) -> RehearsalReport:
     state = world.state
     return RehearsalReport(
@@ -154,7 +165,8 @@ def _report(
         duration_seconds=scenario.spec.seconds,
         clusters=len(state.clusters),
         verdicts=[judge(each, recorder) for each in chosen],
-        timeline=[_event(each, begins) for each in recorder.happened],
+        timeline=[_event(each, begins, outages) for each in recorder.happened],
+        outages=outages,
         applications=[
             _application(recorder, key, before[key])
             for key in before
@@ -166,14 +178,16 @@ def _report(
     )
 
 
-def _event(happened: Happened, begins: datetime) -> RehearsedEvent:
+def _event(happened: Happened, begins: datetime, outages: list[OutageStory]) -> RehearsedEvent:
+    at = begins + timedelta(seconds=happened.seconds)
     return RehearsedEvent(
-        begins + timedelta(seconds=happened.seconds),
+        at,
         happened.seconds,
         happened.what,
         happened.sentence,
         happened.cluster,
         str(happened.binding or ""),
+        in_outage=any(tells(outage, happened, at) for outage in outages),
     )
 
 
