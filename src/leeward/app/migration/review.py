@@ -13,22 +13,30 @@ from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.app.migration.survey import Survey
 
 NAMED_AT_MOST = 5
-_OPERATED_BY: Mapping[str, str] = {
+_MANAGER = "karmada-controller-manager --leader-elect=false --skipped-propagating-namespaces=.*"
+_ALONE, _WITH_SERVICES = "PropagateDeps=false", "PropagateDeps=false,MultiClusterService=true"
+"""Gates: its detector and its dependencies distributor run whatever --controllers says. The one is given no namespace,
+the other is switched off."""
+_CONTROLLERS: Mapping[str, tuple[str, str]] = {
     "federatedhpas.autoscaling.karmada.io": (
-        "karmada-controller-manager --leader-elect=false "
-        "--controllers=federatedHorizontalPodAutoscaler,cronFederatedHorizontalPodAutoscaler"
+        _ALONE,
+        "federatedHorizontalPodAutoscaler,cronFederatedHorizontalPodAutoscaler",
     ),
-    "cronfederatedhpas.autoscaling.karmada.io": (
-        "karmada-controller-manager --leader-elect=false --controllers=cronFederatedHorizontalPodAutoscaler"
-    ),
+    "cronfederatedhpas.autoscaling.karmada.io": (_ALONE, "cronFederatedHorizontalPodAutoscaler"),
     "multiclusterservices.networking.karmada.io": (
-        "karmada-controller-manager --leader-elect=false "
-        "--controllers=multiclusterservice,endpointsliceCollect,endpointsliceDispatch"
+        _WITH_SERVICES,
+        "multiclusterservice,endpointsliceCollect,endpointsliceDispatch",
     ),
-    "serviceexports.multicluster.x-k8s.io": (
-        "karmada-controller-manager --leader-elect=false --controllers=serviceExport,endpointSlice"
-    ),
-    "remedies.remedy.karmada.io": "karmada-controller-manager --leader-elect=false --controllers=remedy",
+    "serviceexports.multicluster.x-k8s.io": (_ALONE, "serviceExport,endpointSlice"),
+    "serviceimports.multicluster.x-k8s.io": (_ALONE, "serviceImport"),
+    "remedies.remedy.karmada.io": (_ALONE, "remedy"),
+}
+"""Gates and controllers of Karmada's controller manager by kind. Karmada: cmd/controller-manager/app."""
+_OPERATED_BY: Mapping[str, str] = {
+    **{
+        kind: f"{_MANAGER} --feature-gates={gates} --controllers={names}"
+        for kind, (gates, names) in _CONTROLLERS.items()
+    },
     "resourceregistries.search.karmada.io": "karmada-search",
     "multiclusteringresses.networking.karmada.io": "the ingress controller that reads them",
 }

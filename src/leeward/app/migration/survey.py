@@ -35,6 +35,8 @@ WATCH_SECONDS = 6.0
 LONGEST_WATCH_SECONDS, POLL_SECONDS = 60.0, 1.0
 """What has not run out after the first is taken for running."""
 _GROUP_SUFFIX = ".karmada.io"
+_GROUP_SUFFIXES = (_GROUP_SUFFIX, "multicluster.x-k8s.io")
+"""Of the kinds that Karmada has controllers for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ def _is_fresh(lease: Lease, now: datetime) -> bool:
 
 async def _other_kinds(inventory: Inventory, kinds: Iterable[Resource[Manifest]]) -> Mapping[str, int]:
     ours = {(kind.resource.group, kind.resource.plural) for kind in CUSTOM_KINDS}
-    others = [r for r in kinds if r.group.endswith(_GROUP_SUFFIX) and (r.group, r.plural) not in ours]
+    others = [r for r in kinds if r.group.endswith(_GROUP_SUFFIXES) and (r.group, r.plural) not in ours]
     counts = dict[str, int]()
     async for found in inventory.objects(others):
         name = found.resource.group_resource
