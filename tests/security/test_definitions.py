@@ -9,11 +9,13 @@ They must not get: the server to themselves. Whatever is refused says with which
 """
 
 from collections.abc import Iterable, Iterator
+from random import Random
 from unittest import mock
 
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeserver.apiextensions import checks
 from kubeserver.apiextensions.definition_rules import bounds as definition_bounds
 from kubeserver.apiextensions.definition_rules.bounds import (
     MOST_LARGE_PATTERNS,
@@ -21,7 +23,7 @@ from kubeserver.apiextensions.definition_rules.bounds import (
     MOST_RULE_LETTERS,
     MOST_RULES,
 )
-from kubeserver.apiextensions.patterns import REMEMBERED_LARGE_PATTERNS, compile_pattern
+from kubeserver.apiextensions.patterns import MATCH_BUDGET, REMEMBERED_LARGE_PATTERNS, MatchBudget, compile_pattern
 from kubeserver.cel.budget import Budget, Exhausted
 from tests.kubeserver.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget
 from tests.security.worlds import define
@@ -35,6 +37,69 @@ def test_a_regular_expression_that_backtracks_is_answered_in_one_go(pattern: str
         assert (await define(world, {"text": {"type": "string", "pattern": pattern}})).code == 201
         refused = await world.create(WIDGETS, widget("a", text="a" * 200_000 + "!"))
         assert refused.code == 422
+
+    tell(story)
+
+
+SLOW = "^[01]*1[01]{3000}$"
+"""For each letter, all of its states are looked at: 200,000 letters took five seconds."""
+STRING = {"type": "string", "pattern": SLOW}
+NOISE = "".join(str(digit) for digit in Random(1).choices((0, 1), k=200_000))
+
+
+@pytest.mark.parametrize(
+    ("schema", "spec"),
+    [
+        ({"text": STRING}, {"text": NOISE}),
+        ({f"t{n}": STRING for n in range(40)}, {f"t{n}": NOISE[:6_000] for n in range(40)}),
+        ({"text": {"type": "array", "items": STRING}}, {"text": [NOISE[n : n + 6_000] for n in range(40)]}),
+        ({"text": {"type": "string", "anyOf": [{"pattern": SLOW}, {"pattern": "^x"}]}}, {"text": NOISE}),
+        ({"text": {"type": "string", "not": {"pattern": SLOW}}}, {"text": NOISE}),
+        ({"text": {"type": "string", "pattern": r"(?i)(\w{1,200}){1,40}y$"}}, {"text": "ä" * 2_000}),
+    ],
+    ids=["one", "many", "items", "any", "not", "large"],
+)
+def test_a_text_is_compared_with_a_pattern_within_a_budget_of_the_write(schema: Manifest, spec: Manifest) -> None:
+    """Refused, twice, since nothing of it is remembered as sound; what is shorter is taken."""
+
+    async def story(world: ApiWorld) -> None:
+        assert (await define(world, schema)).code == 201
+        with mock.patch.object(checks, "MatchBudget", CountedBudget):
+            CountedBudget.charged = 0
+            for _ in range(2):
+                refused = await world.create(WIDGETS, widget("a", **spec))
+                assert (refused.code, "patterns with fewer repetitions" in refused.body["message"]) == (422, True)
+            assert CountedBudget.charged <= 2 * MATCH_BUDGET
+        answered = await world.create(WIDGETS, widget("b", **{name: text[:1] for name, text in spec.items()}))
+        assert "fewer repetitions" not in answered.body.get("message", "")
+
+    tell(story)
+
+
+class CountedBudget(MatchBudget):
+    """Counts what was compared: bytes of text times 64 KiB, more than which each of these patterns takes."""
+
+    charged = 0
+
+    def charge(self, pattern: str, text: str, path: str) -> bool:
+        may = super().charge(pattern, text, path)
+        CountedBudget.charged += len(text.encode()) * 64 * 1024 if may else 0
+        return may
+
+
+def test_long_texts_of_ordinary_patterns_are_taken() -> None:
+    """Such as a bundle of certificates, a document, a list of names."""
+    ordinary = {
+        "bundle": (r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$", "QUJD" * 250_000),
+        "document": (r"^\S+$", "ä" * 100_000),
+        "label": (r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", "a" * 63),
+        "value": (r"^\w{1,200}$", "a" * 200),
+    }
+
+    async def story(world: ApiWorld) -> None:
+        schema = {name: {"type": "string", "pattern": pattern} for name, (pattern, _) in ordinary.items()}
+        assert (await define(world, schema)).code == 201
+        assert (await world.create(WIDGETS, widget("a", **{n: text for n, (_, text) in ordinary.items()}))).code == 201
 
     tell(story)
 

@@ -8,7 +8,7 @@ from kubeapi.status import Problem, quoted
 from kubeserver.apiextensions.formats import has_format
 from kubeserver.apiextensions.node import Node
 from kubeserver.apiextensions.old_values import ABSENT, KeyedItems, keyed_items
-from kubeserver.apiextensions.patterns import compile_pattern
+from kubeserver.apiextensions.patterns import MatchBudget, compile_pattern
 from kubeserver.values import texts
 
 _TYPES: Mapping[str, Callable[[Any], bool]] = {
@@ -22,13 +22,21 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
 _GO_FORMATS = {"integer": "int64", "number": "double"}
 _EXACT = 2**53
 """Whole numbers beyond are not told apart by a float."""
+_TOO_MUCH_MATCHING = (
+    "Too long: up to here, the texts of the object are too long to be compared with the patterns of its definition: "
+    "make them shorter, or give the definition patterns with fewer repetitions"
+)
 NOWHERE = "<nil>"
 """Where something is wrong with an object as a whole."""
 
 
 def check(node: Node, value: Any, old: Any = ABSENT) -> list[Problem]:
     """All problems. What is as it was in `old` is let be: a schema may have become narrower since."""
-    return list(_check(node, value, "", old))
+    budget = MatchBudget()
+    problems = list(_check(node, value, "", budget, old))
+    if budget.spent_at is not None:
+        problems.append(Problem(budget.spent_at, "FieldValueTooLong", _TOO_MUCH_MATCHING))
+    return problems
 
 
 def below(path: str, problems: Iterable[Problem]) -> list[Problem]:
@@ -36,7 +44,7 @@ def below(path: str, problems: Iterable[Problem]) -> list[Problem]:
     return [Problem(_child(path, p.field) if p.field else path or NOWHERE, p.kind, p.message) for p in problems]
 
 
-def _check(node: Node, value: Any, path: str, old: Any = ABSENT) -> Iterator[Problem]:
+def _check(node: Node, value: Any, path: str, budget: MatchBudget, old: Any = ABSENT) -> Iterator[Problem]:
     raw = node.raw
     if (value is None and raw.get("nullable")) or (old is not ABSENT and value == old):
         return
@@ -51,15 +59,15 @@ def _check(node: Node, value: Any, path: str, old: Any = ABSENT) -> Iterator[Pro
         case int() | float():
             yield from _number(raw, value, path)
         case str():
-            yield from _string(raw, value, path)
+            yield from _string(raw, value, path, budget)
         case list():
-            yield from _array(node, cast(list[Any], value), path, old)
+            yield from _array(node, cast(list[Any], value), path, budget, old)
         case dict():
-            yield from _object(node, cast(dict[str, Any], value), path, old)
+            yield from _object(node, cast(dict[str, Any], value), path, budget, old)
         case _:
             pass
     if node.any_of or node.one_of or node.all_of or node.negated is not None:
-        yield from _combinations(node, value, path)
+        yield from _combinations(node, value, path, budget)
 
 
 def _type_problem(raw: Mapping[str, Any], value: Any, path: str) -> Problem | None:
@@ -119,21 +127,21 @@ def _number(raw: Mapping[str, Any], value: float, path: str) -> Iterator[Problem
         yield Problem.invalid(path, value, f"{_in_body(path)} should be a multiple of {step}")
 
 
-def _string(raw: Mapping[str, Any], value: str, path: str) -> Iterator[Problem]:
+def _string(raw: Mapping[str, Any], value: str, path: str, budget: MatchBudget) -> Iterator[Problem]:
     longest, shortest, pattern = raw.get("maxLength"), raw.get("minLength"), raw.get("pattern")
     if longest is not None and len(value) > longest:
         yield Problem(path, "FieldValueTooLong", f"Too long: may not be more than {longest} bytes")
         return
     if shortest is not None and len(value) < shortest:
         yield Problem.invalid(path, value, f"{_in_body(path)} should be at least {shortest} chars long")
-    if pattern and not compile_pattern(pattern)(value):
+    if pattern and budget.charge(pattern, value, path) and not compile_pattern(pattern)(value):
         yield Problem.invalid(path, value, f"{_in_body(path)} should match '{pattern}'")
     if raw.get("format") and not has_format(value, raw["format"]):
         said = f'Invalid value: "{value}": {_in_body(path)} must be of type {raw["format"]}: "{value}"'
         yield Problem(path, "FieldValueTypeInvalid", said)
 
 
-def _array(node: Node, value: list[Any], path: str, old: Any) -> Iterator[Problem]:
+def _array(node: Node, value: list[Any], path: str, budget: MatchBudget, old: Any) -> Iterator[Problem]:
     most, least = node.raw.get("maxItems"), node.raw.get("minItems")
     if most is not None and len(value) > most:
         yield Problem(path, "FieldValueTooMany", f"Too many: {len(value)}: must have at most {most} items")
@@ -144,17 +152,17 @@ def _array(node: Node, value: list[Any], path: str, old: Any) -> Iterator[Proble
     if node.items is None or node.sound.knows(text):
         return
     found = False
-    for problem in _items(node.items, value, path, keyed_items(node, old)):
+    for problem in _items(node.items, value, path, budget, keyed_items(node, old)):
         found = True
         yield problem
-    if not found:
+    if not found and budget.spent_at is None:
         node.sound.keep(text)
 
 
-def _items(node: Node, value: list[Any], path: str, olds: KeyedItems) -> Iterator[Problem]:
+def _items(node: Node, value: list[Any], path: str, budget: MatchBudget, olds: KeyedItems) -> Iterator[Problem]:
     for index, item in enumerate(value):
         if type(item) is not node.plain:
-            yield from _check(node, item, f"{path}[{index}]", olds.like(item))
+            yield from _check(node, item, f"{path}[{index}]", budget, olds.like(item))
 
 
 def _duplicates(raw: Mapping[str, Any], value: list[Any], path: str) -> Iterator[Problem]:
@@ -177,7 +185,7 @@ def _identity(item: Any, keys: Sequence[str]) -> Any:
     return {key: fields[key] for key in keys if key in fields}
 
 
-def _object(node: Node, value: dict[str, Any], path: str, old: Any) -> Iterator[Problem]:
+def _object(node: Node, value: dict[str, Any], path: str, budget: MatchBudget, old: Any) -> Iterator[Problem]:
     raw, before = node.raw, cast(dict[str, Any], old) if isinstance(old, dict) else {}
     for name in raw.get("required") or ():
         if name not in value and not (node.embedded and name in ("apiVersion", "kind")):
@@ -190,31 +198,31 @@ def _object(node: Node, value: dict[str, Any], path: str, old: Any) -> Iterator[
     for name, item in value.items():
         child = node.properties.get(name) or node.additional
         if child is not None and type(item) is not child.plain:
-            yield from _check(child, item, _child(path, name), before.get(name, ABSENT))
+            yield from _check(child, item, _child(path, name), budget, before.get(name, ABSENT))
 
 
-def _combinations(node: Node, value: Any, path: str) -> Iterator[Problem]:
+def _combinations(node: Node, value: Any, path: str, budget: MatchBudget) -> Iterator[Problem]:
     """`allOf`, `anyOf`, `oneOf`, `not`: structural schemas use them for limits only."""
     named = quoted(path)
     if node.any_of:
-        found = [list(_check(part, value, path)) for part in node.any_of]
+        found = [list(_check(part, value, path, budget)) for part in node.any_of]
         if all(found):
             yield _as_a_whole(f"{named} must validate at least one schema (anyOf)")
             yield from found[0]
     if node.one_of:
-        found = [list(_check(part, value, path)) for part in node.one_of]
+        found = [list(_check(part, value, path, budget)) for part in node.one_of]
         fitting = sum(not problems for problems in found)
         if fitting != 1:
             alternatives = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
             yield _as_a_whole(f"{named} must validate one and only one schema (oneOf). {alternatives}")
             yield from found[0] if not fitting else ()
     if node.all_of:
-        found = [list(_check(part, value, path)) for part in node.all_of]
+        found = [list(_check(part, value, path, budget)) for part in node.all_of]
         for problems in found:
             yield from problems
         if any(found):
             yield _as_a_whole(f"{named} must validate all the schemas (allOf){'. None validated' * all(found)}")
-    if node.negated is not None and not list(_check(node.negated, value, path)):
+    if node.negated is not None and not list(_check(node.negated, value, path, budget)):
         yield _as_a_whole(f"{named} must not validate the schema (not)")
 
 
