@@ -26,7 +26,7 @@ METRICS_SECONDS = 60.0
 WATCH_SECONDS = 60
 """After this time, or up to twice as long, a server closes a watch: half an hour in a real one, minutes here."""
 WORKLOADS = "*,-nodelifecycle,-nodeipam,-route,-cloud-node-lifecycle,-ttl"
-HOUSEKEEPING = "namespace,garbagecollector,serviceaccount-token,csrsigning,csrcleaner,tokencleaner"
+HOUSEKEEPING = "namespace,garbagecollector,serviceaccount-token,csrsigning,csrcleaner,bootstrapsigner,tokencleaner"
 """What a control plane for templates runs, as Karmada installs it: nothing that makes Pods of a Deployment."""
 MEMBER_ADDRESSES, CONTROL_PLANE_ADDRESSES = "10.96", "10.97"
 """How the cluster IPs begin that they give to Services."""

@@ -8,7 +8,7 @@ from kubeapi.process import serve
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
-from leeward.cli.flags import component_flags, left_out_flags, start_log
+from leeward.cli.flags import agent_left_out_flags, component_flags, start_log
 
 
 @click.command()
@@ -23,7 +23,7 @@ from leeward.cli.flags import component_flags, left_out_flags, start_log
 @click.option("--cluster-region", default="", help="What it says of its region.")
 @click.option("--cluster-zones", default="", help="What it says of its zones, with commas between.")
 @component_flags("agent")
-@left_out_flags
+@agent_left_out_flags
 @click.pass_context
 def agent(
     context: click.Context,

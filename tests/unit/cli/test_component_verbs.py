@@ -74,11 +74,19 @@ KARMADA_COMMANDS = (
     "agent --karmada-kubeconfig=none --karmada-context=karmada --cluster-name=member3 --cluster-region=eu "
     "--cluster-provider=x --cluster-zones=a,b --cluster-api-endpoint=https://10.0.0.2 --report-secrets=None "
     "--cluster-namespace=karmada-cluster --cluster-status-update-frequency=10s --logtostderr -v 4",
+    "agent --karmada-kubeconfig=none --cluster-name=member3 --cluster-api-endpoint=https://10.0.0.2 "
+    "--cluster-provider= --cluster-region= --cluster-zones= --controllers=*,certRotation --proxy-server-address= "
+    "--leader-elect-resource-namespace=karmada-system --cluster-namespace=karmada-cluster --feature-gates= "
+    "--cluster-status-update-frequency=10s --metrics-bind-address=:8080 "
+    "--health-probe-bind-address=0.0.0.0:10357 --leader-elect --v=4",
 )
-"""Those of Karmada's own Deployments, with the flags that its users add."""
+"""Those of Karmada's own Deployments, with the flags that its users add; the last is what `karmadactl register` makes
+(pkg/karmadactl/register/register.go, makeKarmadaAgentDeployment)."""
 
 
-@pytest.mark.parametrize("command", KARMADA_COMMANDS, ids=lambda command: command.split()[0])
+@pytest.mark.parametrize(
+    "command", KARMADA_COMMANDS, ids=["controller-manager", "scheduler", "webhook", "agent", "registered-agent"]
+)
 def test_the_command_of_karmadas_deployment_starts(
     complaint: Run, command: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -12,6 +12,7 @@ _NO_PROFILING = "use a profiler of the machine"
 _NO_ESTIMATOR = "room is estimated from what the Cluster objects say; no estimator is asked"
 _CERTIFICATES = "the webhook makes and renews its certificates itself"
 _ROTATION = "the agent's certificate is renewed when two thirds of its time are over"
+_NO_ELECTION = "the agent elects no leader: run one replica of it"
 
 LEFT_OUT = {
     "add-dir-header": _LOGS,
@@ -91,6 +92,18 @@ OF_THE_WEBHOOK = {
     "metrics-bind-address": "the webhook serves no metrics",
 }
 """What only the webhook does not use."""
+OF_THE_AGENT = {
+    "controllers": "all that a member needs runs, and nothing else",
+    "karmada-kubeconfig-field": _ROTATION,
+    "karmada-kubeconfig-name": _ROTATION,
+    "leader-elect": _NO_ELECTION,
+    "leader-elect-lease-duration": _NO_ELECTION,
+    "leader-elect-renew-deadline": _NO_ELECTION,
+    "leader-elect-resource-lock": _NO_ELECTION,
+    "leader-elect-resource-namespace": _NO_ELECTION,
+    "leader-elect-retry-period": _NO_ELECTION,
+}
+"""What only the agent does not use."""
 SWITCHES = frozenset(
     {
         "add-dir-header",
@@ -102,6 +115,7 @@ SWITCHES = frozenset(
         "enable-pprof",
         "enable-scheduler-estimator",
         "insecure-skip-estimator-verify",
+        "leader-elect",
         "log-text-split-stream",
         "logtostderr",
         "one-output",
