@@ -54,7 +54,7 @@ class Poster(asyncio.Protocol):
 
 
 def _is_whole(received: bytes) -> bool:
-    """Whether the one answer is there: by its length, or by its last chunk."""
+    """Tells whether the one answer is there: by its length, or by its last chunk."""
     head = received.find(b"\r\n\r\n")
     if head < 0:
         return False

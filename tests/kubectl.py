@@ -105,7 +105,7 @@ class Kubectl:
 
 
 def _is_about(status: bytes, name: str) -> bool:
-    """Whether it is the object that is not there, and not its kind."""
+    """Tells whether it is the object that is not there, and not its kind."""
     with suppress(ValueError):
         return json.loads(status).get("details", {}).get("name") == name
     return False

@@ -57,6 +57,18 @@ def long_functions(limit: int) -> dict[str, int]:
     return found
 
 
+def docstrings_that_begin_with(word: str) -> set[str]:
+    """Functions, classes and modules, as `file: name`."""
+    documented = (*_FUNCTIONS, ast.ClassDef, ast.Module)
+    return {
+        f"{path}: {getattr(node, 'name', path.stem)}"
+        for path, text in sources(*PYTHON)
+        if f'"""{word} ' in text
+        for node in ast.walk(_tree(text))
+        if isinstance(node, documented) and (ast.get_docstring(node) or "").startswith(f"{word} ")
+    }
+
+
 def long_files(limit: int) -> dict[str, int]:
     lines = {str(path): text.count("\n") for path, text in sources("src")}
     return {path: number for path, number in lines.items() if number > limit}
@@ -94,7 +106,7 @@ def changing_classes(folder: str) -> set[str]:
 
 
 def _declares_changes(found: ast.ClassDef) -> bool:
-    """Whether it is a dataclass or a struct that is not frozen."""
+    """Tells whether it is a dataclass or a struct that is not frozen."""
     names = {ast.unparse(each).partition("(")[0] for each in (*found.decorator_list, *found.bases)}
     if names.isdisjoint({"dataclass", "Struct", "msgspec.Struct"}):
         return False
@@ -104,7 +116,8 @@ def _declares_changes(found: ast.ClassDef) -> bool:
 
 
 def _changes_itself(method: ast.stmt) -> bool:
-    """Whether a method other than a constructor sets or deletes what belongs to its first argument, or changes it."""
+    """Tells whether a method other than a constructor sets or deletes what belongs to its first argument, or changes
+    it."""
     if not isinstance(method, _FUNCTIONS) or not method.args.args or method.name in _CONSTRUCTORS:
         return False
     own, changed = method.args.args[0].arg, list[ast.expr]()

@@ -8,6 +8,6 @@ UNSERVED = ("federatedhpa", "cronfederatedhpa", "multiclusterservice")
 
 
 def is_unserved(case: Case) -> bool:
-    """Whether the API server has no such kind, so that it answers 404 before anybody asks for admission."""
+    """Tells whether the API server has no such kind, so that it answers 404 before anybody asks for admission."""
     served = {definition["spec"]["names"]["kind"] for definition in custom_resource_definitions()}
     return case.given["object"]["kind"] not in served

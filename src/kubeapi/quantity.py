@@ -82,5 +82,5 @@ def format_quantity(amount: Decimal, binary: bool = False) -> str:
 
 
 def is_binary(quantity: Quantity) -> bool:
-    """Whether the text uses a binary suffix, which sums of it should keep."""
+    """Tells whether the text uses a binary suffix, which sums of it should keep."""
     return str(quantity).endswith("i")

@@ -49,12 +49,12 @@ _API_VERSION = re.compile(r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/)?[a-z](?:[a-z0-
 
 
 def is_api_version(text: str) -> bool:
-    """Whether it is VERSION or GROUP/VERSION, as Kubernetes allows them to be called."""
+    """Tells whether it is VERSION or GROUP/VERSION, as Kubernetes allows them to be called."""
     return _API_VERSION.fullmatch(text) is not None
 
 
 def is_path_segment(name: str) -> bool:
-    """Whether an object can be called so in a URL.
+    """Tells whether an object can be called so in a URL.
 
     Kubernetes: apimachinery's `IsValidPathSegmentName`; same, and nothing is called "".
     """

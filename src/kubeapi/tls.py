@@ -34,7 +34,7 @@ def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
 
 
 def blames_a_certificate(error: BaseException | None) -> bool:
-    """Whether TLS failed over a certificate, ours or theirs; a handshake that was cut off is no such case."""
+    """Tells whether TLS failed over a certificate, ours or theirs; a handshake that was cut off is no such case."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return True

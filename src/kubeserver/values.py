@@ -27,12 +27,12 @@ def grown(value: Manifest, key: str) -> dict[str, Any]:
 
 
 def is_set(query: Mapping[str, str], name: str) -> bool:
-    """Whether a parameter of a request says yes: it is there, and neither 0 nor false."""
+    """Tells whether a parameter of a request says yes: it is there, and neither 0 nor false."""
     return name in query and query[name].lower() not in ("0", "false")
 
 
 def holds(read: Callable[[str], Any]) -> Callable[[str], bool]:
-    """Whether a text can be read: `read` raises ValueError for one that cannot."""
+    """Tells whether a text can be read: `read` raises ValueError for one that cannot."""
 
     def check(text: str) -> bool:
         try:

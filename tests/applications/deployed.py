@@ -158,7 +158,7 @@ def _is_true(status: Mapping[str, Any], kind: str) -> bool:
 
 
 def is_in(part: Any, found: Any) -> bool:
-    """Whether all that `part` says is so in `found`; entries of lists are found by their names."""
+    """Tells whether all that `part` says is so in `found`; entries of lists are found by their names."""
     match part, found:
         case dict(), dict():
             wanted, there = cast(Manifest, part), cast(Manifest, found)

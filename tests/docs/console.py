@@ -57,7 +57,7 @@ def blanked(line: str, home: str = "~") -> str:
 
 
 def shows(shown: Sequence[str], seen: Sequence[str]) -> bool:
-    """Whether the lines are those of the page, where `...` stands for any number of lines."""
+    """Tells whether the lines are those of the page, where `...` stands for any number of lines."""
     if not shown:
         return not seen
     if shown[0] == "...":

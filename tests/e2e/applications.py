@@ -31,7 +31,8 @@ def wait_placed(fleet: Fleet, clusters: dict[str, int]) -> None:
 
 
 def is_rolled_out(fleet: Fleet, replicas: int, context: str = CONTROL_PLANE) -> bool:
-    """Whether the status tells of the present spec, and all replicas are of it and ready; none of before is left."""
+    """Tells whether the status tells of the present spec, and all replicas are of it and ready; none of before is
+    left."""
     deployment = fleet.get("deployment", "nginx", context=context)
     status, generation = deployment.get("status", {}), deployment["metadata"]["generation"]
     counts = [status.get(name, 0) for name in ("replicas", "updatedReplicas", "readyReplicas")]

@@ -65,5 +65,6 @@ def test_the_real_server_says_what_was_recorded_but_where_its_version_is_known_t
 
 
 def is_known(scenario: dict[str, Any], index: int, version: str) -> bool:
-    """Whether a step differs in this version, or follows from one that does: what it made is another object then."""
+    """Tells whether a step differs in this version, or follows from one that does: what it made is another object
+    then."""
     return any(version in step.get("differs", {}) for step in scenario["steps"][: index + 1])

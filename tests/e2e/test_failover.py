@@ -59,5 +59,5 @@ def is_lost(fleet: Fleet, member: str, reasons: set[str]) -> bool:
 
 
 def waits_for(fleet: Fleet, member: str) -> bool:
-    """Whether the Work of nginx is to go, and is held by the member that cannot be asked."""
+    """Tells whether the Work of nginx is to go, and is held by the member that cannot be asked."""
     return "deletionTimestamp" in fleet.get("work", WORK, "-n", f"karmada-es-{member}")["metadata"]

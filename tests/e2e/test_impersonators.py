@@ -26,7 +26,7 @@ def proxied(fleet: Fleet) -> Generator[Fleet]:
 
 
 def may_be(fleet: Fleet, member: str, user: str) -> bool:
-    """Whether the impersonator may be this user, as the member's own authorizer says."""
+    """Tells whether the impersonator may be this user, as the member's own authorizer says."""
     asked = ("auth", "can-i", "impersonate", f"users/{user}", f"--as={ACCOUNT}")
     return fleet.kubectl(*asked, context=member, fails=user != "jane").startswith("yes")
 

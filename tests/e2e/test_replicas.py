@@ -47,7 +47,7 @@ def has_led(pairs: Pairs, verb: str, number: int) -> bool:
 
 
 def says(pairs: Pairs, verb: str, number: int, what: str) -> bool:
-    """Whether its log says so of every lease that it works with."""
+    """Tells whether its log says so of every lease that it works with."""
     told = pairs[verb][number].told()
     return all(f"{what} {lease}" in told for lease in LEASES[verb])
 

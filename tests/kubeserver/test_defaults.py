@@ -105,7 +105,7 @@ def _completed(name: str, given: Manifest) -> Manifest:
 
 
 def _holds(found: Any, expected: Any) -> bool:
-    """Whether all that is expected is there; None expects nothing."""
+    """Tells whether all that is expected is there; None expects nothing."""
     if isinstance(expected, dict):
         return all(_holds(found.get(key), value) for key, value in cast(Manifest, expected).items())
     if isinstance(expected, list):

@@ -305,7 +305,7 @@ def test_a_switch_that_is_killed_before_any_of_its_writes_goes_on() -> None:
 
 
 async def is_killed(world: AggregatedWorld, switch: Switch, number: int) -> bool:
-    """Whether it was killed before its write of this number; it was begun again then."""
+    """Tells whether it was killed before its write of this number; it was begun again then."""
     world.layer.writes_until_cut = number
     try:
         await switch(world.user, world.clock, lambda _: None)

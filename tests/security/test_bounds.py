@@ -68,7 +68,7 @@ class Reader:
         return json.loads(await self._reader.read(64 * KiB))
 
     async def has(self, size: int) -> bool:
-        """Whether so much comes before the connection ends."""
+        """Tells whether so much comes before the connection ends."""
         try:
             for _ in range(size // (64 * KiB)):
                 await self._reader.readexactly(64 * KiB)

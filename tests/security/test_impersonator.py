@@ -69,12 +69,12 @@ class Fleet:
         await asyncio.sleep(SETTLED_SECONDS)
 
     async def says_to_be(self, name: str, *groups: str) -> bool:
-        """Whether the member believes whoever has the token, and says that they are so."""
+        """Tells whether the member believes whoever has the token, and says that they are so."""
         as_them = {"impersonate-user": name, **({"impersonate-group": "\n".join(groups)} if groups else {})}
         return await self._asks(as_them)
 
     async def goes_through(self, user: User) -> bool:
-        """Whether the proxy gets this user through to the member."""
+        """Tells whether the proxy gets this user through to the member."""
         return await self._asks(headers_to_member({}, user))
 
     async def _asks(self, headers: dict[str, str]) -> bool:

@@ -28,6 +28,11 @@ def test_no_two_public_classes_have_the_same_name() -> None:
     assert tidiness.shared_class_names() == tidiness.exceptions()["shared_class_names"]
 
 
+def test_what_answers_a_question_tells_whether() -> None:
+    """A docstring begins with a noun or a verb: `Tells whether`, and not `Whether`."""
+    assert tidiness.docstrings_that_begin_with("Whether") == set()
+
+
 def test_no_class_of_core_changes_itself() -> None:
     """What is mutable and fast is `planning`."""
     known = {name for names in tidiness.exceptions()["changing_classes_of_core"].values() for name in names}
@@ -137,6 +142,9 @@ def test_each_measure_sees_what_it_is_for(tmp_path: Path, monkeypatch: pytest.Mo
     assert tidiness.shared_stems() == {"same": 2}
     assert tidiness.shared_class_names() == {"Twice": 2}
     assert tidiness.unread_names() == {"long", "Twice"}
+    assert tidiness.docstrings_that_begin_with("As") == {
+        f"src/package/layer/{name}.py: same" for name in ("same", "below/same")
+    }
     missing = {told.partition(": ")[2] for told in tidiness.missing_pages()}
     assert missing == {"docs/gone.md", "decision 7", "HOUSE", "below/other.py"}
     (tmp_path / "tests").mkdir()

@@ -1,4 +1,4 @@
-"""Whether a fleet can bear the loss of a cluster, said by the control plane itself (N+1), as stories."""
+"""Tells whether a fleet can bear the loss of a cluster, said by the control plane itself (N+1), as stories."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta

@@ -97,7 +97,7 @@ async def returned_since(world: World) -> tuple[str, str, Loaded]:
 
 
 async def served_elsewhere(world: World, *but: str) -> bool:
-    """Whether all replicas are ready in a member that is none of these."""
+    """Tells whether all replicas are ready in a member that is none of these."""
     return 3 in [await ready_replicas(world, name, "web") for name in world.members if name not in but]
 
 

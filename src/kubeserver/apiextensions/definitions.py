@@ -220,13 +220,13 @@ def settled_status(definition: ReadOnlyManifest, conflict: tuple[str, str] | Non
 
 
 def is_accepted(definition: ReadOnlyManifest) -> bool:
-    """Whether the definition was given its names."""
+    """Tells whether the definition was given its names."""
     conditions = entries(section(definition, "status"), "conditions")
     return any(c["type"] == "NamesAccepted" and c["status"] == "True" for c in conditions)
 
 
 def is_established(definition: ReadOnlyManifest) -> bool:
-    """Whether its kinds are served, and may have objects."""
+    """Tells whether its kinds are served, and may have objects."""
     conditions = entries(section(definition, "status"), "conditions")
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 

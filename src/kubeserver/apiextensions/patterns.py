@@ -45,7 +45,7 @@ class MatchBudget:
         self.spent_at: str | None = None
 
     def charge(self, pattern: str, text: str, path: str) -> bool:
-        """Whether this match may be made. Raises: ValueError for what is no pattern."""
+        """Tells whether this match may be made. Raises: ValueError for what is no pattern."""
         if self.spent_at is None:
             size = len(text) if text.isascii() else len(text.encode(errors="replace"))
             self._left -= size * _compiled(pattern).size
@@ -59,7 +59,7 @@ def compile_pattern(text: str) -> Matches:
 
 
 def is_large(text: str) -> bool:
-    """Whether it takes much time and memory; also of one that cannot be compiled."""
+    """Tells whether it takes much time and memory; also of one that cannot be compiled."""
     return _compile_small(text) is None
 
 

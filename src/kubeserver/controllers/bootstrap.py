@@ -71,7 +71,7 @@ def _kind_of(scheme: Scheme, manifest: Manifest) -> Kind:
 
 
 async def _create_missing(writer: Writer, scheme: Scheme, manifest: Manifest) -> bool:
-    """Whether it was missing."""
+    """Tells whether it was missing."""
     kind = _kind_of(scheme, manifest)
     if writer.store.head(kind.key("", manifest["metadata"]["name"])) is not None:
         return False

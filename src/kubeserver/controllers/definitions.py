@@ -193,7 +193,7 @@ async def delete_quietly(deleter: Deleter, kind: Kind, metadata: dict[str, Any])
 
 
 def _concerns(record: Record) -> bool:
-    """Whether it is a definition, or was the last object of one."""
+    """Tells whether it is a definition, or was the last object of one."""
     return record.deleted or record.key.startswith(PREFIX)
 
 

@@ -201,7 +201,7 @@ class GarbageCollector:
                 await self._drop_finalizer(kind, found, FOREGROUND)
 
     def _is_blocked(self, uid: str) -> bool:
-        """Whether a dependent that blocks its owner's deletion is still there."""
+        """Tells whether a dependent that blocks its owner's deletion is still there."""
         for key in self._dependents_of.get(uid, ()):
             record = self._store.get(key)
             if record is None:

@@ -51,7 +51,7 @@ class NamespaceController:
                     await asyncio.sleep(RETRY_SECONDS)
 
     def _is_of_its_end(self, record: Record) -> bool:
-        """Whether a namespace that is being deleted has changed, or something in it."""
+        """Tells whether a namespace that is being deleted has changed, or something in it."""
         name = _namespace_of(record)
         return bool(name) and self._is_terminating(name)
 

@@ -109,7 +109,7 @@ class TokenSecrets:
 
 
 def _concerns(record: Record) -> bool:
-    """Whether it is a Secret, or was an account."""
+    """Tells whether it is a Secret, or was an account."""
     return record.key.startswith(_ACCOUNTS if record.deleted else _SECRETS)
 
 

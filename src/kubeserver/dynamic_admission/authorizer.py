@@ -12,7 +12,7 @@ from kubeserver.handler import User
 
 
 def deciding(authorizer: Authorizer, user: User) -> Ask:
-    """Whether `user`, or the service account that an expression names, may do something."""
+    """Tells whether `user`, or the service account that an expression names, may do something."""
 
     def ask(verb: str, about: Mapping[str, str]) -> tuple[bool, str]:
         who = _service_account(*about["subject"].split("/")) if about["subject"] else user

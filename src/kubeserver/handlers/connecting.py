@@ -60,6 +60,6 @@ def key_of(group: str, plural: str, subresource: str) -> str:
 
 
 def leads_out(path: str) -> bool:
-    """Whether a path may lead out of the server, so that its answer takes as long as somebody else takes."""
+    """Tells whether a path may lead out of the server, so that its answer takes as long as somebody else takes."""
     parts = path.split("/", _DEPTH + 1)
     return len(parts) > _DEPTH and parts[1] == "apis" and parts[_DEPTH] == PROXY

@@ -68,7 +68,7 @@ async def kept(kind: Kind, manifest: Manifest) -> Manifest:
 
 
 def is_kept(kind: Kind, record: Record) -> bool:
-    """Whether the record is what would be stored today if nobody changed the object."""
+    """Tells whether the record is what would be stored today if nobody changed the object."""
     if kind.form is None:
         return True
     storage = stored_kind(kind)

@@ -32,7 +32,7 @@ def duplicate_fields(body: bytes) -> list[str]:
 
 
 def _says_all(body: bytes) -> bool:
-    """Whether it is what an encoder makes of it, who writes no field twice. So is most of what programs send."""
+    """Tells whether it is what an encoder makes of it, who writes no field twice. So is most of what programs send."""
     try:
         return codec.encode(codec.decode_any(body)) == body
     except (codec.DecodeError, ValueError):

@@ -21,13 +21,13 @@ _STATUS_WRITES_METADATA = ("annotations", "finalizers", "ownerReferences")
 
 
 def is_nameless(manifest: ReadOnlyManifest) -> bool:
-    """Whether the server makes the name of a new object, with a suffix."""
+    """Tells whether the server makes the name of a new object, with a suffix."""
     metadata = section(manifest, "metadata")
     return not metadata.get("name") and bool(metadata.get("generateName"))
 
 
 def is_made_of(prefix: str, name: str) -> bool:
-    """Whether a name may be one that the server made, of a `generateName`."""
+    """Tells whether a name may be one that the server made, of a `generateName`."""
     made = prefix[:MAX_GENERATED_PREFIX]
     return bool(prefix) and name.startswith(made) and len(name) == len(made) + SUFFIX_LETTERS
 
@@ -121,7 +121,7 @@ def stamp_deleted(old: ReadOnlyManifest, now: datetime, grace_seconds: int, fina
 
 
 def is_finished(manifest: ReadOnlyManifest) -> bool:
-    """Whether nothing holds an object back any more that is being deleted. Holds: D8."""
+    """Tells whether nothing holds an object back any more that is being deleted. Holds: D8."""
     metadata = manifest["metadata"]
     return (
         "deletionTimestamp" in metadata

@@ -89,7 +89,7 @@ def _fit_empty(structure: Structure, mapping: dict[str, Any], name: str) -> None
 
 
 def _fits_at_once(structure: Structure, value: Any) -> bool:
-    """Whether it is a scalar that needs no second look, as most values are."""
+    """Tells whether it is a scalar that needs no second look, as most values are."""
     return structure.form == "scalar" and type(value) is _AT_ONCE.get(structure.type)
 
 

@@ -100,7 +100,7 @@ class History:
         return self._logs.setdefault(name, Log()) if name else self.everything
 
     def has_compacted(self) -> bool:
-        """Whether there is something for `pop_compacted`."""
+        """Tells whether there is something for `pop_compacted`."""
         records = self.everything.records
         return bool(records) and records[0].revision < self.compacted
 
@@ -151,7 +151,7 @@ class Watcher:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will be handed out."""
+        """Tells whether nothing more will be handed out."""
         too_old = self._position < self._history.compacted
         self._ended = self._ended or self._history.closed or too_old or self._is_far_behind()
         return self._ended

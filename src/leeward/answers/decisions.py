@@ -57,7 +57,7 @@ def fleet_of(state: FleetState, clusters: Iterable[Cluster] | None = None) -> Fl
 
 
 def is_braked(state: FleetState, clusters: Iterable[Cluster]) -> bool:
-    """Whether the brake holds evictions, for clusters that are so."""
+    """Tells whether the brake holds evictions, for clusters that are so."""
     return holds(state.recorded.brake, clusters, state.settings.brake)
 
 

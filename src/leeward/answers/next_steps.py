@@ -87,7 +87,7 @@ def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Ite
 
 
 def _is_retried(decision: Decision) -> bool:
-    """Whether it waits for room, and not for an instant."""
+    """Tells whether it waits for room, and not for an instant."""
     held = decision.held
     return isinstance(decision.result, Unplaceable) or (held is not None and held.reason == HeldReason.NO_PLACE_TO_GO)
 

@@ -224,7 +224,7 @@ class _Projecting:
             self._carry_out(key, due[key], decision, now)
 
     def _is_due(self, key: BindingName, now: datetime) -> bool:
-        """Whether a decision can change anything; if not, it is woken when its next toleration ends."""
+        """Tells whether a decision can change anything; if not, it is woken when its next toleration ends."""
         binding = self.found.bindings[key]
         if binding.spec.placement is None or binding.metadata.deletion_timestamp is not None:
             return False
@@ -234,7 +234,7 @@ class _Projecting:
         return bool(evictions.due or evictions.unconfirmed or is_waiting or self._asks_for_a_place(key, binding))
 
     def _asks_for_a_place(self, key: BindingName, binding: Binding) -> bool:
-        """Whether it has to be scheduled, outages aside. No instant changes that before it is decided."""
+        """Tells whether it has to be scheduled, outages aside. No instant changes that before it is decided."""
         asks = self._asking.get(key)
         if asks is None:
             asks = self._asking[key] = not binding.spec.clusters or needs_scheduling(binding, self.found.fleet)
@@ -284,5 +284,5 @@ def _is_missing(decision: Decision) -> bool:
 
 
 def _alike(old: Cluster, new: Cluster) -> bool:
-    """Whether bindings are decided the same on both."""
+    """Tells whether bindings are decided the same on both."""
     return old.spec.taints == new.spec.taints and old.is_ready == new.is_ready

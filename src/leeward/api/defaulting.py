@@ -112,7 +112,7 @@ def _default_tolerations(placement: Manifest, settings: DefaultingSettings) -> N
 
 
 def _concerns(toleration: Manifest, taint_key: str) -> bool:
-    """Whether the toleration is about NoExecute taints of the key; an empty key or effect is about all."""
+    """Tells whether the toleration is about NoExecute taints of the key; an empty key or effect is about all."""
     return toleration.get("key", "") in ("", taint_key) and toleration.get("effect", "") in ("", "NoExecute")
 
 

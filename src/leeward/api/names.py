@@ -197,7 +197,7 @@ def leader_identity(host: str, uid: str) -> str:
 
 
 def is_our_leader(identity: str) -> bool:
-    """Whether a process of ours holds the Lease with this holder."""
+    """Tells whether a process of ours holds the Lease with this holder."""
     return _LEADER_MARK in identity
 
 
@@ -238,7 +238,7 @@ def derived_service_name(name: str) -> str:
 
 
 def is_reserved_namespace(namespace: str) -> bool:
-    """Whether a namespace is the control plane's own: nothing of it is ever propagated."""
+    """Tells whether a namespace is the control plane's own: nothing of it is ever propagated."""
     return namespace in RESERVED_NAMESPACES or namespace.startswith(EXECUTION_SPACE_PREFIX)
 
 

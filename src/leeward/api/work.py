@@ -123,17 +123,17 @@ class ResourceBindingSpec(Object, frozen=True):
 
     @property
     def is_workload(self) -> bool:
-        """Whether the template has replicas to place. Karmada: `ResourceBindingSpec.IsWorkload`."""
+        """Tells whether the template has replicas to place. Karmada: `ResourceBindingSpec.IsWorkload`."""
         return self.replicas > 0 or self.replica_requirements is not None or bool(self.components)
 
     @property
     def is_divided(self) -> bool:
-        """Whether replicas are shared out, instead of all of them on each cluster."""
+        """Tells whether replicas are shared out, instead of all of them on each cluster."""
         return self.replicas > 0 and self._shares_out
 
     @property
     def asks_for_none(self) -> bool:
-        """Whether replicas would be shared out, and none are asked for: no copy is missed anywhere."""
+        """Tells whether replicas would be shared out, and none are asked for: no copy is missed anywhere."""
         return self.replicas == 0 and self.replica_requirements is not None and self._shares_out
 
     @property
@@ -189,7 +189,7 @@ RUNS_PODS = ("DaemonSet", "CronJob")
 
 
 def is_application(binding: Binding) -> bool:
-    """Whether its template runs something."""
+    """Tells whether its template runs something."""
     return binding.spec.is_workload or binding.spec.resource.kind in RUNS_PODS
 
 

@@ -31,7 +31,7 @@ class DashboardRequest:
 
     @property
     def is_private(self) -> bool:
-        """Whether it listens for this machine alone."""
+        """Tells whether it listens for this machine alone."""
         if self.host == "localhost":
             return True
         try:

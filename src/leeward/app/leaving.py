@@ -87,7 +87,7 @@ async def _has_left(client: Client, cluster: Cluster, clock: Clock, seconds: flo
 
 
 async def _is_there(client: Client, cluster: Cluster) -> bool:
-    """Whether this very Cluster still is; another one of its name may have joined since."""
+    """Tells whether this very Cluster still is; another one of its name may have joined since."""
     try:
         return (await client.get(CLUSTERS, cluster.name)).metadata.uid == cluster.metadata.uid
     except NotServed:

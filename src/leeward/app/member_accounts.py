@@ -120,8 +120,8 @@ async def _find(member: Client, resource: Resource[Manifest], manifest: Manifest
 
 
 def _is_ours(found: Manifest, hub: str) -> bool:
-    """Whether this control plane has made it, as its annotation says. Where it has none an earlier version did, if it
-    was applied as joining does."""
+    """Tells whether this control plane has made it, as its annotation says. Where it has none an earlier version did,
+    if it was applied as joining does."""
     marked = annotations_of(found).get(HUB_ANNOTATION)
     if marked is not None:
         return marked == hub
@@ -130,8 +130,8 @@ def _is_ours(found: Manifest, hub: str) -> bool:
 
 
 def _serves(found: Manifest, wanted: Manifest) -> bool:
-    """Whether what somebody else has made can be used as it is: a role that was made by joining, whose rules may be cut
-    down, or what says the same."""
+    """Tells whether what somebody else has made can be used as it is: a role that was made by joining, whose rules may
+    be cut down, or what says the same."""
     if "rules" in wanted and is_made_by_joining(found):
         return True
     account = annotations_of(wanted).get(_ACCOUNT_OF_TOKEN)

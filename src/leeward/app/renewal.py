@@ -69,7 +69,7 @@ class CertificateRenewal:
 
 
 def is_certified(connection: Connection, cluster: str) -> bool:
-    """Whether the connection is known by a certificate for the agent of this cluster."""
+    """Tells whether the connection is known by a certificate for the agent of this cluster."""
     try:
         return subject_of_certificate(connection.client_certificate) == subject_of_agent(cluster)
     except ValueError:

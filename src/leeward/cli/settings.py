@@ -24,7 +24,7 @@ class Settings:
 
     @property
     def names_data_dir(self) -> bool:
-        """Whether somebody chose the directory, and did not only get the usual one."""
+        """Tells whether somebody chose the directory, and did not only get the usual one."""
         return bool(self.data_dir or os.environ.get(DATA_DIR_VARIABLE))
 
     @property

@@ -51,7 +51,7 @@ def default_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def holds_one_user(path: Path) -> bool:
-    """Whether the file is somebody's own, so that they may write it anew. Raises: KubeconfigError."""
+    """Tells whether the file is somebody's own, so that they may write it anew. Raises: KubeconfigError."""
     return len(_read_file(path).sections("users")) == 1
 
 

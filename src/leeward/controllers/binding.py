@@ -172,7 +172,7 @@ class BindingController:
         return synced
 
     async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: "_Synced") -> bool:
-        """Whether a new copy waits for what its template names."""
+        """Tells whether a new copy waits for what its template names."""
         until = await self._order.wait(binding, template, cluster) if self._order is not None else None
         if until is not None:
             synced.look_at = min(until, synced.look_at or until)
@@ -229,7 +229,7 @@ class BindingController:
         return has_written
 
     def _is_leaving(self, cluster: str) -> bool:
-        """Whether nothing new is made for the cluster, because it leaves the fleet."""
+        """Tells whether nothing new is made for the cluster, because it leaves the fleet."""
         found = self._clusters.get(cluster)
         return found is not None and found.is_being_deleted
 
@@ -286,7 +286,7 @@ class BindingController:
             self._controller.queue.add(binding)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
-        """Whether a removal is held rests on the clusters that the copy was moved to."""
+        """Tells whether a removal is held rests on the clusters that the copy was moved to."""
         if new is not None and self._overrides.may_change(old, new):
             for binding in self._bindings.list():
                 if new.name in replicas_by_cluster(binding.spec):
@@ -322,7 +322,7 @@ class _Synced:
 
     @property
     def stands_still(self) -> bool:
-        """Whether nothing is written: who comes second to a template makes no part of it its own."""
+        """Tells whether nothing is written: who comes second to a template makes no part of it its own."""
         return bool(self.taken) and not self.has_own and not self.works
 
 

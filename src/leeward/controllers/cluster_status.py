@@ -123,7 +123,8 @@ class ClusterStatusController:
         await self._write(cluster, ready, doubt, facts if ready.status == "True" else None)
 
     def _is_conclusive(self, began: tuple[datetime, float], *, healthy: bool) -> bool:
-        """Whether the probe that began then counts: neither a stall of our own nor a step of the clock spoilt it."""
+        """Tells whether the probe that began then counts: neither a stall of our own nor a step of the clock spoilt
+        it."""
         now, timeout_seconds = self._instant(), self._settings.probe_timeout_seconds
         still = self._plane.lag.since(began[1])
         return not has_stepped(began, now) and is_conclusive(

@@ -193,7 +193,7 @@ class ApplyFailed(WorldError):
 
 
 def _is_other_order(old: Work | None, new: Work) -> bool:
-    """Whether there is something else to do than before; what a Work reports is no order."""
+    """Tells whether there is something else to do than before; what a Work reports is no order."""
     return old is None or (
         old.metadata.generation != new.metadata.generation
         or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp

@@ -26,7 +26,7 @@ class FeatureHolds:
         self._switched = switched
 
     def is_on(self, feature: HeldFeature, binding: Binding | None) -> bool:
-        """Whether what the feature gives is written into this binding."""
+        """Tells whether what the feature gives is written into this binding."""
         return self._switched[feature] or (binding is not None and feature in features_of(binding.spec))
 
     def tell(self, kind: Resource[Any], binding: Binding, on_failure: Callable[[WorldError], None]) -> None:

@@ -79,8 +79,8 @@ class HeartbeatController:
         self._last = now
 
     def _missed(self, lease: Lease | None, now: tuple[datetime, float]) -> tuple[bool, Gap | None]:
-        """Whether another heartbeat begins, and what was not watched. Only processes that go on compare clocks; of what
-        this process has seen since its backup a control plane that was restored knows nothing."""
+        """Tells whether another heartbeat begins, and what was not watched. Only processes that go on compare clocks;
+        of what this process has seen since its backup a control plane that was restored knows nothing."""
         settings = self._view.settings
         is_restored = lease is not None and version_of(lease) < self._version
         if self._last is not None and not is_restored:

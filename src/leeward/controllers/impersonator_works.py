@@ -77,7 +77,7 @@ class ImpersonatorWorks:
         return None
 
     async def _ensure(self, cluster: Cluster, manifest: Manifest) -> bool:
-        """Whether the Work of an object had to be written. Raises: WorldError."""
+        """Tells whether the Work of an object had to be written. Raises: WorldError."""
         space = execution_space(cluster.name)
         name = work_name(manifest["kind"], manifest["metadata"]["name"], "")
         present = self._works.get(name, space)
@@ -136,7 +136,7 @@ def _is_ours(work: Work) -> bool:
 
 
 def _is_karmadas(work: Work, cluster: Cluster) -> bool:
-    """Whether Karmada has made it for this very Cluster, and no binding."""
+    """Tells whether Karmada has made it for this very Cluster, and no binding."""
     owners = (owner for owner in work.metadata.owner_references if owner.kind == CLUSTERS.kind)
     return any(owner.uid == cluster.metadata.uid for owner in owners) and not any(owners_of(work))
 

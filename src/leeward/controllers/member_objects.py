@@ -138,7 +138,7 @@ class MemberObjects:
     async def _is_as_desired(
         self, work: Work, resource: Resource[Manifest], observed: Manifest, desired: Manifest
     ) -> bool:
-        """Whether the object has all that is desired, and nobody has changed it since it was written here."""
+        """Tells whether the object has all that is desired, and nobody has changed it since it was written here."""
         wanted = without_due_generation(without_due_hub(desired, observed), observed, work)
         retained = await self._plane.interpreter.retain(wanted, observed)
         written = self._written.get((resource.group_resource, key_of(observed)))
@@ -217,7 +217,7 @@ class MemberObjects:
             )
 
     async def _is_to_go(self, work: Work, *, ended: bool) -> bool:
-        """Whether that is still so: asked of the control plane's API server, not of the cache.
+        """Tells whether that is still so: asked of the control plane's API server, not of the cache.
 
         A new Work of the same name has a claim to the object, and of a Work that was given up its objects stay.
         """

@@ -69,7 +69,7 @@ class OverrideRendering:
         self._matching.start()
 
     def may_change(self, old: Cluster | None, new: Cluster) -> bool:
-        """Whether other rules may mean the cluster now: they go by its labels and fields."""
+        """Tells whether other rules may mean the cluster now: they go by its labels and fields."""
         return self._matching.has_any() and (old is None or _asked_of(old) != _asked_of(new))
 
     async def render(

@@ -107,7 +107,7 @@ class PolicyController:
             )
 
     async def _is_claiming(self, policy: AnyPropagationPolicy, identity: str) -> bool:
-        """Whether a template carries the policy's claim. Holds: S5.
+        """Tells whether a template carries the policy's claim. Holds: S5.
 
         Raises: WorldError when one kind cannot be looked at: what could not be seen may be claimed.
         """

@@ -101,7 +101,8 @@ class QuotaSyncController:
         return [name for name in joined if self._namespaces.get(execution_space(name)) is not None]
 
     async def _ensure(self, work: Work | None, manifest: Manifest) -> bool:
-        """Whether it had to be written. One that waits for its deletion goes without its object, and is made again."""
+        """Tells whether it had to be written. One that waits for its deletion goes without its object, and is made
+        again."""
         client, space = self._plane.client, manifest["metadata"]["namespace"]
         if work is None:
             try:

@@ -60,21 +60,21 @@ class RemovalHolds:
         return self.enabled and self._brake is not None and self._brake.brake.engaged
 
     def is_doubtful(self, work: Work) -> bool:
-        """Whether a Work whose binding is gone stays, because nobody watched for a while since it was made, or shortly
-        before: a control plane that was restored from a backup may know less than who wrote it, and what it does not
-        know runs on (decision 57). `leeward orphans` lists it. Holds: S5, S13."""
+        """Tells whether a Work whose binding is gone stays, because nobody watched for a while since it was made, or
+        shortly before: a control plane that was restored from a backup may know less than who wrote it, and what it
+        does not know runs on (decision 57). `leeward orphans` lists it. Holds: S5, S13."""
         made_at = work.metadata.creation_timestamp
         attention = self._heartbeat.attention() if self.enabled and self._heartbeat is not None else UNKEPT
         return made_at is not None and attention.time.has_gap_since(made_at - FOLLOWS_WITHIN)
 
     def would_hold(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> bool:
-        """Whether the Work in `cluster` would keep its objects if it were deleted now."""
+        """Tells whether the Work in `cluster` would keep its objects if it were deleted now."""
         metadata = msgspec.structs.replace(present[cluster].metadata, deletion_timestamp=wire_time(self._clock.now()))
         deleted = msgspec.structs.replace(present[cluster], metadata=metadata)
         return self.is_held(binding, cluster, {**present, cluster: deleted})[0]
 
     def is_held(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> tuple[bool, datetime | None]:
-        """Whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again."""
+        """Tells whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again."""
         if not self.enabled:
             return False, None
         fleet = {found.name: found for found in self._clusters.list()}

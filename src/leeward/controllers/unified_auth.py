@@ -88,7 +88,7 @@ class UnifiedAuthController:
             return None
 
     async def _write(self, role: Manifest, rules: list[Manifest]) -> bool:
-        """Whether it had to be written. Raises: WorldError."""
+        """Tells whether it had to be written. Raises: WorldError."""
         if (role.get("rules") or []) == rules:
             return False
         name, version = role["metadata"]["name"], role["metadata"]["resourceVersion"]
@@ -100,7 +100,7 @@ class UnifiedAuthController:
 
 
 def is_made_by_joining(role: Manifest) -> bool:
-    """Whether it is ours to write: `leeward join`, a local member and Karmada (all but its old versions, which have it
-    managed by a Work) give it the label of their own things."""
+    """Tells whether it is ours to write: `leeward join`, a local member and Karmada (all but its old versions, which
+    have it managed by a Work) give it the label of their own things."""
     labels = labels_of(role)
     return any(labels.get(label) == "true" for label in (SYSTEM_LABEL, MANAGED_LABEL))

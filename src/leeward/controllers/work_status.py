@@ -84,7 +84,7 @@ class WorkStatusController:
         return None
 
     async def _carries(self, observed: Manifest, work: Work, manifest: Manifest) -> bool:
-        """Whether the object is what this generation of the Work says."""
+        """Tells whether the object is what this generation of the Work says."""
         if carries_generation(observed, work, manifest):
             return True
         if not is_left(observed, work):
@@ -170,7 +170,8 @@ class WorkStatusController:
 
 
 def _is_news(work: Work, statuses: tuple[ManifestStatus, ...]) -> bool:
-    """Whether all is healthy, or something is as it was not in this generation of the Work; the rest is progress."""
+    """Tells whether all is healthy, or something is as it was not in this generation of the Work; the rest is
+    progress."""
     if all(health_rules_in(status).is_well for status in statuses):
         return True
     return not _speaks_of_another_generation(work) and _health(statuses) != _health(work.status.manifest_statuses)

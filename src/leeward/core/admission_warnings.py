@@ -161,7 +161,7 @@ def _parted(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
 
 
 def _may_move(policy: ReadOnlyManifest) -> bool:
-    """Whether another cluster would take over, other than by a wish that moves StatefulSets as well."""
+    """Tells whether another cluster would take over, other than by a wish that moves StatefulSets as well."""
     terms = _value_at(policy, "spec.placement.clusterAffinities")
     is_one_of_many = isinstance(terms, list) and len(cast(list[Any], terms)) > 1
     chooses = is_one_of_many or bool(_value_at(policy, "spec.placement.spreadConstraints"))

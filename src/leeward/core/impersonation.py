@@ -100,7 +100,7 @@ def _grants(role: ReadOnlyManifest, cluster: str) -> bool:
 
 
 def _names_proxy(rule: Mapping[str, Any], cluster: str) -> bool:
-    """Whether a rule is about the proxy of `cluster`, and not about everything there is."""
+    """Tells whether a rule is about the proxy of `cluster`, and not about everything there is."""
     groups, resources, names = (set(texts_in(rule, field)) for field in ("apiGroups", "resources", "resourceNames"))
     named = not resources.isdisjoint(RESOURCES) and not groups.isdisjoint((GROUP, "*"))
     whole = "*" in resources and GROUP in groups

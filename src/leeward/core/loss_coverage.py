@@ -116,7 +116,7 @@ def next_losses(
 
 
 def same_room(old: Cluster, new: Cluster) -> bool:
-    """Whether projections are the same on both: nothing has changed that a placement asks of a cluster."""
+    """Tells whether projections are the same on both: nothing has changed that a placement asks of a cluster."""
     before, after = old.status, new.status
     return (
         old.spec == new.spec

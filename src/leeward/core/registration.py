@@ -150,7 +150,8 @@ def annotations_of_use(request: CertificateRequest) -> dict[str, str]:
 
 
 def rule_on_request(request: CertificateRequest, joined: Collection[str], use: TokenUse | None) -> Ruling:
-    """Whether an agent's certificate is given without a person: to the agent itself, or to who has a token for it.
+    """Tells whether an agent's certificate is given without a person: to the agent itself, or to who has a token for
+    it.
 
     A token makes the agent of one new cluster: of the one that it is bound to, or else of the first that it is used
     for. `joined` are the names of all clusters; `use` is None where what the token was used for is not known, as its
@@ -213,7 +214,7 @@ def clusters_of_token(groups: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_agent(groups: Iterable[str]) -> bool:
-    """Whether a user of these groups is bound as an agent; who may do anything is not."""
+    """Tells whether a user of these groups is bound as an agent; who may do anything is not."""
     return AGENT_GROUP in groups and ADMIN_GROUP not in groups
 
 

@@ -79,7 +79,7 @@ class Feed:
         return self._at is not None
 
     def publish(self, at: datetime, collections: Collections) -> bool:
-        """Whether anything is new."""
+        """Tells whether anything is new."""
         is_first, before = self._at is None, self._collections
         changed = {name: _set(before.get(name, {}), objects) for name, objects in collections.items()}
         gone = {

@@ -67,7 +67,7 @@ class FleetSight:
     missing: tuple[str, ...] = ()
 
     def shows(self, namespace: str) -> bool:
-        """Whether a binding of this namespace is seen; empty is a binding without one."""
+        """Tells whether a binding of this namespace is seen; empty is a binding without one."""
         if not namespace:
             return self.cluster_bindings
         return self.namespaces is None or namespace in self.namespaces

@@ -28,7 +28,7 @@ _FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class PlaneHealth:
-    """Whether the control plane answers: `silent_since` is when it did not for the first time, `problem` why."""
+    """Tells whether the control plane answers: `silent_since` is when it did not for the first time, `problem` why."""
 
     failed_checks: Mapping[str, str] = field(default_factory=dict[str, str])
     silent_since: datetime | None = None

@@ -64,7 +64,7 @@ class Streaming:
             await self._write(response, frame)
 
     async def _is_as_it_was(self, session: Session, sight: FleetSight) -> bool:
-        """Whether the session is still there, and sees what it saw. A page that is open is in use."""
+        """Tells whether the session is still there, and sees what it saw. A page that is open is in use."""
         if self._context.sessions.find(session.id) is not session:
             return False
         try:

@@ -69,7 +69,7 @@ def _clusters_without(picture: LintPicture, claim: ClaimedTemplate, needed: Clai
 
 
 def _may_be_selected(picture: LintPicture, needed: DependentObjectReference) -> bool:
-    """Whether a policy selects the object by its name or kind, or might by labels, which nobody knows here."""
+    """Tells whether a policy selects the object by its name or kind, or might by labels, which nobody knows here."""
     metadata = {"name": needed.name, "namespace": needed.namespace}
     manifest = {"apiVersion": needed.api_version, "kind": needed.kind, "metadata": metadata}
     unknown = LintObject(manifest)

@@ -72,7 +72,7 @@ class LintReport(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def needs_somebody(self) -> bool:
-        """Whether there is more than notes."""
+        """Tells whether there is more than notes."""
         return any(finding.level is not FindingLevel.NOTE for finding in self.findings)
 
     def count(self, level: FindingLevel) -> int:

@@ -100,7 +100,7 @@ def _warnings(
 
 
 def _is_switched_on(picture: LintPicture, warning: str) -> bool:
-    """Whether the control plane tells that the gate of the warning is on."""
+    """Tells whether the control plane tells that the gate of the warning is on."""
     settings = None if picture.state is None else picture.state.settings
     return settings is not None and settings.workload_affinity and "WorkloadAffinity=true" in warning
 

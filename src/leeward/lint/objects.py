@@ -67,7 +67,7 @@ class LintObject:
 
     @property
     def is_template(self) -> bool:
-        """Whether it can be propagated: Karmada's own kinds cannot."""
+        """Tells whether it can be propagated: Karmada's own kinds cannot."""
         return self.group not in KARMADA_GROUPS
 
     @cached_property

@@ -58,7 +58,7 @@ def hard_spread(picture: LintPicture) -> Iterator[Diagnostic]:
 
 
 def _is_missed(policy: LintPolicy, others: int) -> bool:
-    """Whether a copy that is lost would be placed elsewhere, if it were allowed to."""
+    """Tells whether a copy that is lost would be placed elsewhere, if it were allowed to."""
     placement = policy.policy.spec.placement
     if selects_replicas(policy.policy) and divides(placement.replica_scheduling):
         return True

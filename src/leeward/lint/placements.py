@@ -40,7 +40,7 @@ def allowed_clusters(placement: Placement, clusters: Clusters) -> frozenset[str]
 
 
 def may_move(placement: Placement, has_replicas: bool) -> bool:
-    """Whether a copy can be missing somewhere, so that an outage has it placed elsewhere.
+    """Tells whether a copy can be missing somewhere, so that an outage has it placed elsewhere.
 
     What goes to all clusters that are allowed has no other place to go.
     """
@@ -53,7 +53,7 @@ def may_move(placement: Placement, has_replicas: bool) -> bool:
 
 
 def can_be_spread(placement: Placement, names: Collection[str], clusters: Clusters) -> bool:
-    """Whether these clusters together reach every minimum of the spread constraints."""
+    """Tells whether these clusters together reach every minimum of the spread constraints."""
     minima = tuple(msgspec.structs.replace(each, max_groups=0) for each in placement.spread_constraints)
     targets = tuple(TargetCluster(name) for name in names)
     asked = msgspec.structs.replace(placement, spread_constraints=minima)

@@ -80,7 +80,7 @@ def _shortages(binding: Binding, placement: Placement, fleets: _Fleets) -> Itera
 
 
 def _could_be_placed(placement: Placement, state: FleetState, lost: Collection[str]) -> bool:
-    """Whether the placement allows it: LW003 and LW004 tell where it does not."""
+    """Tells whether the placement allows it: LW003 and LW004 tell where it does not."""
     allowed = allowed_clusters(placement, state.clusters).difference(lost)
     return bool(allowed) and can_be_spread(placement, allowed, state.clusters)
 

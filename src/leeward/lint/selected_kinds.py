@@ -6,12 +6,12 @@ from leeward.core.interpreter.kinds import KINDS
 
 
 def selects_only_shared_kinds(policy: AnyPropagationPolicy) -> bool:
-    """Whether no taint evicts anything of what it selects."""
+    """Tells whether no taint evicts anything of what it selects."""
     return all(_is_shared(selector) for selector in policy.spec.resource_selectors)
 
 
 def selects_replicas(policy: AnyPropagationPolicy) -> bool:
-    """Whether it selects a kind that is known to have replicas."""
+    """Tells whether it selects a kind that is known to have replicas."""
     kinds = [(selector.api_version, selector.kind) for selector in policy.spec.resource_selectors]
     return any(kind in KINDS and KINDS[kind].replicas is not None for kind in kinds)
 

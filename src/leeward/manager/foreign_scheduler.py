@@ -96,5 +96,5 @@ class ForeignSchedulerEvictions:
 
 
 def _is_renewed(before: Lease, now: Lease) -> bool:
-    """Whether it has a holder that has renewed it between two looks; the time in it is not believed."""
+    """Tells whether it has a holder that has renewed it between two looks; the time in it is not believed."""
     return bool(now.spec.holder_identity) and now.spec.renew_time != before.spec.renew_time

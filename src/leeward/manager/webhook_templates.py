@@ -42,7 +42,7 @@ class WebhookTemplates:
         return templates[name]
 
     def _is_template(self, configuration: ReadOnlyManifest) -> bool:
-        """Whether a policy has claimed it, or will in a moment."""
+        """Tells whether a policy has claimed it, or will in a moment."""
         if CLUSTER_POLICY_ID_LABEL in (configuration["metadata"].get("labels") or {}):
             return True
         policies = [policy for record in self._store.list(_POLICIES).records if (policy := _policy(record)) is not None]

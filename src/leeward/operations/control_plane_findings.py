@@ -45,7 +45,7 @@ def nobody_watches(observed: Observed) -> Iterator[Finding]:
 
 
 def is_silent(lease: Lease, now: datetime) -> bool:
-    """Whether nobody renews it any more; a lease that never was renewed says nothing."""
+    """Tells whether nobody renews it any more; a lease that never was renewed says nothing."""
     patience = timedelta(seconds=LEASES_MISSED * (lease.spec.lease_duration_seconds or 0))
     renewed = lease.spec.renew_time
     return renewed is not None and now - renewed >= max(SHORTEST_SILENCE, patience)

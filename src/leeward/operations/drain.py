@@ -26,7 +26,7 @@ class Copy:
 
 
 async def start_cordon(client: Client, cluster: str) -> bool:
-    """Whether it was not cordoned yet. Raises: OperationFailed, WorldError."""
+    """Tells whether it was not cordoned yet. Raises: OperationFailed, WorldError."""
     return await change_taints(client, cluster, with_taint(CORDON))
 
 
@@ -45,7 +45,7 @@ async def start_drain(client: Client, cluster: str, budget: int | None) -> None:
 
 
 async def undo_drain(client: Client, cluster: str) -> bool:
-    """Whether it was being drained. A cordon stays. Raises: OperationFailed, WorldError."""
+    """Tells whether it was being drained. A cordon stays. Raises: OperationFailed, WorldError."""
     return await change_taints(client, cluster, without_taints(DRAIN), {DRAIN_BUDGET_ANNOTATION: None})
 
 

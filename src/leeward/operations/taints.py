@@ -77,5 +77,5 @@ def without_taints(*unwanted: Taint) -> TaintChange:
 
 
 def is_same(one: Taint, other: Taint) -> bool:
-    """Whether one would take the other's place: key and effect are equal."""
+    """Tells whether one would take the other's place: key and effect are equal."""
     return (one.key, one.effect) == (other.key, other.effect)

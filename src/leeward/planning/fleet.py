@@ -186,7 +186,7 @@ class Fleet(ClusterArrays):
 
 
 def _places_alike(old: Cluster, new: Cluster) -> bool:
-    """Whether all filters say the same of both."""
+    """Tells whether all filters say the same of both."""
     return (
         old.spec == new.spec
         and old.metadata.labels == new.metadata.labels
@@ -208,7 +208,7 @@ def placement_fleet(
     """
 
     def is_left(name: str) -> bool:
-        """Whether what is in the cluster has to leave it."""
+        """Tells whether what is in the cluster has to leave it."""
         cluster = fleet.get(name)
         return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or cluster.has_no_execute
 

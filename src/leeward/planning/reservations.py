@@ -43,7 +43,7 @@ class _Account:
         self.due.append(parts)
 
     def release(self, key: str) -> bool:
-        """Whether there was anything."""
+        """Tells whether there was anything."""
         if self.reserved.pop(key, None) is None:
             return False
         self.capacity, self.due = _capacity_of(self.cluster), list(self.reserved.values())

@@ -35,7 +35,7 @@ class Contradictions(Generic[K]):
         self._answers: OrderedDict[K, tuple[Hashable, datetime]] = OrderedDict()
 
     def is_doubtful(self, about: K, answer: Hashable, now: datetime) -> bool:
-        """Whether the answer contradicts an earlier one, and has not stood for long enough."""
+        """Tells whether the answer contradicts an earlier one, and has not stood for long enough."""
         known = self._answers.get(about)
         if known is None or known[0] != answer:
             known = self._answers[about] = answer, now + STANDS_AFTER

@@ -19,7 +19,7 @@ class DependantIndex:
         self._dependants: defaultdict[TemplateKey | Kind, set[Key]] = defaultdict(set)
 
     def knows(self, dependant: Key) -> bool:
-        """Whether it was found out what this one needs; that may be nothing."""
+        """Tells whether it was found out what this one needs; that may be nothing."""
         return dependant in self._objects
 
     def objects_of(self, dependant: Key) -> Collection[TemplateKey]:

@@ -50,7 +50,7 @@ class _Line:
     failures: int = 0
 
     def may_ask(self, now: float) -> bool:
-        """Whether to ask now; when a rest is over, only the first who comes may."""
+        """Tells whether to ask now; when a rest is over, only the first who comes may."""
         if self.rests_until is None:
             return True
         if now < self.rests_until:
@@ -59,14 +59,14 @@ class _Line:
         return True
 
     def failed(self, now: float) -> bool:
-        """Whether that is news."""
+        """Tells whether that is news."""
         if self.rests_until is not None:
             return False
         self._rest(now)
         return True
 
     def answered(self) -> bool:
-        """Whether that is news."""
+        """Tells whether that is news."""
         was_resting, self.rests_until, self.failures = self.rests_until is not None, None, 0
         return was_resting
 
@@ -98,7 +98,7 @@ class Estimators:
         return Estimators(estimators, plane.clock, plane.metrics, plane.supervisor, deadline_seconds)
 
     def __bool__(self) -> bool:
-        """Whether there is anyone to ask."""
+        """Tells whether there is anyone to ask."""
         return bool(self._lines)
 
     async def ask(self, question: Question, clusters: Sequence[str]) -> Answers:

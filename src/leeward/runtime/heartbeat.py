@@ -122,7 +122,7 @@ class HeartbeatView:
             self.awake_since = now[1]
 
     def _stood_still(self, since: float) -> bool:
-        """Whether for so long that what is in our sockets may be old."""
+        """Tells whether for so long that what is in our sockets may be old."""
         return any(stall.seconds >= self.settings.interval_seconds for stall in self._lag.stalls_since(since))
 
     def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:

@@ -76,7 +76,7 @@ class Informer(Generic[T]):
 
     @property
     def synced(self) -> bool:
-        """Whether the server's whole list has been seen once."""
+        """Tells whether the server's whole list has been seen once."""
         return self._synced.is_set()
 
     @property
@@ -325,6 +325,6 @@ class Informer(Generic[T]):
 
 
 def _is_over(known: object, found: object, listed_at: int) -> bool:
-    """Whether a list shows an earlier state of what was known, or another object, and is not older than that."""
+    """Tells whether a list shows an earlier state of what was known, or another object, and is not older than that."""
     is_later = uid_of(found) == uid_of(known) and version_of(found) >= version_of(known)
     return version_of(known) <= listed_at and not is_later

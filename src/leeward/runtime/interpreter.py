@@ -132,7 +132,7 @@ class Interpreter:
         return components_of(template)
 
     async def grows(self, work: Work, manifest: ReadOnlyManifest) -> bool:
-        """Whether a Work would ask for more replicas by this manifest than it does; also where nobody can say."""
+        """Tells whether a Work would ask for more replicas by this manifest than it does; also where nobody can say."""
         try:
             before = [(await self.replicas(each)).replicas for each in work.spec.workload.manifests]
             after = [(await self.replicas(each)).replicas for each in manifest["spec"]["workload"]["manifests"]]
@@ -193,7 +193,7 @@ class Interpreter:
             return reflect_status(observed)
 
     async def health(self, observed: ReadOnlyManifest) -> ResourceHealth:
-        """Whether the object does its work."""
+        """Tells whether the object does its work."""
         with _told():
             if script := await self._script(observed, Operation.HEALTH):
                 return _health(scripts.health_in(await self._run(script, Operation.HEALTH, observed)))
@@ -221,11 +221,11 @@ class Interpreter:
             return None
 
     async def has_dependencies(self, template: ReadOnlyManifest) -> bool:
-        """Whether anything is known of what templates of this kind need."""
+        """Tells whether anything is known of what templates of this kind need."""
         return has_dependencies(template) or await self.is_customized(template, Operation.DEPENDENCY)
 
     async def lacks_health_rule(self, template: ReadOnlyManifest) -> bool:
-        """Whether its copies count as healthy as soon as they are applied, because nobody says better."""
+        """Tells whether its copies count as healthy as soon as they are applied, because nobody says better."""
         return lacks_health_rule(template) and not await self.is_customized(template, Operation.HEALTH)
 
     async def is_customized(self, manifest: ReadOnlyManifest, operation: Operation) -> bool:

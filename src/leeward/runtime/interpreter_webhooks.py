@@ -62,7 +62,7 @@ class InterpreterWebhooks:
         self._queues: dict[ResourceInterpreterWebhook, WebhookQueue] = {}
 
     async def answers(self, manifest: ReadOnlyManifest, operation: Operation) -> bool:
-        """Whether a webhook is there for this question."""
+        """Tells whether a webhook is there for this question."""
         return self._hook(await self._configurations(), manifest, operation) is not None
 
     async def ask(self, manifest: ReadOnlyManifest, operation: Operation, **more: Any) -> Manifest | None:

@@ -189,7 +189,7 @@ class LeaderElector:
         return True
 
     def _has_expired(self, lease: Lease) -> bool:
-        """Whether nobody has renewed it for its duration, as seen from here."""
+        """Tells whether nobody has renewed it for its duration, as seen from here."""
         now, version = self._clock.monotonic(), lease.metadata.resource_version
         if self._seen is None or self._seen.version != version:
             lasts = lease.spec.lease_duration_seconds or self._settings.lease_seconds

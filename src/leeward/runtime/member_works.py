@@ -89,7 +89,7 @@ class MemberWorks:
         return _ready_since(self.cluster)
 
     def owns(self, work: Work, observed: Manifest) -> bool:
-        """Whether an object of the member was made from this Work. Holds: S6."""
+        """Tells whether an object of the member was made from this Work. Holds: S6."""
         return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""), self.hub)
 
     def post(self, work: Work, writer: str, said: Said[Work], *, within: float) -> None:

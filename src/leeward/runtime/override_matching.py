@@ -59,7 +59,7 @@ class OverrideMatching:
         await self._cluster_policies.wait_synced()
 
     def has_any(self) -> bool:
-        """Whether there are override policies at all."""
+        """Tells whether there are override policies at all."""
         return bool(self._local) or bool(self._everywhere)
 
     async def cluster_wide(self, manifest: ReadOnlyManifest) -> Sequence[Rules]:

@@ -118,7 +118,7 @@ class Statuses(Generic[T]):
         self._crowd_until = asyncio.get_running_loop().time() + CROWD_SECONDS
 
     def _is_crowd(self, now: float) -> bool:
-        """Whether there are many, for as long as they wait for a slow server, and for a moment after."""
+        """Tells whether there are many, for as long as they wait for a slow server, and for a moment after."""
         if self._crowd.is_there(now) or len(self._batches) >= self._most:
             self._crowd_until = now + CROWD_SECONDS
         return now < self._crowd_until

@@ -41,7 +41,7 @@ class Link:
 
     @property
     def clear(self) -> bool:
-        """Whether messages pass at once."""
+        """Tells whether messages pass at once."""
         return not self.refused and not self.latency_seconds and self._flowing.is_set()
 
     def cut(self) -> None:

@@ -167,12 +167,12 @@ class World(Ground):
 
     @property
     def is_watched(self) -> bool:
-        """Whether a set of controllers is alive, and not paused."""
+        """Tells whether a set of controllers is alive, and not paused."""
         return any(not life.ended and not life.paused for life in self._lives if life.name in WATCHING)
 
     @property
     def is_stalled(self) -> bool:
-        """Whether those who would watch stand still, all of them."""
+        """Tells whether those who would watch stand still, all of them."""
         return not self.is_watched and any(life.paused for life in self._lives if life.name in WATCHING)
 
     def start_controllers(self) -> None:

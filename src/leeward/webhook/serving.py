@@ -166,7 +166,7 @@ class Webhook:
 
 
 def _differs(present: list[Manifest], wanted: list[Manifest]) -> bool:
-    """Whether a field that we set has another value; what the server has added does not count."""
+    """Tells whether a field that we set has another value; what the server has added does not count."""
     if len(present) != len(wanted):
         return True
     return any(

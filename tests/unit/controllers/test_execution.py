@@ -65,7 +65,7 @@ class Shift:
         return await self.desk.seen()
 
     async def has(self, name: str = "colors") -> bool:
-        """Whether the ConfigMap is in the member."""
+        """Tells whether the ConfigMap is in the member."""
         try:
             await self.desk.there.get(CONFIG_MAPS, name, "default")
         except NotFound:

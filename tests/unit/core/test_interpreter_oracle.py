@@ -144,7 +144,7 @@ def test_aggregated_status() -> None:
 
 
 def _is_well_and_silent(case: Case, item: Any) -> bool:
-    """Whether it is healthy, of the present template, and does not say what its member has observed."""
+    """Tells whether it is healthy, of the present template, and does not say what its member has observed."""
     generation: int = at(case.given, "object", "metadata", "generation") or 0
     of_template: int = at(item, "status", "resourceTemplateGeneration") or 0
     is_silent = at(item, "status", "observedGeneration") is None

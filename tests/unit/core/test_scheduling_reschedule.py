@@ -1,4 +1,4 @@
-"""Whether a binding has to be scheduled again, and which targets are the same."""
+"""Tells whether a binding has to be scheduled again, and which targets are the same."""
 
 from typing import Any
 

@@ -71,7 +71,7 @@ def _found_in(schema: Node) -> list[Problem]:
 
 
 def _has_unsupported(schema: Node) -> bool:
-    """Whether there is a keyword in it that no structural schema can have, wherever."""
+    """Tells whether there is a keyword in it that no structural schema can have, wherever."""
     own = any(schema[name].value for name in _NOT_SUPPORTED) or schema["items"].list
     if own or schema["x-kubernetes-preserve-unknown-fields"].value is False:
         return True

@@ -45,7 +45,7 @@ def attributes_of(request: Request) -> Attributes:
 
 
 def is_watch(request: Request) -> bool:
-    """Whether the answer goes on until somebody ends it."""
+    """Tells whether the answer goes on until somebody ends it."""
     may_be = WATCH in request.query or f"/{WATCH}/" in request.path
     return may_be and attributes_of(request).verb == WATCH
 

@@ -45,7 +45,7 @@ class Expressions:
         self._faults: dict[str, str] = {}
 
     def is_meant(self) -> bool:
-        """Whether all match conditions hold; one that is false settles it. Raises: Failed."""
+        """Tells whether all match conditions hold; one that is false settles it. Raises: Failed."""
         faults: list[str] = []
         for condition in self._conditions:
             try:

@@ -37,7 +37,7 @@ def matched_kind(chooser: Chooser, review: AdmissionReview, equivalents: Iterabl
 
 
 def is_excluded(rules: Iterable[Rule], match_policy: str, review: AdmissionReview, equivalents: Iterable[Kind]) -> bool:
-    """Whether one of the `rules` means the request, as its own kind or as an equivalent one."""
+    """Tells whether one of the `rules` means the request, as its own kind or as an equivalent one."""
     kinds = (review.kind, *(equivalents if match_policy == "Equivalent" else ()))
     return any(_applies(rule, review, kind) for rule in rules for kind in kinds)
 
@@ -61,7 +61,8 @@ async def seen_as(kind: Kind, other: Kind, manifest: ReadOnlyManifest) -> Manife
 
 
 def is_selected(chooser: Chooser, review: AdmissionReview, namespace_labels: Mapping[str, str]) -> bool:
-    """Whether the selectors let the object through. `namespace_labels` are those of the namespace that it lies in."""
+    """Tells whether the selectors let the object through. `namespace_labels` are those of the namespace that it lies
+    in."""
     return _is_in_selected_namespace(chooser, review, namespace_labels) and any(
         matches(chooser.objects, labels_of(each)) for each in (review.object, review.old_object) if each is not None
     )

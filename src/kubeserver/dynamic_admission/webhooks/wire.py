@@ -107,7 +107,7 @@ def read_verdict(body: bytes, uid: str) -> Verdict:
 
 
 def is_whole(review: AdmissionReview) -> bool:
-    """Whether the object is one of the kind itself, not one of a subresource's own kind."""
+    """Tells whether the object is one of the kind itself, not one of a subresource's own kind."""
     return review.object.get("kind") == review.kind.kind
 
 

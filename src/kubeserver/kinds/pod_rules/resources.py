@@ -57,7 +57,7 @@ def _name_problems(name: str, path: str) -> Iterator[Problem]:
 
 
 def is_standard(name: str) -> bool:
-    """Whether it is a resource, or a count, that Kubernetes itself knows."""
+    """Tells whether it is a resource, or a count, that Kubernetes itself knows."""
     return name in _STANDARD or name.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
 
 

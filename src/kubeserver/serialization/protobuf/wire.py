@@ -58,7 +58,7 @@ def instant_of(raw: Raw) -> datetime | None:
 
 
 def is_empty(raw: Raw, depth: int = MAX_EMPTY_DEPTH) -> bool:
-    """Whether it says nothing: Go writes the empty values of structs that were not set."""
+    """Tells whether it says nothing: Go writes the empty values of structs that were not set."""
     if isinstance(raw, int):
         return not raw
     try:

@@ -68,7 +68,7 @@ class Flag:
 
     @property
     def is_switch(self) -> bool:
-        """Whether it may stand without a value, which is `true`."""
+        """Tells whether it may stand without a value, which is `true`."""
         return self.parse is parse_boolean
 
     def read(self, text: str) -> Any:

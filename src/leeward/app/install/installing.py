@@ -127,7 +127,7 @@ async def installed_definitions(client: Client) -> dict[str, Manifest]:
 
 
 def is_of_karmada(definition: Manifest) -> bool:
-    """Whether Karmada has installed it, and not we."""
+    """Tells whether Karmada has installed it, and not we."""
     return _MADE_BY_KARMADA in annotations_of(definition)
 
 

@@ -59,7 +59,7 @@ class _BoundedFile(io.FileIO):
 
 
 def is_archive(path: Path) -> bool:
-    """Whether it is one, and not a bare copy of a store. Raises: FleetError for one that is compressed."""
+    """Tells whether it is one, and not a bare copy of a store. Raises: FleetError for one that is compressed."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -23,7 +23,7 @@ _PAGE = Path(__file__).parents[2] / "dashboard" / "page" / "index.html"
 
 
 def is_built() -> bool:
-    """Whether there is a page to serve: a wheel has one, and a clone after `make page`."""
+    """Tells whether there is a page to serve: a wheel has one, and a clone after `make page`."""
     return _PAGE.is_file()
 
 

@@ -9,7 +9,7 @@ POLL_SECONDS = 0.03
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, poll_seconds: float = POLL_SECONDS) -> bool:
-    """Whether `condition` came true within `seconds`; it is asked at least once."""
+    """Tells whether `condition` came true within `seconds`; it is asked at least once."""
     deadline = Deadline(seconds)
     while not condition():
         if deadline.has_passed:

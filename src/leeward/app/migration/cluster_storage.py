@@ -153,8 +153,8 @@ async def _put_service(client: Client, service: Manifest) -> None:
 
 
 async def _answers(client: Client, holds: Callable[[Sequence[Manifest]], bool]) -> bool:
-    """Whether the Clusters are served so within `WAIT_SECONDS`, some times in a row: it takes a while until others
-    serve them, and longer until all of several API servers know it."""
+    """Tells whether the Clusters are served so within `WAIT_SECONDS`, some times in a row: it takes a while until
+    others serve them, and longer until all of several API servers know it."""
     in_a_row = 0
     with suppress(TimeoutError):
         async with asyncio.timeout(WAIT_SECONDS):

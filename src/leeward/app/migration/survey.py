@@ -105,7 +105,7 @@ async def clusters_service(client: Client) -> Manifest | None:
 
 
 def names_service(api_service: Manifest) -> bool:
-    """Whether another server is asked, and not the API server itself."""
+    """Tells whether another server is asked, and not the API server itself."""
     return bool(api_service["spec"].get("service"))
 
 

@@ -38,7 +38,7 @@ class OutageConfirmation:
         self._plane.looks.on_failure(changed)
 
     def is_confirmed(self, cluster: Cluster, attention: Attention) -> bool:
-        """Whether the outage counts now, so that NoExecute may follow from it."""
+        """Tells whether the outage counts now, so that NoExecute may follow from it."""
         if not attention.is_kept:
             return True
         if not attention.is_now or not looks_dead(cluster) or is_recovering(cluster):
@@ -69,5 +69,5 @@ class OutageConfirmation:
 
 
 def is_marked(cluster: Cluster, attention: Attention) -> bool:
-    """Whether the Cluster says that it was confirmed under this heartbeat."""
+    """Tells whether the Cluster says that it was confirmed under this heartbeat."""
     return cluster.metadata.annotations.get(OUTAGE_CONFIRMED_ANNOTATION) == attention.heartbeat

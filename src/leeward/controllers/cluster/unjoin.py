@@ -58,7 +58,7 @@ async def _strip(client: Client, work: Work) -> None:
 
 
 async def _remove_space(client: Client, name: str) -> bool:
-    """Whether there still is one."""
+    """Tells whether there still is one."""
     try:
         namespace = await client.get(NAMESPACES, name)
         if namespace.metadata.deletion_timestamp is None:

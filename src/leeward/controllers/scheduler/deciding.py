@@ -322,6 +322,6 @@ def _evicted_at(binding: Binding) -> Iterator[datetime]:
 
 
 def _is_placeable(binding: Binding) -> bool:
-    """Whether there is something to decide: a binding that reaches too far is left as it is."""
+    """Tells whether there is something to decide: a binding that reaches too far is left as it is."""
     is_placed = binding.metadata.deletion_timestamp is None and binding.spec.placement is not None
     return is_placed and not binding_problems(binding, _REACH)

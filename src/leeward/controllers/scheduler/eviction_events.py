@@ -66,7 +66,7 @@ class SumsByCluster:
         self._counts: dict[str, int] = {}
 
     def counts(self, who: Hashable, cluster: str) -> bool:
-        """Whether this one is one of a crowd, and counted; else it is to be told by itself."""
+        """Tells whether this one is one of a crowd, and counted; else it is to be told by itself."""
         now = self._plane.clock.monotonic()
         self._crowd.add((who, cluster), now)
         if not self._crowd.is_there(now):

@@ -130,7 +130,7 @@ def _backoff(attempts: int) -> timedelta:
 
 
 def _matters(old: Cluster, new: Cluster) -> bool:
-    """Whether a change of a cluster can change where anything goes."""
+    """Tells whether a change of a cluster can change where anything goes."""
     return (
         old.spec != new.spec
         or old.metadata.labels != new.metadata.labels

@@ -94,7 +94,7 @@ def _conditions(status: ResourceBindingStatus, but: str) -> list[tuple[str, str,
 
 
 def _is_settled(decision: Decision) -> bool:
-    """Whether the present placement has been carried out, or found to fit nowhere."""
+    """Tells whether the present placement has been carried out, or found to fit nowhere."""
     if decision.quota_refusal:
         return False
     return isinstance(decision.result, Placed) or getattr(decision.result, "kind", "") == "FitError"

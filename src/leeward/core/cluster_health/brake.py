@@ -72,7 +72,7 @@ def looks_dead(cluster: Cluster) -> bool:
 
 
 def is_dubious(clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
-    """Whether it would be an alarm, were those lost already that begin to fail. One must look dead for that.
+    """Tells whether it would be an alarm, were those lost already that begin to fail. One must look dead for that.
 
     That is soon decided, either way: nothing is engaged for it, but no eviction starts meanwhile.
     """
@@ -90,7 +90,7 @@ def is_alarming(
     is_dead: Callable[[Cluster], bool] = looks_dead,
     vanished: Collection[str] = (),
 ) -> bool:
-    """Whether so much of the fleet looks dead that it is more likely us. The fleet is what was ever Ready."""
+    """Tells whether so much of the fleet looks dead that it is more likely us. The fleet is what was ever Ready."""
     if not settings.enabled:
         return False
     fleet = [cluster for cluster in clusters if cluster.status.kubernetes_version and not cluster.is_being_deleted]
@@ -151,7 +151,8 @@ def _of_vanished(vanished: Collection[str], listed: int) -> str:
 
 
 def holds(brake: Brake, clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
-    """Whether evictions are held: it is engaged, or is about to be, or may have to be when the doubts are settled."""
+    """Tells whether evictions are held: it is engaged, or is about to be, or may have to be when the doubts are
+    settled."""
     return settings.enabled and (brake.engaged or (not brake.overruled and is_dubious(clusters, settings)))
 
 

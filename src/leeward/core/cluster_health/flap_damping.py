@@ -141,7 +141,7 @@ def _return(memory: Flapping | None, taints: tuple[Taint, ...], now: datetime, s
 
 
 def _has_returned(cluster: Cluster, taints: Sequence[Taint]) -> bool:
-    """Whether the automatic NoExecute taint goes with this change, because the cluster is Ready."""
+    """Tells whether the automatic NoExecute taint goes with this change, because the cluster is Ready."""
     automatic = {key for key in owned_by_condition(cluster) if key[1] == NO_EXECUTE}
     before, after = ({key_of(taint) for taint in some} for some in (cluster.spec.taints, taints))
     return cluster.is_ready and bool(automatic & before) and not automatic & after

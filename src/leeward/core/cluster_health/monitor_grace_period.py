@@ -90,7 +90,7 @@ def _overdue_at(last_seen: datetime, started: datetime, periods: MonitorGracePer
 
 
 def is_agent_report(before: ClusterStatus, after: ClusterStatus) -> bool:
-    """Whether a change of the status comes from the agent: silence is written here."""
+    """Tells whether a change of the status comes from the agent: silence is written here."""
     ready = find_condition(after.conditions, READY)
     return _without_doubt(before) != _without_doubt(after) and ready is not None and ready.status != "Unknown"
 

@@ -171,7 +171,7 @@ def nodes_down(cluster: Cluster) -> int:
 
 
 def has_outage(cluster: Cluster) -> bool:
-    """Whether the cluster is not Ready, or none of its nodes is: a binding says so of its copy there."""
+    """Tells whether the cluster is not Ready, or none of its nodes is: a binding says so of its copy there."""
     return not cluster.is_ready or bool(nodes_down(cluster))
 
 
@@ -182,7 +182,7 @@ def clusters_of(spec: ResourceBindingSpec) -> Iterator[str]:
 
 
 def has_condition_taint(cluster: Cluster) -> bool:
-    """Whether its outage was noted as taints, which tell when its clock began."""
+    """Tells whether its outage was noted as taints, which tell when its clock began."""
     return any(key_of(taint) in CONDITION_TAINTS for taint in cluster.spec.taints)
 
 

@@ -52,19 +52,19 @@ def doubt_in(cluster: Cluster) -> Condition | None:
 
 
 def is_failing(cluster: Cluster) -> bool:
-    """Whether it is Ready, and about to look dead."""
+    """Tells whether it is Ready, and about to look dead."""
     doubt = doubt_in(cluster)
     return cluster.is_ready and doubt is not None and doubt.status == "True" and doubt.reason not in UNCOLLECTED_REASONS
 
 
 def is_recovering(cluster: Cluster) -> bool:
-    """Whether it is not Ready yet, and answers again."""
+    """Tells whether it is not Ready yet, and answers again."""
     doubt = doubt_in(cluster)
     return not cluster.is_ready and doubt is not None and doubt.status == "False"
 
 
 def is_overdue(cluster: Cluster) -> bool:
-    """Whether its agent is marked as overdue."""
+    """Tells whether its agent is marked as overdue."""
     doubt = doubt_in(cluster)
     return doubt is not None and _is_silence(doubt)
 

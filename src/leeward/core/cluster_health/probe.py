@@ -33,7 +33,7 @@ class _Namespace(msgspec.Struct, frozen=True):
 
 
 def is_conclusive(*, healthy: bool, seconds: float, stood_still_seconds: float, timeout_seconds: float) -> bool:
-    """Whether a probe that took so long says anything of the cluster, rather than of the one that asked.
+    """Tells whether a probe that took so long says anything of the cluster, rather than of the one that asked.
 
     A failure counts when the cluster was given the whole time-out while we ran, or when we never stood still. An
     answer that has waited for long is old. `seconds` count from question to verdict. Holds: S13.

@@ -59,7 +59,7 @@ def ready_condition(sight: Sight, detail: str = "") -> Condition:
 
 
 def is_uncollected(condition: Condition) -> bool:
-    """Whether the condition says no more than that it could not be looked: that is doubt, and no outage."""
+    """Tells whether the condition says no more than that it could not be looked: that is doubt, and no outage."""
     return condition.status != "True" and condition.reason in UNCOLLECTED_REASONS
 
 

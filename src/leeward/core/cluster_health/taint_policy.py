@@ -92,7 +92,7 @@ def apply_policies(
 
 
 def all_match(wanted: Sequence[MatchCondition], conditions: Sequence[Condition]) -> bool:
-    """Whether there are any, and each is present with a status as wanted."""
+    """Tells whether there are any, and each is present with a status as wanted."""
     return bool(wanted) and all(_matches(each, conditions) for each in wanted)
 
 
@@ -145,7 +145,8 @@ def follow_policies(
 
 
 def is_condition_confirmed(cluster: Cluster, attention: Attention) -> bool:
-    """Whether NoExecute may follow from the cluster's conditions: an outage must be seen since the heartbeat began.
+    """Tells whether NoExecute may follow from the cluster's conditions: an outage must be seen since the heartbeat
+    began.
 
     Other conditions are read anew by whoever asks. Holds: S13.
     """

@@ -48,7 +48,7 @@ class WatchedTime:
         return since + sum(missed, timedelta())
 
     def has_gap_since(self, instant: datetime) -> bool:
-        """Whether who watches now was away since then."""
+        """Tells whether who watches now was away since then."""
         return any(gap.end > instant for gap in self.gaps)
 
     def until(self, now: datetime) -> "WatchedTime":
@@ -84,7 +84,7 @@ class Attention:
         return self.heartbeat is not None
 
     def has_settled(self, now: datetime) -> bool:
-        """Whether what clusters report has been read again since the heartbeat began."""
+        """Tells whether what clusters report has been read again since the heartbeat began."""
         return not self.is_kept or (self.is_now and (self.settled_at is None or now >= self.settled_at))
 
     def settles_at(self, now: datetime) -> datetime | None:
@@ -96,7 +96,7 @@ UNKEPT = Attention()
 
 
 def was_away(last: tuple[datetime, float], now: tuple[datetime, float], longest_seconds: float) -> bool:
-    """Whether more than `longest_seconds` lie between two looks, or the wall clock has stepped.
+    """Tells whether more than `longest_seconds` lie between two looks, or the wall clock has stepped.
 
     Each is given by the wall clock and by monotonic seconds.
     """
@@ -104,7 +104,8 @@ def was_away(last: tuple[datetime, float], now: tuple[datetime, float], longest_
 
 
 def has_stepped(last: tuple[datetime, float], now: tuple[datetime, float]) -> bool:
-    """Whether the wall clock has gone otherwise than the monotonic one between two looks, given as to `was_away`."""
+    """Tells whether the wall clock has gone otherwise than the monotonic one between two looks, given as to
+    `was_away`."""
     return abs(now[0] - last[0] - timedelta(seconds=now[1] - last[1])) > STEP
 
 

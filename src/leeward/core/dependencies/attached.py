@@ -187,5 +187,5 @@ def _asked_for(agreement: Agreement) -> dict[str, Any]:
 
 
 def _is_claimed(binding: ResourceBinding) -> bool:
-    """Whether a policy has placed it."""
+    """Tells whether a policy has placed it."""
     return binding.spec.placement is not None or any(label in binding.metadata.labels for label in CLAIM_LABELS)

@@ -14,7 +14,7 @@ LONGEST_WAIT = timedelta(seconds=15)
 
 
 def is_in_place(attached: ResourceBinding | None, work: Work | None, cluster: str, needed: Collection[str]) -> bool:
-    """Whether an object that there is in the control plane is in `cluster`, as far as it can get there.
+    """Tells whether an object that there is in the control plane is in `cluster`, as far as it can get there.
 
     `attached` is the object's binding, `work` its Work in the cluster, `needed` where the binding says that the
     dependant needs it. A refusal is an answer, too; and an object that

@@ -22,12 +22,12 @@ _CLUSTERS_HAVE_THEIR_OWN = frozenset({("v1", "ConfigMap", "kube-root-ca.crt")})
 
 
 def follows(binding: ResourceBinding) -> bool:
-    """Whether what the binding's template names goes where the template goes."""
+    """Tells whether what the binding's template names goes where the template goes."""
     return bool(binding.spec.propagate_deps)
 
 
 def is_named(kind: str, name: str, dependencies: Iterable[DependentObjectReference]) -> bool:
-    """Whether one of the dependencies may mean an object; what is selected by labels may be any of its kind."""
+    """Tells whether one of the dependencies may mean an object; what is selected by labels may be any of its kind."""
     return any(each.kind == kind and each.name in ("", name) for each in dependencies)
 
 
@@ -74,7 +74,7 @@ def required_clusters(binding: ResourceBinding, holding: Collection[str]) -> tup
 
 
 def keeps_data(resource: BindingResource) -> bool:
-    """Whether others keep something in an object of this kind that cannot be made anew, as in a claim."""
+    """Tells whether others keep something in an object of this kind that cannot be made anew, as in a claim."""
     return (resource.api_version.rpartition("/")[0], resource.kind) in SHARED_KINDS
 
 
@@ -102,7 +102,7 @@ def is_done_with(
     replicas: int,
     dependency: tuple[str, str, str],
 ) -> bool:
-    """Whether the copy that `work` describes needs an object no more that its template named before.
+    """Tells whether the copy that `work` describes needs an object no more that its template named before.
 
     That is so when the Work does not name it, and the copy is seen healthy as the Work says now: then no Pod of before
     is left. `named` is what the Work names, `dependency` is apiVersion, kind and name. Holds: S1.

@@ -26,7 +26,7 @@ MOST_LOOKS_DEAD = (
 
 
 def is_braked(eviction: Eviction, cluster: Cluster) -> bool:
-    """Whether an engaged brake holds the eviction: it is automatic, and the cluster looks dead."""
+    """Tells whether an engaged brake holds the eviction: it is automatic, and the cluster looks dead."""
     return looks_dead(cluster) and is_automatic(eviction, cluster)
 
 

@@ -116,7 +116,7 @@ def due_evictions(
 
 
 def counts(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
-    """Whether a taint may evict. What the control plane has set, or a ClusterTaintPolicy, rests on a condition.
+    """Tells whether a taint may evict. What the control plane has set, or a ClusterTaintPolicy, rests on a condition.
 
     That must have been seen anew since the present heartbeat began, and the cluster must not answer again meanwhile.
     Taints by hand are a person's wish. Holds: S13.
@@ -133,7 +133,8 @@ def counts(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
 
 
 def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:
-    """Whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and no person's wish."""
+    """Tells whether a judgement of the cluster makes the copy leave (ours, or that of a policy), and no person's
+    wish."""
     policies = policy_taints(cluster)
     return all(taint.key in CONDITION_TAINT_KEYS or key_of(taint) in policies for taint in eviction.taints)
 

@@ -43,13 +43,13 @@ AGENT_SETTLES = timedelta(seconds=60)
 
 
 def is_current(binding: Binding) -> bool:
-    """Whether the Works render the binding's present spec: the binding controller says so."""
+    """Tells whether the Works render the binding's present spec: the binding controller says so."""
     applied = find_condition(binding.status.conditions, FULLY_APPLIED)
     return applied is not None and applied.observed_generation == binding.metadata.generation
 
 
 def is_seen_healthy(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
-    """Whether the copy that `work` describes, of `replicas` replicas, may be relied upon now. Holds: S1."""
+    """Tells whether the copy that `work` describes, of `replicas` replicas, may be relied upon now. Holds: S1."""
     if work is None or cluster is None or not is_fresh(work, cluster):
         return False
     statuses = work.status.manifest_statuses
@@ -107,7 +107,8 @@ def may_serve(work: Work | None, cluster: Cluster | None, replicas: int, now: da
 
 
 def was_there_before(work: Work | None, began: datetime | None) -> bool:
-    """Whether the copy is older than the eviction that began then, and so none of those that replace what left."""
+    """Tells whether the copy is older than the eviction that began then, and so none of those that replace what
+    left."""
     made = work.metadata.creation_timestamp if work is not None else None
     return made is not None and began is not None and made + CLOCKS_APART < began
 
@@ -119,8 +120,8 @@ def served_counts(statuses: Sequence[ManifestStatus]) -> tuple[int | None, ...]:
 
 
 def is_uncounted(work: Work) -> bool:
-    """Whether a manifest that counts its replicas is reported without any count, and not as Unhealthy: what it serves
-    cannot be said."""
+    """Tells whether a manifest that counts its replicas is reported without any count, and not as Unhealthy: what it
+    serves cannot be said."""
     statuses = zip(work.status.manifest_statuses, served_counts(work.status.manifest_statuses), strict=True)
     return any(count is None and not health_rules_in(status).has_failed for status, count in statuses)
 
@@ -133,7 +134,8 @@ def seen_ready(work: Work | None, cluster: Cluster | None) -> int:
 
 
 def is_fresh(work: Work, cluster: Cluster) -> bool:
-    """Whether the statuses speak of the Work's present generation, and of a time since the cluster became Ready."""
+    """Tells whether the statuses speak of the Work's present generation, and of a time since the cluster became
+    Ready."""
     ready, reflected = cluster.ready, _reflected(work)
     if ready is None or ready.status != "True":
         return False
@@ -178,7 +180,7 @@ def believed_from(work: Work | None, cluster: Cluster | None) -> datetime | None
 
 
 def is_told_by_karmada(work: Work) -> bool:
-    """Whether a report without any generation is about the Work's present contents, as far as that can be told.
+    """Tells whether a report without any generation is about the Work's present contents, as far as that can be told.
 
     Applied, and of a manifest whose template has a generation that one is reported, with nothing that the member has
     still to look at.
@@ -195,7 +197,7 @@ def is_told_by_karmada(work: Work) -> bool:
 
 
 def _is_about(status: ManifestStatus | None, manifest: ReadOnlyManifest, *, is_first: bool) -> bool:
-    """Whether a status speaks of this manifest, and not of one that was there before: `is_first`, there was none.
+    """Tells whether a status speaks of this manifest, and not of one that was there before: `is_first`, there was none.
 
     Other replicas are no other template, and kinds without a rule are judged by health alone: of these as many have to
     be ready as the manifest asks for.
@@ -239,7 +241,7 @@ _FIELDS_BESIDE = {
 
 
 def _has_ready(status: ManifestStatus, replicas: int) -> bool:
-    """Whether as many are ready; kinds that do not count their replicas are judged by health alone."""
+    """Tells whether as many are ready; kinds that do not count their replicas are judged by health alone."""
     return status.identifier.kind not in _READY_FIELDS or _ready_replicas(status) >= replicas
 
 

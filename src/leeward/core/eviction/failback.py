@@ -157,7 +157,7 @@ def _trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -
 
 
 def _may_return(binding: Binding, cluster: Cluster, now: datetime) -> bool:
-    """Whether the scheduler would consider the cluster, and a copy there would not have to leave it again."""
+    """Tells whether the scheduler would consider the cluster, and a copy there would not have to leave it again."""
     spec = binding.spec
     tolerations = spec.tolerations
     if is_held_down(cluster) or decide_stay(cluster.spec.taints, tolerations, now).due is not None:

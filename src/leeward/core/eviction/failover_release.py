@@ -32,7 +32,7 @@ class _FollowedRelease(Object, frozen=True):
 
 
 def moves_on(task: GracefulEvictionTask) -> bool:
-    """Whether what replaces its copy goes on to the next cluster where it is not taken."""
+    """Tells whether what replaces its copy goes on to the next cluster where it is not taken."""
     is_failover = reason_rules_of_task(task).fails_over
     return is_failover and task.suppress_deletion is None and rules_of_task(task).moves_on
 

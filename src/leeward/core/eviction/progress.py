@@ -89,8 +89,8 @@ class _Copies:
         return self.binding.spec
 
     def is_covered(self, task: GracefulEvictionTask) -> bool:
-        """Whether what replaces the old copy is seen healthy, where nothing begins to fail: not that part of it which
-        stays for want of a place, unless that part is all that is asked for by now."""
+        """Tells whether what replaces the old copy is seen healthy, where nothing begins to fail: not that part of it
+        which stays for want of a place, unless that part is all that is asked for by now."""
         others = tuple(target for target in self.spec.clusters if target.name != task.from_cluster)
         targets = others or (self.spec.clusters if self.spec.is_divided else ())
         return bool(targets) and is_current(self.binding) and all(self._is_relied_upon(target) for target in targets)
@@ -108,7 +108,7 @@ class _Copies:
         return looked and max([looked, *(instant for instant in believed if instant is not None)])
 
     def is_gone(self, task: GracefulEvictionTask) -> bool:
-        """Whether there is nothing left to take away: it was purged, or its cluster has left the fleet."""
+        """Tells whether there is nothing left to take away: it was purged, or its cluster has left the fleet."""
         if task.from_cluster in self.works:
             return False
         return not rules_of_task(task).keeps_copy or task.from_cluster not in self.clusters
@@ -273,7 +273,7 @@ def _may_end(open_task: _OpenTask) -> _End:
 
 
 def _is_replaced(binding: Binding) -> bool:
-    """Whether the present targets are all that is asked for, so that nothing of the old copies is missed."""
+    """Tells whether the present targets are all that is asked for, so that nothing of the old copies is missed."""
     spec = binding.spec
     return bool(spec.clusters) and (
         not spec.is_divided or sum(target.replicas for target in spec.clusters) >= spec.replicas

@@ -21,7 +21,7 @@ SHARED_KINDS = frozenset(
 
 
 def stays_under_taints(binding: Binding) -> bool:
-    """Whether no taint evicts what this binding is for."""
+    """Tells whether no taint evicts what this binding is for."""
     resource = binding.spec.resource
     group = resource.api_version.rpartition("/")[0]
     is_released = binding.metadata.annotations.get(EVICT_SHARED_ANNOTATION) == "true"

@@ -93,7 +93,7 @@ class _Preserved(msgspec.Struct, frozen=True):
 
 
 def _brings(task: GracefulEvictionTask, cluster: str) -> bool:
-    """Whether this eviction is what has brought the application, and its state, to the cluster."""
+    """Tells whether this eviction is what has brought the application, and its state, to the cluster."""
     return not rules_of_task(task).keeps_copy and cluster not in task.clusters_before_failover
 
 

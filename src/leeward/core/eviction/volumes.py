@@ -55,7 +55,7 @@ def has_claims(binding: Binding) -> bool:
 
 
 def stay_behind(binding: Binding, mode: PurgeMode) -> bool:
-    """Whether nothing but a person's change moves this binding, since its volumes would not come along."""
+    """Tells whether nothing but a person's change moves this binding, since its volumes would not come along."""
     rules = rules_of(mode)
     if not has_claims(binding) or not rules.keeps_copy:
         return False

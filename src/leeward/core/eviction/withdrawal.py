@@ -107,7 +107,7 @@ class _Copies:
         return min(target.replicas, seen_ready(self.works.get(target.name), self.clusters.get(target.name)))
 
     def served_before(self, task: GracefulEvictionTask, name: str) -> bool:
-        """Whether the copy is none that replaces what the task is about, and not known to serve nothing."""
+        """Tells whether the copy is none that replaces what the task is about, and not known to serve nothing."""
         cluster, work = self.clusters.get(name), self.works.get(name)
         if cluster is None or not cluster.is_ready or not was_there_before(work, task.creation_timestamp):
             return False
@@ -115,7 +115,7 @@ class _Copies:
         return serving is None or serving.ready > 0
 
     def is_late(self, task: GracefulEvictionTask) -> bool:
-        """Whether the task is past its grace period."""
+        """Tells whether the task is past its grace period."""
         began = task.creation_timestamp
         seconds = grace_of(task, self.grace_seconds)
         return began is not None and self.now > self.time.moved(began) + timedelta(seconds=seconds)
@@ -126,7 +126,7 @@ class _Copies:
         return self.is_late(task) or any(cluster is None or not cluster.is_ready for cluster in targets)
 
     def is_alive_again(self, task: GracefulEvictionTask, *, late: bool = False) -> bool:
-        """Whether the old copy may stay, and is seen healthy.
+        """Tells whether the old copy may stay, and is seen healthy.
 
         A cluster that is held down keeps it only when the replacement is `late`: at once would be to and fro (C1).
         """
@@ -143,8 +143,8 @@ class _Copies:
 
 
 def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:
-    """Whether the scheduler would consider the cluster, were there no task and no copy; in which affinity term is asked
-    with the others (`common_term`). Holds: S2."""
+    """Tells whether the scheduler would consider the cluster, were there no task and no copy; in which affinity term is
+    asked with the others (`common_term`). Holds: S2."""
     others = tuple(other for other in spec.graceful_eviction_tasks if other is not task)
     bare = msgspec.structs.replace(spec, graceful_eviction_tasks=others, clusters=())
     return is_feasible(Request(bare), cluster)
@@ -287,7 +287,7 @@ def _serves_no_less(
     works: Mapping[str, Work],
     now: datetime,
 ) -> bool:
-    """Whether the `old` copies are known to serve as much as what is given up for them may serve. Holds: S1."""
+    """Tells whether the `old` copies are known to serve as much as what is given up for them may serve. Holds: S1."""
     returning = (known_to_serve(works.get(name), clusters.get(name)) for name in old)
     lost = (may_serve(works.get(t.name), clusters.get(t.name), t.replicas, now) for t in gone)
     return sum(lost) <= sum(serving.ready for serving in returning if serving is not None)

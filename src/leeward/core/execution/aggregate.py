@@ -55,7 +55,7 @@ def rendered_generation(binding: Binding, works: Mapping[str, Work], stale: Coll
 
 
 def says_nothing_new(before: ResourceBindingStatus, after: ResourceBindingStatus) -> bool:
-    """Whether `after` says no more than which generation is rendered, of what Karmada has left as it is.
+    """Tells whether `after` says no more than which generation is rendered, of what Karmada has left as it is.
 
     Karmada does not say that; nobody asks for it before the binding has been somewhere else (decision 90).
     """
@@ -83,7 +83,7 @@ def _item(cluster: str, work: Work, resource: BindingResource) -> AggregatedStat
 
 
 def _holds_another(work: Work, resource: BindingResource) -> bool:
-    """Whether what the Work holds is not the binding's resource; somebody else has written it."""
+    """Tells whether what the Work holds is not the binding's resource; somebody else has written it."""
     wanted = [resource.api_version, resource.kind, resource.namespace, resource.name]
     paths = ("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name")
     held = [[text_at(manifest, *path) for path in paths] for manifest in work.spec.workload.manifests]

@@ -53,7 +53,7 @@ def name_of_works(binding: Binding) -> str:
 
 
 def has_claim(binding: Binding | None, work: Work, reach: Reach) -> bool:
-    """Whether a binding that the Work names, None when it is gone, is one that can have made it."""
+    """Tells whether a binding that the Work names, None when it is gone, is one that can have made it."""
     return binding is not None and name_of_works(binding) == work.name and not binding_problems(binding, reach)
 
 

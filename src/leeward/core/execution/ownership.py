@@ -26,7 +26,8 @@ from leeward.core.interpreter.fields import mapping_at, text_at, with_annotation
 
 
 def is_ours(observed: ReadOnlyManifest, work_namespace: str, work_name: str, work_id: str = "", hub: str = "") -> bool:
-    """Whether the object was made from this Work: it names it, or, having lost the name, carries its permanent id.
+    """Tells whether the object was made from this Work: it names it, or, having lost the name, carries its permanent
+    id.
 
     What carries the identity of another control plane than `hub` never was.
     """

@@ -31,7 +31,7 @@ class PlacedCopies:
     works: Mapping[str, Work]
 
     def are_seen_healthy(self, clusters: Mapping[str, Cluster]) -> bool:
-        """Whether all are, and there is one."""
+        """Tells whether all are, and there is one."""
         targets = self.spec.clusters
         return bool(targets) and all(
             is_seen_healthy(self.works.get(t.name), clusters.get(t.name), t.replicas) for t in targets
@@ -65,7 +65,7 @@ def is_removal_held(
     brake: bool = False,
     needed_by: Sequence[PlacedCopies] = (),
 ) -> bool:
-    """Whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
+    """Tells whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
     `works` are those of the binding, by cluster. It is held under the brake where the cluster was away when it was
     asked for (S4, decision 58), as long as a replacement may be lost (S1), and where nobody watched since it was
@@ -90,12 +90,12 @@ def is_removal_held(
 
 
 def _only_follows(spec: ResourceBindingSpec) -> bool:
-    """Whether this is a dependency that is nowhere but where others need it."""
+    """Tells whether this is a dependency that is nowhere but where others need it."""
     return spec.placement is None and not spec.clusters
 
 
 def _was_away(cluster: Cluster, asked_at: datetime | None) -> bool:
-    """Whether the cluster is away, or was when the deletion was asked for."""
+    """Tells whether the cluster is away, or was when the deletion was asked for."""
     ready_since = cluster.ready.last_transition_time if cluster.ready is not None else None
     return not cluster.is_ready or (asked_at is not None and ready_since is not None and asked_at <= ready_since)
 

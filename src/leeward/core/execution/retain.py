@@ -41,7 +41,7 @@ def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest, retained: ReadO
 
 
 def covers(observed: Any, desired: Any) -> bool:
-    """Whether `observed` has everything that `desired` asks for; what is empty asks for nothing.
+    """Tells whether `observed` has everything that `desired` asks for; what is empty asks for nothing.
 
     It may have more: defaults, and what others have set. Lists must have the same length.
     """

@@ -27,20 +27,21 @@ def without_due_generation(manifest: ReadOnlyManifest, observed: ReadOnlyManifes
 
 
 def carries_generation(observed: ReadOnlyManifest, work: Work, manifest: ReadOnlyManifest) -> bool:
-    """Whether the object was written for this generation of this very Work, not for one that had its name before."""
+    """Tells whether the object was written for this generation of this very Work, not for one that had its name
+    before."""
     generation = annotations_of(observed).get(WORK_GENERATION_ANNOTATION)
     return generation == str(work.metadata.generation) and _has_work_id(observed, manifest)
 
 
 def is_left(observed: ReadOnlyManifest, work: Work) -> bool:
-    """Whether object and Work are as Karmada has left them: never written by us, nor the Work by others since."""
+    """Tells whether object and Work are as Karmada has left them: never written by us, nor the Work by others since."""
     applied = work.applied.observed_generation if work.applied is not None else 0
     is_as_found = RENDERED_ANNOTATION not in work.metadata.annotations and applied in (0, work.metadata.generation)
     return is_as_found and WORK_GENERATION_ANNOTATION not in annotations_of(observed)
 
 
 def shows(observed: ReadOnlyManifest, manifest: ReadOnlyManifest, retained: ReadOnlyManifest) -> bool:
-    """Whether the object has what a manifest of its Work asks for, and no more; `retained` as in `merge`."""
+    """Tells whether the object has what a manifest of its Work asks for, and no more; `retained` as in `merge`."""
     return (
         _has_work_id(observed, manifest)
         and covers(observed, merge(manifest, observed, retained))
@@ -49,7 +50,7 @@ def shows(observed: ReadOnlyManifest, manifest: ReadOnlyManifest, retained: Read
 
 
 def has_no_more(observed: ReadOnlyManifest, retained: ReadOnlyManifest) -> bool:
-    """Whether nothing that was taken out of the Work, by whom nobody knows, is left in the object."""
+    """Tells whether nothing that was taken out of the Work, by whom nobody knows, is left in the object."""
     return all((observed.get(field) or None) == (retained.get(field) or None) for field in _WHOLE)
 
 

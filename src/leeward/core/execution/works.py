@@ -229,7 +229,7 @@ def _is_suspended(spec: ResourceBindingSpec, cluster: str) -> bool:
 
 
 def _is_preserved(spec: ResourceBindingSpec, cluster: str) -> bool:
-    """Whether objects stay behind where the template is deleted, or evicted; replicas that are evicted would run
+    """Tells whether objects stay behind where the template is deleted, or evicted; replicas that are evicted would run
     twice, and never stay."""
     return bool(spec.preserve_resources_on_deletion) and not (spec.is_workload and cluster in evicted_from(spec))
 
@@ -246,7 +246,7 @@ def evicted_from(spec: ResourceBindingSpec) -> frozenset[str]:
 
 
 def is_purging(spec: ResourceBindingSpec, clusters: Collection[str]) -> bool:
-    """Whether a copy that is purged Directly is not yet known to be gone; `clusters` have a Work. Holds: S7.
+    """Tells whether a copy that is purged Directly is not yet known to be gone; `clusters` have a Work. Holds: S7.
 
     What others need stays.
     """

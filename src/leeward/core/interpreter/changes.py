@@ -18,7 +18,7 @@ Rules = tuple[RuleWithOperations, ...]
 
 
 def concerns(rules: Iterable[RuleWithOperations], api_version: str, kind: str, operations: Iterable[Operation]) -> bool:
-    """Whether any of these operations may be answered otherwise for a kind."""
+    """Tells whether any of these operations may be answered otherwise for a kind."""
     wanted = tuple(operations)
     return any(matches(rule, api_version, kind, operation) for rule in rules for operation in wanted)
 

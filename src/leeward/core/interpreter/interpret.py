@@ -47,12 +47,12 @@ def replicas_of(template: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | 
 
 
 def has_dependencies(template: ReadOnlyManifest) -> bool:
-    """Whether anything is known of what templates of this kind need."""
+    """Tells whether anything is known of what templates of this kind need."""
     return rules_of(template).dependencies is not None
 
 
 def lacks_health_rule(template: ReadOnlyManifest) -> bool:
-    """Whether nothing built in says when such an object does its work, though somebody defined its kind.
+    """Tells whether nothing built in says when such an object does its work, though somebody defined its kind.
 
     What Kubernetes itself has no rule for (a ConfigMap, a Role) does nothing that could fail.
     """

@@ -103,7 +103,7 @@ def _outcome(status: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_true(status: Mapping[str, Any], kind: str) -> bool:
-    """Whether the condition is there, and true."""
+    """Tells whether the condition is there, and true."""
     conditions = ((text_at(c, "type"), text_at(c, "status")) for c in list_at(status, "conditions"))
     return (kind, "True") in conditions
 

@@ -42,7 +42,7 @@ def hook_for(
 
 
 def matches(rule: RuleWithOperations, api_version: str, kind: str, operation: Operation) -> bool:
-    """Whether a rule names the operation and the kind."""
+    """Tells whether a rule names the operation and the kind."""
     group, _, version = api_version.rpartition("/")
     asked = (
         (rule.operations, operation.value),

@@ -66,7 +66,7 @@ class OutageRecord:
 
 
 def is_lost(cluster: Cluster) -> bool:
-    """Whether a cluster that was Ready once is not so now."""
+    """Tells whether a cluster that was Ready once is not so now."""
     was_ready = bool(cluster.status.kubernetes_version)
     return was_ready and not cluster.is_being_deleted and not cluster.is_ready and not_seen_since(cluster) is not None
 
@@ -81,7 +81,7 @@ def begin(cluster: Cluster) -> OutageRecord:
 
 
 def goes_on(outage: ClusterOutage, cluster: Cluster) -> bool:
-    """Whether what is observed of the cluster belongs to this outage, the last one of it."""
+    """Tells whether what is observed of the cluster belongs to this outage, the last one of it."""
     if outage.status.phase is not OutagePhase.OVER:
         return True
     since, returned = not_seen_since(cluster), outage.status.returned_at

@@ -45,7 +45,7 @@ def override_scopes_of(manifest: ReadOnlyManifest) -> Iterator[Scope]:
 
 
 def selects(selected: Selected, manifest: ReadOnlyManifest) -> bool:
-    """Whether a policy that selects so selects the manifest."""
+    """Tells whether a policy that selects so selects the manifest."""
     name: str = manifest["metadata"].get("name", "")
     parts = (selected.get(scope) for scope in override_scopes_of(manifest))
     return any(part is not None and part.precision(name, labels_of(manifest)) > NO_MATCH for part in parts)

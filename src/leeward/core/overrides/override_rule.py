@@ -37,7 +37,7 @@ class OverrideRule:
 
     @cached_property
     def means(self) -> Callable[[Cluster], bool]:
-        """Whether a cluster is meant."""
+        """Tells whether a cluster is meant."""
         return affinity_matcher(self.target) if self.target is not None else lambda _: True
 
     @cached_property
@@ -47,13 +47,13 @@ class OverrideRule:
 
     @cached_property
     def goes_anywhere(self) -> bool:
-        """Whether it names places by pointers, which may be those that say which object it is."""
+        """Tells whether it names places by pointers, which may be those that say which object it is."""
         how = self.overriders
         return bool(how.plaintext or how.field_overrider or any(image.predicate for image in how.image_overrider))
 
     @cached_property
     def ignores_replicas(self) -> bool:
-        """Whether it neither changes `spec.replicas` nor puts anything in the place of what holds them."""
+        """Tells whether it neither changes `spec.replicas` nor puts anything in the place of what holds them."""
         return all(_is_beside_replicas(item.path) for item in self.overriders.plaintext)
 
     @cached_property

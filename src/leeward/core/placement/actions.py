@@ -93,7 +93,7 @@ def evict(at: Situation) -> Outcome:
 
 
 def _needs_place(at: Situation) -> bool:
-    """Whether a copy may leave only for another place: not `Directly`, nor by Karmada's rules."""
+    """Tells whether a copy may leave only for another place: not `Directly`, nor by Karmada's rules."""
     return rules_of(at.purge_mode).needs_place and at.settings.keep_without_place
 
 

@@ -52,7 +52,7 @@ def authority_over(binding: Binding, settings: PlacementSettings) -> Authority:
 
 
 def may_schedule(spec: ResourceBindingSpec, settings: PlacementSettings) -> bool:
-    """Whether placing the binding is ours to do, now."""
+    """Tells whether placing the binding is ours to do, now."""
     return settings.place and not _is_suspended(spec) and _scheduler_of(spec) == settings.scheduler_name
 
 

@@ -156,7 +156,7 @@ def _groups(constraint: SpreadConstraint, clusters: Sequence[Cluster]) -> set[st
 
 
 def _is_return(move: _Move, name: str) -> bool:
-    """Whether a copy stays where it still is, or comes back where it was."""
+    """Tells whether a copy stays where it still is, or comes back where it was."""
     return name in move.decision.withdrawn or name in move.decision.returning
 
 

@@ -108,7 +108,7 @@ def place_anew(
 
 
 def _would_fit_held_down(result: Placed | Unplaceable, fleet: Mapping[str, Cluster]) -> bool:
-    """Whether nothing was found, and clusters that are held down were not considered."""
+    """Tells whether nothing was found, and clusters that are held down were not considered."""
     return isinstance(result, Unplaceable) and any(is_held_down(fleet[name]) for name in result.rejected)
 
 
@@ -217,5 +217,5 @@ def _without_pinned(
 
 
 def is_copy_lost(cluster: Cluster | None) -> bool:
-    """Whether a copy in the cluster counts as lost: the cluster looks dead, or leaves the fleet."""
+    """Tells whether a copy in the cluster counts as lost: the cluster looks dead, or leaves the fleet."""
     return cluster is None or is_unjoined(cluster) or looks_dead(cluster)

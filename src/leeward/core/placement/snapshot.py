@@ -42,7 +42,8 @@ class PlacementSettings:
 
     @property
     def tells_held(self) -> bool:
-        """Whether the condition EvictionHeld is kept here: of the parts that run apart, the taint manager does."""
+        """Tells whether the condition EvictionHeld is kept here: of the parts that run apart, the taint manager
+        does."""
         return self.finish if self.place else self.evict
 
 

@@ -35,7 +35,7 @@ class Activation:
 
 
 def decide_activation(template: ReadOnlyManifest, policy: AnyPropagationPolicy, *, has_binding: bool) -> Activation:
-    """Whether the policy takes effect on the template now. A binding that somebody has deleted is made again."""
+    """Tells whether the policy takes effect on the template now. A binding that somebody has deleted is made again."""
     if policy.spec.activation_preference != "Lazy":
         return Activation()
     digest, seen = user_digest(template), annotations_of(template).get(LAZY_DIGEST_ANNOTATION)
@@ -48,6 +48,6 @@ def decide_activation(template: ReadOnlyManifest, policy: AnyPropagationPolicy, 
 
 
 def _is_younger(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> bool:
-    """Whether the template was made when the policy was there."""
+    """Tells whether the template was made when the policy was there."""
     made, since = template["metadata"].get("creationTimestamp"), policy.metadata.creation_timestamp
     return not made or since is None or parse_time(made) >= since

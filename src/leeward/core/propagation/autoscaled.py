@@ -58,7 +58,7 @@ def describe_fight(target: ReadOnlyManifest, binding: Binding) -> str:
 
 
 def _scales(autoscaler: ReadOnlyManifest, template: ReadOnlyManifest) -> bool:
-    """Whether it names the template."""
+    """Tells whether it names the template."""
     if "deletionTimestamp" in autoscaler["metadata"]:
         return False
     named = scale_target(autoscaler)

@@ -93,7 +93,7 @@ def binding_patch(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manif
 
 
 def belongs_to(binding: ReadOnlyManifest, template: ReadOnlyManifest) -> bool:
-    """Whether a binding was made for this very template, and not for an earlier one of the same name."""
+    """Tells whether a binding was made for this very template, and not for an earlier one of the same name."""
     owners = cast(list[Manifest], binding["metadata"].get("ownerReferences") or [])
     controllers = [owner["uid"] for owner in owners if owner.get("controller")]
     return not controllers or template["metadata"]["uid"] in controllers

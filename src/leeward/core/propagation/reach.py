@@ -140,7 +140,7 @@ def _problems_of_place(resource: BindingResource, namespace: str, reach: Reach) 
 
 
 def is_skipped_namespace(api_version: str, kind: str, name: str, reach: Reach) -> bool:
-    """Whether a template is itself a Namespace that nothing is propagated of."""
+    """Tells whether a template is itself a Namespace that nothing is propagated of."""
     return (api_version, kind) == ("v1", "Namespace") and reach.skips_namespace(name)
 
 

@@ -40,12 +40,12 @@ class GrowthVerdict:
 
 
 def grows(before: Amounts, after: Amounts) -> bool:
-    """Whether more is used of anything."""
+    """Tells whether more is used of anything."""
     return any(change > 0 for change in growth(before, after).values())
 
 
 def leaves_more(old: FederatedResourceQuota, new: FederatedResourceQuota) -> bool:
-    """Whether there may be more room than before: the quota was raised, limits less, or less is used of it.
+    """Tells whether there may be more room than before: the quota was raised, limits less, or less is used of it.
 
     In all clusters together, or in one that reports of its ResourceQuota.
     """

@@ -65,7 +65,7 @@ def _rooms(quota: ReportedQuota, asked: Amounts) -> Iterable[int]:
 
 
 def _concerns(spec: Mapping[str, Any], requirements: ReplicaRequirements) -> bool:
-    """Whether all its scopes are those of these replicas."""
+    """Tells whether all its scopes are those of these replicas."""
     scopes = texts_in(spec, "scopes")
     if any(scope != PRIORITY_CLASS for scope in scopes):
         return False

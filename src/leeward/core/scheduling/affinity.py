@@ -17,7 +17,7 @@ UNKNOWN_TIER = 1000
 
 
 def cluster_matches(cluster: Cluster, affinity: ClusterAffinity) -> bool:
-    """Whether all parts of the affinity that are set match."""
+    """Tells whether all parts of the affinity that are set match."""
     return affinity_matcher(affinity)(cluster)
 
 
@@ -53,7 +53,7 @@ def common_term(binding: Binding, names: Iterable[str], clusters: Mapping[str, C
 
 
 def is_in_term(spec: ResourceBindingSpec, affinity_name: str, cluster: Cluster | None) -> bool:
-    """Whether the affinity term lets the cluster in; one that is not there is judged by nobody."""
+    """Tells whether the affinity term lets the cluster in; one that is not there is judged by nobody."""
     return cluster is None or _reject(Request(spec, affinity_name), cluster) is None
 
 

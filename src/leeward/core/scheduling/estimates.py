@@ -66,7 +66,7 @@ def estimator_of(answers_to: Callable[[Request], Answers]) -> Estimator:
 
 
 def asks_for_room(binding: Binding, clusters: Mapping[str, Cluster]) -> bool:
-    """Whether a decision about the binding may depend on how much room there is. `clusters` by name."""
+    """Tells whether a decision about the binding may depend on how much room there is. `clusters` by name."""
     spec = binding.spec
     if not spec.is_workload or spec.placement is None or not room_decides(spec.placement):
         return False

@@ -112,7 +112,7 @@ def cluster_count(groups: Sequence[Group]) -> int:
 
 
 def overlap(groups: Iterable[Group]) -> bool:
-    """Whether a cluster is in several of them, or beside them."""
+    """Tells whether a cluster is in several of them, or beside them."""
     return any(group.spanning for group in groups)
 
 

@@ -90,7 +90,7 @@ class Request:
         return {target.name: target.replicas for target in self.spec.clusters}
 
     def keeps(self, name: str) -> bool:
-        """Whether what is assigned to this cluster comes before all else."""
+        """Tells whether what is assigned to this cluster comes before all else."""
         return self.keep_assigned and name in self.assigned
 
     @Lazy
@@ -100,13 +100,13 @@ class Request:
 
     @property
     def has_replicas(self) -> bool:
-        """Whether there are replicas to give to clusters, even if their number is 0 now."""
+        """Tells whether there are replicas to give to clusters, even if their number is 0 now."""
         spec = self.spec
         return (spec.replicas > 0 or spec.replica_requirements is not None) and len(spec.components) <= 1
 
     @Lazy
     def is_set(self) -> bool:
-        """Whether this is components that go to exactly one cluster together."""
+        """Tells whether this is components that go to exactly one cluster together."""
         constraints = self.placement.spread_constraints
         one = any(is_over_clusters(c) and c.min_groups == c.max_groups == 1 for c in constraints)
         return self.multiple_pod_templates and one and bool(self.spec.components)
@@ -118,7 +118,8 @@ class Request:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether a reschedule was requested after the last result: existing assignments then count for nothing."""
+        """Tells whether a reschedule was requested after the last result: existing assignments then count for
+        nothing."""
         return is_reschedule_requested(self.spec, self.last_scheduled_time)
 
 

@@ -30,7 +30,7 @@ def needs_scheduling(binding: Binding, clusters: Mapping[str, Cluster]) -> bool:
 
 
 def placement_changed(binding: Binding) -> bool:
-    """Whether the placement differs, where it matters, from the one that the present result was made for."""
+    """Tells whether the placement differs, where it matters, from the one that the present result was made for."""
     placement = binding.spec.placement or Placement()
     if not binding.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION):
         return True
@@ -52,12 +52,12 @@ def applied_placement(binding: Binding) -> Placement | None:
 
 
 def same_targets(one: Iterable[TargetCluster], other: Iterable[TargetCluster]) -> bool:
-    """Whether both name the same clusters with the same replicas, in whatever order."""
+    """Tells whether both name the same clusters with the same replicas, in whatever order."""
     return sorted(one, key=_name) == sorted(other, key=_name)
 
 
 def replicas_changed(spec: ResourceBindingSpec) -> bool:
-    """Whether the result no longer adds up to `spec.replicas`."""
+    """Tells whether the result no longer adds up to `spec.replicas`."""
     match scheduling_type(spec):
         case "Duplicated" if _has_strategy(spec):
             return any(target.replicas != spec.replicas for target in spec.clusters)
@@ -78,7 +78,7 @@ def _has_strategy(spec: ResourceBindingSpec) -> bool:
 
 
 def is_unjoined(cluster: Cluster | None) -> bool:
-    """Whether the cluster has left the fleet, or is about to."""
+    """Tells whether the cluster has left the fleet, or is about to."""
     return cluster is None or cluster.is_being_deleted
 
 

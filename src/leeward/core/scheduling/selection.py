@@ -29,7 +29,7 @@ def select(request: Request, candidates: Sequence[Candidate]) -> tuple[Candidate
 
 
 def divides(strategy: ReplicaSchedulingStrategy | None) -> bool:
-    """Whether replicas are shared out; without a strategy each cluster gets all of them."""
+    """Tells whether replicas are shared out; without a strategy each cluster gets all of them."""
     return strategy is not None and strategy.replica_scheduling_type != "Duplicated"
 
 
@@ -43,7 +43,7 @@ def ignores_constraints(strategy: ReplicaSchedulingStrategy | None) -> bool:
 
 
 def is_spread(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> bool:
-    """Whether the targets satisfy the spread constraints."""
+    """Tells whether the targets satisfy the spread constraints."""
     request = Request(spec)
     if ignores_constraints(request.placement.replica_scheduling):
         return True
@@ -57,7 +57,7 @@ def is_spread(spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> boo
 
 
 def room_decides(placement: Placement) -> bool:
-    """Whether how much room clusters have can change the result.
+    """Tells whether how much room clusters have can change the result.
 
     Not for what goes everywhere, nor for static weights; overflow groups are for what has no room elsewhere.
     """

@@ -14,7 +14,7 @@ def field_of(constraint: SpreadConstraint) -> SpreadField | None:
 
 
 def is_over_clusters(constraint: SpreadConstraint) -> bool:
-    """Whether it counts clusters, rather than groups of them."""
+    """Tells whether it counts clusters, rather than groups of them."""
     field = field_of(constraint)
     return field is not None and not rules_of_field(field).groups
 

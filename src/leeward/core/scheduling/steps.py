@@ -23,7 +23,7 @@ DEFAULT_PROFILE = Profile(
 
 
 def is_feasible(request: Request, cluster: Cluster, profile: Profile = DEFAULT_PROFILE) -> bool:
-    """Whether the cluster passes all filters, and is not being deleted."""
+    """Tells whether the cluster passes all filters, and is not being deleted."""
     return not cluster.is_being_deleted and first_rejection(request, cluster, profile.filters) is None
 
 

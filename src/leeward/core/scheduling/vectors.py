@@ -61,7 +61,7 @@ def _question(request: Request, view: ClusterView) -> tuple[object, ...]:
 
 
 def _is_common(request: Request, arrays: ClusterArrays) -> bool:
-    """Whether the answer follows from the arrays alone."""
+    """Tells whether the answer follows from the arrays alone."""
     profile = arrays.profile
     return (
         profile.scores == (CLUSTER_LOCALITY,)
@@ -140,7 +140,7 @@ def _rejections(request: Request, view: ClusterView, feasibility: Feasibility) -
 
 
 def _is_plain(request: Request) -> bool:
-    """Whether nothing is asked for that has to be looked at cluster by cluster."""
+    """Tells whether nothing is asked for that has to be looked at cluster by cluster."""
     overflows = request.term is not None and request.term.overflow_affinities is not None
     return not (request.is_set or overflows or request.propagate_empty_workloads)
 

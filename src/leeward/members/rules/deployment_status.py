@@ -43,7 +43,7 @@ def _with_failure(conditions: Sequence[Condition], revisions: Revisions, now: da
 
 
 def is_complete(deployment: ReadOnlyManifest, counts: Mapping[str, int]) -> bool:
-    """Whether all replicas are there, new and available, and no other is left."""
+    """Tells whether all replicas are there, new and available, and no other is left."""
     wanted = replicas_of(deployment)
     return all(counts.get(name, 0) == wanted for name in ("replicas", "updatedReplicas", "availableReplicas"))
 

@@ -38,7 +38,7 @@ def covered(budget: ReadOnlyManifest, pods: Iterable[Manifest]) -> list[Manifest
 
 
 def counts_wanted(budget: ReadOnlyManifest) -> bool:
-    """Whether it matters how many Pods the owners want."""
+    """Tells whether it matters how many Pods the owners want."""
     return value_at(budget, "spec", "maxUnavailable") is not None or isinstance(
         value_at(budget, "spec", "minAvailable"), str
     )

@@ -12,12 +12,12 @@ _NONE: Mapping[str, Any] = {}
 
 
 def is_leaving(manifest: ReadOnlyManifest) -> bool:
-    """Whether its deletion has been asked for."""
+    """Tells whether its deletion has been asked for."""
     return "deletionTimestamp" in manifest["metadata"]
 
 
 def is_gone(old: ReadOnlyManifest, new: ReadOnlyManifest | None) -> bool:
-    """Whether nothing, or another object, has its name now."""
+    """Tells whether nothing, or another object, has its name now."""
     return new is None or new["metadata"]["uid"] != old["metadata"]["uid"]
 
 
@@ -26,7 +26,7 @@ def is_finished(pod: ReadOnlyManifest) -> bool:
 
 
 def is_active(pod: ReadOnlyManifest) -> bool:
-    """Whether it counts as a replica."""
+    """Tells whether it counts as a replica."""
     return not is_leaving(pod) and not is_finished(pod)
 
 

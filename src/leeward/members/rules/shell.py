@@ -50,7 +50,7 @@ class Shell:
         return {**self.written, **self.inside.files}
 
     def knows(self, program: str) -> bool:
-        """Whether there is a program of this name, in whatever directory."""
+        """Tells whether there is a program of this name, in whatever directory."""
         name = program.rpartition("/")[2]
         return name in SHELLS or name in _PROGRAMS
 

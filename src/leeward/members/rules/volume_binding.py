@@ -145,7 +145,7 @@ def volume_phase(volume: ReadOnlyManifest, claim: ReadOnlyManifest | None) -> st
 
 
 def is_reclaimed(volume: ReadOnlyManifest) -> bool:
-    """Whether a volume goes with its claim: by its policy, and only what the provisioner has made."""
+    """Tells whether a volume goes with its claim: by its policy, and only what the provisioner has made."""
     made_by = mapping_at(volume, "metadata", "annotations").get(PROVISIONED_BY)
     return text_at(volume, "spec", "persistentVolumeReclaimPolicy") == "Delete" and made_by == PROVISIONER
 

@@ -121,8 +121,8 @@ def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
 
 
 def _is_held_for_room(binding: Binding) -> bool:
-    """Whether more replicas are asked for than find room, or than a quota allows, so that the old copies stay (S1), and
-    the binding says so."""
+    """Tells whether more replicas are asked for than find room, or than a quota allows, so that the old copies stay
+    (S1), and the binding says so."""
     scheduled, held = (
         find_condition(binding.status.conditions, name) for name in ("Scheduled", EVICTION_HELD_CONDITION)
     )
@@ -131,7 +131,7 @@ def _is_held_for_room(binding: Binding) -> bool:
 
 
 def _is_kept(truth: Truth, key: Key, binding: Binding, work: Work) -> bool:
-    """Whether a copy stays, and the binding says so, since what was to replace it has found no place, or one that
+    """Tells whether a copy stays, and the binding says so, since what was to replace it has found no place, or one that
     somebody else's object takes (S1)."""
     blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
     works, targets = truth.works_of(key), replicas_of(binding)
@@ -144,7 +144,7 @@ def _is_kept(truth: Truth, key: Key, binding: Binding, work: Work) -> bool:
 
 
 def _is_foreign(work: Work | None) -> bool:
-    """Whether the object that the Work is for is there, and is somebody else's."""
+    """Tells whether the object that the Work is for is there, and is somebody else's."""
     return work is not None and work.applied is not None and "is not managed by this Work" in work.applied.message
 
 

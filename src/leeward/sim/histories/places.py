@@ -23,7 +23,7 @@ class Place:
     roomless: bool = False
 
     def agrees(self, other: "Place") -> bool:
-        """Whether the difference is a tie at most."""
+        """Tells whether the difference is a tie at most."""
         here, there = self.replicas, other.replicas
         if self.roomless:
             return sum(here.values()) == sum(there.values())

@@ -239,7 +239,7 @@ class RareSituations:
             yield "a Work cannot be applied"
 
     def _is_mended(self, change: Change) -> bool:
-        """Whether it asks for as many replicas again as before somebody meddled with it; the label may stay."""
+        """Tells whether it asks for as many replicas again as before somebody meddled with it; the label may stay."""
         copy, before, after = (change.place, change.key), change.old["spec"]["replicas"], change.new["spec"]["replicas"]
         if "meddled" in _labels(change.new) and "meddled" not in _labels(change.old):
             self._meddled[copy] = before

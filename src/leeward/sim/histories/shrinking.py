@@ -51,7 +51,7 @@ class Shrinking:
             size //= 2
 
     def _simpler(self) -> bool:
-        """Whether one more simplification has worked."""
+        """Tells whether one more simplification has worked."""
         return any(self._try(candidate) for candidate in _simplifications(self.best.history))
 
     def _try(self, candidate: History) -> bool:

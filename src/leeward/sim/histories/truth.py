@@ -310,7 +310,7 @@ def owner_of(work: Work) -> Key | None:
 
 
 def is_ours(manifest: Manifest) -> bool:
-    """Whether it carries the identity of a Work."""
+    """Tells whether it carries the identity of a Work."""
     return WORK_NAME_ANNOTATION in annotations_of(manifest)
 
 
@@ -319,7 +319,7 @@ def is_execution_space(namespace: str) -> bool:
 
 
 def asks_otherwise(change: Change) -> bool:
-    """Whether another spec than before is written: a new object, one that is gone, or another generation."""
+    """Tells whether another spec than before is written: a new object, one that is gone, or another generation."""
     if change.restored or change.old is None or change.new is None:
         return True
     old, new = change.old.metadata, change.new.metadata

@@ -144,7 +144,7 @@ class CopiedWorld(World):
         )
 
     def is_down(self, name: str) -> bool:
-        """Whether the picture has it as one that does not answer."""
+        """Tells whether the picture has it as one that does not answer."""
         cluster = self.state.clusters[name]
         ready = cluster.ready
         if ready is None:
@@ -154,7 +154,7 @@ class CopiedWorld(World):
         return not _is_unready(cluster)
 
     def _is_built(self, key: BindingName) -> bool:
-        """Whether each copy is there, and as healthy as its kind can be told to be."""
+        """Tells whether each copy is there, and as healthy as its kind can be told to be."""
         binding = self.any_binding(key)
         if binding is None:
             return False
@@ -212,7 +212,7 @@ def _is_there(item: AggregatedStatusItem, binding: Binding) -> bool:
 
 
 def _is_unready(cluster: Cluster) -> bool:
-    """Whether it answers, and says that it is not well."""
+    """Tells whether it answers, and says that it is not well."""
     ready = cluster.ready
     return ready is not None and ready.reason == "ClusterNotReady"
 

@@ -31,7 +31,7 @@ async def told_outages(world: CopiedWorld) -> list[OutageStory]:
 
 
 def tells(outage: OutageStory, happened: Happened, at: datetime) -> bool:
-    """Whether the story of the outage has what happened at the instant, as a line or in a number."""
+    """Tells whether the story of the outage has what happened at the instant, as a line or in a number."""
     ended = outage.status.cleaned_at or outage.status.returned_at
     if at < outage.spec.since or (ended is not None and at > ended + CLEANING):
         return False

@@ -43,13 +43,14 @@ class Writing:
 
     @property
     def is_covered(self) -> bool:
-        """Whether the targets hold all that is asked for, or for what is not divided, a copy."""
+        """Tells whether the targets hold all that is asked for, or for what is not divided, a copy."""
         if self.workload.is_divided:
             return sum(self.after.assigned.values()) >= self.after.replicas
         return bool(self.after.targets)
 
     def is_replaced(self, cluster: int) -> bool:
-        """Whether all targets but this one were seen healthy when this was written, under the present template."""
+        """Tells whether all targets but this one were seen healthy when this was written, under the present
+        template."""
         others = [target for target in self.before.targets if target[0] != cluster]
         return self.before.rendered and bool(others) and all(self._serves(*target) for target in others)
 
@@ -58,7 +59,7 @@ class Writing:
         return work is not None and not work.outdated and work.healthy and self.seen_ready(cluster) >= replicas
 
     def is_seen(self, cluster: int) -> bool:
-        """Whether it is known what runs there now, under the Work's present contents."""
+        """Tells whether it is known what runs there now, under the Work's present contents."""
         work = self.works[cluster]
         if work is None or work.deleting or not self.fleet[cluster].ready:
             return False

@@ -81,7 +81,7 @@ def _left_behind(state: State) -> Iterator[Problem]:
 
 
 def is_whole(state: State) -> bool:
-    """Whether nothing is left that only a person or the world could heal."""
+    """Tells whether nothing is left that only a person or the world could heal."""
     return all(cluster.sight == "healthy" and MAINTENANCE not in cluster.object.taints for cluster in state.clusters)
 
 

@@ -19,7 +19,7 @@ def superseded(copy: Copy, work: WorkObject | None, ordered: WorkObject | None) 
 
 
 def renders(binding: BindingState, needed: Mapping[int, int]) -> bool:
-    """Whether all Works were brought up to date; one that is being deleted is made anew later."""
+    """Tells whether all Works were brought up to date; one that is being deleted is made anew later."""
     works = ((binding.works[cluster], replicas) for cluster, replicas in needed.items())
     return all(w is not None and (w.deleting or (w.replicas == n and not w.outdated)) for w, n in works)
 

@@ -40,7 +40,7 @@ def usages_of(case: Case) -> tuple[Amounts, Amounts]:
 
 
 def is_malformed(case: Case) -> bool:
-    """Whether it is refused before quotas are looked at: Karmada looks at components only after them."""
+    """Tells whether it is refused before quotas are looked at: Karmada looks at components only after them."""
     problems = validate(case.given["object"], case.given.get("oldObject"))
     return any(DEPENDENCIES in problem.field for problem in problems)
 

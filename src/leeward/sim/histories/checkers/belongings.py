@@ -111,7 +111,7 @@ class BelongingsChecker:
             yield f"was deleted, uid and all, though {key} needs it there since {since:.1f}"
 
     def _must_stay(self, change: Change) -> bool:
-        """Whether what it was put into is still shared, and its cluster has never left."""
+        """Tells whether what it was put into is still shared, and its cluster has never left."""
         if change.place in self._scene.gone_since:
             return False
         group = change.kind.strip("/").partition("/")[0]

@@ -53,7 +53,7 @@ class CalmChecker:
 
 
 def _waits(work: Work) -> bool:
-    """Whether the member side has yet to try what was ordered, and what nobody has suspended."""
+    """Tells whether the member side has yet to try what was ordered, and what nobody has suspended."""
     if work.metadata.deletion_timestamp is not None:
         return True
     if work.spec.suspend_dispatching:

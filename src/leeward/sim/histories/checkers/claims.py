@@ -116,8 +116,8 @@ _Policy = tuple[str, Key, Manifest]
 
 
 def _is_due(scene: Scene, template: tuple[str, Key], policy: _Policy) -> bool:
-    """Whether the policy must have taken effect: at once, or a lazy one when the template is another than it was when
-    that was changed or came to hold it."""
+    """Tells whether the policy must have taken effect: at once, or a lazy one when the template is another than it was
+    when that was changed or came to hold it."""
     if not is_lazy(policy[2]):
         return True
     states = scene.contents.get(template)
@@ -126,7 +126,7 @@ def _is_due(scene: Scene, template: tuple[str, Key], policy: _Policy) -> bool:
 
 
 def preempts(policy: _Policy, held: _Policy) -> bool:
-    """Whether it may take over what the other one holds."""
+    """Tells whether it may take over what the other one holds."""
     spec, other = policy[2]["spec"], held[2]["spec"]
     if spec.get("preemption") != "Always":
         return False

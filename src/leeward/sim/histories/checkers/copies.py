@@ -94,7 +94,7 @@ class CopiesChecker:
                 yield from self._ended_on_time(key, old, task, others)
 
     def _was_ready(self, binding: ResourceBinding, targets: dict[str, int]) -> bool:
-        """Whether each target truly had its replicas ready at a moment that the decision can rest on."""
+        """Tells whether each target truly had its replicas ready at a moment that the decision can rest on."""
         return all(
             self._scene.may_lie(name) or self._best(binding, name) >= self._needed(binding, replicas)
             for name, replicas in targets.items()
@@ -164,7 +164,7 @@ class CopiesChecker:
                 yield "S1", f"{name} went from {replicas} to {after.get(name, 'nothing')} and nobody asked for it"
 
     def _is_ready(self, binding: ResourceBinding) -> bool:
-        """Whether all that the binding is assigned is ready: nothing that others have ready is missed then."""
+        """Tells whether all that the binding is assigned is ready: nothing that others have ready is missed then."""
         copies = {name: self._scene.truth.copies(name, binding) for name in replicas_of(binding)}
         return covers(binding, replicas_of(binding)) and all(
             copies[name].worst_since(self._scene.evidence_since(name)) >= self._needed(binding, max(1, replicas))
@@ -177,7 +177,7 @@ class CopiesChecker:
 
 
 def _users_wish(old: ResourceBinding, new: ResourceBinding) -> bool:
-    """Whether this write carries out another placement, other replicas, or a request to place afresh."""
+    """Tells whether this write carries out another placement, other replicas, or a request to place afresh."""
     before, after = (b.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION) for b in (old, new))
     if before != after:
         return True

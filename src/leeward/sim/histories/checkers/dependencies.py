@@ -126,7 +126,7 @@ class DependenciesChecker:
                 yield f"before the {kind} {name} was there"
 
     def _was_tried(self, attached: Key, cluster: str) -> bool:
-        """Whether a Work of the object said so lately."""
+        """Tells whether a Work of the object said so lately."""
         oldest = self._scene.lateness.oldest(self._scene.truth.now(), CONTROLLERS)
         work = self._scene.truth.key_of_work(attached, cluster)
         return work is not None and any(self._placed[work].since(oldest) if work in self._placed else ())

@@ -48,7 +48,7 @@ class EvictionsChecker:
 
     @property
     def _must_hold(self) -> bool:
-        """Whether every controller must know of the alarm by now."""
+        """Tells whether every controller must know of the alarm by now."""
         return self._alarm_since is not None and self._scene.must_know(self._alarm_since)
 
     def _tainted(self, change: Change) -> Iterator[Violation]:
@@ -85,7 +85,7 @@ class EvictionsChecker:
 
     @staticmethod
     def _is_held(cluster: Cluster, task: GracefulEvictionTask) -> bool:
-        """Whether only the cluster's looks can be the reason to leave it."""
+        """Tells whether only the cluster's looks can be the reason to leave it."""
         by_hand = [t for t in cluster.spec.taints if t.effect == "NoExecute" and t.key not in CONDITION_TAINT_KEYS]
         return _is_dead(cluster) and task.reason == "TaintUntolerated" and not by_hand
 
@@ -105,7 +105,7 @@ class EvictionsChecker:
 
 
 def _keeps_what_a_quota_allows(old: ResourceBinding | None, new: ResourceBinding) -> bool:
-    """Whether a quota refuses more than it had, and has it all in other places."""
+    """Tells whether a quota refuses more than it had, and has it all in other places."""
     if old is None or EXCEEDED not in (refusal_in(old), refusal_in(new)):
         return False
     return bool(new.spec.clusters) and sum(replicas_of(new).values()) >= sum(replicas_of(old).values())

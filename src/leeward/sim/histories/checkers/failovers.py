@@ -66,7 +66,7 @@ class FailoversChecker:
             known.update({pair: now for pair in known if pair[0] == binding})
 
     def _is_excused(self, binding: ResourceBinding) -> bool:
-        """Whether it says why, or need not."""
+        """Tells whether it says why, or need not."""
         brake = self._scene.truth.brake
         scheduled = find_condition(binding.status.conditions, "Scheduled")
         return (

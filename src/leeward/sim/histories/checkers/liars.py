@@ -49,7 +49,7 @@ class LiarsChecker:
                 pass
 
     def _is_hearsay(self, binding: Key, member: str, ready: int) -> bool:
-        """Whether a backup said so, and nobody need have heard anything else since: nothing is done on it before
+        """Tells whether a backup said so, and nobody need have heard anything else since: nothing is done on it before
         members were looked at again (decision 48), and that nothing is known yet is told last (`runtime.statuses`)."""
         is_early = self._scene.truth.now() <= self._scene.followed_at + HEARSAY_SECONDS
         return is_early and ready in self._told.get((binding, member), ())
@@ -77,7 +77,8 @@ class LiarsChecker:
 
 
 def _is_kept(item: AggregatedStatusItem, before: AggregatedStatusItem | None) -> bool:
-    """Whether the item says what it said before, and that nothing was seen of the cluster since (`NOT_SEEN_SINCE`)."""
+    """Tells whether the item says what it said before, and that nothing was seen of the cluster since
+    (`NOT_SEEN_SINCE`)."""
     is_marked = NOT_SEEN_SINCE in cast(Manifest, item.status or {})
     return is_marked and before is not None and marked([item], {}) == marked([before], {})
 

@@ -155,7 +155,7 @@ class OutagesChecker:
                 yield f"{key} has moved, it says, and has never left"
 
     def _left_out(self, outage: ClusterOutage) -> Iterator[str]:
-        """Whether all that has left while the cluster was lost is among what has moved."""
+        """Tells whether all that has left while the cluster was lost is among what has moved."""
         now, since = self._scene.truth.now(), seconds_of(outage.spec.since)
         if any(begin <= now and end >= since for begin, end in self._scene.disturbed):
             return
@@ -182,7 +182,7 @@ def unfinished(truth: Truth) -> Iterator[str]:
 
 
 def _is_on_its_way(truth: Truth, key: Key, binding: Binding, cluster: str) -> bool:
-    """Whether it is not cleaned up there, or what replaces it is not all placed."""
+    """Tells whether it is not cleaned up there, or what replaces it is not all placed."""
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     if scheduled is not None and scheduled.status == "False":
         return True

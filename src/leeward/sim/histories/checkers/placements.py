@@ -96,7 +96,7 @@ def _applied_placement(binding: ResourceBinding | None) -> object:
 
 
 def _is_barred(cluster: Cluster) -> bool:
-    """Whether nothing new may come: histories tolerate NoExecute taints for a while, NoSchedule ones never.
+    """Tells whether nothing new may come: histories tolerate NoExecute taints for a while, NoSchedule ones never.
 
     The taint of a cluster that flaps is waived for a last resort (decision 7).
     """

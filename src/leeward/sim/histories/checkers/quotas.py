@@ -42,7 +42,7 @@ class QuotasChecker:
                 yield Violation("S1", change.seconds, f"{message}, and nobody asked for it")
 
     def _takes_away(self, old: ResourceBinding, new: ResourceBinding) -> bool:
-        """Whether there is less of it, though as much is asked for, in the same way, and nothing is evicted."""
+        """Tells whether there is less of it, though as much is asked for, in the same way, and nothing is evicted."""
         before, after = replicas_of(old), replicas_of(new)
         if old.metadata.uid != new.metadata.uid or new.metadata.deletion_timestamp is not None:
             return False
@@ -84,7 +84,7 @@ def unlimited(truth: Truth, members: Iterable[str]) -> Iterator[str]:
 
 
 def _has_no_room(truth: Truth, key: Key, binding: ResourceBinding) -> bool:
-    """Whether what is missing of the binding does not fit; of copies that are not divided, another one."""
+    """Tells whether what is missing of the binding does not fit; of copies that are not divided, another one."""
     there = replicas_of(binding)
     missing = binding.spec.replicas - (
         sum(there.values()) if binding.spec.is_divided else min(there.values(), default=0)

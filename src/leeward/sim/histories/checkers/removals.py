@@ -60,7 +60,8 @@ class RemovalsChecker:
             yield Violation("S4", change.seconds, message)
 
     def _is_asked_for(self, binding: Binding) -> bool:
-        """Whether a person has asked for it, whatever is known of the fleet; or it follows what is needed elsewhere."""
+        """Tells whether a person has asked for it, whatever is known of the fleet; or it follows what is needed
+        elsewhere."""
         is_going = binding.metadata.deletion_timestamp is not None or self._scene.truth.template_of(binding) is None
         purges = any(task.purge_mode == "Directly" for task in tasks_of(binding).values())
         follows = binding.spec.placement is None and not binding.spec.clusters

@@ -101,7 +101,7 @@ class RenderingsChecker:
             yield f"has {dict(marks)}, where its Work asks for {asked[-1]}"
 
     def _is_strange(self, change: Change) -> bool:
-        """Whether people have had their hands in it, or it comes back from another time."""
+        """Tells whether people have had their hands in it, or it comes back from another time."""
         plural = "deployments" if change.kind == TEMPLATES[0] else "configmaps"
         text = change.new["metadata"].get("creationTimestamp")
         made = seconds_of(datetime.fromisoformat(text)) if text else change.seconds

@@ -87,7 +87,7 @@ class ReplacementsChecker:
             self._since[key, name] = now
 
     def _is_excused(self, now: float, binding: ResourceBinding) -> bool:
-        """Whether somebody holds it, or chooses differently; or the control plane has faults of its own."""
+        """Tells whether somebody holds it, or chooses differently; or the control plane has faults of its own."""
         brake, spec = self._scene.truth.brake, binding.spec
         scheduled = find_condition(binding.status.conditions, "Scheduled")
         return (

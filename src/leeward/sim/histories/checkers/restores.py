@@ -56,7 +56,7 @@ class RestoresChecker:
             self._scene.overtaken.discard(key)
 
     def _names_a_binding(self, work: Work) -> bool:
-        """Whether the binding of the Work is there, if it names one."""
+        """Tells whether the binding of the Work is there, if it names one."""
         owner = owner_of(work)
         return owner is None or self._scene.truth.any_binding(owner) is not None
 
@@ -82,7 +82,7 @@ class RestoresChecker:
                 yield "S1", f"was deleted, as was wanted before the backup; {targets or 'nothing'} is not ready"
 
     def _may_go(self, binding: Binding, member: str) -> bool:
-        """Whether nothing is lost with it, or its user has asked for that."""
+        """Tells whether nothing is lost with it, or its user has asked for that."""
         scene, spec = self._scene, binding.spec
         if binding.metadata.deletion_timestamp is not None or spec.asks_for_none or scene.was_leaving(member):
             return True
@@ -95,7 +95,7 @@ class RestoresChecker:
 
 
 def takes_away(scene: Scene, change: Change) -> bool:
-    """Whether somebody deletes something of ours in a member, and it is no user who does."""
+    """Tells whether somebody deletes something of ours in a member, and it is no user who does."""
     if change.place == HOME or change.old is None or not is_ours(change.old) or not _goes(change):
         return False
     return (change.place, PLURALS.get(change.kind, ""), change.key.name) not in scene.touched

@@ -104,12 +104,12 @@ class Scene:
 
     @property
     def is_restored(self) -> bool:
-        """Whether the control plane knows less than it did once, and nobody has put that right yet."""
+        """Tells whether the control plane knows less than it did once, and nobody has put that right yet."""
         return self.restored_at > float("-inf") and not self.is_cleared
 
     @property
     def knows_more(self) -> bool:
-        """Whether somebody may still know more than the control plane does, which was restored."""
+        """Tells whether somebody may still know more than the control plane does, which was restored."""
         return self.is_restored and not self.must_know(self.followed_at)
 
     @property
@@ -118,15 +118,16 @@ class Scene:
         return self.restored_at + (self.restore.controllers_after if self.restore is not None else 0.0)
 
     def goes_on(self, member: str) -> bool:
-        """Whether who asks the member goes on over a restore: its agent, or the controllers."""
+        """Tells whether who asks the member goes on over a restore: its agent, or the controllers."""
         return member in self.pulling or (self.restore is not None and self.restore.controllers_stay)
 
     def must_know(self, since: float, *who: str) -> bool:
-        """Whether all of them, the controllers where nobody is named, must know by now what became true at `since`."""
+        """Tells whether all of them, the controllers where nobody is named, must know by now what became true at
+        `since`."""
         return self.truth.now() > self.lateness.due(since, *(who or (CONTROLLERS,)))
 
     def is_forgotten(self, member: str, work: Key) -> bool:
-        """Whether nobody can know that what the member has brought back of a Work was removed already."""
+        """Tells whether nobody can know that what the member has brought back of a Work was removed already."""
         return member in self.forgotten and self.ended_at.get(work, float("-inf")) <= self.forgotten[member]
 
     def evidence_since(self, name: str) -> float:
@@ -137,7 +138,7 @@ class Scene:
         return self.lateness.oldest(self.truth.now() - silence, CONTROLLERS, name)
 
     def may_lie(self, name: str) -> bool:
-        """Whether what is known of a member now may be a lie of it."""
+        """Tells whether what is known of a member now may be a lie of it."""
         since, now = self.evidence_since(name), self.truth.now()
         return any(begin <= now and end >= since for begin, end in self.lies.get(name, ()))
 
@@ -145,7 +146,7 @@ class Scene:
         return self.truth.clusters.get(name)
 
     def was_leaving(self, name: str) -> bool:
-        """Whether the cluster is being deleted or not there, or was, a moment ago."""
+        """Tells whether the cluster is being deleted or not there, or was, a moment ago."""
         cluster = self.cluster(name)
         if cluster is None or cluster.is_being_deleted:
             return True
@@ -186,7 +187,7 @@ def replicas_of(binding: Binding) -> dict[str, int]:
 
 
 def covers(binding: Binding, clusters: dict[str, int]) -> bool:
-    """Whether these targets are all that the binding asks for."""
+    """Tells whether these targets are all that the binding asks for."""
     if not clusters:
         return False
     return not binding.spec.is_divided or sum(clusters.values()) >= binding.spec.replicas

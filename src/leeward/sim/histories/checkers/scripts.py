@@ -45,7 +45,7 @@ class ScriptsChecker:
         self._troubled_since = {each: self._troubled_since.get(each, change.seconds) for each in troubles}
 
     def _is_mute(self, question: Question, cluster: str = CONTROLLERS) -> bool:
-        """Whether everybody must know by now that it has no answer."""
+        """Tells whether everybody must know by now that it has no answer."""
         since = self._troubled_since.get(question)
         return since is not None and not self._scene.knows_more and self._scene.must_know(since, CONTROLLERS, cluster)
 
@@ -100,7 +100,7 @@ class ScriptsChecker:
                 yield f"the eviction from {name} ended, and nobody can say how {', '.join(unknown)} does"
 
     def _is_unknown(self, binding: Key, cluster: str) -> bool:
-        """Whether the Work there was written anew since everybody knows that health has no answer."""
+        """Tells whether the Work there was written anew since everybody knows that health has no answer."""
         work = self._scene.truth.key_of_work(binding, cluster)
         since = self._troubled_since.get("health")
         if work is None or since is None or not self._is_mute("health", cluster):

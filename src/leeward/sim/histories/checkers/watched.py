@@ -101,7 +101,7 @@ class WatchedChecker:
             yield f"{what}, which is well; those who decided it work since {since:.0f}, and saw nothing else"
 
     def _is_watched_by_controllers(self, cluster: Cluster) -> bool:
-        """Whether it is their word that the cluster is not Ready."""
+        """Tells whether it is their word that the cluster is not Ready."""
         ready = cluster.ready
         by_agent = cluster.name in self._scene.pulling and ready is not None and ready.status == "False"
         return not by_agent
