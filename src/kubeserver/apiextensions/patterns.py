@@ -22,7 +22,6 @@ MATCH_BUDGET = 5_000_000_000
 """Of one write, in bytes of text times bytes of its compiled pattern; at the worst it takes half a second to a second.
 A name of 253 letters may be asked about by the largest pattern, and a text of a MiB by one of 4 KiB."""
 REMEMBERED_LARGE_PATTERNS = 32
-LARGE_BYTES = GRADES[-1]
 _FORM = "must be a regular expression without lookaround and backreferences, and not too large"
 
 Matches = Callable[[str], bool]
