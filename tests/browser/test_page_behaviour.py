@@ -2,9 +2,10 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.chromium import watched_page
+from tests.browser.chromium import NARROW, watched_page
 from tests.browser.stand_in import LEDGER, OUTAGE, StandIn, standing_in
 
 MANY = 10_000
@@ -49,9 +50,22 @@ def test_ten_thousand_applications_are_scrolled_with_few_rows_drawn(browser: Bro
         expect(page.locator("tr[data-row]")).to_have_count(1)
 
 
-def test_rows_do_not_move_under_the_pointer_and_a_whole_fleet_is_one_key_away(
-    browser: Browser, stand_in: StandIn
-) -> None:
+@pytest.mark.parametrize("many", ["139", str(MANY)])
+def test_no_row_is_drawn_over_another_on_a_narrow_page(browser: Browser, stand_in: StandIn, many: str) -> None:
+    with watched_page(browser, stand_in.origin, width=NARROW, cookies={"many": many}) as watched:
+        for path in ("/applications", OUTAGE, "/outages", "/policies"):
+            page = watched.open(path)
+            page.locator("tr[data-row]").first.wait_for()
+            rows = "[...document.querySelectorAll('tr[data-row]')]"
+            assert (
+                page.evaluate(
+                    f"{rows}.filter(row => row.scrollHeight > row.clientHeight + 1).map(row => row.innerText)"
+                )
+                == []
+            )
+
+
+def test_arrow_keys_move_between_the_tiles_of_the_map(browser: Browser, stand_in: StandIn) -> None:
     with watched_page(browser, stand_in.origin) as watched:
         page = watched.open("/")
         page.locator('[data-tile="iad-1"]').focus()

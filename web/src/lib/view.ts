@@ -550,6 +550,8 @@ export interface ActionRequest {
   cluster?: string;
   workload?: string;
   namespace?: string;
+  /** Of a drain: so many move at the same time, 0 for all. */
+  budget?: number;
 }
 
 /** `whatIf` is what the change itself would do, shown before it is confirmed; `done` is false of a dry run. */
