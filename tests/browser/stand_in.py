@@ -1,7 +1,9 @@
 """The built page with a stand-in for its server (web/dev/serve.js): each state of it at will, ten thousand rows too."""
 
+import json
 import shutil
 import subprocess
+import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,13 @@ class StandIn:
         self._process = subprocess.Popen([node, "dev/serve.js"], cwd=WEB, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.origin = f"http://127.0.0.1:{int(self._process.stdout.readline())}"
+
+    def tell(self, collection: str, key: str, value: object) -> None:
+        """One object has changed, for all pages that look."""
+        change = {"id": "", "at": "2026-11-22T02:41:20Z", "more": False, "set": {collection: {key: value}}, "unset": {}}
+        address = f"{self.origin}/api/stand-in/change"
+        with urllib.request.urlopen(address, json.dumps(change).encode(), timeout=STOP_SECONDS) as answer:
+            assert json.load(answer) > 0, "no page looks"
 
     def stop(self) -> None:
         self._process.terminate()

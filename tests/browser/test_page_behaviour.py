@@ -1,6 +1,7 @@
 """How the page behaves: addresses, keys, ten thousand rows, hostile names, signing in, acting, a server that goes."""
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -9,6 +10,16 @@ from tests.browser.chromium import NARROW, watched_page
 from tests.browser.stand_in import LEDGER, OUTAGE, StandIn, standing_in
 
 MANY = 10_000
+TOLD = """async () => {
+    const {body} = await fetch("/api/events");
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    while (!text.includes("\\n\\n")) text += decoder.decode((await reader.read()).value, {stream: true});
+    await reader.cancel();
+    return JSON.parse(text.split("data: ")[1]).collections.fleet.fleet;
+}"""
+"""The head of the page as the stream tells it."""
 MOST_ROWS = 120
 """Rows that may be drawn at once, of however many."""
 
@@ -63,6 +74,48 @@ def test_no_row_is_drawn_over_another_on_a_narrow_page(browser: Browser, stand_i
                 )
                 == []
             )
+
+
+def held(name: str) -> dict[str, Any]:
+    places = [{"cluster": "sin-1", "replicas": 3, "ready": 0, "seen": True, "leaving": False}]
+    said = {
+        "reason": "NoPlaceToGo",
+        "message": "it finds no room",
+        "next": "waits for room",
+        "nextAt": None,
+        "outage": "",
+    }
+    known = {"state": "Held", "ready": 0, "wanted": 3, "where": places, "since": "2026-11-22T02:41:19Z"}
+    return {"kind": "Deployment", "namespace": "a", "name": name, **known, **said}
+
+
+def test_rows_change_in_place_and_do_not_jump_under_the_pointer(browser: Browser) -> None:
+    with standing_in() as server, watched_page(browser, server.origin) as watched:
+        page = watched.open("/applications?state=Held")
+        rows = page.locator("tr[data-row]")
+        expect(rows).to_have_count(1)
+        rows.first.hover()
+        server.tell("applications", "a/Deployment/first", held("first"))
+        expect(rows).to_have_count(2)
+        assert rows.first.get_attribute("data-row") == "payments/Deployment/ledger"
+        page.mouse.move(1, 1)
+        expect(rows.first).to_have_attribute("data-row", "a/Deployment/first")
+
+
+def test_who_newly_needs_somebody_is_announced_and_nobody_twice(browser: Browser) -> None:
+    with standing_in() as server, watched_page(browser, server.origin) as watched:
+        page = watched.open("/")
+        said = page.locator(".vh[aria-live=polite]")
+        expect(said).to_be_empty()
+        summary = page.evaluate(TOLD)
+        line = {"at": None, "word": "Held", "sentence": "a/first: no room", "about": "application/a/Deployment/first"}
+        summary["coming"].insert(0, line)
+        server.tell("fleet", "fleet", summary)
+        expect(said).to_have_text("a/first: no room")
+        summary["headline"] = "fra-2 has been down for 12 min"
+        server.tell("fleet", "fleet", summary)
+        expect(page.get_by_role("heading", level=1)).to_contain_text("12 min")
+        expect(said).to_have_text("a/first: no room")
 
 
 def test_arrow_keys_move_between_the_tiles_of_the_map(browser: Browser, stand_in: StandIn) -> None:

@@ -6,6 +6,8 @@
 
 import { acted, answerTo, NOW, reset, SIGNED_IN, SIGNED_OUT } from "./fixture.js";
 
+/** Of all pages that look: what is posted to `/api/stand-in/change` is sent to them, as it is. @type {Set<import("node:http").ServerResponse>} */
+const streams = new Set();
 const HEARTBEAT_MS = 3000;
 const CHUNK = 2000;
 
@@ -21,6 +23,7 @@ export function answer(request, response) {
   const isIn = cookies.get("signed") !== "out";
   response.setHeader("Date", new Date(NOW).toUTCString());
   if (url.pathname === "/api/session") session(request, response, isIn);
+  else if (url.pathname === "/api/stand-in/change") void change(request, response);
   else if (!isIn) json(response, 401, { error: "nobody has signed in" });
   else if (url.pathname === "/api/events") stream(response, cookies.get("scene") ?? "", Number(cookies.get("many") ?? 139));
   else if (url.pathname.startsWith("/api/actions/")) json(response, 200, acted(url.pathname.split("/")[3] ?? "", url.searchParams.has("dry-run")));
@@ -47,6 +50,14 @@ function session(request, response, isIn) {
   });
 }
 
+/** @param {import("node:http").IncomingMessage} request @param {import("node:http").ServerResponse} response */
+async function change(request, response) {
+  let body = "";
+  for await (const part of request) body += part;
+  for (const each of streams) each.write(`event: change\ndata: ${body}\n\n`);
+  json(response, 200, streams.size);
+}
+
 /** @param {import("node:http").ServerResponse} response @param {string} scene @param {number} many */
 function stream(response, scene, many) {
   response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
@@ -61,7 +72,11 @@ function stream(response, scene, many) {
     response.write(`event: ${index === 0 ? "reset" : "change"}\ndata: ${JSON.stringify(event)}\n\n`);
   }
   const timer = setInterval(() => response.write(": still here\n\n"), HEARTBEAT_MS);
-  response.on("close", () => clearInterval(timer));
+  streams.add(response);
+  response.on("close", () => {
+    clearInterval(timer);
+    streams.delete(response);
+  });
 }
 
 /** @param {import("node:http").ServerResponse} response @param {number} status @param {unknown} value */
