@@ -10,10 +10,10 @@ from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from leeward.client.connection import Connection
 from leeward.dashboard.context import DashboardConfig
-from leeward.dashboard.page_files import read_page
+from leeward.dashboard.page_files import NOT_BUILT, read_page
 from leeward.dashboard.running import Listening, served_dashboard
 
-__all__ = ["DashboardRequest", "run_dashboard"]
+__all__ = ["NOT_BUILT", "DashboardRequest", "run_dashboard"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

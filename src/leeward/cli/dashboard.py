@@ -45,7 +45,8 @@ def dashboard(
     plane lets them.
     """
     from kubeapi.process import log_to_stderr, serve
-    from leeward.app.dashboard import DashboardRequest, run_dashboard
+    from leeward.app.dashboard import NOT_BUILT, DashboardRequest, run_dashboard
+    from leeward.app.local.dashboard_process import is_built
 
     target = target_of(settings, kubeconfig, context)
     host, port = _address(listen)
@@ -61,6 +62,8 @@ def dashboard(
     if not request.is_private and request.tls is None:
         complain(f"{listen} is not of this machine alone: without --tls-cert, tokens travel unencrypted to it")
 
+    if not is_built():
+        complain(NOT_BUILT)
     log_to_stderr()
     serve(run_dashboard(request, lambda link: _announce(target.name, link, opens)), "dashboard")
 

@@ -103,7 +103,9 @@ class Acting:
         sentence = _TOLD[action].format(cluster=asked.cluster, workload=asked.workload)
         if action in (OperatorAction.DRAIN, OperatorAction.BRAKE_RELEASE, OperatorAction.REBALANCE):
             state, change = _imagined(action, asked, await self._pictures.whole())
-            return ActionResult(sentence, done=False, what_if=await what_if_view(state, change, session.sight))
+            return ActionResult(
+                sentence, done=False, what_if=await what_if_view(self._pictures, state, change, session.sight)
+            )
         return ActionResult(sentence, done=False)
 
 

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import msgspec
 from aiohttp import web
 
-from kubeapi.loop.offloading import run_beside
 from leeward.answers.application_dependencies import Dependency, dependencies_of_application
 from leeward.answers.application_history import HistoryLine, history_of
 from leeward.answers.explanation import Explanation, explain_binding
@@ -37,6 +36,7 @@ from leeward.dashboard.sessions import Session
 from leeward.dashboard.views.outage_rows import outage_story
 from leeward.lint.checking import lint
 from leeward.lint.findings import LintReport
+from leeward.lint.objects import LintObject
 from leeward.lint.picture import LintPicture, objects_of
 from leeward.operations import OperationFailed
 
@@ -89,7 +89,7 @@ class Answering:
             title = "/".join(filter(None, (namespace, name)))
             return failed(404, f"there is no {kind} {title} that a policy claims")
         seen = self._context.follower.seen()
-        explanation = await run_beside(explain_binding, state, key)
+        explanation = await self._pictures.work_out(explain_binding, state, key)
         dependencies = dependencies_of_application(state, key, seen.bindings)
         outages = seen.state.recorded.outages if session.sight.outages else ()
         events = await _events(session, namespace, (name, key.name))
@@ -109,12 +109,12 @@ class Answering:
     async def _what_if(self, request: web.Request, session: Session) -> web.StreamResponse:
         """Raises: OperationFailed for what is asked wrongly; WorldError."""
         state = await self._whole(session)
-        return answered(await what_if_view(state, change_asked(state, request), session.sight))
+        return answered(await what_if_view(self._pictures, state, change_asked(state, request), session.sight))
 
     async def _resilience(self, request: web.Request, session: Session) -> web.StreamResponse:
         """Raises: OperationFailed, WorldError."""
         state, by = await self._whole(session), request.query.get("by", CLUSTER)
-        found = await run_beside(survey, state, losses_by(state, by), by)
+        found = await self._pictures.work_out(survey, state, losses_by(state, by), by)
         if session.sight.is_whole:
             return answered(found)
         hidden = [msgspec.structs.replace(loss, worst=[], alone=[]) for loss in found.losses]
@@ -125,11 +125,7 @@ class Answering:
         if not session.sight.is_whole:
             return failed(403, f"lint looks at the whole fleet: {'; '.join(session.sight.missing)}")
         state, live, missed = await self._pictures.with_objects()
-        return answered(
-            await run_beside(
-                _linted, state, LintPicture([*objects_of(state), *live], state, is_whole=not missed), missed
-            )
-        )
+        return answered(await self._pictures.work_out(_linted, state, live, missed))
 
     async def _whole(self, session: Session) -> FleetState:
         """A complete picture. Raises: OperationFailed where it is not, or the user may not see the clusters."""
@@ -152,8 +148,11 @@ def change_asked(state: FleetState, request: web.Request) -> ImaginedChange:
     return ImaginedChange(fails, drained, 0, _seconds(request, "recover-after"))
 
 
-async def what_if_view(state: FleetState, change: ImaginedChange, sight: FleetSight) -> WhatIfView:
-    found = await run_beside(what_if, state, change)
+async def what_if_view(
+    pictures: FleetPictures, state: FleetState, change: ImaginedChange, sight: FleetSight
+) -> WhatIfView:
+    """Raises: OperationFailed where too many ask."""
+    found = await pictures.work_out(what_if, state, change)
     headline, detail = answer_of(found), brake_sentence(found)
     return WhatIfView(headline, detail, command_of(change), found if sight.is_whole else _seen(found, sight))
 
@@ -195,5 +194,8 @@ async def _events(session: Session, namespace: str, names: Sequence[str]) -> lis
     return found
 
 
-def _linted(state: FleetState, picture: LintPicture, missed: Sequence[str]) -> LintReport:
-    return lint(picture, state.control_plane, unseen=(*missed, *state.recorded.unseen))
+def _linted(state: FleetState, live: Sequence[LintObject], missed: Sequence[str]) -> LintReport:
+    unseen = (*missed, *state.recorded.unseen)
+    return lint(
+        LintPicture([*objects_of(state), *live], state, is_whole=not unseen), state.control_plane, unseen=unseen
+    )

@@ -1,18 +1,27 @@
 """Pictures of the whole fleet, for questions: taken by one at a time, and kept for a moment for all who ask.
 
-A picture has Works, which are not followed: so nothing of them is kept but while somebody asks.
+A picture has Works, which are not followed. What is worked out of one takes long, so that it is done for one at a time
+as well: a hundred people who ask what would happen do not take the processor from each other, nor from the stream.
 """
 
 import asyncio
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from kubeapi.loop.clock import Clock
+from kubeapi.loop.offloading import run_beside
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.reading import read_fleet
 from leeward.client import Client
 from leeward.lint.live import read_objects
 from leeward.lint.objects import LintObject
+from leeward.operations import OperationFailed
 
 FRESH_SECONDS = 5.0
+MOST_WAITING = 20
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class FleetPictures:
@@ -23,6 +32,8 @@ class FleetPictures:
         self._one = asyncio.Lock()
         self._last: FleetState | None = None
         self._taken_at = 0.0
+        self._turn = asyncio.Lock()
+        self._waiting = 0
 
     async def whole(self) -> FleetState:
         """Raises: OperationFailed where there is no control plane, WorldError."""
@@ -31,6 +42,17 @@ class FleetPictures:
                 self._last = await read_fleet(self._client, self._clock, self._name)
                 self._taken_at = self._clock.monotonic()
             return self._last
+
+    async def work_out(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What `function` makes of a picture, beside the loop. Raises: OperationFailed where too many wait."""
+        if self._waiting >= MOST_WAITING:
+            raise OperationFailed(f"{MOST_WAITING} questions wait for their answers: ask again in a moment")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await run_beside(function, *args, **kwargs)
+        finally:
+            self._waiting -= 1
 
     async def with_objects(self) -> tuple[FleetState, list[LintObject], list[str]]:
         """With the templates that lint looks at, and what of these could not be read. Raises: as `whole`."""

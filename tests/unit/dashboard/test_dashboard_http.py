@@ -23,10 +23,14 @@ from leeward.app.local.ports import pick_port
 from leeward.client import AlreadyExists, Client
 from leeward.client.connection import transport_of
 from leeward.client.kubeconfig import load
+from leeward.dashboard import context, streaming
 from leeward.dashboard.context import CSRF_HEADER, DashboardConfig
 from leeward.dashboard.page_files import PageFile, read_page
+from leeward.dashboard.pictures import MOST_WAITING, FleetPictures
 from leeward.dashboard.running import Listening, served_dashboard
+from leeward.operations import OperationFailed
 from tests.builders import binding, cluster, divided, targets
+from tests.transports import Sent
 
 ACCOUNTS = Resource.of_manifests("v1", "serviceaccounts", "ServiceAccount", True)
 RBAC = "rbac.authorization.k8s.io"
@@ -112,7 +116,16 @@ class Browser:
             async for line in answer.content:
                 if line.startswith(b"data: "):
                     return json.loads(line[6:])
-        raise AssertionError("the stream ended before it told anything")
+        return None
+
+    async def applications_are(self, keys: set[str]) -> None:
+        """Opens the stream anew until it begins with these: a scope that was not known yet ends it."""
+        for _ in range(500):
+            data = await self.first_event()
+            if data is not None and set(data["collections"]["applications"]) == keys:
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError(f"the applications have not become {keys}")
 
 
 @asynccontextmanager
@@ -199,11 +212,8 @@ def test_a_token_opens_what_its_user_may_see_and_nothing_else(plane: RunningServ
         told = await browser.signs_in(token=token)
         assert told["user"] == "system:serviceaccount:open:jo"
         assert token not in json.dumps(told)
+        await browser.applications_are({"open/Deployment/nginx"})
         data = await browser.first_event()
-        while not data["collections"]["applications"]:
-            await asyncio.sleep(0.2)
-            data = await browser.first_event()
-        assert set(data["collections"]["applications"]) == {"open/Deployment/nginx"}
         assert data["collections"]["clusters"] == {}
         assert "closed" not in json.dumps(data)
         assert (await browser.get("/api/applications/open/Deployment/nginx")).status == 200
@@ -428,3 +438,38 @@ def test_what_others_have_named_is_data(plane: RunningServer) -> None:
         assert data["collections"]["clusters"]["hostile"]["region"] == HOSTILE
 
     tell(plane, story)
+
+
+def test_a_right_that_is_taken_away_ends_the_stream_and_what_it_showed(
+    plane: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "SIGHT_SECONDS", 0.2)
+    monkeypatch.setattr(streaming, "HEARTBEAT_SECONDS", 0.1)
+
+    async def story(browser: Browser) -> None:
+        client = Client(transport_of(load(plane.kubeconfig)))
+        kept = await client.get(ROLE_BINDINGS, "jo", "open")
+        await browser.signs_in(token=await token_of(plane, "jo"))
+        await browser.applications_are({"open/Deployment/nginx"})
+        async with browser.http.get(f"{browser.base}/api/events") as stream:
+            await stream.content.readline()
+            await client.delete(ROLE_BINDINGS, "jo", "open")
+            await stream.content.read()
+        await browser.applications_are(set())
+        again = {name: kept[name] for name in ("roleRef", "subjects")}
+        await client.create(ROLE_BINDINGS, {"metadata": {"name": "jo"}, **again}, "open")
+        await client.close()
+
+    tell(plane, story)
+
+
+def test_who_asks_too_much_at_once_is_told_so() -> None:
+    async def story() -> None:
+        pictures = FleetPictures(Client(Sent()), SystemClock(), "plane")
+        asked = [asyncio.ensure_future(pictures.work_out(lambda: 1)) for _ in range(MOST_WAITING + 1)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert answers[:-1] == [1] * MOST_WAITING
+        assert isinstance(answers[-1], OperationFailed)
+        assert await pictures.work_out(lambda: 2) == 2
+
+    asyncio.run(story())

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import cast
 
 import msgspec
 
 from kubeapi.meta import ReadOnlyManifest, format_time, parse_time
+from kubeapi.untrusted import mapping_in
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, put_condition, remove_condition, set_condition
 from leeward.api.names import (
@@ -234,7 +234,7 @@ def _instants_in(items: Sequence[AggregatedStatusItem], name: str) -> dict[str, 
 
 
 def _reported(item: AggregatedStatusItem) -> ReadOnlyManifest:
-    return cast(ReadOnlyManifest, item.status or {})
+    return mapping_in({"status": item.status}, "status")
 
 
 def with_report(status: ResourceBindingStatus, report: OutageReport, now: datetime) -> ResourceBindingStatus:

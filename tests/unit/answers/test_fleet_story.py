@@ -1,0 +1,100 @@
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+
+from leeward.answers.fleet_state import FleetState
+from leeward.answers.fleet_story import MOST_NAMED, ComingWord, FleetMood, FleetStory, SeenRows, fleet_story
+from leeward.api.cluster import Cluster
+from leeward.core.cluster_health.brake import Brake
+from leeward.operations.applications import ApplicationRow, RowState
+from leeward.operations.clusters import cluster_row
+from leeward.operations.taints import CORDON
+from tests.builders import at, cluster, dead
+from tests.fleet_pictures import picture_of
+
+M1, M2, M3 = cluster("m1"), cluster("m2"), cluster("m3")
+
+
+def row(name: str, state: RowState = RowState.IN_PLACE, message: str = "") -> ApplicationRow:
+    return ApplicationRow("Deployment", "shop", name, state, 1, 2, [], message=message)
+
+
+def told(
+    clusters: Iterable[Cluster], rows: Iterable[ApplicationRow] = (), brake: Brake | None = None, *, sees: bool = True
+) -> FleetStory:
+    seen = list(clusters)
+    applications = {f"shop/Deployment/{each.name}": each for each in rows}
+    state = picture_of(seen, [])
+    if brake is not None:
+        state = FleetState(msgspec.structs.replace(state.recorded, brake=brake))
+    clusters_rows = [cluster_row(each, ()) for each in seen] if sees else []
+    return fleet_story(state, SeenRows(clusters_rows, applications, len(applications), 2, "m", sees_clusters=sees))
+
+
+@pytest.mark.parametrize(
+    ("clusters", "rows", "mood", "headline"),
+    [
+        ([], [], FleetMood.EMPTY, "No cluster has joined"),
+        ([M1], [], FleetMood.WELL, "The only cluster is ready"),
+        ([M1, M2, M3], [row("a")], FleetMood.WELL, "All 3 clusters are ready"),
+        ([M1, cluster("m2", taints=(CORDON,))], [], FleetMood.WELL, "All 2 clusters are ready, 1 of them cordoned"),
+        ([M1, dead("m2")], [], FleetMood.OUTAGE, "m2 has been down for 0 s"),
+        ([dead("m1"), dead("m2"), M3], [], FleetMood.OUTAGE, "m1 and m2 have been down for 0 s"),
+        ([M1], [row("a", RowState.HELD, "why")], FleetMood.NEEDS_SOMEBODY, "shop/a needs somebody"),
+        (
+            [M1],
+            [row("a", RowState.HELD), row("b", RowState.NOT_PLACED)],
+            FleetMood.NEEDS_SOMEBODY,
+            "2 applications need somebody",
+        ),
+    ],
+)
+def test_the_headline_is_a_sentence_with_the_answer(
+    clusters: list[Cluster], rows: list[ApplicationRow], mood: FleetMood, headline: str
+) -> None:
+    story = told(clusters, rows)
+    assert (story.mood, story.headline) == (mood, headline)
+
+
+def test_the_brake_comes_before_everything() -> None:
+    story = told([dead("m1"), dead("m2")], [row("a", RowState.HELD)], Brake(since=at(0)))
+    assert (story.mood, story.headline, story.detail) == (
+        FleetMood.BRAKED,
+        "2 of 2 clusters look dead: evictions are held",
+        "m",
+    )
+    overruled = told([dead("m1"), dead("m2")], [], Brake(since=at(0), overruled=True))
+    assert overruled.mood is FleetMood.OUTAGE
+
+
+def test_of_clusters_that_may_not_be_seen_nothing_is_said() -> None:
+    story = told([dead("m1")], [row("a")], sees=False)
+    assert (story.mood, story.headline) == (FleetMood.HIDDEN, "The clusters may not be seen")
+    assert story.detail == "1 application may be seen."
+    assert told([], [row("a", RowState.HELD, "why")], sees=False).mood is FleetMood.NEEDS_SOMEBODY
+
+
+def test_what_needs_somebody_comes_first_and_many_are_counted() -> None:
+    rows = [row(f"a{number:02}", RowState.NOT_PLACED, "no room") for number in range(MOST_NAMED + 2)]
+    lines = told(
+        [M1], [row("moving", RowState.MOVING), row("due", RowState.DUE), row("held", RowState.HELD, "why"), *rows]
+    ).coming
+    assert [line.word for line in lines[:2]] == [ComingWord.HELD, ComingWord.NOT_PLACED]
+    assert lines[0].sentence == "shop/held: why"
+    assert lines[0].about == "application/shop/Deployment/held"
+    assert lines[1 + MOST_NAMED].sentence == "2 more applications"
+    assert lines[-1].word is ComingWord.MOVING
+    assert lines[-1].sentence == "1 application waits for healthy replacements: shop/moving (1 of 2)"
+
+
+def test_who_leaves_at_the_same_time_leaves_together() -> None:
+    due = [
+        msgspec.structs.replace(row(name, RowState.DUE), next="leaves m1", next_at=at(seconds))
+        for name, seconds in (("a", 300), ("b", 60), ("c", 300))
+    ]
+    lines = told([M1], due).coming
+    assert [(line.at, line.sentence) for line in lines] == [
+        (at(60), "1 application leaves m1"),
+        (at(300), "2 applications leave m1"),
+    ]

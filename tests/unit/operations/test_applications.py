@@ -1,0 +1,131 @@
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from leeward.api.meta import Condition
+from leeward.api.names import (
+    CLUSTER_OUTAGE_CONDITION,
+    EVICTION_HELD_CONDITION,
+    LEAVES_AT,
+    NOT_SEEN_SINCE,
+    REFUSED_CONDITION,
+)
+from leeward.api.outage import MoveState, OutageApplication
+from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding
+from leeward.operations.applications import (
+    ApplicationRow,
+    OutageOf,
+    RowState,
+    application_key,
+    application_row,
+    is_listed,
+)
+from tests.builders import at, binding, divided, duplicated, targets
+
+PLACED = binding(divided({"m1": 1, "m2": 1}), 4, targets(m1=2, m2=2))
+
+
+def saying(*conditions: Condition, before: ResourceBinding = PLACED) -> ResourceBinding:
+    return msgspec.structs.replace(before, status=msgspec.structs.replace(before.status, conditions=conditions))
+
+
+def reporting(items: Mapping[str, Mapping[str, Any]], before: ResourceBinding = PLACED) -> ResourceBinding:
+    told = tuple(AggregatedStatusItem(cluster_name=name, status=status) for name, status in items.items())
+    return msgspec.structs.replace(before, status=msgspec.structs.replace(before.status, aggregated_status=told))
+
+
+def condition(condition_type: str, reason: str, status: str = "True") -> Condition:
+    return Condition(condition_type, status, reason, "why", at(60))
+
+
+def row_of(each: ResourceBinding) -> ApplicationRow:
+    return application_row(each)
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "then"),
+    [
+        ((), RowState.IN_PLACE, ""),
+        ((condition(EVICTION_HELD_CONDITION, "NoPlaceToGo"),), RowState.HELD, "waits for room"),
+        ((condition(EVICTION_HELD_CONDITION, "BrakeEngaged"),), RowState.HELD, "waits until the brake is released"),
+        ((condition(EVICTION_HELD_CONDITION, "OfAnotherVersion"),), RowState.HELD, "waits"),
+        ((condition(EVICTION_HELD_CONDITION, "NothingToGain"),), RowState.KEPT, ""),
+        ((condition(EVICTION_HELD_CONDITION, "WaitingForTurn"),), RowState.WAITING, "waits for its turn"),
+        ((condition(EVICTION_HELD_CONDITION, "NoPlaceToGo", "False"),), RowState.IN_PLACE, ""),
+        ((condition("Scheduled", "Unschedulable", "False"),), RowState.NOT_PLACED, "waits for a place"),
+        ((condition("Scheduled", "Success"),), RowState.IN_PLACE, ""),
+        ((condition(REFUSED_CONDITION, "ForeignTemplate"),), RowState.HINDERED, ""),
+        ((condition(CLUSTER_OUTAGE_CONDITION, "Tolerated"),), RowState.KEPT, ""),
+        ((condition(CLUSTER_OUTAGE_CONDITION, "EvictionExpected"),), RowState.DUE, ""),
+        (
+            (condition("Scheduled", "Unschedulable", "False"), condition(EVICTION_HELD_CONDITION, "NoPlaceToGo")),
+            RowState.HELD,
+            "waits for room",
+        ),
+    ],
+)
+def test_a_row_says_what_its_binding_says(told: tuple[Condition, ...], state: RowState, then: str) -> None:
+    row = row_of(saying(*told))
+    assert (row.state, row.next, row.next_at) == (state, then, None)
+    assert row.needs_somebody is (state in (RowState.HELD, RowState.NOT_PLACED, RowState.HINDERED))
+
+
+def test_what_is_due_says_when_and_from_where() -> None:
+    marks = {NOT_SEEN_SINCE: "2026-01-01T00:00:30Z", LEAVES_AT: "2026-01-01T00:10:00Z"}
+    told = reporting({"m1": {"readyReplicas": 2, **marks}, "m2": {"readyReplicas": 2}})
+    row = row_of(saying(condition(CLUSTER_OUTAGE_CONDITION, "EvictionExpected"), before=told))
+    assert (row.state, row.since, row.next, row.next_at) == (RowState.DUE, at(30), "leaves m1", at(600))
+    assert (row.ready, row.wanted) == (2, 4)
+    assert [(place.cluster, place.ready, place.seen) for place in row.where] == [("m1", None, False), ("m2", 2, True)]
+
+
+def test_a_copy_that_is_leaving_is_shown_where_it_still_is() -> None:
+    task = GracefulEvictionTask(from_cluster="m3", reason="TaintUntolerated", producer="x", creation_timestamp=at(5))
+    moving = binding(divided({"m1": 1}), 4, targets(m1=4), (task,))
+    row = row_of(moving)
+    assert (row.state, row.since, row.next) == (RowState.MOVING, at(5), "leaves m3 when its replacement is healthy")
+    assert [(place.cluster, place.replicas, place.leaving) for place in row.where] == [
+        ("m1", 4, False),
+        ("m3", 0, True),
+    ]
+
+
+def test_what_has_moved_says_since_when_until_the_outage_is_cleaned_up() -> None:
+    moved = OutageApplication(kind="Deployment", name="nginx", state=MoveState.MOVED, to={"m2": 2}, healthy_at=at(90))
+    row = application_row(PLACED, OutageOf("m1-1", moved))
+    assert (row.state, row.since, row.message, row.outage) == (RowState.MOVED, at(90), "to m2:2", "m1-1")
+    assert application_row(PLACED).state is RowState.IN_PLACE
+
+
+def test_copies_that_are_not_divided_are_each_whole() -> None:
+    row = row_of(binding(duplicated("m1", "m2"), 3, targets(m1=3, m2=3)))
+    assert (row.ready, row.wanted) == (0, 6)
+
+
+@pytest.mark.parametrize(
+    ("status", "ready"),
+    [
+        ({"readyReplicas": 3}, 3),
+        ({"numberReady": 2}, 2),
+        ({"readyReplicas": "3"}, None),
+        ({"readyReplicas": True}, None),
+        ({"readyReplicas": -1}, 0),
+        ({}, None),
+        ("nonsense", None),
+        (None, None),
+    ],
+)
+def test_what_no_status_tells_is_not_known(status: Any, ready: int | None) -> None:
+    row = row_of(reporting({"m1": status}))
+    assert next(place.ready for place in row.where if place.cluster == "m1") == ready
+
+
+def test_only_applications_are_listed_and_what_is_not_in_its_place() -> None:
+    spec = PLACED.spec
+    resource = msgspec.structs.replace(spec.resource, kind="ConfigMap")
+    settings = msgspec.structs.replace(PLACED, spec=msgspec.structs.replace(spec, resource=resource, replicas=0))
+    held = saying(condition(EVICTION_HELD_CONDITION, "NoPlaceToGo"), before=settings)
+    assert [is_listed(each, row_of(each)) for each in (PLACED, settings, held)] == [True, False, True]
+    assert application_key(PLACED) == "default/Deployment/nginx"
