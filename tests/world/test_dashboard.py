@@ -5,11 +5,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from kubeapi.loop.supervisor import Supervisor
 from leeward.api.resource import CLUSTERS, OUTAGES
-from leeward.client import Client
+from leeward.client import Client, Request, Response
 from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.rights import NOTHING_SEEN, FleetSight, review_sight
+from leeward.dashboard.views import FleetRenderer
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.security.worlds import namespaces, user_with
@@ -71,6 +74,14 @@ class Page:
 
     def coming(self) -> list[tuple[str, str]]:
         return [(line["word"], line["sentence"]) for line in self.fleet["coming"]]
+
+
+def _fails(*_: object) -> None:
+    raise ZeroDivisionError
+
+
+def _lists(request: Request, path: str) -> bool:
+    return request.path == path and "watch" not in request.query
 
 
 async def placed(world: World, name: str = "web", weights: dict[str, int] | None = None) -> None:
@@ -302,5 +313,36 @@ def test_a_storm_of_changes_is_few_versions() -> None:
             await page.told(world, 2)
             assert page.collections["clusters"]["member2"]["region"] == "eu"
             assert page.changes - before <= 2
+
+    play(story)
+
+
+def test_a_binding_that_cannot_be_read_is_told_and_hides_no_other() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        async with Supervisor("page") as supervisor:
+            unreadable = (
+                b'{"kind":"ResourceBindingList","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"odd",'
+            )
+            unreadable += b'"namespace":"default"},"spec":{"resource":7}}]}'
+            listed = "/apis/work.karmada.io/v1alpha2/resourcebindings"
+            answers(world.place, lambda request: Response(200, unreadable) if _lists(request, listed) else None)
+            page = Page(world, supervisor)
+            await page.told(world, 10)
+            assert list(page.applications) == [WEB]
+            (finding,) = (each for each in page.fleet["findings"] if each["about"] == "bindings")
+            assert finding["sentence"] == "1 binding cannot be read: default/odd"
+
+    play(story)
+
+
+def test_what_cannot_be_rendered_ends_the_stream_so_that_no_page_looks_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(world: World) -> None:
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor)
+            await page.told(world)
+            monkeypatch.setattr(FleetRenderer, "render", _fails)
+            with pytest.raises(AssertionError, match="None is not None"):
+                await page.told(world, 20)
 
     play(story)

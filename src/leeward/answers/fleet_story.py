@@ -131,7 +131,7 @@ def _headline(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage
             names = _failing(rows)
             return f"{_names(names)} {'begins' if len(names) == 1 else 'begin'} to fail", _in_place(rows)
         case FleetMood.WELL:
-            return _well(rows), " ".join(_calm(state, rows))
+            return _well(rows, is_whole=not state.recorded.unseen), " ".join(_calm(state, rows))
 
 
 def _down(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> tuple[str, str]:
@@ -170,14 +170,17 @@ def _needing(rows: SeenRows) -> tuple[str, str]:
     return f"{counted(len(needing), 'application')} need somebody", f"{_name(needing[0])}: {needing[0].message}"
 
 
-def _well(rows: SeenRows) -> str:
+def _well(rows: SeenRows, *, is_whole: bool) -> str:
+    """Of all there are, or of those that could be read."""
     states = Counter(row.state for row in rows.clusters)
     ready = states.pop(ClusterState.READY, 0)
     usable = (ClusterState.CORDONED, ClusterState.DRAINED, ClusterState.DRAINING, ClusterState.HELD_DOWN)
     well = ready + sum(states[each] for each in usable)
     number = len(rows.clusters)
     whole = "All" if well == number and number > 1 else f"{well} of"
-    said = "The only cluster is ready" if number == well == 1 else f"{whole} {counted(number, 'cluster')} are ready"
+    those = "" if is_whole else " that could be read"
+    is_one = number == well == 1
+    said = f"The only cluster{those} is ready" if is_one else f"{whole} {counted(number, 'cluster')}{those} are ready"
     others = [f"{states[each]} of them {each.value.lower()}" for each in ClusterState if states[each]]
     return ", ".join([said, *others])
 

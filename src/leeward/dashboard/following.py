@@ -7,7 +7,7 @@ takes a tenth of the time at most: who looks at ten thousand applications does n
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -137,7 +137,7 @@ class FleetFollower:
         lease = next((lease for lease in self._leases if lease.name == HEARTBEAT_NAME), None)
         told = "" if lease is None else lease.metadata.annotations.get(SETTINGS_ANNOTATION, "")
         now = self._clock.now()
-        unseen = [f"{resource.plural}: not read yet" for resource in FOLLOWED if not self._is_read(resource)]
+        bindings = (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
         return SeenFleet(
             control_plane=self._control_plane,
             now=now,
@@ -150,8 +150,16 @@ class FleetFollower:
             settings=parse_settings(told) if told else SettingsInForce(),
             attention=UNKEPT if lease is None else attention_of(lease, now),
             health=self._health,
-            unseen=tuple(unseen),
+            unreadable=tuple(key for kind in bindings for key in self._of(kind).unreadable),
+            unseen=tuple(self._unseen()),
         )
+
+    def _unseen(self) -> Iterator[str]:
+        for resource in FOLLOWED:
+            if not self._is_read(resource):
+                yield f"{resource.plural}: not read yet"
+        for key in self._of(CLUSTERS).unreadable:
+            yield f"cluster {key} cannot be read"
 
     def _is_read(self, resource: Resource[Any]) -> bool:
         return self._of(resource).synced or (resource is OUTAGES and not self._has_outages)
@@ -191,7 +199,8 @@ class FleetFollower:
             try:
                 collections = await run_beside(found.renderer.render, seen)
             except Exception:
-                log.exception("the fleet could not be rendered")
+                log.exception("the fleet could not be rendered: pages are not live until it can be")
+                self._feeds.pop(sight).feed.close()
                 continue
             self.renders += 1
             found.feed.publish(seen.now, collections)

@@ -21,6 +21,7 @@ from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.settings_in_force import SettingsInForce
 from leeward.operations.brake import BrakeReading
+from leeward.runtime.identity import Key
 
 MAX_REASON = 300
 _FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)
@@ -49,7 +50,9 @@ class PlaneHealth:
 
 @dataclass(frozen=True, kw_only=True)
 class SeenFleet:
-    """`outages` is None where the control plane keeps none. `unseen` names what could not be read (yet)."""
+    """`outages` is None where the control plane keeps none. `unreadable` are bindings that are there and cannot be
+    read; `unseen` names what else could not be read (yet).
+    """
 
     control_plane: str
     now: datetime
@@ -62,6 +65,7 @@ class SeenFleet:
     settings: SettingsInForce = field(default_factory=SettingsInForce)
     attention: Attention = UNKEPT
     health: PlaneHealth = field(default_factory=PlaneHealth)
+    unreadable: tuple[Key, ...] = ()
     unseen: tuple[str, ...] = ()
 
     @cached_property

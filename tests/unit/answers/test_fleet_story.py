@@ -98,3 +98,10 @@ def test_who_leaves_at_the_same_time_leaves_together() -> None:
         (at(60), "1 application leaves m1"),
         (at(300), "2 applications leave m1"),
     ]
+
+
+def test_what_could_not_be_read_is_not_taken_for_well() -> None:
+    state = picture_of([M1, M2], [])
+    state = FleetState(msgspec.structs.replace(state.recorded, unseen=("cluster m3 cannot be read",)))
+    story = fleet_story(state, SeenRows([cluster_row(each, ()) for each in (M1, M2)], {}, 0, 0))
+    assert story.headline == "All 2 clusters that could be read are ready"

@@ -120,6 +120,7 @@ class FleetRenderer:
             tuple(seen.clusters) if sight.clusters else None,
             tuple(told.clusters),
             tuple(visible),
+            tuple(str(key) for key in seen.unreadable if sight.shows(key.namespace)),
             brake=seen.brake if sight.brake else None,
             leases=tuple(seen.leases) if sight.brake else (),
             failed_checks=seen.health.failed_checks,
