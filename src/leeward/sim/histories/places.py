@@ -13,8 +13,9 @@ from leeward.sim.histories.truth import Truth
 class Place:
     """Where a binding runs in the end. `choosy`: which clusters it runs on is up to scores, beside the room there.
 
-    `roomless`: it is divided by room, and its replicas take none in the members. Karmada counts what is assigned as
-    room for a result that is made afresh; so such replicas are drawn to where they were, and the past stays in it.
+    `roomless`: it is divided by room, and its replicas take none in the members. Room is told in grades of nodes
+    (4, 8 or 16 replicas in the same cluster, as the Pods of others lie on its nodes), and what is assigned counts as
+    room beside it for a result that is made afresh: shares differ with both. On how many clusters it is does not.
     """
 
     replicas: Mapping[str, int]
@@ -26,7 +27,7 @@ class Place:
         """Tells whether the difference is a tie at most."""
         here, there = self.replicas, other.replicas
         if self.roomless:
-            return sum(here.values()) == sum(there.values())
+            return sum(here.values()) == sum(there.values()) and len(here) == len(there)
         if self.choosy:
             return sorted(here.values()) == sorted(there.values())
         if not self.divided:

@@ -25,10 +25,11 @@ def test_ends_agree_but_for_ties(
     assert (one.agrees(other), other.agrees(one)) == (agree, agree)
 
 
-def test_what_takes_no_room_where_room_decides_is_compared_by_its_number() -> None:
+def test_what_takes_no_room_where_room_decides_is_compared_by_its_number_and_that_of_its_clusters() -> None:
     one = Place({"m2": 3, "m3": 3}, divided=True, choosy=True, roomless=True)
     assert one.agrees(Place({"m2": 1, "m3": 5}, divided=True, choosy=True, roomless=True))
     assert not one.agrees(Place({"m2": 1, "m3": 4}, divided=True, choosy=True, roomless=True))
+    assert not one.agrees(Place({"m3": 6}, divided=True, choosy=True, roomless=True))
 
 
 @pytest.mark.parametrize(
