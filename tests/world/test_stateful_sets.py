@@ -13,6 +13,10 @@ from tests.world.stories import POLICIES, held, play, policy, tasks
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
 DB = "db-statefulset"
 STATEFUL_SETS = Resource.of_manifests("apps/v1", "statefulsets", "StatefulSet", True)
+SERVICES = Resource.of_manifests("v1", "services", "Service", True)
+CUSTOMIZATIONS = Resource.of_manifests(
+    "config.karmada.io/v1alpha1", "resourceinterpretercustomizations", "ResourceInterpreterCustomization", False
+)
 ONE_CLUSTER: Manifest = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
 
 
@@ -132,5 +136,55 @@ def test_s7_a_set_whose_volumes_follow_is_made_when_the_old_copy_is_gone() -> No
         await world.sleep(300)
         assert await pods(world, first) == {}
         assert set(await pods(world, other)) == {"db-0", "db-1"}
+
+    play(story, TWO)
+
+
+NAMED_SERVICE = """
+local kube = require("kube")
+function GetDependencies(set)
+  local found = kube.getPodDependencies(set.spec.template, set.metadata.namespace)
+  if set.spec.serviceName ~= nil and set.spec.serviceName ~= "" then
+    table.insert(found, {apiVersion = "v1", kind = "Service", namespace = set.metadata.namespace,
+                         name = set.spec.serviceName})
+  end
+  return found
+end
+"""
+"""As decision 95 has it."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("told", [True, False], ids=["with the script", "without it"])
+def test_s12_the_service_that_a_set_names_stays_with_it_where_a_script_says_that_it_is_needed(told: bool) -> None:
+    async def story(world: World) -> None:
+        if told:
+            script = {"dependencyInterpretation": {"luaScript": NAMED_SERVICE}}
+            target = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
+            wanted: Manifest = {"metadata": {"name": "sets"}, "spec": {"target": target, "customizations": script}}
+            await world.client.create(CUSTOMIZATIONS, wanted, "")
+        both = policy("db", ONE_CLUSTER, "StatefulSet")
+        both["spec"]["resourceSelectors"].append({"apiVersion": "v1", "kind": "Service", "name": "db"})
+        both["spec"]["propagateDeps"] = True
+        service: Manifest = {
+            "metadata": {"name": "db"},
+            "spec": {"clusterIP": "None", "selector": {"app": "db"}, "ports": [{"port": 5432}]},
+        }
+        await world.client.create(SERVICES, service, "default")
+        await world.client.create(STATEFUL_SETS, stateful_set(), "default")
+        await world.client.create(POLICIES, both, "default")
+        await world.until(lambda: bool(world.assigned(DB)), 30)
+        await world.sleep(60)
+        (first,) = world.assigned(DB)
+        before = await world.member(first).client.get(SERVICES, "db", "default")
+        world.member(first).pause()
+        await world.until(lambda: held(world, DB) == "VolumesStay", 1200)
+        await world.sleep(600)
+        world.member(first).resume()
+        await world.sleep(900)
+        assert set(world.assigned(DB)) == {first}
+        found = (await world.member(first).client.list(SERVICES, "default")).items
+        kept = [each["metadata"]["uid"] for each in found if each["metadata"]["name"] == "db"]
+        assert kept == ([before["metadata"]["uid"]] if told else []), "decision 95 tells of both"
 
     play(story, TWO)
