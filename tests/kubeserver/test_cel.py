@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Unwritable, compile_program, nesting_of
+from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Unwritable, compile_program, matching_of, nesting_of
 from tests.kubeserver.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget, widgets
 
 
@@ -133,6 +133,25 @@ def test_a_rule_that_takes_too_many_steps_is_cut_off():
 )
 def test_the_nesting_of_comprehensions_is_read_off_a_rule(text: str, nesting: int):
     assert nesting_of(text) == nesting
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        ("self.name == 'a{900}'", 1),
+        ("self.name.matches('^[a-z]+$')", 1),
+        ("self.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')", 12),
+        (r"self.ip.matches('^(?:[0-9]{1,3}\\.){3}[0-9]{1,3}$')", 15),
+        ("self.text.matches('^[01]*1[01]{900}$')", 114),
+        ("self.text.matches('^(([01]{900}1){30}1){30}$')", 900 * 927 // 8),
+        (f"self.text.matches('{'x*' * 5_000}')", 1_250),
+        ("self.text.find(self.other)", 100),
+        ("matches(self.text, 'a')", 100),
+        ("self.text.matches('a{99999999999}')", 12_501),
+    ],
+)
+def test_what_a_regular_expression_makes_of_a_letter_is_read_off_a_rule(text: str, weight: int) -> None:
+    assert matching_of(text) == weight
 
 
 def test_a_budget_charges_for_members_steps_and_long_texts():

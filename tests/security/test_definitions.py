@@ -76,6 +76,20 @@ def test_a_text_is_compared_with_a_pattern_within_a_budget_of_the_write(schema: 
     tell(story)
 
 
+def test_a_rule_that_matches_pays_for_the_states_of_its_expression() -> None:
+    """Ten rules over a text of a megabyte took most of a minute."""
+    rules = [f"self.text.matches('^[01]*1[01]{{{900 + number}}}$')" for number in range(10)]
+
+    async def story(world: ApiWorld) -> None:
+        assert (await define(world, {"text": {"type": "string"}}, *rules)).code == 201
+        refused = await world.create(WIDGETS, widget("a", text=NOISE * 5))
+        assert (refused.code, "running out of cost budget" in refused.body["message"]) == (422, True)
+        refused = await world.create(WIDGETS, widget("b", text=NOISE[:200]))
+        assert (refused.code, "running out of cost budget" in refused.body["message"]) == (422, False)
+
+    tell(story)
+
+
 class CountedBudget(MatchBudget):
     """Counts what was compared: bytes of text times 64 KiB, more than which each of these patterns takes."""
 

@@ -13,7 +13,7 @@ from kubeapi import codec
 from kubeapi.status import Problem
 from kubeserver.apiextensions.node import Node
 from kubeserver.apiextensions.old_values import ABSENT, keyed_items
-from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Program, compile_program, nesting_of
+from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Program, compile_program, matching_of, nesting_of
 from kubeserver.values import entries
 
 _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
@@ -30,6 +30,7 @@ class Rule:
     about_change: bool
     knows_old: bool
     nesting: int
+    matching: int
 
 
 def compile_rules(raw: Mapping[str, Any]) -> tuple[Rule, ...]:
@@ -76,7 +77,7 @@ def rules_of(node: Node) -> tuple[Rule, ...]:
 def _ask(rule: Rule, value: Any, old: Any, path: str, budget: Budget) -> Iterator[Problem]:
     if old is ABSENT if rule.about_change else not rule.knows_old and old is not ABSENT and value == old:
         return
-    budget.charge(rule.nesting, value, *(() if old is ABSENT else (old,)))
+    budget.charge(rule.nesting, value, *(() if old is ABSENT else (old,)), matching=rule.matching)
     variables = {"self": value, "oldSelf": None if old is ABSENT else old}
     try:
         if rule.program.evaluate(variables) is True:
@@ -126,4 +127,5 @@ def _compile_rule(rule: Mapping[str, Any]) -> Rule:
         about_change=knows_old and not rule.get("optionalOldSelf"),
         knows_old=knows_old,
         nesting=max(nesting_of(text), nesting_of(expression)),
+        matching=max(matching_of(text), matching_of(expression)),
     )

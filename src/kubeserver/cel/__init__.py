@@ -9,7 +9,16 @@
 What an expression may cost is told by `budget`.
 """
 
-from kubeserver.cel.budget import OUT_OF_BUDGET, Budget, Exhausted, nesting_of
+from kubeserver.cel.budget import OUT_OF_BUDGET, Budget, Exhausted, matching_of, nesting_of
 from kubeserver.cel.program import Program, Unwritable, compile_program
 
-__all__ = ["OUT_OF_BUDGET", "Budget", "Exhausted", "Program", "Unwritable", "compile_program", "nesting_of"]
+__all__ = [
+    "OUT_OF_BUDGET",
+    "Budget",
+    "Exhausted",
+    "Program",
+    "Unwritable",
+    "compile_program",
+    "matching_of",
+    "nesting_of",
+]

@@ -2,7 +2,8 @@
 
 The cost of asking one rule is estimated before it is asked: every value that it can see is handed over once, and a
 comprehension looks at each member of the longest list or map, to the power of how deep comprehensions are nested, where
-each look may read the longest text. It never estimates too low by more than a factor.
+each look may read the longest text. A regular expression may look at each of its states for each letter of it
+(`matching_of`). It never estimates too low by more than a factor.
 
 Kubernetes: apiserver/pkg/cel; the same idea and the same words. Differs: there the cost is counted while a rule runs,
 and estimated when a definition is written; here it is estimated when it is asked.
@@ -15,10 +16,18 @@ from typing import Any, NamedTuple, cast
 MAX_STEPS = 10_000
 """Of all comprehensions of one rule; the CEL library counts them and gives up."""
 OBJECT_BUDGET = 5_000_000
-"""For all rules of one write: less than a second."""
+"""For all rules of one write: less than a second, or two of regular expressions at the worst."""
 OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 _CHARACTERS_PER_UNIT = 10
 _LITERAL = re.compile(r"""r?("([^"\\\n]|\\.)*"|'([^'\\\n]|\\.)*')""")
+_REGULAR = re.compile(r"\b(matches|find|findAll)\s*\(")
+_UNKNOWN = re.compile(r"\b(matches|find|findAll)\s*\(\s*(?!'')")
+_REPETITION = re.compile(r"(.)\{(\d*),?(\d*)\}")
+MAX_REPETITIONS = 1_000
+"""Of one expression, nested ones together: the CEL library takes no more."""
+UNKNOWN_WEIGHT = 100
+_STATES_PER_LETTER = 8
+"""So many states take as long as one letter that is only read."""
 _MACRO = re.compile(r"\.(all|exists|exists_one|map|filter|existsOne|transformList|transformMap|transformMapEntry)\s*\(")
 
 
@@ -34,11 +43,11 @@ class Budget:
         self._measured: tuple[tuple[Any, ...], _Size] = ((), _Size(0, 0, 0))
         """The values that were measured last: those of one place are the same for all of its rules."""
 
-    def charge(self, nesting: int, *values: Any) -> None:
-        """Takes what a rule over `values` costs. Raises: Exhausted."""
+    def charge(self, nesting: int, *values: Any, matching: int = 1) -> None:
+        """Takes what a rule over `values` costs; `matching` is how much it makes of each letter. Raises: Exhausted."""
         size = self._size_of(values)
         steps = min(size.longest**nesting, MAX_STEPS) if nesting else 1
-        self._left -= size.members + steps * (1 + size.text // _CHARACTERS_PER_UNIT)
+        self._left -= size.members + steps * (1 + size.text * matching // _CHARACTERS_PER_UNIT)
         if self._left < 0:
             raise Exhausted
 
@@ -82,6 +91,27 @@ def nesting_of(text: str) -> int:
         elif character == ")" and stack:
             stack.pop()
     return deepest
+
+
+def matching_of(text: str) -> int:
+    """What a rule makes of each letter by its regular expressions: 1 where it has none, or none with many states.
+
+    A state is a letter of an expression, or one of so many repetitions; a group is repeated with all of its letters. An
+    expression that is no literal may be anything.
+    """
+    asked = _LITERAL.sub("''", text)
+    if not _REGULAR.search(asked):
+        return 1
+    literals = [match.group() for match in _LITERAL.finditer(text)]
+    states, repeated = sum(map(len, literals)), 1
+    for after, *numbers in (found for literal in literals for found in _REPETITION.findall(literal)):
+        most = max(int(number[:5] or 0) for number in numbers)
+        if after == ")":
+            repeated = min(repeated * max(most, 1), MAX_REPETITIONS)
+        else:
+            states += most
+    weight = max(1, states * repeated // _STATES_PER_LETTER)
+    return weight if not _UNKNOWN.search(asked) else max(weight, UNKNOWN_WEIGHT)
 
 
 def _members(values: Any) -> Iterator[Any]:

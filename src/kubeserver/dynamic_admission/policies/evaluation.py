@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, nesting_of
+from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, matching_of, nesting_of
 from kubeserver.dynamic_admission.policies.configuration import CommonSpec, PolicySpec, Validation
 from kubeserver.kinds.policy_parts import VARIABLES
 
@@ -62,7 +62,7 @@ class Expressions:
         self._provide(expression)
         known = {**self._known, "variables": self._variables}
         try:
-            self._budget.charge(nesting_of(expression), *known.values())
+            self._budget.charge(nesting_of(expression), *known.values(), matching=matching_of(expression))
             return compile_program(expression, VARIABLES).evaluate(known)
         except Exhausted:
             raise Failed(OUT_OF_BUDGET) from None

@@ -9,7 +9,7 @@ webhook's failure would.
 from collections.abc import Mapping
 from typing import Any
 
-from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, nesting_of
+from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, matching_of, nesting_of
 from kubeserver.kinds.webhook_configurations import CONDITION_VARIABLES
 from kubeserver.webhooks.calling import Uncallable
 from kubeserver.webhooks.configuration import Webhook
@@ -27,7 +27,8 @@ def meets_conditions(webhook: Webhook, request: Mapping[str, Any], authorizer: M
     budget, failed = Budget(), list[str]()
     for condition in webhook.match_conditions:
         try:
-            budget.charge(nesting_of(condition.expression), request["object"], request["oldObject"])
+            text, objects = condition.expression, (request["object"], request["oldObject"])
+            budget.charge(nesting_of(text), *objects, matching=matching_of(text))
             if compile_program(condition.expression, CONDITION_VARIABLES).evaluate(variables) is not True:
                 return False
         except ValueError as error:
