@@ -7,7 +7,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, format_micro_time
 from kubeapi.resource import Resource
-from leeward.api.names import execution_space
+from leeward.api.names import POLICY_ID_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, LEASES, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import CUSTOM_KINDS, custom_resource_definitions
 from leeward.app.install.manifests import DEFINITIONS
@@ -18,7 +18,7 @@ from leeward.client import NotFound
 from leeward.sim.world import World
 from leeward.webhook.configurations import MUTATING, VALIDATING
 from tests.migration.aggregated import AggregatedWorld
-from tests.world.stories import CONFIG_MAPS, play
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play
 
 HPAS: Resource[Manifest] = Resource.of_manifests(
     "autoscaling.karmada.io/v1alpha1", "federatedhpas", "FederatedHPA", True
@@ -87,6 +87,32 @@ def test_kinds_that_leeward_does_not_have_are_neither_installed_nor_touched_ther
         assert await versions(world) == before
         await hand_back(world.user, world.clock, lambda _: None)
         assert await versions(world) == before
+
+    play_beside(story)
+
+
+def test_the_conditions_of_templates_go_with_leeward_and_no_others() -> None:
+    """Nobody would keep them true."""
+
+    async def story(world: AggregatedWorld) -> None:
+        ours = [{"type": kind, "status": "True", "reason": "A"} for kind in ("Available", "Progressing")]
+        other = {"type": "example.com/Mine", "status": "True"}
+        claimed = deployment("claimed", 2)
+        claimed["metadata"]["labels"][POLICY_ID_LABEL] = "3d"
+        status = {"replicas": 2, "conditions": [*ours, other]}
+        for each in (claimed, deployment("own", 2), {**claimed, "metadata": {**claimed["metadata"], "name": "quiet"}}):
+            await apply(world.client, each)
+        for name in ("claimed", "own"):
+            await world.client.patch(DEPLOYMENTS, name, {"status": status}, "default", subresource="status")
+        await adopt(world.user, world.clock, lambda _: None)
+        before = {name: await world.client.get(DEPLOYMENTS, name, "default") for name in ("own", "quiet")}
+        told: list[str] = []
+        await hand_back(world.user, world.clock, told.append)
+        assert "taking the conditions of 1 templates away" in told
+        left = (await world.client.get(DEPLOYMENTS, "claimed", "default"))["status"]
+        assert left["replicas"] == 2
+        assert [each["type"] for each in left["conditions"]] == ["example.com/Mine"]
+        assert {name: await world.client.get(DEPLOYMENTS, name, "default") for name in before} == before
 
     play_beside(story)
 

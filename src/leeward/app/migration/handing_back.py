@@ -32,6 +32,7 @@ from leeward.app.migration.cluster_storage import (
 from leeward.app.migration.dependents import attach, detach, find_dependents
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import CONFIG_MAP_MANIFESTS
+from leeward.app.migration.left_conditions import clear_template_conditions
 from leeward.app.migration.marks import clear, marked_objects
 from leeward.app.migration.record import (
     ClusterRecord,
@@ -76,6 +77,7 @@ async def _take_steps(client: Client, record: SwitchRecord, tell: Tell) -> Switc
         record = await _move_clusters_back(client, record, record.clusters_service, tell)
     tell("taking Leeward's annotations away")
     tell(f"  from {await clear(client, await marked_objects(Inventory(client)))} objects")
+    tell(f"taking the conditions of {await clear_template_conditions(client)} templates away")
     await _put_back(client, record.webhooks, tell)
     tell("taking Leeward's kinds, rights and settings away")
     await _delete_definitions(client, record, tell)
