@@ -26,7 +26,7 @@ async def clear_template_conditions(client: Client) -> int:
 
 
 async def _clear(client: Client, template: Manifest) -> bool:
-    """Whether it was written; what has changed meanwhile is looked at again."""
+    """Tells whether it was written; what has changed meanwhile is looked at again."""
     metadata = template["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     for attempt in range(ATTEMPTS):
@@ -50,5 +50,5 @@ async def _clear(client: Client, template: Manifest) -> bool:
 
 
 def _is_claimed(template: Manifest) -> bool:
-    """Whether a policy has claimed it: it is a template, and no workload of the control plane's own."""
+    """Tells whether a policy has claimed it: it is a template, and no workload of the control plane's own."""
     return not {POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL}.isdisjoint(labels_of(template))
