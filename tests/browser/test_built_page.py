@@ -2,6 +2,10 @@
 
 import gzip
 import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
 
 from leeward.dashboard.page_files import COMPRESSED, PAGE_DIRECTORY, read_page
 
@@ -15,6 +19,18 @@ def test_the_page_is_small() -> None:
     assert files
     sizes = {path.name: len(gzip.compress(path.read_bytes(), mtime=0)) for path in files}
     assert sum(sizes.values()) < MOST_BYTES, sizes
+
+
+def test_the_page_is_in_the_wheel(tmp_path: Path) -> None:
+    root = PAGE_DIRECTORY.parents[3]
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=root, check=True, capture_output=True, timeout=120)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        names = set(packed.namelist())
+    files = {f"leeward/dashboard/page{name}" for name in read_page() if name != "/"}
+    assert "leeward/dashboard/page/index.html" in files
+    assert files <= names
 
 
 def test_the_page_loads_nothing_of_elsewhere_and_has_nothing_inline() -> None:

@@ -77,7 +77,6 @@ def test_an_outage_is_watched_from_its_first_failed_probe_until_it_is_over(brows
         expect(steps.filter(has_text="leaves")).to_have_count(1, timeout=SLOW_MS)
         expect(page.locator(".figs div", has_text="Moved").locator("dd")).to_have_text("1 of 1", timeout=SLOW_MS)
         expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", re.compile("1 moved"))
-        watched.picture("outage-live")
 
         page.get_by_role("link", name="Applications").click()
         expect(page.locator('td[data-l="Where"]')).to_have_text(after, timeout=SLOW_MS)
