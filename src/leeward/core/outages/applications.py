@@ -20,14 +20,17 @@ LEFT = (MoveState.MOVING, MoveState.MOVED)
 
 def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObservation) -> OutageRecord:
     applications, before, behind = dict(record.applications), dict(record.before), set(record.behind)
+    uids = dict(record.uids)
     there = ClusterSight(cluster, seen.now, record.status.braked, seen.evicts)
     changes = list[ApplicationChange]()
     for key, sight in seen.applications.items():
         behind.discard(key)
+        if sight is None or uids.setdefault(key, sight.uid) != sight.uid:
+            for known_of in (applications, before, uids):
+                known_of.pop(key, None)
         if sight is None:
-            applications.pop(key, None)
-            before.pop(key, None)
             continue
+        uids[key] = sight.uid
         known = applications.get(key)
         if known is None and not (sight.is_here or sight.task is not None):
             continue
@@ -49,6 +52,7 @@ def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObserv
         status=status,
         applications=applications,
         before=before,
+        uids=uids,
         behind=frozenset(behind),
         cleaned_at=cleaned_at,
     )

@@ -48,6 +48,7 @@ class OutageRecord:
 
     `before` is where applications were when they were seen first; `behind` those whose old copies are not cleaned up,
     `cleaned_at` when the last of them was.
+    `uids` are those of their templates, as far as this process has seen them.
     `unnamed` is how many have moved and are not in `applications`; `expected`, where it is not None, how many the
     object has counted before this process has looked at all bindings.
     """
@@ -59,6 +60,7 @@ class OutageRecord:
         default_factory=dict[ApplicationKey, OutageApplication]
     )
     before: Mapping[ApplicationKey, Mapping[str, int]] = field(default_factory=dict[ApplicationKey, Mapping[str, int]])
+    uids: Mapping[ApplicationKey, str] = field(default_factory=dict[ApplicationKey, str])
     behind: frozenset[ApplicationKey] = frozenset()
     cleaned_at: datetime | None = None
     unnamed: int = 0

@@ -34,9 +34,9 @@ TOLERATED, NOT_EVICTED, NOT_COLLECTED = "Tolerated", "EvictionDisabled", "Status
 class CopySight:
     """The copy of an application in the cluster, and what replaces it.
 
-    `tolerated_seconds` is how long it tolerates what evicts, None for ever; `due_at` when it is due, where that is
-    known. `is_replaced`: all that is elsewhere is seen healthy. `is_behind`: it has left, and its old copy is not known
-    to be cleaned up.
+    `uid` is that of its template. `tolerated_seconds` is how long it tolerates what evicts, None for ever; `due_at` when
+    it is due, where that is known. `is_replaced`: all that is elsewhere is seen healthy. `is_behind`: it has left, and
+    its old copy is not known to be cleaned up.
     """
 
     kind: str
@@ -44,6 +44,7 @@ class CopySight:
     namespace: str
     targets: Mapping[str, int]
     is_here: bool
+    uid: str = ""
     task: GracefulEvictionTask | None = None
     hold: Condition | None = None
     tolerated_seconds: int | None = 0
@@ -88,6 +89,7 @@ def sight_of(
         namespace=spec.resource.namespace,
         targets=targets,
         is_here=name in targets,
+        uid=spec.resource.uid,
         task=task,
         hold=held if held is not None and held.status == "True" else None,
         tolerated_seconds=tolerated,

@@ -141,6 +141,28 @@ def test_an_application_that_is_deleted_is_concerned_no_more() -> None:
     assert states(record) == {"applications": 1, "due": 1}
 
 
+def test_another_application_of_the_same_name_is_not_the_one_that_was_there() -> None:
+    record = look(begin(lost()), 700, lost(NO_EXECUTE), here(uid="a"))
+    elsewhere = _with(gone(uid="b"), task=None, is_behind=False)
+    assert states(look(record, 800, lost(NO_EXECUTE), elsewhere)) == {}
+    assert states(look(record, 800, lost(NO_EXECUTE), _with(elsewhere, uid="a"))) == {"applications": 1, "moving": 1}
+
+
+def test_an_outage_is_not_over_while_an_eviction_is_held() -> None:
+    record = look(begin(lost()), 700, lost(NO_EXECUTE), gone())
+    back, missing = lost(ready_since=at(900)), held(HeldReason.REPLACEMENT_MISSING)
+    record = look(record, 900, back, gone(hold=missing))
+    assert (states(record), record.status.phase) == ({"applications": 1, "held": 1}, OutagePhase.RETURNED)
+    record = look(record, 950, back, _with(gone(is_replaced=True), task=None, is_behind=False))
+    assert (states(record), record.status.phase) == ({"applications": 1, "moved": 1}, OutagePhase.OVER)
+
+
+def test_an_outage_ends_no_earlier_than_it_began_whatever_a_clock_says() -> None:
+    record = look(begin(lost()), 700, lost(NO_EXECUTE), here())
+    record = look(record, 900, lost(ready_since=at(-3_600)), here())
+    assert record.status.returned_at == record.status.failed_at
+
+
 @pytest.mark.parametrize("reason", HeldReason)
 def test_every_reason_is_held_kept_or_due(reason: HeldReason) -> None:
     there = ClusterSight(lost(NO_EXECUTE), at(700))
