@@ -130,12 +130,21 @@ class Metrics:
         """Of a member's capacity: `cpu` in cores, `memory` in bytes, `pod` as a count."""
         self._amounts[resource, kind].labels(cluster).set(value)
 
+    @property
+    def _of_clusters(self) -> tuple[Gauge, ...]:
+        told = (self.cluster_ready, self.cluster_nodes, self.cluster_ready_nodes, self.cluster_uncollected)
+        return (*told, *self._amounts.values())
+
+    def forget_cluster(self, name: str) -> None:
+        """What it was last is not so for ever, once it has left the fleet."""
+        for gauge in self._of_clusters:
+            gauge.remove(name)
+
     def forget_state(self) -> None:
         """Takes back what gauges say of clusters and bindings: who leads no more does not see them change. An alert on
         the last words of a former leader would never end."""
         self.brake_engaged.set(0)
-        per_cluster = (self.cluster_ready, self.cluster_nodes, self.cluster_ready_nodes, self.cluster_uncollected)
-        for gauge in (*per_cluster, *self._amounts.values(), self.eviction_queue):
+        for gauge in (*self._of_clusters, self.eviction_queue):
             gauge.clear()
         self.outages.forget_state()
         self.resilience.forget_state()

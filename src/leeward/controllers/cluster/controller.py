@@ -99,7 +99,10 @@ class ClusterController:
             if old is not None:
                 self._warnings.forget(old.name)
                 self._plane.looks.forget(old.name)
+                self._plane.metrics.forget_cluster(old.name)
             return
+        if new.spec.sync_mode == "Pull" and new.ready is not None:
+            self._plane.metrics.cluster_ready.labels(new.name).set(new.is_ready)
         if old is not None and old.is_ready != new.is_ready:
             self._tell(new)
         self._controller.queue.add(new.name)
@@ -146,9 +149,7 @@ class ClusterController:
         if observed.conditions == cluster.status.conditions:
             return cluster, observed.wake_at
         status = msgspec.structs.replace(cluster.status, conditions=observed.conditions)
-        updated = await self._patch(cluster, status_patch(cluster.status, status), subresource="status")
-        self._plane.metrics.cluster_ready.labels(cluster.name).set(updated.is_ready)
-        return updated, observed.wake_at
+        return await self._patch(cluster, status_patch(cluster.status, status), subresource="status"), observed.wake_at
 
     async def _ensure_execution_space(self, cluster: Cluster) -> None:
         name = execution_space(cluster.name)

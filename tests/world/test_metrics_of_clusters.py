@@ -1,0 +1,44 @@
+"""What metrics say of clusters while they are lost, when they are back, and when they have left the fleet."""
+
+from leeward.api.resource import CLUSTERS
+from leeward.sim.world import Mode, World
+from tests.world.stories import play
+
+MEMBERS: dict[str, Mode] = {"push": "Push", "pull": "Pull"}
+
+
+def ready_states(world: World) -> dict[str, float]:
+    return {
+        sample.labels["member_cluster"]: sample.value
+        for metric in world.metrics.registry.collect()
+        for sample in metric.samples
+        if sample.name == "cluster_ready_state"
+    }
+
+
+def test_a_cluster_of_either_mode_is_told_as_ready_lost_and_ready_again() -> None:
+    async def story(world: World) -> None:
+        await world.sleep(60)
+        assert ready_states(world) == {"push": 1, "pull": 1}
+        for name in MEMBERS:
+            await world.member(name).stop()
+        await world.sleep(90)
+        assert ready_states(world) == {"push": 0, "pull": 0}
+        for name in MEMBERS:
+            await world.member(name).start()
+        await world.sleep(120)
+        assert ready_states(world) == {"push": 1, "pull": 1}
+
+    play(story, MEMBERS)
+
+
+def test_of_a_cluster_that_has_left_the_fleet_nothing_is_told() -> None:
+    async def story(world: World) -> None:
+        await world.member("pull").stop()
+        await world.sleep(90)
+        assert ready_states(world) == {"push": 1, "pull": 0}
+        await world.client.delete(CLUSTERS, "pull")
+        await world.sleep(600)
+        assert ready_states(world) == {"push": 1}
+
+    play(story, MEMBERS)
