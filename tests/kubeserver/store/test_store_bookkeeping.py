@@ -265,3 +265,49 @@ def test_each_power_cut_fails_the_commit_that_runs(cuts: int) -> None:
         assert (await medium.load()).records == []
 
     run_virtual(main())
+
+
+class Held(MemoryMedium):
+    """Commits nothing before it is let go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.goes_on = asyncio.Event()
+
+    async def commit(self, batch: Batch) -> None:
+        await self.goes_on.wait()
+        await super().commit(batch)
+
+
+def test_a_writer_sees_what_is_live_under_a_prefix_with_the_writes_under_way() -> None:
+    """Written, changed, deleted and made anew while the medium commits nothing; and nothing of another prefix."""
+    medium = Held()
+    prefix, names = "//pods/default/", ("kept", "changed", "deleted")
+
+    async def story(store: Store) -> None:
+        medium.goes_on.set()
+        for name in names:
+            await put(store, f"{prefix}{name}", "old")
+        await put(store, "//pods/other/durable")
+        assert [record.key for record in store.heads(prefix)] == [f"{prefix}{name}" for name in sorted(names)]
+        medium.goes_on.clear()
+        async with Supervisor("writers") as writers:
+            for number, write in enumerate(
+                (
+                    put(store, f"{prefix}changed", "new"),
+                    delete(store, f"{prefix}deleted"),
+                    put(store, f"{prefix}made", "new"),
+                    put(store, "//pods/other/made"),
+                )
+            ):
+                writers.start(write, f"write {number}")
+            await asyncio.sleep(1)
+            seen = {record.key.removeprefix(prefix): record.value.partition(b"@")[0] for record in store.heads(prefix)}
+            assert seen == {"kept": b"old", "changed": b"new", "made": b"new"}
+            durable = {record.key.removeprefix(prefix) for record in store.list(prefix).records}
+            assert durable == set(names), "readers see what is committed"
+            medium.goes_on.set()
+            await asyncio.sleep(1)
+        assert {record.key.removeprefix(prefix) for record in store.heads(prefix)} == {"kept", "changed", "made"}
+
+    Machine(run_virtual, lambda: medium).tell(story)
