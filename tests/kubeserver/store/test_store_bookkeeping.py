@@ -56,11 +56,12 @@ def test_that_there_is_no_room_is_said_once_and_that_there_is_again(caplog: pyte
         await put(store, POD)
         assert caplog.messages == []
         medium.is_full = True
-        for _ in range(2):
+        for _ in range(3):
             with pytest.raises(StoreFailed, match=r"^no room$"):
                 await put(store, POD)
+            assert caplog.messages == ["store: writes are refused: no room"]
         medium.is_full = False
-        for _ in range(2):
+        for _ in range(3):
             await put(store, POD)
 
     with caplog.at_level(logging.INFO):
