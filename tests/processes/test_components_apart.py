@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,30 @@ def test_growth_beyond_a_quota_is_refused_through_the_webhook(plane: Plane) -> N
         plane.kubectl("apply", "-f", "-", stdin=BINDING.replace("replicas: 2", "replicas: 1"), context="admin")
         plane.kubectl("delete", "resourcebindings,federatedresourcequotas", "--all", "--wait=false", context="admin")
     plane.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--all", context="admin")
+
+
+def test_a_controller_manager_beside_a_foreign_scheduler_says_that_it_evicts_itself(plane: Plane) -> None:
+    """Karmada's scheduler is played by its Lease. Ours is told from it by what it writes there."""
+    lease = ("lease", "karmada-scheduler", "-n", "karmada-system")
+    holder = '"holderIdentity": "karmada-scheduler-0_1", "leaseDurationSeconds": 15'
+    times = count()
+
+    def is_noticed() -> bool:
+        renewed = f'"renewTime": "2026-01-01T00:00:00.{next(times):06d}Z"'
+        plane.kubectl("patch", *lease, "--type=merge", "-p", f'{{"spec": {{{holder}, {renewed}}}}}', context="admin")
+        return "karmada-scheduler-0_1 leads karmada-scheduler" in plane.overview()
+
+    quick = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
+    with component(plane.directory, "scheduler", *quick):
+        found = ("get", *lease, "-o", "jsonpath={.spec.holderIdentity}")
+        plane.eventually(lambda: "_leeward_" in plane.kubectl(*found, context="admin"), "ours leads")
+    with component(plane.directory, "controller-manager", *quick):
+        plane.eventually(is_noticed, "the foreign scheduler is noticed", times=2)
+        plane.eventually(
+            lambda: "ForeignScheduler" in plane.kubectl("get", "events", "-n", "karmada-system", context="admin"),
+            "an event says so",
+        )
+    plane.kubectl("delete", *lease, context="admin")
 
 
 def test_a_component_that_is_gone_is_named(plane: Plane) -> None:
