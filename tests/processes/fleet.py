@@ -26,9 +26,9 @@ class Fleet(Kubectl):
 
 @contextmanager
 def running_fleet(data_dir: Path, *options: str) -> Generator[Fleet]:
-    """A fleet with `--timing fast`, which is stopped in the end."""
+    """A fleet with `--timing fast`, which is stopped in the end; without a dashboard unless that is an option."""
     fleet = Fleet(data_dir)
-    fleet.leeward("up", "--timing", "fast", "--detach", *options)
+    fleet.leeward("up", "--timing", "fast", "--detach", "--no-dashboard", *options)
     try:
         yield fleet
     finally:

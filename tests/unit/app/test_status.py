@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from leeward.app.local.errors import FleetError
@@ -35,6 +36,18 @@ def test_a_process_that_does_not_run_is_a_finding_with_the_way_out(layout: Layou
         ("component/member3", "member3 does not run", "leeward member start member3"),
         ("component/member3-agent", "member3-agent does not run", "leeward member start member3 --only agent"),
     }
+
+
+def test_a_dashboard_that_does_not_run_needs_nobody(layout: Layout) -> None:
+    save_fleet(layout, msgspec.structs.replace(FLEET, dashboard_port=20_009))
+    (component,) = (each for each in processes_status(layout).components if each.name == "dashboard")
+    (finding,) = with_components((), [component])
+    assert (component.state, component.port) == ("stopped", 20_009)
+    assert (finding.severity, finding.sentence, finding.next) == (
+        Severity.SOON,
+        "dashboard does not run",
+        "leeward dashboard",
+    )
 
 
 def test_a_cluster_that_is_a_finding_already_is_given_the_way_out(layout: Layout) -> None:

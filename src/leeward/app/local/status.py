@@ -37,7 +37,10 @@ def processes_status(layout: Layout) -> ProcessesStatus:
 
 
 def with_components(findings: Sequence[Finding], components: Iterable[ComponentStatus]) -> list[Finding]:
-    """The findings, with one for each process that does not run, or with the way out where its cluster has one."""
+    """The findings, with one for each process that does not run, or with the way out where its cluster has one.
+
+    Without its dashboard a fleet runs as well as with it.
+    """
     found = list(findings)
     for component in components:
         if component.state == "running":
@@ -47,9 +50,8 @@ def with_components(findings: Sequence[Finding], components: Iterable[ComponentS
         known = next((index for index, finding in enumerate(found) if finding.about == about), None)
         if known is None:
             sentence = f"{component.name} {wrong}"
-            found.append(
-                Finding(Severity.NEEDS_SOMEBODY, f"component/{component.name}", sentence, next=_way_out(component))
-            )
+            severity = Severity.SOON if component.name == DASHBOARD else Severity.NEEDS_SOMEBODY
+            found.append(Finding(severity, f"component/{component.name}", sentence, next=_way_out(component)))
         else:
             found[known] = msgspec.structs.replace(found[known], next=_way_out(component))
     return worst_first(found)
