@@ -4,7 +4,9 @@
  * The cookies `scene` and `many` choose the fleet; `signed=out` is somebody who has not signed in.
  */
 
-import { acted, answerTo, NOW, reset, SIGNED_IN, SIGNED_OUT } from "./fixture.js";
+import { acted, answerTo } from "./answers.js";
+import { NOW } from "./fleet.js";
+import { reset, SIGNED_IN, SIGNED_OUT } from "./scenes.js";
 
 /** Of all pages that look: what is posted to `/api/stand-in/change` is sent to them, as it is. @type {Set<import("node:http").ServerResponse>} */
 const streams = new Set();
@@ -25,8 +27,10 @@ export function answer(request, response) {
   if (url.pathname === "/api/session") session(request, response, isIn);
   else if (url.pathname === "/api/stand-in/change") void change(request, response);
   else if (!isIn) json(response, 401, { error: "nobody has signed in" });
-  else if (url.pathname === "/api/events") stream(response, cookies.get("scene") ?? "", Number(cookies.get("many") ?? 139));
-  else if (url.pathname.startsWith("/api/actions/")) json(response, 200, acted(url.pathname.split("/")[3] ?? "", url.searchParams.has("dry-run")));
+  else if (url.pathname === "/api/events")
+    stream(response, cookies.get("scene") ?? "", Number(cookies.get("many") ?? 139));
+  else if (url.pathname.startsWith("/api/actions/"))
+    json(response, 200, acted(url.pathname.split("/")[3] ?? "", url.searchParams.has("dry-run")));
   else {
     const found = answerTo(decodeURIComponent(url.pathname), url.searchParams);
     json(response, found ? 200 : 404, found ?? { error: "there is nothing of this name" });
@@ -68,7 +72,10 @@ function stream(response, scene, many) {
     const applications = Object.fromEntries(all.slice(index * CHUNK, (index + 1) * CHUNK));
     const more = index < parts - 1;
     const head = { id: more ? "" : whole.id, at: whole.at, more };
-    const event = index === 0 ? { ...head, collections: { ...whole.collections, applications } } : { ...head, set: { applications }, unset: {} };
+    const event =
+      index === 0
+        ? { ...head, collections: { ...whole.collections, applications } }
+        : { ...head, set: { applications }, unset: {} };
     response.write(`event: ${index === 0 ? "reset" : "change"}\ndata: ${JSON.stringify(event)}\n\n`);
   }
   const timer = setInterval(() => response.write(": still here\n\n"), HEARTBEAT_MS);

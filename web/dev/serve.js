@@ -8,7 +8,12 @@ import { answer } from "./answering.js";
 
 const PAGE = fileURLToPath(new URL("../../src/leeward/dashboard/page/", import.meta.url));
 /** @type {Record<string, string>} */
-const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+const TYPES = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+};
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -33,7 +33,10 @@ try {
     if (!type) throw new Error(`recorded/${file}: no type is named for it in tests/recorded.js`);
     const path = join(folder, `${name}.ts`);
     const json = readFileSync(join(HERE, "recorded", file), "utf8");
-    writeFileSync(path, `import type { ${type} } from ${JSON.stringify(VIEW)};\nexport const recorded: ${type} = ${json};\n`);
+    writeFileSync(
+      path,
+      `import type { ${type} } from ${JSON.stringify(VIEW)};\nexport const recorded: ${type} = ${json};\n`,
+    );
     return path;
   });
   const program = ts.createProgram(written, {

@@ -48,7 +48,11 @@ export function axisOf(story: OutageStory, now: number): Axis {
   const ahead = story.running ? Math.max(0, ...dues(story).map((at) => at - now)) : 0;
   const shown = until - since;
   const margin = Math.max(10 * SECOND, shown * 0.06);
-  const to = until + (ahead > 0 ? Math.min(ahead, Math.max(shown, MINUTE)) + margin : Math.max(margin, shown * (story.running ? 0.18 : 0.05)));
+  const to =
+    until +
+    (ahead > 0
+      ? Math.min(ahead, Math.max(shown, MINUTE)) + margin
+      : Math.max(margin, shown * (story.running ? 0.18 : 0.05)));
   return { from: since - margin, to, now: until };
 }
 
@@ -57,7 +61,10 @@ export function ticksOf(axis: Axis, width: number): number[] {
   const whole = axis.to - axis.from;
   const step = [...SECOND_STEPS, ...STEPS].find((each) => whole / each <= most) ?? whole / most;
   const first = Math.ceil(axis.from / step) * step;
-  return Array.from({ length: Math.max(0, Math.floor((axis.to - first) / step) + 1) }, (_, index) => first + index * step);
+  return Array.from(
+    { length: Math.max(0, Math.floor((axis.to - first) / step) + 1) },
+    (_, index) => first + index * step,
+  );
 }
 
 export function isWholeMinutes(ticks: number[]): boolean {
@@ -73,13 +80,25 @@ export function lanesOf(story: OutageStory, axis: Axis): Lane[] {
   const noExecute = instant(status.noExecuteAt);
   const after: Span[] = returned === null ? [] : [{ from: returned, to: axis.now, text: "", kind: "ok" }];
   const lanes: Lane[] = [
-    { name: "Answers", spans: [{ from: axis.from, to: since, text: "", kind: "ok" }, { from: since, to: end, text: status.message || status.reason || "no", kind: "bad" }, ...after] },
+    {
+      name: "Answers",
+      spans: [
+        { from: axis.from, to: since, text: "", kind: "ok" },
+        { from: since, to: end, text: status.message || status.reason || "no", kind: "bad" },
+        ...after,
+      ],
+    },
     { name: "Ready", spans: [{ from: axis.from, to: notReady ?? end, text: "True", kind: "ok" }, ...after] },
     { name: "Taints", spans: [] },
     { name: "Tolerations", spans: tolerationsOf(story, noExecute, axis) },
   ];
   if (notReady !== null) {
-    lanes[1]?.spans.splice(1, 0, { from: notReady, to: end, text: `False${status.reason ? `: ${status.reason}` : ""}`, kind: "bad" });
+    lanes[1]?.spans.splice(1, 0, {
+      from: notReady,
+      to: end,
+      text: `False${status.reason ? `: ${status.reason}` : ""}`,
+      kind: "bad",
+    });
     lanes[2]?.spans.push({ from: notReady, to: noExecute ?? end, text: "NoSchedule", kind: "warn" });
   }
   if (noExecute !== null) lanes[2]?.spans.push({ from: noExecute, to: end, text: "NoExecute", kind: "bad" });
@@ -97,7 +116,12 @@ function tolerationsOf(story: OutageStory, noExecute: number | null, axis: Axis)
   for (const each of [...seconds].sort((a, b) => a - b)) {
     const to = noExecute + each * SECOND;
     if (from >= axis.to) break;
-    spans.push({ from, to: Math.min(to, axis.to), text: span(each).replace(" 0 s", ""), kind: to > axis.now ? "ahead" : "wait" });
+    spans.push({
+      from,
+      to: Math.min(to, axis.to),
+      text: span(each).replace(" 0 s", ""),
+      kind: to > axis.now ? "ahead" : "wait",
+    });
     from = to;
   }
   return spans;

@@ -73,7 +73,10 @@ class Live {
     const parser = new EventParser();
     const decoder = new TextDecoder();
     for (;;) {
-      const silent = setTimeout(() => abort.abort(new Error("no answer from the dashboard’s server")), SILENT_SECONDS * SECOND);
+      const silent = setTimeout(
+        () => abort.abort(new Error("no answer from the dashboard’s server")),
+        SILENT_SECONDS * SECOND,
+      );
       const { done, value } = await reader.read().finally(() => clearTimeout(silent));
       if (done) return;
       for (const event of parser.take(decoder.decode(value, { stream: true }))) this.#take(event);

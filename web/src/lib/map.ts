@@ -22,7 +22,9 @@ export const SMALL_FROM = 40;
 
 export function regionsOf(tiles: Iterable<ClusterTile>): MapRegion[] {
   const regions = [...grouped(tiles, (tile) => tile.region)].map(([name, there]) => regionOf(name, there));
-  return regions.sort((a, b) => Number(!a.name) - Number(!b.name) || b.clusters - a.clusters || a.name.localeCompare(b.name));
+  return regions.sort(
+    (a, b) => Number(!a.name) - Number(!b.name) || b.clusters - a.clusters || a.name.localeCompare(b.name),
+  );
 }
 
 export function worstFirst(tiles: Iterable<ClusterTile>): ClusterTile[] {
@@ -31,7 +33,10 @@ export function worstFirst(tiles: Iterable<ClusterTile>): ClusterTile[] {
 }
 
 function regionOf(name: string, tiles: ClusterTile[]): MapRegion {
-  const zones = [...grouped(tiles, (tile) => tile.zone)].map(([zone, there]) => ({ name: zone, tiles: there.sort(byName) }));
+  const zones = [...grouped(tiles, (tile) => tile.zone)].map(([zone, there]) => ({
+    name: zone,
+    tiles: there.sort(byName),
+  }));
   const seen = tiles.filter((tile) => tile.cores && tile.unseenSince === null);
   const free = seen.reduce((sum, tile) => sum + (tile.cores?.free ?? 0), 0);
   const providers = new Set(tiles.map((tile) => tile.provider).filter(Boolean));

@@ -42,7 +42,8 @@ export function tilePath(tile: ClusterTile, outages: Iterable<OutageRow>): strin
 export function linkOf(line: ComingLine): { href: string; text: string } | null {
   const [kind, ...rest] = line.about.split("/");
   const name = rest.join("/");
-  if (kind === "application") return { href: applicationPath(name), text: line.word === "Held" ? "See what would help" : "See why" };
+  if (kind === "application")
+    return { href: applicationPath(name), text: line.word === "Held" ? "See what would help" : "See why" };
   if (kind === "cluster") return { href: whatIfPath([name]), text: "What if" };
   if (kind === "outage") return { href: outagePath(name), text: "Outage" };
   if (line.word === "Due" || line.word === "Moving") return { href: `/applications?state=${line.word}`, text: "List" };

@@ -171,16 +171,7 @@ export interface NextStep {
 
 // ---- applications ----
 
-export type RowState =
-  | "Held"
-  | "NotPlaced"
-  | "Hindered"
-  | "Moving"
-  | "Due"
-  | "Waiting"
-  | "Kept"
-  | "Moved"
-  | "InPlace";
+export type RowState = "Held" | "NotPlaced" | "Hindered" | "Moving" | "Due" | "Waiting" | "Kept" | "Moved" | "InPlace";
 
 export interface ApplicationRow {
   kind: string;

@@ -1,0 +1,251 @@
+/**
+ * Answers of the stand-in to questions about the fleet.
+ *
+ * @import * as View from "../src/lib/view"
+ */
+
+import { ago, CLUSTERS, KEPT, NO_ROOM, OUTAGE } from "./fleet.js";
+import { story } from "./outage.js";
+
+/** @returns {View.ApplicationDetail} */
+function detail() {
+  return {
+    explanation: {
+      controlPlane: "prod-hub",
+      asOf: ago(0),
+      workload: "Deployment/ledger",
+      binding: "payments/ledger-deployment",
+      replicas: 9,
+      state: "Held",
+      headline: "3 of 9 replicas find no room",
+      reason: "NoPlaceToGo",
+      where: [
+        { cluster: "fra-1", assigned: 4, ready: 3, what: "1 of them starts" },
+        { cluster: "fra-2", assigned: 3, ready: null, what: "last seen 11 min 30 s ago with 4 of 4 ready" },
+        { cluster: "ams-1", assigned: 2, ready: 2, what: "" },
+      ],
+      why: [
+        "fra-2 has the taint not-ready:NoExecute since 02:35:17.",
+        "It tolerates that for 5 min, so 4 replicas were due at 02:40:17; 1 has found room.",
+      ],
+      policies: [
+        { kind: "PropagationPolicy", name: "eu-only", namespace: "payments", priority: 10, precision: 3 },
+        { kind: "PropagationPolicy", name: "default", namespace: "payments", priority: 0, precision: 1 },
+      ],
+      verdicts: [
+        { clusters: ["fra-1", "fra-3", "ams-1"], plugin: "", reason: "" },
+        { clusters: ["ams-2"], plugin: "TaintToleration", reason: "dedicated=batch:NoSchedule" },
+        { clusters: ["fra-2"], plugin: "TaintToleration", reason: "not-ready:NoExecute" },
+        {
+          clusters: ["iad-1", "iad-2", "ord-1", "ord-2", "sin-1", "sin-2", "syd-1"],
+          plugin: "ClusterAffinity",
+          reason: "region in (eu)",
+        },
+      ],
+      room: [
+        {
+          cluster: "fra-1",
+          resource: "cpu",
+          allocatable: 192,
+          requested: 165.5,
+          reserved: 3,
+          free: 23.5,
+          each: 12,
+          room: 1,
+          byNodes: false,
+        },
+        {
+          cluster: "ams-1",
+          resource: "cpu",
+          allocatable: 160,
+          requested: 142.5,
+          reserved: 6,
+          free: 11.5,
+          each: 12,
+          room: 0,
+          byNodes: false,
+        },
+        {
+          cluster: "fra-3",
+          resource: "cpu",
+          allocatable: 128,
+          requested: 113.2,
+          reserved: 4,
+          free: 10.8,
+          each: 12,
+          room: 0,
+          byNodes: false,
+        },
+      ],
+      divisions: [
+        { replicas: 4, weights: { "fra-1": 1, "fra-3": 0, "ams-1": 0 }, initial: {}, result: { "fra-1": 1 } },
+      ],
+      next: [],
+      helps: [
+        { change: "tolerate dedicated=batch:NoSchedule", effect: "ams-2 has room for 4" },
+        { change: "free 0.5 cores in fra-1 and in ams-1", effect: "2 of 3 would follow" },
+        { change: "fra-2 comes back", effect: "its 3 run again at once" },
+      ],
+      decides: {},
+      askedAnew: false,
+      reasonsAt: null,
+      settingsTold: true,
+      unseen: [],
+    },
+    dependencies: [
+      { kind: "ConfigMap", name: "ledger-config", taken: true, clusters: ["fra-1", "ams-1"], missing: [] },
+      { kind: "Secret", name: "ledger-db", taken: true, clusters: ["fra-1", "ams-1"], missing: [] },
+      { kind: "ConfigMap", name: "ledger-limits", taken: false, clusters: ["fra-1", "ams-1"], missing: ["fra-3"] },
+    ],
+    history: [
+      { at: ago(60), word: "Held", sentence: NO_ROOM, outage: OUTAGE },
+      { at: ago(690), word: "Not seen", sentence: "fra-2 is not seen any more", outage: OUTAGE },
+    ],
+  };
+}
+
+/** @param {string[]} fails @returns {View.WhatIfView} */
+function whatIf(fails) {
+  const lost = new Set(fails);
+  return {
+    headline: "1 of 3 applications would find no room",
+    detail: "The brake stays idle: 3 of 12 clusters would look dead, it holds evictions from 7.",
+    command: `leeward what-if --fail ${fails.join(",")}`,
+    answer: {
+      controlPlane: "prod-hub",
+      asOf: ago(0),
+      fails,
+      drained: [],
+      lostBefore: ["fra-2"],
+      applications: [
+        {
+          workload: "shop/promo",
+          binding: "shop/promo-deployment",
+          fate: "NoRoom",
+          before: { "iad-1": 4 },
+          after: {},
+          replicas: 4,
+          missing: 4,
+          leftAt: ago(-390),
+          reason: "NoPlaceToGo",
+          message: "its policy allows region us only; ord-1 is full and ord-2 is cordoned",
+        },
+        {
+          workload: "ads/bidder",
+          binding: "ads/bidder-deployment",
+          fate: "Moves",
+          before: { "iad-1": 2 },
+          after: { "ord-1": 2 },
+          replicas: 2,
+          missing: 0,
+          leftAt: ago(-390),
+          reason: "",
+          message: "",
+        },
+        {
+          workload: "platform/otel-collector",
+          binding: "platform/otel-collector-daemonset",
+          fate: "Kept",
+          before: { "iad-1": 1 },
+          after: { "iad-1": 1 },
+          replicas: 12,
+          missing: 0,
+          leftAt: null,
+          reason: "NothingToGain",
+          message: KEPT,
+        },
+      ],
+      clusters: CLUSTERS.map(([cluster, , , , allocatable, requested, reserved, replicas]) => ({
+        cluster,
+        change: lost.has(cluster) ? "lost" : "",
+        replicasBefore: replicas,
+        replicasAfter: lost.has(cluster) ? 0 : cluster === "ord-1" ? replicas + 62 : replicas,
+        coresFreeBefore: allocatable - requested - reserved,
+        coresFreeAfter: lost.has(cluster) ? null : cluster === "ord-1" ? 0.4 : allocatable - requested - reserved,
+      })),
+      instants: [
+        { at: ago(0), afterSeconds: 0, sentence: `${fails.join(" and ")} fail` },
+        { at: ago(-30), afterSeconds: 30, sentence: "counts as not Ready, nothing new is placed there" },
+        { at: ago(-330), afterSeconds: 330, sentence: "gets the taint NoExecute" },
+        { at: ago(-390), afterSeconds: 390, sentence: "3 applications that tolerate 1 min leave" },
+      ],
+      losses: {
+        kinds: { Deployment: 24, Service: 9, ConfigMap: 31 },
+        customResources: [],
+        addresses: ["203.0.113.20 (ads/creatives)"],
+        definitions: [],
+        claims: ["data/ledger-0"],
+      },
+      braked: false,
+      cutOff: false,
+      settingsTold: true,
+      missingDependencies: [],
+      unseen: [],
+    },
+  };
+}
+
+/** @returns {View.Resilience} */
+function resilience() {
+  const losses = CLUSTERS.map(([loss, , , , , , , , applications], index) => ({
+    loss,
+    clusters: [loss],
+    applications,
+    moving: Math.max(0, applications - 2),
+    kept: 2,
+    wanting: loss === "fra-1" ? 26 : loss === "fra-3" ? 16 : 0,
+    missing: loss === "fra-1" ? 47 : loss === "fra-3" ? 29 : 0,
+    braked: false,
+    worst: [],
+    alone: index === 4 ? ["payments/ledger"] : [],
+  }));
+  return {
+    controlPlane: "prod-hub",
+    asOf: ago(0),
+    by: "cluster",
+    losses,
+    withoutSecondPlace: ["payments/ledger"],
+    unseen: [],
+  };
+}
+
+/** @type {View.LintReport} */
+const LINT = {
+  asked: "prod-hub",
+  objects: 139,
+  findings: [
+    {
+      rule: "L012",
+      name: "missing-dependency",
+      level: "warning",
+      about: "ConfigMap payments/ledger-limits",
+      sentence: "is selected by no policy: Pods elsewhere would wait for it",
+      mend: "select it, or set propagateDeps",
+      file: "",
+      line: 0,
+      field: "",
+    },
+  ],
+  ignored: 0,
+  unasked: [],
+  unseen: [],
+};
+
+/** @param {string} path @param {URLSearchParams} query @returns {unknown} */
+export function answerTo(path, query) {
+  if (path.startsWith("/api/outages/")) return path.endsWith(OUTAGE) ? story() : null;
+  if (path.startsWith("/api/applications/")) return path.endsWith("/payments/Deployment/ledger") ? detail() : null;
+  if (path === "/api/what-if") return whatIf(query.getAll("fail"));
+  if (path === "/api/resilience") return resilience();
+  if (path === "/api/lint") return LINT;
+  return null;
+}
+
+/** @param {string} name @param {boolean} dryRun @returns {View.ActionResult} */
+export function acted(name, dryRun) {
+  return {
+    sentence: dryRun ? `${name} would be done.` : `${name} is done.`,
+    done: !dryRun,
+    whatIf: dryRun ? whatIf(["iad-1"]) : null,
+  };
+}

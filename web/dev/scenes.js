@@ -1,0 +1,165 @@
+/**
+ * Scenes: the fleet in its states, calm and braked, empty, large and hostile; and who is signed in.
+ *
+ * @import * as View from "../src/lib/view"
+ */
+
+import { ago, applications, clusters, DAY, OUTAGE, row, summary } from "./fleet.js";
+import { outageRow } from "./outage.js";
+
+/** @type {Record<string, View.PolicyRow>} */
+const POLICIES = Object.fromEntries(
+  ["eu-only", "default", "everywhere"].map((name, index) => [
+    `payments/PropagationPolicy/${name}`,
+    {
+      kind: "PropagationPolicy",
+      namespace: "payments",
+      name,
+      priority: 10 - index * 5,
+      preemption: index === 0,
+      suspended: false,
+      selects: ["Deployment of any name by labels"],
+      claims: 12 - index * 4,
+    },
+  ]),
+);
+
+/** @type {View.SessionView} */
+export const SIGNED_IN = {
+  signedIn: true,
+  controlPlane: "prod-hub",
+  byLink: true,
+  user: "operator",
+  csrf: "c",
+  actionsAllowed: true,
+  actions: {
+    cordon: "",
+    uncordon: "",
+    drain: "",
+    undo: "",
+    "brake-release": "operator may not patch configmaps",
+    rebalance: "",
+  },
+  missing: [],
+};
+/** @type {View.SessionView} */
+export const SIGNED_OUT = { ...SIGNED_IN, signedIn: false, user: "", csrf: "", actions: {}, actionsAllowed: false };
+
+/** @param {string} scene @param {number} many @returns {View.Reset} */
+export function reset(scene, many) {
+  const fleet = summary(many);
+  const collections = {
+    clusters: clusters(),
+    applications: applications(many),
+    outages: { [OUTAGE]: outageRow() },
+    policies: POLICIES,
+  };
+  return {
+    id: "fixture-1",
+    at: ago(0),
+    more: false,
+    collections: { ...collections, ...scenes[scene]?.(fleet), fleet: { fleet: { ...fleet, ...moods[scene] } } },
+  };
+}
+
+/** @type {Record<string, Partial<View.FleetSummary>>} */
+const moods = {
+  calm: {
+    mood: "Well",
+    headline: "All 12 clusters are ready",
+    detail: "139 applications, 634 replicas, all where they should be.",
+    coming: [],
+    moves: null,
+    brake: {
+      engaged: false,
+      overruled: false,
+      since: null,
+      message: "",
+      sentence: "No cluster looks dead. It would hold evictions from 7.",
+      dead: 0,
+      needed: 7,
+      clusters: 12,
+    },
+  },
+  brake: {
+    mood: "Braked",
+    headline: "7 of 12 clusters look dead: evictions are held",
+    detail: "Nothing is moved or deleted while the brake is engaged.",
+    brake: {
+      engaged: true,
+      overruled: false,
+      since: ago(135),
+      message: "7 of 12 clusters look dead: the control plane may be cut off. No automatic eviction starts.",
+      sentence: "7 of 12 clusters look dead. It holds all automatic evictions.",
+      dead: 7,
+      needed: 7,
+      clusters: 12,
+    },
+  },
+  empty: {
+    mood: "Empty",
+    headline: "No cluster has joined",
+    detail: "`leeward join NAME` joins one",
+    coming: [],
+    moves: null,
+    brake: null,
+  },
+  norights: {
+    mood: "Hidden",
+    headline: "The clusters may not be seen",
+    detail: "34 applications may be seen.",
+    coming: [],
+    moves: null,
+    brake: null,
+    hidden: true,
+    missing: ["may not list clusters.cluster.karmada.io"],
+  },
+  silent: { silentSince: ago(40), silence: "https://hub.prod.internal:6443 does not answer." },
+};
+
+/** @type {Record<string, (fleet: View.FleetSummary) => Partial<View.Collections>>} */
+const scenes = {
+  calm: () => ({
+    clusters: Object.fromEntries(
+      Object.entries(clusters()).map(([name, tile]) => [
+        name,
+        { ...tile, state: /** @type {const} */ ("Ready"), note: "", next: [], unseenSince: null, since: ago(20 * DAY) },
+      ]),
+    ),
+    outages: {},
+  }),
+  empty: () => ({ clusters: {}, applications: {}, outages: {}, policies: {} }),
+  norights: () => ({ clusters: {}, outages: {} }),
+  many: () => ({
+    clusters: Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => {
+        const [base] = Object.values(clusters());
+        const name = `c-${String(index).padStart(3, "0")}`;
+        return [
+          name,
+          {
+            .../** @type {View.ClusterTile} */ (base),
+            name,
+            state: index === 7 ? /** @type {const} */ ("Not ready") : /** @type {const} */ ("Ready"),
+          },
+        ];
+      }),
+    ),
+  }),
+  hostile: () => {
+    const name = `<img src=x onerror="document.title='owned'">`;
+    const bad = row(`team/${name}`, {
+      state: "Held",
+      message: `<script>document.title='owned'</script>${name}`,
+      next: name,
+    });
+    const tile = {
+      .../** @type {View.ClusterTile} */ (clusters()["fra-2"]),
+      name,
+      note: name,
+      region: name,
+      zone: name,
+    };
+    return { clusters: { [name]: tile }, applications: { [`team/Deployment/${name}`]: bad } };
+  },
+};
