@@ -127,11 +127,27 @@ def test_growth_beyond_a_quota_is_refused_through_the_webhook(plane: Plane) -> N
     plane.kubectl("delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "--all", context="admin")
 
 
+def test_a_component_that_is_gone_is_named(plane: Plane) -> None:
+    quick = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
+    with component(plane.directory, "serve", *quick) as serving:
+        plane.eventually(
+            lambda: "karmada-controller-manager, karmada-scheduler at work" in plane.status()[1], "both are at work"
+        )
+        assert plane.status()[0] == 0
+        serving.kill()
+        plane.eventually(lambda: plane.status()[0] == 1, "their leases have ended", times=2)
+    lines = plane.status()[1].splitlines()
+    assert lines[2].startswith("! karmada-controller-manager has not renewed its lease since ")
+    assert "    kubectl get lease karmada-controller-manager -n karmada-system -o yaml" in lines
+    assert any(line.startswith("! karmada-scheduler has not renewed its lease since ") for line in lines)
+
+
 def test_a_controller_manager_beside_a_foreign_scheduler_says_that_it_evicts_itself(plane: Plane) -> None:
     """Karmada's scheduler is played by its Lease. Ours is told from it by what it writes there."""
     lease = ("lease", "karmada-scheduler", "-n", "karmada-system")
     holder = '"holderIdentity": "karmada-scheduler-0_1", "leaseDurationSeconds": 15'
     times = count()
+    plane.kubectl("delete", *lease, "--ignore-not-found", context="admin")
 
     def is_noticed() -> bool:
         renewed = f'"renewTime": "2026-01-01T00:00:00.{next(times):06d}Z"'
@@ -148,19 +164,3 @@ def test_a_controller_manager_beside_a_foreign_scheduler_says_that_it_evicts_its
             lambda: "ForeignScheduler" in plane.kubectl("get", "events", "-n", "karmada-system", context="admin"),
             "an event says so",
         )
-    plane.kubectl("delete", *lease, context="admin")
-
-
-def test_a_component_that_is_gone_is_named(plane: Plane) -> None:
-    quick = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
-    with component(plane.directory, "serve", *quick) as serving:
-        plane.eventually(
-            lambda: "karmada-controller-manager, karmada-scheduler at work" in plane.status()[1], "both are at work"
-        )
-        assert plane.status()[0] == 0
-        serving.kill()
-        plane.eventually(lambda: plane.status()[0] == 1, "their leases have ended", times=2)
-    lines = plane.status()[1].splitlines()
-    assert lines[2].startswith("! karmada-controller-manager has not renewed its lease since ")
-    assert "    kubectl get lease karmada-controller-manager -n karmada-system -o yaml" in lines
-    assert any(line.startswith("! karmada-scheduler has not renewed its lease since ") for line in lines)
