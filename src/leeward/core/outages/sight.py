@@ -34,9 +34,9 @@ TOLERATED, NOT_EVICTED, NOT_COLLECTED = "Tolerated", "EvictionDisabled", "Status
 class CopySight:
     """The copy of an application in the cluster, and what replaces it.
 
-    `uid` is that of its template. `tolerated_seconds` is how long it tolerates what evicts, None for ever; `due_at` when
-    it is due, where that is known. `is_replaced`: all that is elsewhere is seen healthy. `is_behind`: it has left, and
-    its old copy is not known to be cleaned up.
+    `uid` is that of its template. `tolerated_seconds` is how long it tolerates what evicts, None for ever; `due_at` is
+    when it is due, where that is known. `is_replaced`: all that is elsewhere is seen healthy. `is_behind`: it has left,
+    and its old copy is not known to be cleaned up.
     """
 
     kind: str
