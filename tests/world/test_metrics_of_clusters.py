@@ -1,5 +1,8 @@
 """What metrics say of clusters while they are lost, when they are back, and when they have left the fleet."""
 
+import msgspec
+
+from leeward.api.meta import Condition, set_condition
 from leeward.api.resource import CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.world.stories import play
@@ -28,6 +31,22 @@ def test_a_cluster_of_either_mode_is_told_as_ready_lost_and_ready_again() -> Non
             await world.member(name).start()
         await world.sleep(120)
         assert ready_states(world) == {"push": 1, "pull": 1}
+
+    play(story, MEMBERS)
+
+
+def test_what_an_agent_in_a_process_of_its_own_says_is_told() -> None:
+    """An agent of the simulation counts into the same metrics; so it is stopped, and its word is written for it."""
+
+    async def story(world: World) -> None:
+        await world.member("pull").stop()
+        await world.sleep(90)
+        assert ready_states(world)["pull"] == 0
+        lost = await world.client.get(CLUSTERS, "pull")
+        ready = set_condition(lost.status.conditions, Condition("Ready", "True", "ClusterReady"), world.clock.now())
+        said = msgspec.structs.replace(lost, status=msgspec.structs.replace(lost.status, conditions=ready))
+        await world.client.update(CLUSTERS, said, "pull", subresource="status")
+        await world.until(lambda: ready_states(world)["pull"] == 1, 1)
 
     play(story, MEMBERS)
 

@@ -40,13 +40,15 @@ class OutageStory(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Timeline(msgspec.Struct, frozen=True, rename="camel"):
-    """`since` is the beginning of what was asked for; None for all that is kept."""
+    """`since` is the beginning of what was asked for; None for all that is kept. `narrowed`: only those of a cluster,
+    of an application, or since then."""
 
     control_plane: str
     as_of: datetime
     since: datetime | None
     outages: list[OutageStory]
     unseen: tuple[str, ...] = ()
+    narrowed: bool = False
 
     @property
     def is_running(self) -> bool:
@@ -54,17 +56,22 @@ class Timeline(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def timeline(state: FleetState, asked: OutageFilter) -> Timeline:
-    """Raises: OperationFailed where a name is asked for that is not there, or an application is named wrongly."""
+    """Raises: OperationFailed where a name or a cluster is asked for that is not there, or an application is named
+    wrongly."""
     since = None if asked.since_seconds is None else state.as_of - timedelta(seconds=asked.since_seconds)
     wanted = _binding_of(asked)
     outages = (brought_up_to_date(outage, state) for outage in state.recorded.outages)
     found = [outage for outage in outages if _is_asked_for(outage, asked, since)]
     if asked.name and not found:
         raise OperationFailed(f"there is no Outage {asked.name!r}: `leeward timeline` lists them")
+    if asked.cluster and not found and asked.cluster not in state.clusters:
+        known = ", ".join(sorted(state.clusters)) or "none has joined"
+        raise OperationFailed(f"--cluster {asked.cluster!r}: there is no such cluster; choose from {known}")
     stories = [_story(outage, state, wanted) for outage in found]
     told = [story for story in stories if wanted is None or story.applications]
     told.sort(key=lambda story: (not story.running, -story.spec.since.timestamp(), story.name))
-    return Timeline(state.control_plane, state.as_of, since, told, state.recorded.unseen)
+    narrowed = bool(asked.cluster or asked.application or since)
+    return Timeline(state.control_plane, state.as_of, since, told, state.recorded.unseen, narrowed)
 
 
 def _is_asked_for(outage: ClusterOutage, asked: OutageFilter, since: datetime | None) -> bool:

@@ -29,6 +29,9 @@ def lint_lines(report: LintReport) -> Iterator[str]:
 def _headline(report: LintReport) -> Iterator[str]:
     counts = [(level, report.count(level)) for level in FindingLevel]
     told = [counted(number, level.value) for level, number in counts if number]
+    if not told and report.unseen:
+        yield from headline(QUIET, "nothing is found in what could be read")
+        return
     if not told:
         yield from headline(
             GOOD, f"nothing is found that would keep a failover from happening, or from helping{_but(report)}"

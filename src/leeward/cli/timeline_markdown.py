@@ -25,7 +25,7 @@ def _lines(told: Timeline) -> Iterator[str]:
     for unseen in told.unseen:
         yield f"\nCould not be seen: {_text(unseen)}"
     if not told.outages:
-        yield "\nNo cluster was lost."
+        yield "\nNo outage is as asked for." if told.narrowed else "\nNo cluster was lost."
     for outage in told.outages:
         yield ""
         yield from _outage(outage)

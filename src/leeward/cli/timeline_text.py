@@ -47,7 +47,7 @@ def timeline_lines(told: Timeline, everything: bool = False) -> Iterator[str]:
             yield ""
         yield from _outage(outage, told, everything)
     if not told.outages:
-        yield from headline(GOOD, "no cluster was lost")
+        yield from headline(GOOD, "no outage is as asked for" if told.narrowed else "no cluster was lost")
 
 
 def _outage(outage: OutageStory, told: Timeline, everything: bool) -> Iterator[str]:

@@ -75,6 +75,11 @@ def test_sarif_names_files_as_they_were_named(
     assert place == {"artifactLocation": {"uri": "my%20shop/web.yaml"}, "region": {"startLine": 21}}
 
 
+def test_what_could_not_be_read_is_not_called_well(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = call_verb(capsys, "lint", "/nowhere")
+    assert (code, "nothing is found in what could be read" in out, "would keep a failover" in out) == (2, True, False)
+
+
 def test_rules_are_ignored_for_one_run_and_that_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call_verb(capsys, "lint", FOREVER, "--ignore", "LW001,LW002")
     assert (code, "  1 finding ignored, by annotation or --ignore\n" in out) == (0, True)

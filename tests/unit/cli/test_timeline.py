@@ -48,13 +48,26 @@ def test_without_a_running_outage_it_exits_with_0(tmp_path: Path, capsys: pytest
     assert (code, out.split("\n")[2]) == (0, "v no cluster was lost")
 
 
+def test_what_no_outage_is_like_is_not_taken_for_no_outage_at_all(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = call_verb(capsys, "timeline", "--app", "deploy/none", "--from", file)
+    assert (code, out.split("\n")[2]) == (0, "v no outage is as asked for")
+    assert (
+        "No outage is as asked for."
+        in call_verb(capsys, "timeline", "--cluster", "eu-1", "-o", "markdown", "--from", file)[1]
+    )
+    said = "leeward: --cluster 'nobody': there is no such cluster; choose from eu-1\n"
+    assert call_verb(capsys, "timeline", "--cluster", "nobody", "--from", file) == (2, "", said)
+
+
 @pytest.mark.parametrize(
     ("asked", "names"),
     [
         (("--since", "1h"), ["eu-2-20251231-234830"]),
         (("--since", "8h"), ["eu-2-20251231-234830", "us-1-20251231-154320"]),
         (("--cluster", "us-1"), ["us-1-20251231-154320"]),
-        (("--cluster", "nobody"), []),
+        (("--cluster", "eu-1"), []),
         (("--outage", "us-1-20251231-154320"), ["us-1-20251231-154320"]),
         (("--app", "deploy/mailer"), ["eu-2-20251231-234830"]),
         (("--app", "deploy/mailer", "-n", "other"), []),
