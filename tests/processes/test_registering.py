@@ -107,3 +107,18 @@ def test_karmadactl_registers_a_cluster_and_its_agent_joins(fleet: Fleet) -> Non
     assert not fleet.exists("cluster", "stranger")
     assert not fleet.exists("clusterrole", "system:karmada:stranger:agent")
     assert not fleet.exists("csr", "agent-rbac-generator-strangerabcde")
+
+
+def test_karmadactl_takes_a_local_pull_member_out(fleet: Fleet) -> None:
+    fleet.eventually(lambda: fleet.ready("member3")[0] == "True", "member3 is Ready")
+
+    async def main() -> None:
+        admin = Client(transport_of(administrator(fleet)))
+        try:
+            await karmadactl.unregister(admin, "member3")
+        finally:
+            await admin.close()
+
+    asyncio.run(main())
+    assert not fleet.exists("cluster", "member3")
+    assert not fleet.exists("namespace", "karmada-es-member3")

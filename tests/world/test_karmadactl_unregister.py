@@ -1,37 +1,56 @@
-"""`karmadactl unregister` of a Pull member: it deletes Works until there are none, and then the Cluster.
-
-Works of what is assigned there are made anew, so that it gives up: the member is drained first.
-"""
+"""`karmadactl unregister` of a Pull member with applications: Works are deleted until none is left, then it."""
 
 import pytest
 
-from leeward.api.names import DRAIN_TAINT
+from kubeapi.meta import ObjectMeta
+from leeward.api.core import Namespace
+from leeward.api.names import execution_space
+from leeward.api.resource import NAMESPACES, WORKS
 from leeward.client import NotFound
 from leeward.sim.world import World
 from tests.migration import karmadactl
 from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
 
-WEB = "web-deployment"
+APPLICATIONS = [f"web-{number}" for number in range(8)]
+SPACE = execution_space("member3")
+
+
+async def divide(world: World) -> None:
+    """Eight applications in a namespace of their own, half of each in member3."""
+    await world.client.create(NAMESPACES, Namespace(metadata=ObjectMeta(name="shop")))
+    for name in APPLICATIONS:
+        placed = policy(name, by_weight({"member2": 1, "member3": 1}))
+        await apply(world.client, deployment(name, 4), placed, namespace="shop")
+    placed_so = {"member2": 2, "member3": 2}
+    await world.until(lambda: all(world.assigned(f"{n}-deployment", "shop") == placed_so for n in APPLICATIONS))
+    await world.sleep(30)
 
 
 @pytest.mark.long
-def test_a_drained_pull_member_leaves_by_the_requests_of_karmadactl() -> None:
+def test_a_pull_member_leaves_with_its_applications_by_the_requests_of_karmadactl() -> None:
     async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 4), policy("web", by_weight({"member2": 1, "member3": 1})))
-        await world.until(lambda: world.assigned(WEB) == {"member2": 2, "member3": 2})
-        await world.sleep(30)
-        with pytest.raises(TimeoutError):
-            await karmadactl.unregister(world.client, "member3", seconds=10)
-        await world.sleep(30)
-        assert await ready_replicas(world, "member3", "web") == 2, "what was deleted is made anew"
-        drained = {"spec": {"taints": [{"key": DRAIN_TAINT, "effect": "NoExecute"}]}}
-        await world.client.patch(karmadactl.CLUSTERS, "member3", drained)
-        await world.until(lambda: world.assigned(WEB) == {"member2": 4})
-        await world.sleep(700)
+        await divide(world)
         await karmadactl.unregister(world.client, "member3")
         with pytest.raises(NotFound):
             await world.client.get(karmadactl.CLUSTERS, "member3")
-        assert await ready_replicas(world, "member3", "web") == -1
-        assert await ready_replicas(world, "member2", "web") == 4
+        await world.sleep(60)
+        for name in APPLICATIONS:
+            assert await ready_replicas(world, "member3", name, "shop") == -1, "what was placed there is taken back"
+            assert await ready_replicas(world, "member2", name, "shop") == 4, "what it held runs elsewhere"
+
+    play(story)
+
+
+@pytest.mark.long
+def test_a_work_that_somebody_deletes_is_made_anew_after_a_while() -> None:
+    async def story(world: World) -> None:
+        await divide(world)
+        (work, *_) = [each for each in (await world.client.list(WORKS, SPACE)).items if each.name.startswith("web-")]
+        await world.client.delete(WORKS, work.name, SPACE)
+        await world.until(lambda: world.work("member3", work.name) is None, 30)
+        took = await world.until(lambda: world.work("member3", work.name) is not None, 30)
+        assert 4 < took < 8
+        await world.sleep(30)
+        assert [await ready_replicas(world, "member3", name, "shop") for name in APPLICATIONS] == [2] * 8
 
     play(story)

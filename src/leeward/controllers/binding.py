@@ -12,7 +12,7 @@ from functools import partial
 
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
-from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space
+from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import NotFound, NotServed, WorldError
@@ -172,8 +172,9 @@ class BindingController:
         return synced
 
     async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: "_Synced") -> bool:
-        """Tells whether a new copy waits for what its template names."""
-        until = await self._order.wait(binding, template, cluster) if self._order is not None else None
+        """Tells whether a new copy waits: for what its template names, or since somebody has deleted its Work."""
+        rest = self._writing.rests_until(Key(execution_space(cluster), name_of_works(binding)))
+        until = rest or (await self._order.wait(binding, template, cluster) if self._order is not None else None)
         if until is not None:
             synced.look_at = min(until, synced.look_at or until)
         return until is not None
@@ -291,7 +292,8 @@ class BindingController:
             for binding in self._bindings.list():
                 if new.name in replicas_by_cluster(binding.spec):
                     self._controller.queue.add(key_of(binding))
-        if self._holds.enabled and _wellness(old) != _wellness(new):
+        wellness = [each and (each.is_ready, is_failing(each), each.is_being_deleted) for each in (old, new)]
+        if self._holds.enabled and wellness[0] != wellness[1]:
             self._look_at_removals()
 
     def _look_at_removals(self) -> None:
@@ -300,6 +302,8 @@ class BindingController:
                 self._work_changed(None, work)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        if old is not None and new is None:
+            self._writing.note_gone(old)
         for work in (old, new):
             if work is not None:
                 self._wake_waiting(key_of(work))
@@ -324,7 +328,3 @@ class _Synced:
     def stands_still(self) -> bool:
         """Tells whether nothing is written: who comes second to a template makes no part of it its own."""
         return bool(self.taken) and not self.has_own and not self.works
-
-
-def _wellness(cluster: Cluster | None) -> tuple[bool, bool, bool] | None:
-    return (cluster.is_ready, is_failing(cluster), cluster.is_being_deleted) if cluster is not None else None

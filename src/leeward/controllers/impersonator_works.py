@@ -11,7 +11,7 @@ Those of a Karmada, which belong to the Cluster, go on as they are until other u
 Karmada: pkg/controllers/unifiedauth; there, for Push members as well.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from leeward.api.cluster import Cluster
@@ -33,6 +33,7 @@ from leeward.core.execution.ownership import stamp
 from leeward.core.impersonation import impersonation_rules, impersonator_objects, users_of_proxy
 from leeward.runtime.identity import key_of
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.reassignment import FOREIGN_DELETION_REST
 
 _RENDERED: Manifest = {RENDERED_ANNOTATION: "true"}
 _NAMES = frozenset(work_name(each["kind"], each["metadata"]["name"], "") for each in impersonator_objects([]))
@@ -123,12 +124,13 @@ class ImpersonatorWorks:
             self._controller.queue.add(new.name)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        """One that somebody has changed or deleted is made again."""
+        """One that somebody has changed or deleted is made again, a while after it is gone."""
         work = new or old
         if work is None or work.name not in _NAMES or not work.namespace.startswith(EXECUTION_SPACE_PREFIX):
             return
         if old is None or new is None or old.metadata.generation != new.metadata.generation:
-            self._controller.queue.add(cluster_of_execution_space(work.namespace))
+            at = self._plane.clock.now() + (FOREIGN_DELETION_REST if new is None else timedelta())
+            self._controller.queue.add_at(cluster_of_execution_space(work.namespace), at)
 
 
 def _is_ours(work: Work) -> bool:

@@ -5,6 +5,7 @@ Karmada: pkg/controllers/namespace; same, except that a Work is owned by its Nam
 
 import re
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
@@ -20,7 +21,7 @@ from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.reassignment import keep_objects
+from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects
 
 from leeward.core.execution.ownership import stamp  # isort: skip
 
@@ -40,6 +41,8 @@ class NamespaceSyncController:
         self._skipped = [re.compile(pattern) for pattern in settings.skipped]
         self._namespaces = plane.informers.of(NAMESPACES)
         self._clusters = plane.informers.of(CLUSTERS)
+        self._last_gone: dict[str, tuple[str, datetime]] = {}
+        """By execution space: the Work that has gone last, and when."""
         self._works = plane.informers.of(WORKS)
         self._controller = plane.controller("namespace-sync-controller", self.reconcile, workers=2)
 
@@ -113,12 +116,24 @@ class NamespaceSyncController:
             self._add_all()
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        """A Work that goes, perhaps that of an earlier namespace of the same name, is made again."""
+        """A Work that goes, perhaps that of an earlier namespace of this name, is made again.
+
+        It rests before where other Works of its cluster have gone just so: then somebody empties the cluster.
+        """
         gone = new or old
+        rests = old is not None and new is None and self._is_emptied(old)
         if gone is not None and (new is None or new.metadata.deletion_timestamp is not None):
+            at = self._plane.clock.now() + (FOREIGN_DELETION_REST if rests else timedelta())
             for owner in gone.metadata.owner_references:
                 if owner.kind == "Namespace":
-                    self._controller.queue.add(owner.name)
+                    self._controller.queue.add_at(owner.name, at)
+
+    def _is_emptied(self, gone: Work) -> bool:
+        """Whether a Work of another name has gone from the same execution space a moment before."""
+        now = self._plane.clock.now()
+        name, at = self._last_gone.get(gone.namespace, ("", now))
+        self._last_gone[gone.namespace] = gone.name, now
+        return name not in ("", gone.name) and now - at < FOREIGN_DELETION_REST
 
     def _add_all(self) -> None:
         for namespace in self._namespaces.list():

@@ -3,9 +3,13 @@
 A Work that belongs to another living binding is left as it is: two bindings that both had their way would write it in
 turn without end. Who has a claim is told in `core.execution.claims`; that a binding is gone only the API server itself
 can say (Holds: S5, S9).
+
+A Work that somebody else has deleted is made anew after a while: `karmadactl unregister` deletes the Works of a cluster
+until it finds none.
 """
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from kubeapi.codec import to_wire
@@ -20,10 +24,11 @@ from leeward.core.interpreter.fields import with_annotations
 from leeward.core.propagation.reach import Reach
 from leeward.core.quota.static_assignments import quota_of_work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
-from leeward.runtime.identity import key_of
+from leeward.runtime.identity import Key, key_of
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.reassignment import keep_objects
+from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects
 
+MAX_REMEMBERED = 10_000
 _RENDERED = {RENDERED_ANNOTATION: "true"}
 
 
@@ -36,6 +41,9 @@ class WorkWriting:
         self._plane = plane
         self._reach = reach
         self._works = plane.informers.of(WORKS)
+        self._deleted: dict[str, None] = {}
+        """The uids of the Works whose deletion we have asked for, the latest last."""
+        self._rests: dict[Key, datetime] = {}
         self._kinds = {bool(k.resource.namespaced): k.resource for k in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)}
 
     async def refuse_taken(self, work: Work, binding: Binding, manifest: Manifest) -> None:
@@ -66,7 +74,28 @@ class WorkWriting:
         patch, version = {"spec": {"preserveResourcesOnDeletion": False}}, work.metadata.resource_version
         return await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
 
+    def note_gone(self, work: Work) -> None:
+        """Notes that a Work is gone. One that somebody else has deleted rests before it is made anew."""
+        if work.metadata.uid in self._deleted:
+            del self._deleted[work.metadata.uid]
+        else:
+            now = self._plane.clock.now()
+            if len(self._rests) >= MAX_REMEMBERED:
+                self._rests = {key: until for key, until in self._rests.items() if until > now}
+            self._rests[key_of(work)] = now + FOREIGN_DELETION_REST
+
+    def rests_until(self, key: Key) -> datetime | None:
+        """When a Work that is gone may be made anew; None for now."""
+        until = self._rests.get(key)
+        if until is not None and until <= self._plane.clock.now():
+            del self._rests[key]
+            return None
+        return until
+
     async def delete(self, work: Work) -> None:
+        self._deleted[work.metadata.uid] = None
+        while len(self._deleted) > MAX_REMEMBERED:
+            del self._deleted[next(iter(self._deleted))]
         version = work.metadata.resource_version
         try:
             await self._plane.client.delete(

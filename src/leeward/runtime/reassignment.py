@@ -5,10 +5,16 @@ agents of any version honour), it goes without touching them, and the next Work 
 An annotation remembers that this was not what its policy asked for, so that it can be taken back.
 """
 
+from datetime import timedelta
+
 from leeward.api.names import REASSIGNED_ANNOTATION, REMOVAL_HELD_ANNOTATION, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import Client, NotFound, NotServed
+
+FOREIGN_DELETION_REST = timedelta(seconds=5)
+"""After a Work has gone that somebody else has deleted, before it is made anew: `karmadactl unregister` deletes the
+Works of a cluster until it finds none. Karmada makes such a Work anew when its binding changes."""
 
 
 async def keep_objects(client: Client, work: Work) -> Work:
