@@ -78,7 +78,7 @@ def test_an_outage_is_watched_from_its_first_failed_probe_until_it_is_over(brows
         expect(page.locator(".figs div", has_text="Moved").locator("dd")).to_have_text("1 of 1", timeout=SLOW_MS)
         expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", re.compile("1 moved"))
 
-        page.get_by_role("link", name="Applications").click()
+        page.get_by_role("link", name="Applications", exact=True).click()
         expect(page.locator('td[data-l="Where"]')).to_have_text(after, timeout=SLOW_MS)
         assert fleet.assigned("nginx-deployment") == {
             name: int(number) for name, number in (place.split(":") for place in after.split())
@@ -107,7 +107,7 @@ def test_who_has_no_link_signs_in_and_sees_what_the_control_plane_lets_them(brow
         watched.problems.clear()  # Chromium says of each answer 401 that it was one
         page.get_by_label("Bearer token").fill(token)
         page.get_by_role("button", name="Sign in").click()
-        page.get_by_role("link", name="Fleet").click()
+        page.get_by_role("link", name="Fleet", exact=True).click()
         headline(page, "The clusters may not be seen")
         assert "member1" not in page.content()
 

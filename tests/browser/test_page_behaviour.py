@@ -61,6 +61,16 @@ def test_ten_thousand_applications_are_scrolled_with_few_rows_drawn(browser: Bro
         expect(page.locator("tr[data-row]")).to_have_count(1)
 
 
+def test_the_fleet_is_seen_before_all_of_its_applications_have_come(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin, cookies={"many": str(MANY), "scene": "halting"}) as watched:
+        page = watched.open("/")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("fra-2 has been down")
+        expect(page.locator("[data-tile]")).to_have_count(12)
+        page.get_by_role("link", name="Applications", exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Fleet, loading")
+        assert drawn(page) == 0
+
+
 @pytest.mark.parametrize("many", ["139", str(MANY)])
 def test_no_row_is_drawn_over_another_on_a_narrow_page(browser: Browser, stand_in: StandIn, many: str) -> None:
     with watched_page(browser, stand_in.origin, width=NARROW, cookies={"many": many}) as watched:

@@ -68,7 +68,8 @@ function stream(response, scene, many) {
   const whole = reset(scene, many);
   const all = Object.entries(whole.collections.applications ?? {});
   const parts = Math.max(1, Math.ceil(all.length / CHUNK));
-  for (let index = 0; index < parts; index++) {
+  const sent = scene === "halting" ? 1 : parts;
+  for (let index = 0; index < sent; index++) {
     const applications = Object.fromEntries(all.slice(index * CHUNK, (index + 1) * CHUNK));
     const more = index < parts - 1;
     const head = { id: more ? "" : whole.id, at: whole.at, more };

@@ -20,7 +20,10 @@ class Live {
   /** Milliseconds, by the server's clock. */
   heardAt = $state(0);
   nextTryAt = $state(0);
+  /** The head of the fleet is known, and its clusters: enough for the first view. */
   isTold = $state(false);
+  /** All of it is. */
+  isWhole = $state(false);
 
   #id = "";
   #partial: Told | null = null;
@@ -44,7 +47,7 @@ class Live {
     this.#abort = null;
     this.#id = "";
     this.told = nothingTold();
-    this.isTold = false;
+    this.isTold = this.isWhole = false;
     this.line = "opening";
   }
 
@@ -96,11 +99,16 @@ class Live {
     const told = JSON.parse(data) as Reset | Change;
     if (event === "reset") this.#partial = afterReset(told as Reset);
     else if (event === "change") this.#partial = withChange(this.#partial ?? this.told, told as Change);
-    if (told.more || this.#partial === null) return;
+    if (this.#partial === null) return;
+    if (told.more) {
+      if (!this.isWhole) this.told = this.#partial;
+      this.isTold = this.summary !== null;
+      return;
+    }
     this.told = this.#partial;
     this.#partial = null;
     this.#id = told.id || this.#id;
-    this.isTold = true;
+    this.isTold = this.isWhole = true;
   }
 
   #again(problem: string): void {
