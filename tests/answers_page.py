@@ -68,7 +68,7 @@ FILE` decides it again, and exits with 1 where its version decides otherwise.
 
 
 def fleet() -> FleetState:
-    """Of three clusters, of which one has been lost for six minutes."""
+    """Of three clusters, of which one has been lost for six minutes. The applications of its outage are others."""
     clusters = [cluster("eu-1", region="eu"), dead("eu-2", since=-360, region="eu"), cluster("us-1", region="us")]
     apps = [
         named("ledger", binding(divided({"eu-2": 1}), 3, targets(**{"eu-2": 3}))),
@@ -167,9 +167,11 @@ def with_room(member: Cluster) -> Cluster:
 def page() -> str:
     """What the page has to say."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "fleet.json"
-        file.write_bytes(encode_state(fleet()))
-        parts = [f"## {title}\n\n    $ leeward {verb}\n{_run(verb, file)}" for verb, title in VERBS]
+        whole, outages = Path(folder) / "fleet.json", Path(folder) / "outages.json"
+        whole.write_bytes(encode_state(fleet()))
+        outages.write_bytes(encode_state(FleetState(msgspec.structs.replace(fleet().recorded, bindings=()))))
+        files = {"timeline": outages}
+        parts = [f"## {title}\n\n    $ leeward {verb}\n{_run(verb, files.get(verb, whole))}" for verb, title in VERBS]
     return "\n".join([HEAD, *parts])
 
 

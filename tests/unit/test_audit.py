@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "scripts/audit"
-FINE = {"name": "fine", "version": "1", "vulns": []}
-UNKNOWN = {"name": "unknown", "skip_reason": "Dependency not found"}
-HOLED = {"name": "holed", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["3"]}]}
+FINE: dict[str, object] = {"name": "fine", "version": "1", "vulns": []}
+UNKNOWN: dict[str, object] = {"name": "unknown", "skip_reason": "Dependency not found"}
+HOLED: dict[str, object] = {"name": "holed", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["3"]}]}
 
 
 @pytest.mark.parametrize(
