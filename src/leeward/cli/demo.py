@@ -44,7 +44,7 @@ def demo(keep: bool) -> None:
 def _play(layout: Layout, story: Story) -> None:
     scene = Scene()
     say("starting a control plane and three member clusters (--timing fast)")
-    start_fleet(layout, UpRequest(DEFAULT_MEMBERS, timing="fast"), Randomness())
+    start_fleet(layout, UpRequest(DEFAULT_MEMBERS, timing="fast"), Randomness(), say)
     if sys.stdout.isatty():
         from leeward.cli.demo_live import LiveAudience
 

@@ -33,7 +33,7 @@ class LiveAudience:
         self._time_line.append(Text(f"  {offset(sight):>8}  {sight.step.title}: ").append(sight.seen, style))
 
     def tick(self, now: float) -> None:
-        self._live.update(self._render(now), refresh=True)
+        self._live.update(self.render(now), refresh=True)
 
     def conclude(self) -> None:
         """The table of what was expected and what was seen; after the screen was given back."""
@@ -53,7 +53,7 @@ class LiveAudience:
     ) -> None:
         self._live.stop()
 
-    def _render(self, now: float) -> Group:
+    def render(self, now: float) -> Group:
         clock = Text(f"{self._story.chapter} +{self._story.elapsed(now):.1f} s", style="bold cyan")
         return Group(
             Panel(self._clusters(), title="clusters", title_align="left"),
