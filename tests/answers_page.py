@@ -53,7 +53,7 @@ report for the post-mortem. It exits with 1 while an outage is running.
 
 `leeward snapshot FILE` writes the picture that `--from` reads: clusters, policies, bindings, Works and outages,
 without secrets, the contents of manifests, or what applications say of themselves. What is below was printed of such a
-file.
+file; the timeline as of a control plane, of which it reads clusters and outages alone.
 
 What they do not know: the flags, where nobody tells them (the process that watches clusters writes its own into the
 Lease `karmada-system/leeward-heartbeat`; of Karmada's control planes the defaults are assumed); what other tools put
@@ -68,7 +68,7 @@ FILE` decides it again, and exits with 1 where its version decides otherwise.
 
 
 def fleet() -> FleetState:
-    """Of three clusters, of which one has been lost for six minutes. The applications of its outage are others."""
+    """Of three clusters, of which one has been lost for six minutes."""
     clusters = [cluster("eu-1", region="eu"), dead("eu-2", since=-360, region="eu"), cluster("us-1", region="us")]
     apps = [
         named("ledger", binding(divided({"eu-2": 1}), 3, targets(**{"eu-2": 3}))),
@@ -76,6 +76,11 @@ def fleet() -> FleetState:
         named("agent", binding(duplicated("eu-1", "us-1"), 1, targets(**{"eu-1": 1, "us-1": 1}))),
     ]
     return picture_of(map(with_room, clusters), apps, outages=(running(), over()))
+
+
+def as_read_for_a_timeline(state: FleetState) -> FleetState:
+    """Without bindings, as of a control plane: an outage is told as it is written."""
+    return picture_of(state.clusters.values(), [], outages=state.recorded.outages)
 
 
 def running() -> ClusterOutage:
@@ -167,11 +172,12 @@ def with_room(member: Cluster) -> Cluster:
 def page() -> str:
     """What the page has to say."""
     with tempfile.TemporaryDirectory() as folder:
-        whole, outages = Path(folder) / "fleet.json", Path(folder) / "outages.json"
-        whole.write_bytes(encode_state(fleet()))
-        outages.write_bytes(encode_state(FleetState(msgspec.structs.replace(fleet().recorded, bindings=()))))
-        files = {"timeline": outages}
-        parts = [f"## {title}\n\n    $ leeward {verb}\n{_run(verb, files.get(verb, whole))}" for verb, title in VERBS]
+        file = Path(folder) / "fleet.json"
+        file.write_bytes(encode_state(fleet()))
+        outages = Path(folder) / "outages.json"
+        outages.write_bytes(encode_state(as_read_for_a_timeline(fleet())))
+        files = {verb: outages if verb == "timeline" else file for verb, _ in VERBS}
+        parts = [f"## {title}\n\n    $ leeward {verb}\n{_run(verb, files[verb])}" for verb, title in VERBS]
     return "\n".join([HEAD, *parts])
 
 
