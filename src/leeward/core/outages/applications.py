@@ -25,7 +25,7 @@ def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObserv
     changes = list[ApplicationChange]()
     for key, sight in seen.applications.items():
         behind.discard(key)
-        if sight is None or uids.setdefault(key, sight.uid) != sight.uid:
+        if sight is None or _is_another(applications.get(key), uids.get(key), sight):
             for known_of in (applications, before, uids):
                 known_of.pop(key, None)
         if sight is None:
@@ -56,6 +56,15 @@ def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObserv
         behind=frozenset(behind),
         cleaned_at=cleaned_at,
     )
+
+
+def _is_another(known: OutageApplication | None, uid: str | None, sight: CopySight) -> bool:
+    """Tell whether it only has the name of what was known: by the uid, and where this process has not seen that one, by
+    a binding that is younger than what has left."""
+    if uid is not None:
+        return uid != sight.uid
+    left_at = known.left_at if known is not None else None
+    return left_at is not None and sight.made_at is not None and sight.made_at > left_at
 
 
 def next_application(

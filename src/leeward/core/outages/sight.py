@@ -34,9 +34,9 @@ TOLERATED, NOT_EVICTED, NOT_COLLECTED = "Tolerated", "EvictionDisabled", "Status
 class CopySight:
     """The copy of an application in the cluster, and what replaces it.
 
-    `uid` is that of its template. `tolerated_seconds` is how long it tolerates what evicts, None for ever; `due_at` is
-    when it is due, where that is known. `is_replaced`: all that is elsewhere is seen healthy. `is_behind`: it has left,
-    and its old copy is not known to be cleaned up.
+    `uid` is that of its template, `made_at` when its binding was made. `tolerated_seconds` is how long it tolerates
+    what evicts, None for ever; `due_at` is when it is due, where that is known. `is_replaced`: all that is elsewhere is
+    seen healthy. `is_behind`: it has left, and its old copy is not known to be cleaned up.
     """
 
     kind: str
@@ -45,6 +45,7 @@ class CopySight:
     targets: Mapping[str, int]
     is_here: bool
     uid: str = ""
+    made_at: datetime | None = None
     task: GracefulEvictionTask | None = None
     hold: Condition | None = None
     tolerated_seconds: int | None = 0
@@ -90,6 +91,7 @@ def sight_of(
         targets=targets,
         is_here=name in targets,
         uid=spec.resource.uid,
+        made_at=binding.metadata.creation_timestamp,
         task=task,
         hold=held if held is not None and held.status == "True" else None,
         tolerated_seconds=tolerated,

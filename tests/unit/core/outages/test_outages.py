@@ -148,6 +148,14 @@ def test_another_application_of_the_same_name_is_not_the_one_that_was_there() ->
     assert states(look(record, 800, lost(NO_EXECUTE), _with(elsewhere, uid="a"))) == {"applications": 1, "moving": 1}
 
 
+def test_who_takes_over_knows_another_application_by_its_younger_binding() -> None:
+    record = recall(render(look(begin(lost()), 700, lost(NO_EXECUTE), gone(made_at=at(10)))))
+    elsewhere = _with(gone(), task=None, is_behind=False)
+    for made, named in ((10, ["web"]), (750, [])):
+        seen = look(record, 800, lost(NO_EXECUTE), _with(elsewhere, made_at=at(made)), whole=True)
+        assert [each.name for each in render(seen).status.listed] == named
+
+
 def test_an_outage_is_not_over_while_an_eviction_is_held() -> None:
     record = look(begin(lost()), 700, lost(NO_EXECUTE), gone())
     back, missing = lost(ready_since=at(900)), held(HeldReason.REPLACEMENT_MISSING)

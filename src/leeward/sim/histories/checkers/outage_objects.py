@@ -29,6 +29,8 @@ SAME_OUTAGE_SECONDS = 600.0
 MOST_LISTED, MOST_STEPS, MOST_POINTS = 200, 64, 120
 NOT_DUE = (TOLERATED, NOT_EVICTED, NOT_COLLECTED, "BrakeEngaged")
 """Reasons for which something is held or kept that is not due, so that its binding need not say so."""
+NOT_CONFIRMED = "NotConfirmed"
+"""While an outage is looked at again, what was held or kept stays told as it was."""
 STATES = {state: state.value.lower() for state in MoveState}
 
 
@@ -146,8 +148,8 @@ class OutagesChecker:
         key = key_of(told)
         oldest = self._scene.lateness.oldest(self._scene.truth.now(), CONTROLLERS)
         if told.state in (MoveState.HELD, MoveState.KEPT) and told.reason not in NOT_DUE:
-            states = self._held.get(key, States())
-            if told.reason not in states.since(oldest - SECONDS):
+            said = {*self._held.get(key, States()).since(oldest - SECONDS)}
+            if not said & {told.reason, NOT_CONFIRMED}:
                 yield f"{key} is {told.state} for {told.reason}, which its binding does not say"
         if told.state is MoveState.MOVED and key in self._bindings():
             since = seconds_of(outage.spec.since) - self._scene.skew_seconds - SECONDS
