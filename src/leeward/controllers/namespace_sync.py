@@ -129,7 +129,7 @@ class NamespaceSyncController:
                     self._controller.queue.add_at(owner.name, at)
 
     def _is_emptied(self, gone: Work) -> bool:
-        """Whether a Work of another name has gone from the same execution space a moment before."""
+        """Tells whether a Work of another name has gone from the same execution space a moment before."""
         now = self._plane.clock.now()
         name, at = self._last_gone.get(gone.namespace, ("", now))
         self._last_gone[gone.namespace] = gone.name, now
