@@ -28,6 +28,7 @@ from leeward.app.local.layout import Layout
 from leeward.cli import drain as drain_module
 from leeward.cli import status as status_module
 from leeward.cli.output import complain, say, say_line
+from leeward.cli.program import VERBS as PROGRAM_VERBS
 from leeward.cli.tables import MAX_CELL, render_table
 from tests.json_server import JsonServer, serve_json
 from tests.verbs import NoMembers, call_verb, fleet_of_one, issued
@@ -155,6 +156,19 @@ VERBS = (
     (("unjoin", "member1", "--wait", "0s"), False),
     (("deinit", "--yes"), False),
 )
+ANSWERS = {"explain", "what-if", "resilience", "lint", "timeline", "rehearse"}
+"""Those of `test_escaping_of_answers`."""
+OF_ONE_LINE = {"adopt", "agent", "backup", "hand-back", "init", "join", "register", "replay", "snapshot", "unregister"}
+"""They say what they do, and name what was typed, or one object at a time: by `say`, as the others."""
+HERE = {"completion", "dashboard", "demo", "down", "logs", "member", "restore", "up", "version"}
+"""What they print is of this machine: names that were checked when they were given, and logs (tried below)."""
+SERVERS = {"apiserver", "controller-manager", "scheduler", "serve", "webhook"}
+"""They print their log."""
+
+
+def test_each_verb_is_tried_or_it_is_said_why_not() -> None:
+    tried = {verb[0] for verb, _ in VERBS}
+    assert {verb.name for verb in PROGRAM_VERBS if not verb.hidden} == tried | ANSWERS | OF_ONE_LINE | HERE | SERVERS
 
 
 @pytest.mark.parametrize("nasty", NASTY, ids=range(len(NASTY)))

@@ -14,7 +14,7 @@ from kubeapi.resource import Resource
 from kubeserver.store.medium import Loaded
 from kubeserver.store.record import Record
 from leeward.answers.fleet_state import BindingName, FleetState
-from leeward.api.cluster import Cluster, ClusterSpec
+from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
 from leeward.api.names import CLUSTER_NAMESPACE, execution_space
 from leeward.api.resource import (
@@ -83,17 +83,18 @@ class Rebuilding:
         """The uids of the picture, by those of the copy."""
 
     async def make_cluster(self, name: str) -> None:
-        """Without taints, and with the identity of the simulated member."""
+        """Without taints, and as the simulated member is reached; all else is as in the picture."""
         cluster, member = self._state.clusters[name], self._world.member(name)
-        spec = ClusterSpec(
-            sync_mode=cluster.spec.sync_mode,
+        spec = msgspec.structs.replace(
+            cluster.spec,
             api_endpoint=f"https://{name}.example" if cluster.spec.sync_mode == "Push" else "",
             id=member.identity,
-            provider=cluster.spec.provider,
-            region=cluster.spec.region,
-            zone=cluster.spec.zone,
-            zones=cluster.spec.zones,
-            resource_models=cluster.spec.resource_models,
+            taints=(),
+            secret_ref=None,
+            impersonator_secret_ref=None,
+            insecure_skip_tls_verification=False,
+            proxy_url="",
+            proxy_header={},
         )
         metadata = ObjectMeta(name=name, labels=cluster.metadata.labels)
         await self._world.client.create(CLUSTERS, Cluster(metadata=metadata, spec=spec))
