@@ -12,7 +12,6 @@ embedded API server, and what it asks for is compared with its role.
 
 import asyncio
 import base64
-import subprocess
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -331,22 +330,6 @@ def test_the_image_installs_what_runs_and_nothing_to_develop_with() -> None:
     assert {"aiohttp", "cryptography", "msgspec", "numpy"} <= installed
     assert not installed & {"pytest", "ruff", "pyright", "hypothesis", "mutmut", "kubernetes", "hatchling", "pip-audit"}
     assert "--hash=sha256:" in runtime
-
-
-@pytest.mark.parametrize(
-    ("answer", "code", "said"),
-    [
-        ('[{"name": "a", "version": "1", "vulns": []}]', 0, "1 packages, none with a known"),
-        ('[{"name": "a", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["2"]}]}]', 1, "a 1: X-1, fixed in 2"),
-        ('[{"name": "a", "skip_reason": "not found"}]', 2, "NOT audited: 1 of 1 packages"),
-        ("", 2, "NOT audited: pip-audit gave no answer"),
-    ],
-)
-def test_what_was_not_audited_is_not_good(answer: str, code: int, said: str) -> None:
-    told = f'{{"dependencies": {answer}}}'
-    done = subprocess.run([ROOT / "scripts" / "audit"], input=told, capture_output=True, text=True, check=False)
-    assert done.returncode == code
-    assert said in done.stdout
 
 
 def lock_lines(path: str) -> list[str]:

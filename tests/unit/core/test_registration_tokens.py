@@ -114,7 +114,7 @@ def test_groups_say_to_which_clusters_a_token_is_bound() -> None:
 
 
 OWN, OTHER = {"namespace": "karmada-es-east", "name": "s"}, {"namespace": "karmada-es-west", "name": "s"}
-ELSEWHERE = "must be a Secret in the namespace karmada-es-east"
+ELSEWHERE = "must be a Secret in the namespace karmada-es-east, or the Secret karmada-cluster/east"
 
 
 @pytest.mark.parametrize(
@@ -133,13 +133,13 @@ ELSEWHERE = "must be a Secret in the namespace karmada-es-east"
         pytest.param(
             {"syncMode": "Pull", "secretRef": OWN, "impersonatorSecretRef": OTHER},
             {},
-            f"spec.impersonatorSecretRef: {ELSEWHERE}",
+            f"spec.impersonatorSecretRef: {ELSEWHERE}-impersonator",
             id="another's for impersonation",
         ),
         pytest.param(
             {"syncMode": "Pull", "impersonatorSecretRef": OTHER},
             {"secretRef": OTHER},
-            f"spec.impersonatorSecretRef: {ELSEWHERE}",
+            f"spec.impersonatorSecretRef: {ELSEWHERE}-impersonator",
             id="one that stood in the other field",
         ),
         pytest.param({"syncMode": "Pull", "secretRef": "s"}, {}, f"spec.secretRef: {ELSEWHERE}", id="no mapping"),
@@ -147,7 +147,7 @@ ELSEWHERE = "must be a Secret in the namespace karmada-es-east"
         pytest.param(
             {"syncMode": "Pull", "secretRef": OTHER, "impersonatorSecretRef": OTHER},
             {"secretRef": OTHER},
-            f"spec.impersonatorSecretRef: {ELSEWHERE}",
+            f"spec.impersonatorSecretRef: {ELSEWHERE}-impersonator",
             id="one that was there, and a new one",
         ),
     ],
