@@ -302,8 +302,7 @@ class BindingController:
                 self._work_changed(None, work)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        if old is not None and new is None:
-            self._writing.note_gone(old)
+        self._writing.note_change(old, new)
         for work in (old, new):
             if work is not None:
                 self._wake_waiting(key_of(work))

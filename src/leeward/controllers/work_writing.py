@@ -43,6 +43,8 @@ class WorkWriting:
         self._works = plane.informers.of(WORKS)
         self._deleted: dict[str, None] = {}
         """The uids of the Works whose deletion we have asked for, the latest last."""
+        self._deleted_by_others: dict[str, None] = {}
+        """Those of Works whose deletion somebody else has begun, and which are not gone."""
         self._rests: dict[Key, datetime] = {}
         self._kinds = {bool(k.resource.namespaced): k.resource for k in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)}
 
@@ -74,15 +76,24 @@ class WorkWriting:
         patch, version = {"spec": {"preserveResourcesOnDeletion": False}}, work.metadata.resource_version
         return await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
 
-    def note_gone(self, work: Work) -> None:
-        """Notes that a Work is gone. One that somebody else has deleted rests before it is made anew."""
-        if work.metadata.uid in self._deleted:
-            del self._deleted[work.metadata.uid]
-        else:
+    def note_change(self, old: Work | None, new: Work | None) -> None:
+        """Follows deletions that somebody else begins; once such a Work is gone, it rests before it is made anew.
+
+        A deletion whose beginning was not seen is none of these: until its successor is there, nobody knows of what a
+        Work leaves behind (Holds: S5).
+        """
+        if old is None:
+            return
+        begins = new is not None and _is_ending(new) and not _is_ending(old)
+        if begins and old.metadata.uid not in self._deleted:
+            self._deleted_by_others[old.metadata.uid] = None
+            _forget_oldest(self._deleted_by_others)
+        elif new is None and old.metadata.uid in self._deleted_by_others:
+            del self._deleted_by_others[old.metadata.uid]
             now = self._plane.clock.now()
             if len(self._rests) >= MAX_REMEMBERED:
                 self._rests = {key: until for key, until in self._rests.items() if until > now}
-            self._rests[key_of(work)] = now + FOREIGN_DELETION_REST
+            self._rests[key_of(old)] = now + FOREIGN_DELETION_REST
 
     def rests_until(self, key: Key) -> datetime | None:
         """When a Work that is gone may be made anew; None for now."""
@@ -94,8 +105,7 @@ class WorkWriting:
 
     async def delete(self, work: Work) -> None:
         self._deleted[work.metadata.uid] = None
-        while len(self._deleted) > MAX_REMEMBERED:
-            del self._deleted[next(iter(self._deleted))]
+        _forget_oldest(self._deleted)
         version = work.metadata.resource_version
         try:
             await self._plane.client.delete(
@@ -157,3 +167,12 @@ def _brought_to(present: Manifest, desired: Manifest) -> Manifest:
 
 def _without_stale(marks: Mapping[str, Any]) -> Manifest:
     return {key: value for key, value in marks.items() if key not in WORK_MARKS}
+
+
+def _is_ending(work: Work) -> bool:
+    return work.metadata.deletion_timestamp is not None
+
+
+def _forget_oldest(uids: dict[str, None]) -> None:
+    while len(uids) > MAX_REMEMBERED:
+        del uids[next(iter(uids))]

@@ -8,6 +8,7 @@ import pytest
 from leeward.app.local import processes, supervising
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import Layout
+from leeward.app.local.lock import fleet_lock
 from leeward.app.local.processes import State
 from leeward.app.local.supervising import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, supervise_fleet
 
@@ -24,7 +25,7 @@ class Processes:
         self.script: dict[float, dict[str, State | None]] = {}
         monkeypatch.setattr(processes, "remembered_components", self._remembered)
         monkeypatch.setattr(processes, "state_of", self._state_of)
-        monkeypatch.setattr(supervising, "start_components", self._start)
+        monkeypatch.setattr(supervising, "start_components", self.start)
 
     def _remembered(self, layout: Layout) -> tuple[str, ...]:
         return tuple(sorted(self.states))
@@ -32,7 +33,7 @@ class Processes:
     def _state_of(self, layout: Layout, name: str) -> State:
         return self.states[name]
 
-    def _start(self, layout: Layout, names: list[str]) -> None:
+    def start(self, layout: Layout, names: list[str]) -> None:
         for name in names:
             self.started.append((self.clock, name))
             if name in self.fails:
@@ -80,3 +81,37 @@ def test_who_has_run_for_long_is_started_at_once(monkeypatch: pytest.MonkeyPatch
     fleet.script = {at: {"member1": State.STOPPED} for at in (1.0, 10.0, 20.0, 40.0 + STEADY_SECONDS)}
     fleet.play(tmp_path, 400.0)
     assert [at for at, _ in fleet.started] == [2.0, 12.0, 24.0, 41.0 + STEADY_SECONDS]
+
+
+def test_while_another_verb_changes_the_fleet_it_waits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """However long that takes: a restore of a large store, a member that joins."""
+    fleet = Processes(monkeypatch, "member1")
+    fleet.script = {1.0: {"member1": State.STOPPED}}
+    held = fleet_lock(Layout(tmp_path), create=True)
+    held.__enter__()
+    pause = fleet.pause
+
+    def until_free(seconds: float) -> None:
+        pause(seconds)
+        if fleet.clock == 200.0:
+            held.__exit__(None, None, None)
+
+    monkeypatch.setattr(fleet, "pause", until_free)
+    fleet.play(tmp_path, 400.0)
+    assert fleet.started == [(201.0, "member1")]
+
+
+def test_a_process_that_cannot_be_made_ends_no_supervision(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fleet = Processes(monkeypatch, "member1", "member2")
+    fleet.script = {1.0: {"member1": State.STOPPED}, 5.0: {"member2": State.STOPPED}}
+    start = fleet.start
+
+    def full_disk(layout: Layout, names: list[str]) -> None:
+        if names == ["member1"]:
+            raise OSError(28, "No space left on device")
+        start(layout, names)
+
+    monkeypatch.setattr(supervising, "start_components", full_disk)
+    fleet.play(tmp_path, 30.0)
+    assert fleet.started == [(6.0, "member2")]
+    assert any("No space left on device" in said for said in fleet.told)

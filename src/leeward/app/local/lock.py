@@ -10,15 +10,22 @@ from leeward.app.local.layout import Layout
 from leeward.app.local.waiting import wait_until
 
 
+class FleetLocked(FleetError):
+    """Another process has the lock."""
+
+
 @contextmanager
 def fleet_lock(layout: Layout, wait_seconds: float = 0, *, create: bool = False) -> Generator[None]:
     """Holds the lock; with `create` the data directory is made where it is missing.
 
-    Raises: FleetError when there is no data directory, or another process has the lock for longer than `wait_seconds`.
+    Raises: FleetError when there is no data directory, FleetLocked when another process has the lock for longer than
+    `wait_seconds`.
     """
     with _open(layout, create=create) as file:
         if not wait_until(lambda: _try_lock(file), wait_seconds):
-            raise FleetError(f"another leeward command is changing the fleet in {layout.root}: wait until it has ended")
+            raise FleetLocked(
+                f"another leeward command is changing the fleet in {layout.root}: wait until it has ended"
+            )
         yield
 
 

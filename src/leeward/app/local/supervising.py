@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from leeward.app.local import processes
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import Layout
-from leeward.app.local.lock import fleet_lock
+from leeward.app.local.lock import FleetLocked, fleet_lock
 from leeward.app.local.processes import State
-from leeward.app.local.starting import LOCK_SECONDS, WATCH_SECONDS, Tell, start_components
+from leeward.app.local.starting import WATCH_SECONDS, Tell, start_components
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 STEADY_SECONDS = 300.0
@@ -39,17 +40,18 @@ def supervise_fleet(
     pause: Callable[[float], None] = time.sleep,
     now: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Returns when `leeward down` has stopped the fleet. Raises: FleetError when the lock cannot be had."""
+    """Returns when `leeward down` has stopped the fleet. What cannot be started is tried again."""
     restarts: dict[str, _Restarts] = {}
     while remembered := processes.remembered_components(layout):
         if any(processes.state_of(layout, name) is State.STOPPED for name in remembered):
-            _start_what_died(layout, restarts, tell, now)
+            with suppress(FleetLocked):
+                _start_what_died(layout, restarts, tell, now)
         pause(WATCH_SECONDS)
 
 
 def _start_what_died(layout: Layout, restarts: dict[str, _Restarts], tell: Tell, now: Callable[[], float]) -> None:
-    """Under the lock, since a verb that stops a process forgets it before it gives the lock back."""
-    with fleet_lock(layout, LOCK_SECONDS):
+    """Under the lock: a verb that stops a process forgets it before it gives the lock back. Raises: FleetLocked."""
+    with fleet_lock(layout):
         for name in processes.remembered_components(layout):
             if processes.state_of(layout, name) is not State.STOPPED:
                 continue
@@ -63,5 +65,5 @@ def _start_what_died(layout: Layout, restarts: dict[str, _Restarts], tell: Tell,
             try:
                 start_components(layout, [name])
                 tell(f"{name} was started again")
-            except FleetError as error:
+            except (FleetError, OSError) as error:
                 tell(str(error))
