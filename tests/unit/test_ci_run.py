@@ -14,7 +14,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SUITES = ["check", "worlds", "sim", "planted", "test", "long", "crash", "browser", "dist", "docs", "e2e"]
 REAL = ["bash", "env", "dirname", "mktemp", "rm", "tail", "cp"]
-STANDINS = ["make", "timeout", "gcc", "dpkg-source", "jq", "python3", "kubectl", "node", "npm", "chromium", "id", "apt-get"]
+STANDINS = [
+    "make",
+    "timeout",
+    "gcc",
+    "dpkg-source",
+    "jq",
+    "python3",
+    "kubectl",
+    "node",
+    "npm",
+    "chromium",
+    "id",
+    "apt-get",
+]
 STANDIN = """#!/bin/bash
 name=${0##*/}
 [[ $1 == --version || $1 == version || $1 == -c ]] && exit 0
