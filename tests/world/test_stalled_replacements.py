@@ -169,6 +169,26 @@ def test_l2_a_release_that_becomes_healthy_nowhere_either_is_tried_in_each_clust
     play(story, THREE)
 
 
+@pytest.mark.long
+def test_l2_a_tool_that_writes_annotations_of_the_template_keeps_no_target_that_takes_nothing() -> None:
+    """What is written has nothing to do with what is run: it is no release, however often it comes."""
+
+    async def story(world: World) -> None:
+        _, swallowing, third = await moved(world, ONE_COPY, "has no room")
+        left = world.seconds
+        await mend(world, third)
+        while list(world.assigned(WEB)) == [swallowing] and world.seconds - left < 1200:
+            note: Manifest = {"metadata": {"annotations": {"tool.example/checked-at": str(world.seconds)}}}
+            await world.client.patch(DEPLOYMENTS, "web", note, "default")
+            await world.sleep(60)
+        assert list(world.assigned(WEB)) == [third]
+        assert 600 <= world.seconds - left <= 720
+        await world.sleep(60)
+        assert await ready_replicas(world, third, "web") == 3
+
+    play(story, THREE)
+
+
 def test_s1_what_serves_of_a_replacement_stays_where_it_is() -> None:
     async def story(world: World) -> None:
         share = by_weight({"member1": 1, "member2": 1, "member3": 1})

@@ -34,7 +34,7 @@ from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim, named_priority_class
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
-from leeward.core.propagation.digest import template_digest
+from leeward.core.propagation.digest import digest_annotations
 from leeward.core.propagation.held_features import HeldFeature
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
 from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
@@ -246,12 +246,13 @@ class Detector:
         asked = await self._plane.interpreter.replicas(template, multiple)
         grouped = self._features.is_on(HeldFeature.GROUPS, had)
         desired = build_binding(template, policy, priority, grouped, asked, self._settings.quota_estimate)
-        digest = template_digest(template)
-        desired["metadata"]["annotations"] |= {TEMPLATE_DIGEST_ANNOTATION: digest, **claims_annotation(template)}
         key = key_of(desired)
         kind, bindings = self._bindings[bool(key.namespace)]
         await bindings.wait_synced()
         present = bindings.get(key.name, key.namespace)
+        noted = present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) if present is not None else None
+        digests = digest_annotations(template, noted)
+        desired["metadata"]["annotations"] |= {**digests, **claims_annotation(template)}
         if present is None:
             await self._create_binding(kind, bindings, desired)
             self._recorder.normal(
@@ -262,7 +263,7 @@ class Detector:
         wire = to_wire(present)
         if present.metadata.deletion_timestamp is not None or not belongs_to(wire, template):
             return
-        is_same = present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) in (None, digest)
+        is_same = noted in (None, digests[TEMPLATE_DIGEST_ANNOTATION])
         await self._standing.refuse_doubtful(template, present, asked.replicas, is_same=is_same)
         if is_same:
             desired["spec"]["resource"]["resourceVersion"] = present.spec.resource.resource_version

@@ -11,7 +11,7 @@ from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy
 from leeward.core.propagation.binding import build_binding
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
-from leeward.core.propagation.digest import contents_digest, template_digest
+from leeward.core.propagation.digest import contents_digest, digest_annotations, template_digest
 from leeward.core.propagation.matching import find_policy, keep_or_find_policy
 
 NAME, NAMESPACE = "propagationpolicy.karmada.io/name", "propagationpolicy.karmada.io/namespace"
@@ -256,3 +256,11 @@ def test_groups_of_affinity_are_behind_their_gate_and_are_those_that_labels_name
     assert gated["spec"]["workloadAffinityGroups"] == {"affinityGroup": "app=web"}
     assert "workloadAffinityGroups" not in build_binding(TEMPLATE, rule)["spec"]
     assert "workloadAffinityGroups" not in build_binding(marked(labels={}), rule, workload_affinity=True)["spec"]
+
+
+def test_the_digest_of_the_contents_is_noted_with_another_digest_and_not_alone() -> None:
+    digests = {"leeward.dev/template-digest": template_digest(TEMPLATE)}
+    contents = {"leeward.dev/template-contents": contents_digest(TEMPLATE)}
+    assert digest_annotations(TEMPLATE, None) == digests | contents
+    assert digest_annotations(TEMPLATE, "other") == digests | contents
+    assert digest_annotations(TEMPLATE, template_digest(TEMPLATE)) == digests

@@ -30,6 +30,7 @@ from leeward.api.policy import ApplicationFailover
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.eviction.binding_release import is_present_release, release_of
 from leeward.core.eviction.evidence import is_fresh
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state
@@ -45,7 +46,7 @@ CALM_SECONDS = 300
 class FailureRecord(Object, frozen=True):
     """`since` is when each copy became unhealthy; `left` are the clusters in which `release` has failed.
 
-    `release` is the template's resourceVersion, `replicas` how many it asked for then.
+    `release` is as of `release_of`, `replicas` how many the template asked for then.
     `healthy_since` is when all copies became healthy; it counts while there is something to forget.
     """
 
@@ -81,13 +82,14 @@ def application_failover(spec: ResourceBindingSpec) -> ApplicationFailover | Non
 
 def parse_record(binding: Binding) -> FailureRecord:
     """From the binding's annotation; empty for a new release, and where nobody can read it. Scaling is no release."""
-    release, replicas = binding.spec.resource.resource_version, binding.spec.replicas
+    replicas = binding.spec.replicas
     try:
         record = decode(binding.metadata.annotations[APPLICATION_FAILURES_ANNOTATION].encode(), FailureRecord)
     except (KeyError, DecodeError):
         record = FailureRecord()
-    is_same = record.release == release or record.replicas != replicas
-    return msgspec.structs.replace(record if is_same else FailureRecord(), release=release, replicas=replicas)
+    is_same = is_present_release(binding, record.release) or record.replicas != replicas
+    kept = record if is_same else FailureRecord()
+    return msgspec.structs.replace(kept, release=release_of(binding), replicas=replicas)
 
 
 def record_patch(binding: Binding, record: FailureRecord) -> Mapping[str, str | None]:

@@ -3,7 +3,7 @@
 The time of a target counts from the eviction task that it replaces (`stalled_replacements`). A release that comes later
 is not refused yet where the one before it was: so an annotation of the binding remembers with which release the
 failover began, and since when there is another one. It is written with the eviction, and goes with the last task.
-Scaling is no release, as in the failure record (`application`).
+Scaling is no release, as in the failure record (`application`), nor is a change of metadata (`binding_release`).
 
 Holds: C1, L2. Karmada has no such thing.
 """
@@ -18,12 +18,13 @@ from kubeapi.codec import DecodeError, decode, encode
 from kubeapi.meta import Object
 from leeward.api.names import FAILOVER_RELEASE_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask
+from leeward.core.eviction.binding_release import is_present_release, release_of
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 
 
 class _FollowedRelease(Object, frozen=True):
-    """`release` is the template's resourceVersion, `replicas` how many it asked for then; `since` is when it took the
+    """`release` is as of `release_of`, `replicas` how many the template asked for then; `since` is when it took the
     place of the one with which the failover began, None while it is that one."""
 
     release: str = ""
@@ -42,7 +43,7 @@ def released_at(binding: Binding, now: datetime) -> datetime | None:
     found = _parse(binding)
     if found is None:
         return None
-    if found.release != binding.spec.resource.resource_version and found.replicas == binding.spec.replicas:
+    if not is_present_release(binding, found.release) and found.replicas == binding.spec.replicas:
         return now
     return found.since if found.since is None or found.since <= now else now
 
@@ -57,7 +58,7 @@ def failover_release_patch(
     is_followed = _parse(binding) is not None or any(task not in spec.graceful_eviction_tasks for task in moving)
     text: str | None = None
     if moving and is_followed:
-        followed = _FollowedRelease(spec.resource.resource_version, spec.replicas, released_at(binding, now))
+        followed = _FollowedRelease(release_of(binding), spec.replicas, released_at(binding, now))
         text = encode(followed).decode()
     present = binding.metadata.annotations.get(FAILOVER_RELEASE_ANNOTATION)
     return {} if text == present else {FAILOVER_RELEASE_ANNOTATION: text}

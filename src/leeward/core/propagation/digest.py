@@ -6,6 +6,7 @@ from typing import Any
 
 from kubeapi.codec import canonical
 from kubeapi.meta import ReadOnlyManifest
+from leeward.api.names import TEMPLATE_CONTENTS_ANNOTATION, TEMPLATE_DIGEST_ANNOTATION
 
 _VOLATILE = ("resourceVersion", "managedFields", "generation")
 
@@ -23,6 +24,15 @@ def template_digest(template: ReadOnlyManifest) -> str:
 def contents_digest(template: ReadOnlyManifest) -> str:
     """Digest as `template_digest`, without any metadata: it changes with what there is to run."""
     return _short(_contents(template))
+
+
+def digest_annotations(template: ReadOnlyManifest, noted: str | None) -> dict[str, str]:
+    """Annotations of a binding by which a change of its template is known; `noted` is the digest that it has.
+
+    The digest of the contents comes with another digest, so that a binding is not written for it alone."""
+    digest = template_digest(template)
+    contents = {} if noted == digest else {TEMPLATE_CONTENTS_ANNOTATION: contents_digest(template)}
+    return {TEMPLATE_DIGEST_ANNOTATION: digest, **contents}
 
 
 def user_digest(template: ReadOnlyManifest) -> str:

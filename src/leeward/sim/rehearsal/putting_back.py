@@ -18,6 +18,7 @@ from leeward.api.names import (
     CLUSTER_NAMESPACE,
     HEARTBEAT_NAME,
     SYSTEM_NAMESPACE,
+    TEMPLATE_CONTENTS_ANNOTATION,
     TEMPLATE_DIGEST_ANNOTATION,
     UNWATCHED_ANNOTATION,
 )
@@ -92,8 +93,9 @@ async def _put_binding(client: Client, state: FleetState, key: BindingName) -> N
         graceful_eviction_tasks=binding.spec.graceful_eviction_tasks,
         required_by=binding.spec.required_by,
     )
-    digest = {k: v for k, v in present.metadata.annotations.items() if k == TEMPLATE_DIGEST_ANNOTATION}
-    annotations = {**binding.metadata.annotations, **digest}
+    ours = (TEMPLATE_DIGEST_ANNOTATION, TEMPLATE_CONTENTS_ANNOTATION)
+    digests = {k: v for k, v in present.metadata.annotations.items() if k in ours}
+    annotations = {**binding.metadata.annotations, **digests}
     metadata = msgspec.structs.replace(present.metadata, annotations=annotations)
     put: Binding = await client.update(
         resource, msgspec.structs.replace(present, metadata=metadata, spec=spec), key.name, key.namespace
