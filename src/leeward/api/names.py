@@ -40,6 +40,8 @@ BOOTSTRAP_CLUSTER_ANNOTATION = "leeward.dev/bootstrapped-cluster"
 """On a bootstrap token's Secret: the cluster whose agent got a certificate with it, and may get another (ours)."""
 BOOTSTRAP_REQUEST_ANNOTATION = "leeward.dev/bootstrap-request"
 """On the same Secret: the uid of the certificate request that it was used for last (ours)."""
+AGENT_MADE_ANNOTATION = "leeward.dev/made-by-agent-of"
+"""On a Secret in `karmada-cluster`: the cluster whose agent made it, and nobody else has written its data (ours)."""
 
 APPLIED_OVERRIDES_ANNOTATION = "policy.karmada.io/applied-overrides"
 """On a Work: the OverridePolicies that its manifest was made with, as JSON."""

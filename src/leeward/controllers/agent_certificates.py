@@ -1,6 +1,7 @@
 """The agent certificate controller: approves what agents ask for their own names, so that somebody may sign it.
 
-A bootstrap token makes the agent of one cluster that is not there yet; which one is written on the token's Secret
+A bootstrap token makes the agent of one cluster that is not there yet, nor its Secrets, which may be the credentials of
+another; which one is written on the token's Secret
 before the request is approved, with the resourceVersion that was read, so that of two requests one is. What a token is
 not for is denied, and says so. Until its cluster has joined, an agent has a role that goes with the request. While it
 is not known what a token was used for, its request waits, with an event, and is looked at again. What anybody else asks
@@ -29,6 +30,7 @@ from leeward.core.registration import (
     annotations_of_use,
     namesakes_of_secrets,
     rule_on_request,
+    secrets_of_agent,
     use_of,
 )
 from leeward.runtime.plane import ControlPlane
@@ -63,7 +65,8 @@ class AgentCertificateController:
         secret = await self._secret_of(request)
         cluster = await self._find(CLUSTERS, request.cluster)
         joined = () if cluster is None else (request.cluster,)
-        ruling = rule_on_request(request, joined, None if secret is None else use_of(secret.metadata.annotations))
+        use = None if secret is None else use_of(secret.metadata.annotations)
+        ruling = rule_on_request(request, joined, use, await self._secrets_of_cluster(request.cluster))
         if ruling.verdict is Verdict.WAITS:
             return self._wait(manifest, ruling)
         if ruling.verdict is Verdict.APPROVED and secret is not None:
@@ -100,6 +103,11 @@ class AgentCertificateController:
         if not request.token_id:
             return None
         return await self._find(SECRETS, TOKEN_PREFIX + request.token_id, TOKEN_NAMESPACE)
+
+    async def _secrets_of_cluster(self, cluster: str) -> list[str]:
+        """Those that its agent would make, and that are there already. Raises: WorldError."""
+        names = secrets_of_agent(cluster)
+        return [name for name in names if await self._find(SECRETS, name, CLUSTER_NAMESPACE) is not None]
 
     async def _find(self, resource: Resource[T], name: str, namespace: str = "") -> T | None:
         """None where there is none now, whatever a cache says. Raises: WorldError."""

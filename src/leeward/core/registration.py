@@ -16,6 +16,7 @@ from kubeapi.untrusted import mapping_in
 from leeward.api.names import (
     ADMIN_GROUP,
     AGENT_GROUP,
+    AGENT_MADE_ANNOTATION,
     AGENT_USER_PREFIX,
     BOOTSTRAP_CLUSTER_ANNOTATION,
     BOOTSTRAP_CLUSTER_GROUP_PREFIX,
@@ -149,13 +150,16 @@ def annotations_of_use(request: CertificateRequest) -> dict[str, str]:
     return {BOOTSTRAP_CLUSTER_ANNOTATION: request.cluster, BOOTSTRAP_REQUEST_ANNOTATION: request.uid}
 
 
-def rule_on_request(request: CertificateRequest, joined: Collection[str], use: TokenUse | None) -> Ruling:
+def rule_on_request(
+    request: CertificateRequest, joined: Collection[str], use: TokenUse | None, secrets: Collection[str] = ()
+) -> Ruling:
     """Tells whether an agent's certificate is given without a person: to the agent itself, or to who has a token for
     it.
 
     A token makes the agent of one new cluster: of the one that it is bound to, or else of the first that it is used
     for. `joined` are the names of all clusters; `use` is None where what the token was used for is not known, as its
-    Secret is gone or cannot be read: then nothing is approved, and the reason says so.
+    Secret is gone or cannot be read: then nothing is approved, and the reason says so. `secrets` are those
+    `secrets_of_agent` that there are already: they may be the credentials of a cluster that joins, leaves or has left.
     """
     cluster = request.cluster
     if not cluster:
@@ -175,6 +179,8 @@ def rule_on_request(request: CertificateRequest, joined: Collection[str], use: T
             f"give another name, or let it leave first (`leeward unregister {cluster}`, `leeward unjoin {cluster}`)"
         )
         return Ruling(Verdict.DENIED, "ClusterExists", f"there is a cluster {cluster} already: {way_out}")
+    if secrets:
+        return Ruling(Verdict.DENIED, "SecretsExist", problem_of_secrets(cluster, secrets))
     return _APPROVED
 
 
@@ -226,6 +232,25 @@ def cluster_of_agent(user: str) -> str:
 def secrets_of_agent(cluster: str) -> tuple[str, str]:
     """The Secrets in `karmada-cluster` that Karmada's agent makes of a cluster: its credentials, the impersonator's."""
     return cluster, impersonator_of(cluster)
+
+
+def problem_of_secrets(cluster: str, secrets: Collection[str]) -> str:
+    """Reason why nobody becomes the agent of `cluster`, or joins as such: `secrets` are there that it has not made."""
+    return (
+        f"the namespace {CLUSTER_NAMESPACE} holds credentials that may be those of another cluster {cluster}: give "
+        f"another name, or delete what is of no use any more "
+        f"(`kubectl -n {CLUSTER_NAMESPACE} delete secret {' '.join(secrets)}`)"
+    )
+
+
+def made_by_agent(secret: Mapping[str, Any], before: Mapping[str, Any] | None, agent: str) -> str:
+    """The cluster whose agent has made a Secret that is written by the agent of the cluster `agent`, "" for anybody
+    else; empty for what anybody else has made, or written other data into. `before` is None for a new one."""
+    if before is None:
+        return agent
+    noted = mapping_in(mapping_in(before, "metadata"), "annotations").get(AGENT_MADE_ANNOTATION, "")
+    fields = ("data", "stringData")
+    return noted if agent or all(secret.get(field) == before.get(field) for field in fields) else ""
 
 
 def namesakes_of_secrets(cluster: str) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ from kubeserver.controllers.certificate_signer import Approval, Find, Note
 from kubeserver.handler import User
 from kubeserver.store import Store
 from kubeserver.values import section
-from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, RBAC_GENERATOR
-from leeward.api.resource import CLUSTERS
+from leeward.api.names import AGENT_GROUP, AGENT_MADE_ANNOTATION, CLUSTER_NAMESPACE, RBAC_GENERATOR
+from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client.certificate_requests import undecided_request
 from leeward.core.registration import (
     AGENT_RULES,
@@ -36,9 +36,11 @@ from leeward.core.registration import (
     annotations_of_use,
     cluster_of_agent,
     is_agent,
+    made_by_agent,
     namesakes_of_secrets,
     problem_of_agents_cluster,
     problem_of_agents_object,
+    problem_of_secrets,
     rule_on_request,
     secrets_of_agent,
     use_of,
@@ -69,8 +71,9 @@ AGENT_ACCESS: tuple[dict[str, Any], ...] = (
 class AgentRights:
     """A `RulesOfUser`: the two Secrets of an agent's cluster; `AgentRestriction` sees to it that it makes no others.
 
-    None of a cluster that has joined as a Push member, whose Secrets are not its agent's, nor where one would be
-    called like another cluster's.
+    Before its cluster has joined only those that it has made itself: others are the credentials of a cluster of that
+    name that joins, leaves or has left. None of a cluster that has joined as a Push member, whose Secrets are not its
+    agent's, nor where one would be called like another cluster's.
     """
 
     def __init__(self, store: Store) -> None:
@@ -80,13 +83,21 @@ class AgentRights:
         cluster = cluster_of_agent(user.name) if is_agent(user.groups) else ""
         if user.name == GENERATOR and cluster:
             return RULES_OF_GENERATOR
-        if not cluster or namespace != CLUSTER_NAMESPACE or mode_of(self._store, cluster) not in ("", "Pull"):
+        if not cluster or namespace != CLUSTER_NAMESPACE:
+            return ()
+        mode = mode_of(self._store, cluster)
+        if mode not in ("", "Pull"):
             return ()
         if any(mode_of(self._store, each) for each in namesakes_of_secrets(cluster)):
             return ()
+        others = () if mode else secrets_of_others(self._store, cluster)
         return (
             Rule(("create",), ("",), ("secrets",)),
-            Rule(("get", "patch"), ("",), ("secrets",), secrets_of_agent(cluster)),
+            *(
+                Rule(("get", "patch"), ("",), ("secrets",), (name,))
+                for name in secrets_of_agent(cluster)
+                if name not in others
+            ),
             Rule(("get",), ("",), ("namespaces",), (CLUSTER_NAMESPACE,)),
         )
 
@@ -97,6 +108,17 @@ def mode_of(store: Store, cluster: str) -> str:
     return section(codec.decode_manifest(record.value), "spec").get("syncMode", "Push") if record else ""
 
 
+def secrets_of_others(store: Store, cluster: str) -> tuple[str, ...]:
+    """Those `secrets_of_agent` that are there and were not made by the agent of `cluster`."""
+    return tuple(name for name in secrets_of_agent(cluster) if not _is_agents_own(store, cluster, name))
+
+
+def _is_agents_own(store: Store, cluster: str, name: str) -> bool:
+    """Tells whether the Secret is the agent's, or would be, as there is none yet."""
+    record = store.head(f"/{SECRETS.group}/{SECRETS.plural}/{CLUSTER_NAMESPACE}/{name}")
+    return record is None or annotations_of(codec.decode_manifest(record.value)).get(AGENT_MADE_ANNOTATION) == cluster
+
+
 def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:
     """An `ApprovalRule`: the certificates of agents, without a person."""
     request = undecided_request(manifest)
@@ -105,7 +127,8 @@ def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:
     token = TOKEN_PREFIX + request.token_id
     secret = find("", "secrets", TOKEN_NAMESPACE, token)
     joined = () if find(CLUSTERS.group, CLUSTERS.plural, "", request.cluster) is None else (request.cluster,)
-    ruling = rule_on_request(request, joined, None if secret is None else use_of(annotations_of(secret)))
+    there = [each for each in secrets_of_agent(request.cluster) if find("", "secrets", CLUSTER_NAMESPACE, each)]
+    ruling = rule_on_request(request, joined, None if secret is None else use_of(annotations_of(secret)), there)
     if ruling.verdict is Verdict.WAITS:
         if ruling.reason:
             log.warning("certificate request %s waits: %s", manifest["metadata"]["name"], ruling.message)
@@ -117,9 +140,10 @@ def approve_agents(manifest: ReadOnlyManifest, find: Find) -> Approval | None:
 
 
 class AgentRestriction:
-    """An `Admission`: nothing of a cluster is touched by another cluster's agent.
+    """An `Admission`: nothing of a cluster is touched by another cluster's agent, and what is made by one is marked.
 
-    `store`: where it is known who has joined; without one nobody writes roles as the generator of Karmada's.
+    `store`: where it is known who has joined, and whose Secrets there are; without one nobody writes roles as the
+    generator of Karmada's.
     """
 
     def __init__(self, store: Store | None = None) -> None:
@@ -132,7 +156,8 @@ class AgentRestriction:
                 raise Rejected(f"{RBAC_GENERATOR} {problem}")
         elif is_agent(review.user.groups):
             self._check(review, cluster_of_agent(review.user.name))
-        return review.object
+        is_secret = review.resource.plural == SECRETS.plural and review.namespace == CLUSTER_NAMESPACE
+        return _marked(review) if is_secret and review.operation in ("CREATE", "UPDATE") else review.object
 
     def _check(self, review: AdmissionReview, cluster: str) -> None:
         resource, name = review.resource.plural, section(review.object, "metadata").get("name", "")
@@ -140,5 +165,20 @@ class AgentRestriction:
         if not problem and resource == CLUSTERS.plural and review.operation != "DELETE":
             spec, before = (section(each or {}, "spec") for each in (review.object, review.old_object))
             problem = problem_of_agents_cluster(spec, before, cluster)
+            if not problem and review.old_object is None and self._store is not None:
+                others = secrets_of_others(self._store, cluster)
+                problem = problem_of_secrets(cluster, others) if others else ""
         if problem:
             raise Rejected(problem)
+
+
+def _marked(review: AdmissionReview) -> Manifest:
+    """The Secret with the mark of who has made it, whatever mark the writer gives it."""
+    agent = cluster_of_agent(review.user.name) if is_agent(review.user.groups) else ""
+    cluster = made_by_agent(review.object, review.old_object, agent)
+    annotations = annotations_of(review.object)
+    if annotations.get(AGENT_MADE_ANNOTATION, "") == cluster:
+        return review.object
+    kept = {key: value for key, value in annotations.items() if key != AGENT_MADE_ANNOTATION}
+    marked = {**kept, AGENT_MADE_ANNOTATION: cluster} if cluster else kept
+    return {**review.object, "metadata": {**section(review.object, "metadata"), "annotations": marked}}

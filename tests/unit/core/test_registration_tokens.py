@@ -166,3 +166,11 @@ def test_a_control_plane_that_joins_itself_is_told_the_way_out() -> None:
     assert problem_of_identity("north", "id-east", joined) == (
         "this cluster has joined already, as east: use that one, or `leeward unjoin east` first"
     )
+
+
+def test_a_token_makes_no_agent_of_a_name_whose_secrets_are_there() -> None:
+    ruling = rule_on_request(request(), ("north",), TokenUse(), ("east-impersonator",))
+    assert (ruling.verdict, ruling.reason) == (Verdict.DENIED, "SecretsExist")
+    assert "`kubectl -n karmada-cluster delete secret east-impersonator`" in ruling.message
+    renewal = CertificateRequest(f"{AGENT}east", (AGENTS,), ("client auth",), f"{AGENT}east", (AGENTS,))
+    assert rule_on_request(renewal, ("east",), None, ("east",)) == APPROVED
