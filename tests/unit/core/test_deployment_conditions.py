@@ -149,6 +149,25 @@ def test_an_autoscaler_in_the_member_says_how_many_there_are() -> None:
     assert verdict(status, "Available")[0] == "False"
 
 
+def test_pods_that_cannot_be_made_are_missing_though_an_autoscaler_says_how_many_there_are() -> None:
+    """Of `replicas` those count that there are; a quota, an admission or a missing account lets none be."""
+    works = {"m1": work(5, {"resourcetemplate.karmada.io/retain-replicas": "true"})}
+    refused = told_of(spec_of({"m1": 5}, 5), works, [item("m1", 0, unavailableReplicas=3)])
+    assert verdict(refused, "Available") == ("False", "MinimumReplicasUnavailable")
+    assert verdict(refused, "Progressing") == ("True", "ReplicaSetUpdated")
+    partly = told_of(spec_of({"m1": 5}, 5), works, [item("m1", 2, unavailableReplicas=1)])
+    assert verdict(partly, "Available")[0] == "False"
+    to_zero = told_of(spec_of({"m1": 5}, 5), works, [item("m1", 0)])
+    assert verdict(to_zero, "Available")[0] == "True", "an autoscaler may want none"
+
+
+def test_a_report_that_precedes_the_first_look_of_the_members_controller_has_no_number_of_an_autoscaler() -> None:
+    works = {**WORKS, "m1": work(5, {"resourcetemplate.karmada.io/retain-replicas": "true"})}
+    early: Manifest = {"clusterName": "m1", "applied": True, "status": {"generation": 1}}
+    status = told_of(spec_of({"m1": 5, "m2": 2}, 7), works, [early, item("m2", 2)])
+    assert verdict(status, "Available")[0] == "False"
+
+
 def test_what_is_evicted_fills_in_for_what_replaces_it() -> None:
     spec = spec_of({"m2": 2}, 2, m1=2)
     status = told_of(spec, WORKS, [item("m1", 2), item("m2", 0, of=2)])

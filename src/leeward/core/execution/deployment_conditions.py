@@ -124,9 +124,14 @@ def _manifest_of(work: Work) -> ReadOnlyManifest:
 
 
 def _replicas_in(manifest: ReadOnlyManifest, count: int, report: ReadOnlyManifest | None) -> int:
-    """The Work's own number, which overrides may have changed; or what an autoscaler in the member has made of it."""
-    if text_at(manifest, "metadata", "labels", RETAIN_REPLICAS_LABEL) == "true" and report is not None:
-        return int_at(report, "replicas")
+    """The Work's own number, which overrides may have changed; or what an autoscaler in the member has made of it.
+
+    Kubernetes: `replicas` are the Pods that there are, and none where none can be made; what is available and what is
+    not add up to those that the ReplicaSets ask for. Before the Deployment controller has looked, neither is known."""
+    is_retained = text_at(manifest, "metadata", "labels", RETAIN_REPLICAS_LABEL) == "true"
+    if is_retained and report is not None and int_at(report, "observedGeneration"):
+        asked = int_at(report, "availableReplicas") + int_at(report, "unavailableReplicas")
+        return max(asked, int_at(report, "replicas"))
     return int_at(manifest, "spec", "replicas") if value_at(manifest, "spec", "replicas") is not None else count
 
 
