@@ -7,8 +7,8 @@
     POST /api/actions/brake-release   {}
     POST /api/actions/rebalance       {"workload": "Deployment/web", "namespace": NAMESPACE}
 
-With `?dry-run` nothing is changed, and the answer says what would be. The control plane judges the rights: requests go
-out with the user's own credential.
+With `?dry-run` nothing is changed, and the answer says what would be, to who may do it and sees what it is about. The
+control plane judges the rights: requests go out with the user's own credential.
 """
 
 import logging
@@ -24,9 +24,10 @@ from leeward.answers.imagined import ImaginedChange
 from leeward.api.names import binding_name
 from leeward.client import Client
 from leeward.core.cluster_health.brake import Brake
-from leeward.dashboard.answering import WhatIfView, what_if_view
+from leeward.dashboard.answering import WhatIfView, complete_picture, refusal_to_show, what_if_view
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.pictures import FleetPictures
+from leeward.dashboard.rights import ACTION_RIGHTS, may
 from leeward.dashboard.sessions import Session
 from leeward.operations import OperationFailed
 from leeward.operations.brake import release_brake
@@ -91,6 +92,8 @@ class Acting:
         if problem := _problem(action, asked):
             return failed(400, problem)
         if "dry-run" in request.query:
+            if refusal := await _refusal(action, asked, session):
+                return failed(403, refusal)
             return answered(await self._foretold(action, asked, session))
         sentence = await _carried_out(action, asked, session.client)
         log.info("%s has asked for %s %s", session.user, action.value, asked)
@@ -102,7 +105,7 @@ class Acting:
             await find_cluster(session.client, asked.cluster)
         sentence = _TOLD[action].format(cluster=asked.cluster, workload=asked.workload)
         if action in (OperatorAction.DRAIN, OperatorAction.BRAKE_RELEASE, OperatorAction.REBALANCE):
-            state, change = _imagined(action, asked, await self._pictures.whole())
+            state, change = _imagined(action, asked, await complete_picture(self._pictures, session))
             return ActionResult(
                 sentence, done=False, what_if=await what_if_view(self._pictures, state, change, session.sight)
             )
@@ -130,6 +133,14 @@ def _problem(action: OperatorAction, asked: ActionRequest) -> str:
     if asked.budget is not None and not 0 <= asked.budget <= MOST_AT_ONCE:
         return f"budget {asked.budget}: give 0 (all at once) to {MOST_AT_ONCE}"
     return ""
+
+
+async def _refusal(action: OperatorAction, asked: ActionRequest, session: Session) -> str:
+    """Why a user is not told what it would do; empty where they are. Raises: WorldError."""
+    right = ACTION_RIGHTS[action.value]
+    if not await may(session.client, right):
+        return f"{session.user} may not {right}"
+    return refusal_to_show(asked.namespace, session) if action is OperatorAction.REBALANCE else ""
 
 
 def _imagined(action: OperatorAction, asked: ActionRequest, state: FleetState) -> tuple[FleetState, ImaginedChange]:

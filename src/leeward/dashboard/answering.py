@@ -79,9 +79,8 @@ class Answering:
         kind, name = request.match_info["kind"], request.match_info["name"]
         namespace = request.match_info["namespace"]
         namespace = "" if namespace == NO_NAMESPACE else namespace
-        if not session.sight.shows(namespace):
-            where = f" in the namespace {namespace}" if namespace else ""
-            return failed(403, f"{session.user} may not list resourcebindings.work.karmada.io{where}")
+        if refusal := refusal_to_show(namespace, session):
+            return failed(403, refusal)
         key, client = BindingName(namespace, binding_name(kind, name)), self._context.client
         try:
             state = await read_for(client, self._context.clock, key, self._context.config.name)
@@ -108,12 +107,12 @@ class Answering:
 
     async def _what_if(self, request: web.Request, session: Session) -> web.StreamResponse:
         """Raises: OperationFailed for what is asked wrongly; WorldError."""
-        state = await self._whole(session)
+        state = await complete_picture(self._pictures, session)
         return answered(await what_if_view(self._pictures, state, change_asked(state, request), session.sight))
 
     async def _resilience(self, request: web.Request, session: Session) -> web.StreamResponse:
         """Raises: OperationFailed, WorldError."""
-        state, by = await self._whole(session), request.query.get("by", CLUSTER)
+        state, by = await complete_picture(self._pictures, session), request.query.get("by", CLUSTER)
         found = await self._pictures.work_out(survey, state, losses_by(state, by), by)
         if session.sight.is_whole:
             return answered(found)
@@ -127,15 +126,24 @@ class Answering:
         state, live, missed = await self._pictures.with_objects()
         return answered(await self._pictures.work_out(_linted, state, live, missed))
 
-    async def _whole(self, session: Session) -> FleetState:
-        """A complete picture. Raises: OperationFailed where it is not, or the user may not see the clusters."""
-        if not session.sight.clusters:
-            raise OperationFailed(f"{session.user} may not list clusters.cluster.karmada.io")
-        state = await self._pictures.whole()
-        if state.recorded.unseen:
-            missing = "; ".join(state.recorded.unseen)
-            raise OperationFailed(f"no answer, since one without it could be wrong: {missing}")
-        return state
+
+async def complete_picture(pictures: FleetPictures, session: Session) -> FleetState:
+    """Raises: OperationFailed where it is not complete, or the user may not see the clusters; WorldError."""
+    if not session.sight.clusters:
+        raise OperationFailed(f"{session.user} may not list clusters.cluster.karmada.io")
+    state = await pictures.whole()
+    if state.recorded.unseen:
+        missing = "; ".join(state.recorded.unseen)
+        raise OperationFailed(f"no answer, since one without it could be wrong: {missing}")
+    return state
+
+
+def refusal_to_show(namespace: str, session: Session) -> str:
+    """Why a user is told nothing of the applications of a namespace, whether there are any or not; empty where seen."""
+    if session.sight.shows(namespace):
+        return ""
+    where = f" in the namespace {namespace}" if namespace else ""
+    return f"{session.user} may not list resourcebindings.work.karmada.io{where}"
 
 
 def change_asked(state: FleetState, request: web.Request) -> ImaginedChange:

@@ -69,9 +69,9 @@ class DashboardContext:
         now = self.clock.monotonic()
         if now - session.seen_at < SIGHT_SECONDS:
             return
-        namespaces = self.follower.namespaces
+        is_known, namespaces = self.follower.is_synced, self.follower.namespaces
         session.sight = await review_sight(session.client, session.user, namespaces)
-        session.seen_at = now if self.follower.is_synced else float("-inf")
+        session.seen_at = now if is_known else float("-inf")
 
     def signed_in(self, handler: UserHandler) -> Handler:
         async def handle(request: web.Request) -> web.StreamResponse:

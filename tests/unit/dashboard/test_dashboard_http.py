@@ -17,6 +17,7 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
 from kubeserver.testing import RunningServer, running_server
+from leeward.answers.fleet_state import FleetState
 from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.local.ports import pick_port
@@ -34,6 +35,8 @@ from tests.transports import Sent
 
 ACCOUNTS = Resource.of_manifests("v1", "serviceaccounts", "ServiceAccount", True)
 RBAC = "rbac.authorization.k8s.io"
+CLUSTER_ROLES = Resource.of_manifests(f"{RBAC}/v1", "clusterroles", "ClusterRole", False)
+CLUSTER_ROLE_BINDINGS = Resource.of_manifests(f"{RBAC}/v1", "clusterrolebindings", "ClusterRoleBinding", False)
 ROLES = Resource.of_manifests(f"{RBAC}/v1", "roles", "Role", True)
 ROLE_BINDINGS = Resource.of_manifests(f"{RBAC}/v1", "rolebindings", "RoleBinding", True)
 KEY = "the-key-of-the-link"
@@ -382,6 +385,97 @@ def test_an_action_is_told_first_and_done_as_the_user(plane: RunningServer) -> N
         assert "is scheduled afresh, once (WorkloadRebalancer leeward-rebalance-" in (await made.json())["sentence"]
         idle = await (await browser.post("/api/actions/brake-release", {})).json()
         assert idle["sentence"] == "the brake is idle"
+
+    tell(plane, story, allow_actions=True)
+
+
+async def _may_act(running: RunningServer, name: str, *rules: tuple[str, str, str]) -> None:
+    """Makes a service account that sees the applications of `open`, and has `rules` (group, kind, verb) everywhere."""
+    client = Client(transport_of(load(running.kubeconfig)))
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": "open"}
+    await client.create(ACCOUNTS, {"metadata": {"name": name}}, "open")
+    jo = {"apiGroup": RBAC, "kind": "Role", "name": "jo"}
+    await client.create(ROLE_BINDINGS, {"metadata": {"name": name}, "roleRef": jo, "subjects": [subject]}, "open")
+    allowed = [{"apiGroups": [group], "resources": [kind], "verbs": [verb]} for group, kind, verb in rules]
+    await client.create(CLUSTER_ROLES, {"metadata": {"name": name}, "rules": allowed})
+    role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": name}
+    await client.create(CLUSTER_ROLE_BINDINGS, {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]})
+    await client.close()
+
+
+def test_what_an_action_would_do_is_told_to_nobody_who_may_not_do_it(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        await browser.signs_in(token=await token_of(plane, "jo"))
+        for action, right in (
+            ("cordon", "patch clusters.cluster.karmada.io"),
+            ("drain", "patch clusters.cluster.karmada.io"),
+            ("brake-release", "patch configmaps leeward-brake in the namespace karmada-system"),
+            ("rebalance", "create workloadrebalancers.apps.karmada.io"),
+        ):
+            body = {"cluster": "member1", "workload": "Deployment/nginx", "namespace": "open"}
+            answer = await browser.post(f"/api/actions/{action}?dry-run", body)
+            assert (answer.status, set(told := await answer.json())) == (403, {"error"}), action
+            assert told["error"] == f"system:serviceaccount:open:jo may not {right}"
+
+    tell(plane, story, allow_actions=True)
+
+
+def test_what_an_action_would_do_tells_no_more_than_the_what_if_that_is_asked(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        patched, created = ("", "configmaps", "patch"), ("apps.karmada.io", "workloadrebalancers", "create")
+        await _may_act(plane, "blind", patched, created)
+        await browser.signs_in(token=await token_of(plane, "blind"))
+        await browser.applications_are({"open/Deployment/nginx"})
+        asked = await browser.get("/api/what-if?fail=member1")
+        body = {"workload": "Deployment/nginx", "namespace": "open"}
+        for action, given in (("brake-release", {}), ("rebalance", body)):
+            answer = await browser.post(f"/api/actions/{action}?dry-run", given)
+            assert (answer.status, await answer.json()) == (asked.status, await asked.json()), action
+        assert asked.status == 400
+
+    tell(plane, story, allow_actions=True)
+
+
+def test_of_a_hidden_namespace_a_rebalance_does_not_tell_which_applications_there_are(
+    plane: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its user is the first to look: which namespaces there are is not known yet, and is asked again at once."""
+    monkeypatch.setattr(context, "SIGHT_SECONDS", 3600)
+
+    async def story(browser: Browser) -> None:
+        created = ("apps.karmada.io", "workloadrebalancers", "create")
+        await _may_act(plane, "planner", created, ("cluster.karmada.io", "clusters", "list"))
+        await browser.signs_in(token=await token_of(plane, "planner"))
+        await browser.applications_are({"open/Deployment/nginx"})
+        told = list[tuple[int, str]]()
+        for name, namespace in (("nginx", "closed"), ("gone", "closed"), ("nginx", "open")):
+            body = {"workload": f"Deployment/{name}", "namespace": namespace}
+            answer = await browser.post("/api/actions/rebalance?dry-run", body)
+            told.append((answer.status, (await answer.json()).get("error", "")))
+        may_not = "may not list resourcebindings.work.karmada.io in the namespace closed"
+        assert told[0] == told[1] == (403, f"system:serviceaccount:open:planner {may_not}")
+        assert told[2] == (200, "")
+
+    tell(plane, story, allow_actions=True)
+
+
+def test_an_action_is_not_foretold_of_a_picture_that_is_not_complete(
+    plane: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = FleetPictures.whole
+
+    async def without_works(pictures: FleetPictures) -> FleetState:
+        recorded = (await whole(pictures)).recorded
+        return FleetState(msgspec.structs.replace(recorded, unseen=("works of member1",)))
+
+    monkeypatch.setattr(FleetPictures, "whole", without_works)
+
+    async def story(browser: Browser) -> None:
+        await browser.signs_in(key=KEY)
+        for action, body in (("brake-release", {}), ("drain", {"cluster": "member1"})):
+            answer = await browser.post(f"/api/actions/{action}?dry-run", body)
+            sentence = "no answer, since one without it could be wrong: works of member1"
+            assert (answer.status, await answer.json()) == (400, {"error": sentence}), action
 
     tell(plane, story, allow_actions=True)
 
