@@ -29,7 +29,7 @@ from leeward.app.local.waiting import wait_until
 
 Tell = Callable[[str], None]
 """Told what is being waited for."""
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 LOCK_SECONDS = 60.0
 WATCH_SECONDS = 0.5
 

@@ -122,7 +122,7 @@ def _is_replaced(
     if spec.is_divided and sum(target.replicas for target in spec.clusters) < spec.replicas:
         return False
     return (
-        bool(others)
+        (bool(others) or spec.asks_for_none)
         and is_current(binding)
         and all(is_seen_healthy(work_in(each.name), clusters.get(each.name), each.replicas) for each in others)
     )

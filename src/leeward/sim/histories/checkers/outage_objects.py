@@ -52,8 +52,10 @@ class OutagesChecker:
             self._note_cluster(change)
         elif change.kind in BINDINGS:
             self._note_binding(change, change.old, change.new)
+            if change.restored:
+                self._note_restored(change.seconds)
         elif change.kind == OUTAGES and change.restored:
-            self._note_restored(change.seconds, change.new)
+            self._note_restored(change.seconds)
         elif change.kind == OUTAGES:
             for message in self._problems(change.old, change.new):
                 yield Violation("S19", change.seconds, f"{change.key.name}: {message}")
@@ -104,11 +106,15 @@ class OutagesChecker:
         for name in replicas_of(new).keys() - after.keys():
             self._begun.pop((name, change.key), None)
 
-    def _note_restored(self, seconds: float, outage: ClusterOutage) -> None:
-        """What has left before the backup was taken."""
-        for each in outage.status.listed:
-            if each.left_at is not None:
-                self._left[outage.spec.cluster, key_of(each)] = seconds
+    def _note_restored(self, seconds: float) -> None:
+        """What has left before the backup was taken, as an Outage says, or as the binding shows that it concerns."""
+        bindings = self._bindings()
+        for outage in outages_in(self._scene.truth):
+            for each in outage.status.listed:
+                binding = bindings.get(key_of(each))
+                has_gone = binding is not None and outage.spec.cluster not in replicas_of(binding)
+                if each.left_at is not None or has_gone:
+                    self._left.setdefault((outage.spec.cluster, key_of(each)), seconds)
 
     def _problems(self, old: ClusterOutage | None, new: ClusterOutage | None) -> Iterator[str]:
         if new is None:
