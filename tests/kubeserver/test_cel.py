@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Unwritable, compile_program, matching_of, nesting_of
+from kubeserver.cel import (
+    OUT_OF_BUDGET,
+    Budget,
+    Exhausted,
+    Unwritable,
+    compile_program,
+    each_matched,
+    matching_of,
+    nesting_of,
+)
 from tests.kubeserver.api_world import DEFINITIONS, WIDGETS, ApiWorld, tell, widget, widgets
 
 
@@ -152,6 +161,44 @@ def test_the_nesting_of_comprehensions_is_read_off_a_rule(text: str, nesting: in
 )
 def test_what_a_regular_expression_makes_of_a_letter_is_read_off_a_rule(text: str, weight: int) -> None:
     assert matching_of(text) == weight
+
+
+@pytest.mark.parametrize(
+    ("text", "lists"),
+    [
+        ("self.l.all(c, c.image.matches('^a//b$'))", 1),
+        ("self.l.all(c, c.env.all(e, e.name.matches(r'^\\d+$') && c.image.find('b') != ''))", 1),
+        ("(self.a + self.?b.orValue([])) . all (c, c.matches('^a'))", 2),
+        ("self.m.all(k, v, v.matches('^a')) && self.name.matches('^b')", 1),
+        ("self.l.all(x, self.text.matches('^a'))", 0),
+        ("self.l.all(x, x.matches(self.pattern))", 0),
+        ("self.l.all(x, matches(x, '^a'))", 0),
+        ("self.l.map(x, self.text).all(y, y.matches('^a'))", 0),
+        ("[self.l.map(x, self.text)].all(y, y.all(z, z.matches('^a')))", 0),
+        ("self.l.all(x, self.l.map(y, self.text).all(x, x.matches('^a')))", 0),
+        ("self.l.all(x, cel.bind(x, self.text, x.matches('^a')))", 0),
+        ("self.l.all(self, true) && self.l.all(x, self.text.matches('^a'))", 0),
+        ("true // self.l.all(self, (\n && self.l.all(x, self.text.matches('^a'))", 0),
+        ("self.l.all(x, (x + self.text).matches('^a'))", 0),
+        ("self.f() . l.all(x, x.matches('^a'))", 0),
+        ('self.l.all(x, x == """\'""" || self.text.matches(\'^a\'))', 0),
+    ],
+)
+def test_a_rule_that_compares_each_member_once_is_told_from_one_that_compares_more(text: str, lists: int) -> None:
+    assert each_matched(text) == lists
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("self.l.all(x, self.text.matches('^[01]*1[01]{60}$') || true)", {"l": ["0"] * 1_000, "text": "01" * 20_000}),
+        ("self.l.all(x, x.matches('^[01]*1[01]{900}$') || true)", {"l": ["0"] * 9_000}),
+        ("self.l.all(x, x.matches('^[01]*1[01]{900}$') || true)", {"l": ["01" * 50_000] * 5}),
+    ],
+)
+def test_what_compares_for_more_than_a_second_is_not_asked(text: str, value: Any) -> None:
+    with pytest.raises(Exhausted):
+        Budget().charge(nesting_of(text), value, matching=matching_of(text), each=each_matched(text))
 
 
 def test_a_budget_charges_for_members_steps_and_long_texts():

@@ -13,7 +13,16 @@ from kubeapi import codec
 from kubeapi.status import Problem
 from kubeserver.apiextensions.node import Node
 from kubeserver.apiextensions.old_values import ABSENT, keyed_items
-from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, Program, compile_program, matching_of, nesting_of
+from kubeserver.cel import (
+    OUT_OF_BUDGET,
+    Budget,
+    Exhausted,
+    Program,
+    compile_program,
+    each_matched,
+    matching_of,
+    nesting_of,
+)
 from kubeserver.values import entries
 
 _REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
@@ -31,6 +40,7 @@ class Rule:
     knows_old: bool
     nesting: int
     matching: int
+    each: int
 
 
 def compile_rules(raw: Mapping[str, Any]) -> tuple[Rule, ...]:
@@ -77,7 +87,8 @@ def rules_of(node: Node) -> tuple[Rule, ...]:
 def _ask(rule: Rule, value: Any, old: Any, path: str, budget: Budget) -> Iterator[Problem]:
     if old is ABSENT if rule.about_change else not rule.knows_old and old is not ABSENT and value == old:
         return
-    budget.charge(rule.nesting, value, *(() if old is ABSENT else (old,)), matching=rule.matching)
+    values = (value,) if old is ABSENT else (value, old)
+    budget.charge(rule.nesting, *values, matching=rule.matching, each=rule.each)
     variables = {"self": value, "oldSelf": None if old is ABSENT else old}
     try:
         if rule.program.evaluate(variables) is True:
@@ -128,4 +139,11 @@ def _compile_rule(rule: Mapping[str, Any]) -> Rule:
         knows_old=knows_old,
         nesting=max(nesting_of(text), nesting_of(expression)),
         matching=max(matching_of(text), matching_of(expression)),
+        each=_each(text, expression),
     )
+
+
+def _each(*texts: str) -> int:
+    """The `each_matched` of both; 0 where it is so for one that compares anything."""
+    known = [each_matched(text) for text in texts if text]
+    return max(known) if all(known) else 0

@@ -6,10 +6,11 @@
                    └─ patterns     regular expressions in linear time
     objects                        what mutating policies make, written as maps
 
-What an expression may cost is told by `budget`.
+What an expression may cost is told by `budget`, with `member_matching`.
 """
 
 from kubeserver.cel.budget import OUT_OF_BUDGET, Budget, Exhausted, matching_of, nesting_of
+from kubeserver.cel.member_matching import each_matched
 from kubeserver.cel.program import Program, Unwritable, compile_program
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Program",
     "Unwritable",
     "compile_program",
+    "each_matched",
     "matching_of",
     "nesting_of",
 ]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, matching_of, nesting_of
+from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, each_matched, matching_of, nesting_of
 from kubeserver.dynamic_admission.policies.configuration import CommonSpec, PolicySpec, Validation
 from kubeserver.kinds.policy_parts import VARIABLES
 
@@ -62,12 +62,18 @@ class Expressions:
         self._provide(expression)
         known = {**self._known, "variables": self._variables}
         try:
-            self._budget.charge(nesting_of(expression), *known.values(), matching=matching_of(expression))
+            self._charge(expression)
             return compile_program(expression, VARIABLES).evaluate(known)
         except Exhausted:
             raise Failed(OUT_OF_BUDGET) from None
         except ValueError as error:
             raise Failed(self._told(expression, str(error))) from error
+
+    def _charge(self, expression: str) -> None:
+        """The variables one by one: each that comes is measured. Raises: Exhausted."""
+        values = (*self._known.values(), *self._variables.values())
+        matching, each = matching_of(expression), each_matched(expression)
+        self._budget.charge(nesting_of(expression), *values, matching=matching, each=each)
 
     def _provide(self, expression: str) -> None:
         """Evaluates the variables that the expression names, and those that they name: each is above those."""

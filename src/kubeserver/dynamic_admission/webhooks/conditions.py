@@ -9,7 +9,7 @@ webhook's failure would.
 from collections.abc import Mapping
 from typing import Any
 
-from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, matching_of, nesting_of
+from kubeserver.cel import OUT_OF_BUDGET, Budget, Exhausted, compile_program, each_matched, matching_of, nesting_of
 from kubeserver.kinds.webhook_configurations import CONDITION_VARIABLES
 from kubeserver.webhooks.calling import Uncallable
 from kubeserver.webhooks.configuration import Webhook
@@ -28,7 +28,7 @@ def meets_conditions(webhook: Webhook, request: Mapping[str, Any], authorizer: M
     for condition in webhook.match_conditions:
         try:
             text, objects = condition.expression, (request["object"], request["oldObject"])
-            budget.charge(nesting_of(text), *objects, matching=matching_of(text))
+            budget.charge(nesting_of(text), *objects, matching=matching_of(text), each=each_matched(text))
             if compile_program(condition.expression, CONDITION_VARIABLES).evaluate(variables) is not True:
                 return False
         except ValueError as error:
