@@ -1,7 +1,8 @@
 """Rendering of a binding's manifests with the override policies that select them, for the binding controller.
 
 What cannot be known leaves things as they are: a Cluster that is not listed, or a policy that is there and has never
-been read, but which the binding's Works were made with (Holds: S5, S10).
+been read, but which the binding's Works were made with, or which may select the template: a new Work is not made
+without what is to be overridden (Holds: S5, S10, S14).
 
 Karmada: pkg/controllers/binding/common.go (`ensureWork`), pkg/util/overridemanager.
 """
@@ -82,10 +83,8 @@ class OverrideRendering:
 
         Raises: Unreachable while the policies have not been listed."""
         await self._matching.wait_synced()
-        unread = self._never_read(present.values())
-        if unread:
-            failure = OverrideFailure(None, unread)
-            failures = dict.fromkeys(manifests, failure)
+        if unread := self._applied_unread(present.values()) or await self._selecting_unread(template):
+            failures = dict.fromkeys(manifests, OverrideFailure(None, unread))
             return Rendering({}, failures=failures, look_at=self._plane.clock.now() + UNREAD_AGAIN)
         cluster_wide = await self._matching.cluster_wide(template)
         own = await self._matching.namespaced(template)
@@ -99,7 +98,8 @@ class OverrideRendering:
                 refused[cluster] = result
             else:
                 rendered[cluster] = result
-        return Rendering(rendered, failures=refused)
+        look_at = self._plane.clock.now() + UNREAD_AGAIN if refused and any(self._matching.never_read()) else None
+        return Rendering(rendered, failures=refused, look_at=look_at)
 
     async def _render(
         self,
@@ -117,10 +117,21 @@ class OverrideRendering:
         if isinstance(result, OverrideFailure):
             return result
         if labels_of(result.manifest) != labels_of(manifest):
+            if unread := await self._selecting_unread(result.manifest):
+                return OverrideFailure(None, unread)
             own = await self._matching.namespaced(result.manifest)
         return too_many(own) or await self._plane.turns.finish(known.override(result, rules_for(cluster, own)))
 
-    def _never_read(self, works: Iterable[Work]) -> str:
+    async def _selecting_unread(self, manifest: ReadOnlyManifest) -> str:
+        """A sentence about a policy that may select the manifest, and of which nothing is known; empty without one."""
+        cluster_wide, own = self._matching.never_read()
+        if (key := await self._matching.first_selecting(cluster_wide, manifest)) is not None:
+            return _unread(f"ClusterOverridePolicy {key}", cluster_wide[key], ClusterOverridePolicy, "may select this")
+        if (key := await self._matching.first_selecting(own, manifest)) is not None:
+            return _unread(f"OverridePolicy {key}", own[key], OverridePolicy, "may select this")
+        return ""
+
+    def _applied_unread(self, works: Iterable[Work]) -> str:
         """A sentence about a policy that a Work says it was made with, and of which nothing is known now; empty when
         there is none."""
         cluster_wide, own = self._matching.never_read()
@@ -138,14 +149,16 @@ class OverrideRendering:
         return ""
 
 
-def _unread(policy: str, found: ReadOnlyManifest, as_type: type[AnyOverridePolicy]) -> str:
+def _unread(
+    policy: str, found: ReadOnlyManifest, as_type: type[AnyOverridePolicy], matters: str = "was applied here"
+) -> str:
     """A field that is not known here is named: it may be of a newer Karmada."""
     try:
         from_wire({**found}, as_type)
         why = ""
     except DecodeError as error:
         why = f" ({error})"
-    return f"{policy} cannot be read, and was applied here{why}"
+    return f"{policy} cannot be read, and {matters}{why}"
 
 
 def _asked_of(cluster: Cluster) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
 from leeward.api.work import Binding
-from leeward.core.overrides.applicable import EVERY_KIND, selects
+from leeward.core.overrides.applicable import EVERY_KIND, select_unread, selects
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.propagation.selecting import Selected
 from leeward.runtime.identity import Key, key_of
@@ -46,6 +46,8 @@ class OverrideMatching:
         self._local = OverrideIndex[OverridePolicy]()
         self._everywhere = OverrideIndex[ClusterOverridePolicy]()
         self._earlier = EarlierSelections()
+        self._unread: dict[Key, tuple[Manifest, Selected]] = {}
+        """What policies that cannot be read may select, each with the state of which that was found."""
         self._controller = plane.controller(name, self.reconcile, workers=1)
 
     def start(self) -> None:
@@ -76,11 +78,22 @@ class OverrideMatching:
 
     def never_read(self) -> tuple[Mapping[Key, Manifest], Mapping[Key, Manifest]]:
         """The ClusterOverridePolicies and the OverridePolicies that are there, and of which nothing is known."""
-        cluster_wide, own = self._cluster_policies.unreadable, self._policies.unreadable
-        return (
-            {key: found for key, found in cluster_wide.items() if key not in self._everywhere},
-            {key: found for key, found in own.items() if key not in self._local},
-        )
+        cluster_wide = {k: v for k, v in self._cluster_policies.unreadable.items() if k not in self._everywhere}
+        own = {key: found for key, found in self._policies.unreadable.items() if key not in self._local}
+        self._unread = {key: each for key, each in self._unread.items() if key in cluster_wide or key in own}
+        return cluster_wide, own
+
+    async def first_selecting(self, unread: Mapping[Key, Manifest], manifest: ReadOnlyManifest) -> Key | None:
+        """The first of policies that cannot be read which may select the manifest. They are asked a turn at a time."""
+        namespace = key_of(manifest).namespace
+        for key in sorted(key for key in unread if key.namespace in ("", namespace)):
+            await self._plane.turns.take()
+            known = self._unread.get(key)
+            if known is None or known[0] is not unread[key]:
+                self._unread[key] = known = unread[key], select_unread(unread[key])
+            if selects(known[1], manifest):
+                return key
+        return None
 
     async def reconcile(self, key: PolicyKey) -> datetime | None:
         """Tells of the bindings whose manifests a policy has selected, or selects.

@@ -12,7 +12,7 @@ from leeward.api.names import APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.override import OverridePolicy
 from leeward.core.execution.ownership import stamp
 from leeward.core.interpreter import prune
-from leeward.core.overrides.applicable import override_scopes_of, rules_for, select_overridden, selects
+from leeward.core.overrides.applicable import override_scopes_of, rules_for, select_overridden, select_unread, selects
 from leeward.core.overrides.embedded import MOST_YAML_CHARACTERS
 from leeward.core.overrides.images import override_image
 from leeward.core.overrides.override_rule import rules_of
@@ -331,3 +331,24 @@ def test_whatever_is_overridden_it_is_done_or_refused() -> None:
             assert result.manifest["metadata"]["name"] == "web"
             stamp(prune(result.manifest), "karmada-es-m", "web", {}, result.annotations)
     assert min(reached[kind] for kind in ("Overridden", "OverrideFailure")) > 100, reached
+
+
+@pytest.mark.parametrize(
+    ("namespace", "spec", "expected"),
+    [
+        ("default", {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}], "new": 1}, True),
+        ("default", {"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}], "new": 1}, False),
+        ("default", {"resourceSelectors": [{"apiVersion": "v1"}]}, True),
+        ("default", {"resourceSelectors": {"by": "query"}}, True),
+        ("default", {}, True),
+        ("default", "a text", True),
+        ("other", {"resourceSelectors": 1}, False),
+        ("", {"resourceSelectors": 1}, True),
+    ],
+)
+def test_s14_a_policy_that_cannot_be_read_may_select_all_where_its_selectors_cannot_be_read_either(
+    namespace: str, spec: Any, *, expected: bool
+) -> None:
+    stored = {"metadata": {"name": "p", **({"namespace": namespace} if namespace else {})}, "spec": spec}
+    web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"}}
+    assert selects(select_unread(stored), web) is expected

@@ -7,11 +7,14 @@ policy without selectors selects all.
 Karmada: pkg/util/overridemanager; same.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from leeward.api.cluster import Cluster
+from leeward.api.policy import ResourceSelector
+from leeward.core.interpreter.fields import value_at
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.propagation.matching import NO_MATCH
 from leeward.core.propagation.selecting import Scope, Selected, SelectedIn, scopes_of, select_resources
@@ -32,9 +35,25 @@ def rules_for(cluster: Cluster, selected: Iterable[Rules]) -> Rules:
 
 def select_overridden(policy: AnyOverridePolicy) -> Selected:
     """Selection of a policy, by kind and namespace; without selectors all kinds."""
-    if not policy.spec.resource_selectors:
-        return {Scope(*EVERY_KIND, policy.namespace): SelectedIn(all=True)}
-    return select_resources(policy.spec.resource_selectors, policy.namespace)
+    return _select(policy.spec.resource_selectors, policy.namespace)
+
+
+def select_unread(stored: ReadOnlyManifest) -> Selected:
+    """What a policy that cannot be read may select; where its selectors cannot be read either, all that it can.
+
+    Holds: S14."""
+    namespace: str = stored["metadata"].get("namespace", "")
+    try:
+        selectors = from_wire(value_at(stored, "spec", "resourceSelectors") or [], tuple[ResourceSelector, ...])
+    except DecodeError:
+        selectors = ()
+    return _select(selectors, namespace)
+
+
+def _select(selectors: Sequence[ResourceSelector], namespace: str) -> Selected:
+    if not selectors:
+        return {Scope(*EVERY_KIND, namespace): SelectedIn(all=True)}
+    return select_resources(selectors, namespace)
 
 
 def override_scopes_of(manifest: ReadOnlyManifest) -> Iterator[Scope]:
