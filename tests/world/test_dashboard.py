@@ -26,8 +26,10 @@ WHOLE = FleetSight(True, True, True, True, True, None, None)
 class Page:
     """What a browser knows that reads the feed of a scope: collections by name."""
 
-    def __init__(self, world: World, supervisor: Supervisor, sight: FleetSight = WHOLE) -> None:
-        self._follower = FleetFollower(world.client, world.clock, world.randomness, supervisor, "world")
+    def __init__(
+        self, world: World, supervisor: Supervisor, sight: FleetSight = WHOLE, client: Client | None = None
+    ) -> None:
+        self._follower = FleetFollower(client or world.client, world.clock, world.randomness, supervisor, "world")
         self._sight = sight
         self._id = ""
         self.collections: dict[str, dict[str, Any]] = {}
@@ -180,6 +182,39 @@ def test_a_control_plane_that_does_not_answer_is_told_and_what_was_known_stays()
             await world.start_apiserver()
             await page.told(world, 30)
             assert page.fleet["silentSince"] is None
+
+    play(story)
+
+
+@pytest.mark.parametrize("code", [403, 500])
+def test_a_kind_that_cannot_be_followed_any_more_is_named_until_it_can_be(code: int) -> None:
+    """Its last state is what is shown: a cluster that dies now looks alive."""
+
+    async def story(world: World) -> None:
+        await placed(world)
+        client = Client(LinkedTransport(world.place, ADMIN), "page")
+        refused = False
+
+        def refuse(request: Request) -> Response | None:
+            is_ours = refused and request.headers["user-agent"] == "page"
+            return status(code, "Forbidden") if is_ours and request.path.endswith("/clusters") else None
+
+        answers(world.place, refuse)
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor, client=client)
+            await page.told(world, 900)
+            assert page.fleet["unseen"] == []
+            refused = True
+            await page.told(world, 600)
+            await world.member("member1").stop()
+            await world.until(lambda: not world.is_ready("member1"), 200)
+            await page.told(world, 60)
+            assert page.collections["clusters"]["member1"]["state"] == "Ready"
+            assert page.fleet["unseen"] == ["clusters: cannot be followed any more, and are shown as they were"]
+            refused = False
+            await page.told(world, 60)
+            assert page.collections["clusters"]["member1"]["state"] != "Ready"
+            assert page.fleet["unseen"] == []
 
     play(story)
 

@@ -47,6 +47,8 @@ SHARE_OF_TIME = 0.1
 LOOK_SECONDS = 5.0
 """How often the control plane's health, the brake and the heartbeat are asked for, and what depends on time is told."""
 LOOK_TIMEOUT_SECONDS = 4.0
+LOST_SECONDS = 15.0
+"""A kind that could not be followed for longer is named: longer than a stream may take to open."""
 KEPT_SECONDS = 120.0
 """How long a feed is kept that nobody reads, so that who comes back goes on in it."""
 
@@ -158,11 +160,19 @@ class FleetFollower:
         for resource in FOLLOWED:
             if not self._is_read(resource):
                 yield f"{resource.plural}: not read yet"
+            elif self._is_lost(resource):
+                yield f"{resource.plural}: cannot be followed any more, and are shown as they were"
         for key in self._of(CLUSTERS).unreadable:
             yield f"cluster {key} cannot be read"
 
     def _is_read(self, resource: Resource[Any]) -> bool:
         return self._of(resource).synced or (resource is OUTAGES and not self._has_outages)
+
+    def _is_lost(self, resource: Resource[Any]) -> bool:
+        """Of a control plane that is silent all is as it was, which is told as that."""
+        since = self._of(resource).health.failing_since
+        is_asked = self._health.silent_since is None and (resource is not OUTAGES or self._has_outages)
+        return is_asked and since is not None and self._clock.monotonic() - since > LOST_SECONDS
 
     def _of(self, resource: Resource[Any]) -> Informer[Any]:
         return self._informers.of(resource)

@@ -65,3 +65,9 @@ def template_of(binding: Binding) -> ObjectReference:
         uid=resource.uid,
         resource_version=resource.resource_version,
     )
+
+
+def is_over(known: object, found: object, listed_at: int) -> bool:
+    """Tells whether a list shows an earlier state of what was known, or another object, and is not older than that."""
+    is_later = uid_of(found) == uid_of(known) and version_of(found) >= version_of(known)
+    return version_of(known) <= listed_at and not is_later

@@ -25,9 +25,10 @@ from kubeapi.resource import Resource
 from leeward.client import Client, Expired, NotFound, Page, Unreachable, WatchEvent, WorldError
 from leeward.client.bounds import MAX_LIST_SECONDS
 from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.identity import Key, key_of, uid_of, version_of
+from leeward.runtime.identity import Key, is_over, key_of, version_of
 from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of
 from leeward.runtime.tolerant_reads import TolerantReads
+from leeward.runtime.watch_health import WatchHealth
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -73,6 +74,7 @@ class Informer(Generic[T]):
         self._hurry = asyncio.Event()
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._turns = Turns()
+        self.health = WatchHealth()
 
     @property
     def synced(self) -> bool:
@@ -134,6 +136,7 @@ class Informer(Generic[T]):
                     await self._list()
                 self._recovered()
                 told = await self._watch()
+                self.health.succeeds()
                 self._misses = 0
                 if told:
                     continue
@@ -200,7 +203,7 @@ class Informer(Generic[T]):
             await self._turns.take()
             old = self._objects.get(key)
             is_known = old is not None and old is known.get(key)
-            if old is not None and is_known and (restored or _is_over(old, obj, listed_at)):
+            if old is not None and is_known and (restored or is_over(old, obj, listed_at)):
                 self._replace(key, obj, sizes.get(key, 0))
             else:
                 self._put(obj, sizes.get(key, 0))
@@ -211,8 +214,8 @@ class Informer(Generic[T]):
             if key in self._client.unreadable:
                 self._outdated.update((key,) if restored else ())
                 continue
-            is_over = restored or key in self._outdated or version_of(old) <= listed_at
-            if is_over and self._objects.get(key) is old:
+            is_gone = restored or key in self._outdated or version_of(old) <= listed_at
+            if is_gone and self._objects.get(key) is old:
                 self._remove(key)
         self._version = listed_at
         self._listed = True
@@ -222,12 +225,14 @@ class Informer(Generic[T]):
     async def _watch(self) -> bool:
         """Takes in events until the server ends the stream. Returns whether any came."""
         told = False
+        self.health.begins()
         pace = EventPace(self._budget is not None)
         version, bookmarks = str(self._version), self._bookmarks
         events = self._client.watch(self.resource, self._namespace, resource_version=version, bookmarks=bookmarks)
         async with aclosing(events):
             async for event in events:
                 told = True
+                self.health.succeeds()
                 self._misses = 0
                 self._retry_seconds = FIRST_RETRY_SECONDS
                 await self._turns.take()
@@ -315,6 +320,7 @@ class Informer(Generic[T]):
             log.exception("a handler of %s failed", self.resource.plural)
 
     async def _pause(self) -> None:
+        self.health.fails()
         self._hurry.clear()
         delay = self._randomness.jitter(self._retry_seconds)
         last = LAST_EXCESS_RETRY_SECONDS if self._is_excessive else LAST_RETRY_SECONDS
@@ -322,9 +328,3 @@ class Informer(Generic[T]):
         with suppress(TimeoutError):
             async with asyncio.timeout(delay):
                 await self._hurry.wait()
-
-
-def _is_over(known: object, found: object, listed_at: int) -> bool:
-    """Tells whether a list shows an earlier state of what was known, or another object, and is not older than that."""
-    is_later = uid_of(found) == uid_of(known) and version_of(found) >= version_of(known)
-    return version_of(known) <= listed_at and not is_later
