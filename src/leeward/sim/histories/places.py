@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
+from leeward.sim.histories.checkers.quotas import EXCEEDED, refusal_in
 from leeward.sim.histories.manifests import BATCHES
 from leeward.sim.histories.truth import Truth
 
@@ -46,11 +47,11 @@ def wanted(truth: Truth) -> dict[str, object]:
 
 def places(truth: Truth) -> dict[str, Place]:
     """By binding. None where a cluster is held down because it flapped: nothing goes there for an hour. None either
-    where room is short: who has it is up to who came first."""
+    where room is short, or a quota refuses somebody: who has it is up to who came first."""
     if any(taint.key == FLAPPING_TAINT for cluster in truth.clusters.values() for taint in cluster.spec.taints):
         return {}
     placed = {key: binding for key, binding in truth.bindings.items() if binding.spec.placement is not None}
-    if any(_is_short(binding.spec) for binding in placed.values()):
+    if any(_is_short(binding.spec) or refusal_in(binding) == EXCEEDED for binding in placed.values()):
         return {}
     return {str(key): place_of(binding) for key, binding in placed.items()}
 
