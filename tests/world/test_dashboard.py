@@ -219,6 +219,35 @@ def test_a_kind_that_cannot_be_followed_any_more_is_named_until_it_can_be(code: 
     play(story)
 
 
+@pytest.mark.parametrize(
+    ("part", "unseen", "is_told", "has_brake"),
+    [
+        ("/configmaps/leeward-brake", "the brake", True, False),
+        ("/namespaces/karmada-system/leases", "the leases", False, True),
+    ],
+)
+def test_what_the_dashboard_itself_may_not_read_is_named_and_is_no_silence(
+    part: str, unseen: str, is_told: bool, has_brake: bool
+) -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        client = Client(LinkedTransport(world.place, ADMIN), "page")
+
+        def refuse(request: Request) -> Response | None:
+            is_ours = request.headers["user-agent"] == "page" and part in request.path
+            return status(403, "Forbidden") if is_ours else None
+
+        answers(world.place, refuse)
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor, client=client)
+            await page.told(world, 30)
+            assert page.fleet["silentSince"] is None
+            assert page.fleet["unseen"] == [f"{unseen}: the dashboard's own identity cannot read this"]
+            assert (page.fleet["settingsTold"], page.fleet["brake"] is not None) == (is_told, has_brake)
+
+    play(story)
+
+
 def test_of_namespaces_that_a_user_may_not_see_no_name_is_told() -> None:
     async def story(world: World) -> None:
         await namespaces(world, "open", "closed")

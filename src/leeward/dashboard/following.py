@@ -7,10 +7,10 @@ takes a tenth of the time at most: who looks at ten thousand applications does n
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.offloading import run_beside
@@ -29,7 +29,7 @@ from leeward.api.resource import (
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
 )
-from leeward.client import Client, NotFound, NotServed, Unreachable, WorldError
+from leeward.client import Client, Forbidden, NotFound, NotServed, Page, Unreachable, WorldError
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.settings_in_force import SettingsInForce, parse_settings
 from leeward.dashboard.feed import Feed, FeedReader
@@ -41,6 +41,7 @@ from leeward.runtime.informer import Informer
 from leeward.runtime.informers import Informers
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 COALESCE_SECONDS = 0.2
 SHARE_OF_TIME = 0.1
@@ -89,7 +90,8 @@ class FleetFollower:
         self._changed = asyncio.Event()
         self._health = PlaneHealth()
         self._brake: BrakeReading | None = None
-        self._leases: tuple[Lease, ...] = ()
+        self._leases: Page[Lease] | None = None
+        self._unread: dict[str, str] = {}
         self._has_outages = True
         self._is_started = False
         self.renders = 0
@@ -136,7 +138,8 @@ class FleetFollower:
 
     def seen(self) -> SeenFleet:
         """What is known now: objects that never change, in a picture of its own."""
-        lease = next((lease for lease in self._leases if lease.name == HEARTBEAT_NAME), None)
+        leases = () if self._leases is None else self._leases.items
+        lease = next((lease for lease in leases if lease.name == HEARTBEAT_NAME), None)
         told = "" if lease is None else lease.metadata.annotations.get(SETTINGS_ANNOTATION, "")
         now = self._clock.now()
         bindings = (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
@@ -148,7 +151,7 @@ class FleetFollower:
             policies=(*self._of(PROPAGATION_POLICIES).list(), *self._of(CLUSTER_PROPAGATION_POLICIES).list()),
             outages=tuple(self._of(OUTAGES).list()) if self._has_outages else None,
             brake=self._brake,
-            leases=self._leases,
+            leases=leases,
             settings=parse_settings(told) if told else SettingsInForce(),
             attention=UNKEPT if lease is None else attention_of(lease, now),
             health=self._health,
@@ -162,6 +165,7 @@ class FleetFollower:
                 yield f"{resource.plural}: not read yet"
             elif self._is_lost(resource):
                 yield f"{resource.plural}: cannot be followed any more, and are shown as they were"
+        yield from self._unread.values()
         for key in self._of(CLUSTERS).unreadable:
             yield f"cluster {key} cannot be read"
 
@@ -225,14 +229,28 @@ class FleetFollower:
         """What no informer tells: whether the control plane answers, the brake, and who watches."""
         try:
             response = await self._client.raw("GET", "/readyz", timeout_seconds=LOOK_TIMEOUT_SECONDS)
-            self._health = PlaneHealth.of_answer(response.code, response.body)
-            self._brake = await read_brake(self._client)
-            self._leases = (await self._client.list(LEASES, SYSTEM_NAMESPACE)).items
         except WorldError as error:
             self._health = self._health.silent(str(error), self._clock.now())
             return
+        self._health = PlaneHealth.of_answer(response.code, response.body)
+        self._brake = await self._looked_at("the brake", read_brake(self._client), self._brake)
+        self._leases = await self._looked_at("the leases", self._client.list(LEASES, SYSTEM_NAMESPACE), self._leases)
         if not self._of(OUTAGES).synced:
             self._has_outages = await self._keeps_outages()
+
+    async def _looked_at(self, name: str, asked: Awaitable[T], known: T | None) -> T | None:
+        """What is asked for, else None where it may not be read or is not there, and what was known where that could
+        not be told; in both cases its name is among what is not seen."""
+        try:
+            found = await asked
+        except (Forbidden, NotFound, NotServed):
+            self._unread[name] = f"{name}: the dashboard's own identity cannot read this"
+            return None
+        except WorldError:
+            self._unread[name] = f"{name}: cannot be read at the moment"
+            return known
+        self._unread.pop(name, None)
+        return found
 
     async def _keeps_outages(self) -> bool:
         """Karmada's control planes do not have the kind."""
