@@ -20,6 +20,7 @@ from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.http_guard import SAFE_METHODS, Handler
 from leeward.dashboard.rights import review_sight
 from leeward.dashboard.sessions import Session, SessionStore, is_csrf_token
+from leeward.dashboard.user_shares import TooManyAtOnce
 from leeward.operations import OperationFailed
 
 log = logging.getLogger(__name__)
@@ -99,6 +100,8 @@ async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamRe
         if error.status < 400:
             raise
         return failed(error.status, error.text or error.reason)
+    except TooManyAtOnce as error:
+        return failed(429, str(error))
     except OperationFailed as error:
         return failed(400, str(error))
     except Forbidden as error:

@@ -5,6 +5,7 @@ can read and another one cannot.
 """
 
 import hmac
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,7 +14,8 @@ from kubeapi.loop.randomness import Randomness
 from leeward.client import Client
 from leeward.dashboard.rights import NOTHING_SEEN, FleetSight
 
-MOST_SESSIONS = 200
+MOST_SESSIONS, MOST_SESSIONS_OF_ONE = 200, 10
+"""Of all users together, and of each; the dashboard's own identity has its own beside those of all."""
 IDLE_SECONDS = 8 * 3600.0
 LONGEST_SECONDS = 24 * 3600.0
 
@@ -32,9 +34,15 @@ class Session:
     sight: FleetSight = NOTHING_SEEN
     seen_at: float = float("-inf")
 
+    @property
+    def owner(self) -> tuple[bool, str]:
+        """Whose shares it uses: who has the name of the dashboard's own identity is not that."""
+        return self.is_own, self.user
+
 
 class SessionStore:
-    """All sessions. Who signs in as the last of too many ends the one that was used least lately."""
+    """All sessions. Who signs in as the last of too many ends the one of their own that was used least lately; of too
+    many users, who has the most of them. No other one ends a session of the dashboard's own identity."""
 
     def __init__(self, clock: Clock, randomness: Randomness) -> None:
         self._clock = clock
@@ -47,8 +55,8 @@ class SessionStore:
     async def begin(self, user: str, client: Client, *, is_own: bool) -> Session:
         """The client of a session that is not the dashboard's own is closed with it."""
         await self.end_expired()
-        while len(self._sessions) >= MOST_SESSIONS:
-            await self.end(min(self._sessions.values(), key=lambda each: each.used))
+        while (one_too_many := self._one_too_many((is_own, user))) is not None:
+            await self.end(one_too_many)
         now = self._clock.monotonic()
         session = Session(self._randomness.token(), self._randomness.token(), user, client, is_own, now, now)
         self._sessions[session.id] = session
@@ -73,6 +81,19 @@ class SessionStore:
     async def end_all(self) -> None:
         for session in list(self._sessions.values()):
             await self.end(session)
+
+    def _one_too_many(self, owner: tuple[bool, str]) -> Session | None:
+        """What ends before this owner begins another one."""
+        numbers = Counter(session.owner for session in self._sessions.values())
+        others = {each: number for each, number in numbers.items() if not each[0]}
+        if numbers[owner] < MOST_SESSIONS_OF_ONE:
+            if owner[0] or sum(others.values()) < MOST_SESSIONS:
+                return None
+            most = max(others.values())
+            candidates = [each for each in self._sessions.values() if others.get(each.owner) == most]
+        else:
+            candidates = [each for each in self._sessions.values() if each.owner == owner]
+        return min(candidates, key=lambda each: each.used)
 
     def _expired(self) -> Iterator[Session]:
         return (session for session in self._sessions.values() if self._is_over(session))

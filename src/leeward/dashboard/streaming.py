@@ -10,33 +10,36 @@ from contextlib import suppress
 from aiohttp import web
 
 from leeward.client import Unauthorized, WorldError
-from leeward.dashboard.context import DashboardContext, failed
+from leeward.dashboard.context import DashboardContext
 from leeward.dashboard.feed import FeedReader
 from leeward.dashboard.rights import FleetSight
 from leeward.dashboard.sessions import Session
+from leeward.dashboard.user_shares import UserShares
 
 HEARTBEAT_SECONDS = 3.0
 WRITE_SECONDS = 20.0
 """How long a browser may take for a frame."""
-MOST_STREAMS = 500
+MOST_STREAMS, MOST_STREAMS_OF_ONE = 500, 20
 HEARTBEAT = b": still here\n\n"
 
 
 class Streaming:
     def __init__(self, context: DashboardContext) -> None:
         self._context = context
-        self._streams = 0
+        self._shares = UserShares("pages are open", "close some", each=MOST_STREAMS_OF_ONE, most=MOST_STREAMS)
 
     def routes(self) -> list[web.RouteDef]:
         return [web.get("/api/events", self._context.signed_in(self._events))]
 
     async def _events(self, request: web.Request, session: Session) -> web.StreamResponse:
-        if self._streams >= MOST_STREAMS:
-            return failed(503, f"{MOST_STREAMS} pages are open: close some")
+        """Raises: TooManyAtOnce."""
+        with self._shares.taken_by(session):
+            return await self._stream(request, session)
+
+    async def _stream(self, request: web.Request, session: Session) -> web.StreamResponse:
         since = request.headers.get("Last-Event-ID", "") or request.query.get("since", "")
         sight = session.sight
         reader, frames, leave = self._context.follower.open(sight, since)
-        self._streams += 1
         try:
             response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"})
             await response.prepare(request)
@@ -47,7 +50,6 @@ class Streaming:
                 await self._go_on(response, reader, session, sight)
             return response
         finally:
-            self._streams -= 1
             leave()
 
     async def _go_on(

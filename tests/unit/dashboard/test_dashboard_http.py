@@ -557,6 +557,32 @@ def test_a_right_that_is_taken_away_ends_the_stream_and_what_it_showed(
     tell(plane, story)
 
 
+def test_the_streams_of_one_user_leave_room_for_others_and_those_of_all_for_the_dashboards_own(
+    plane: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "MOST_STREAMS_OF_ONE", 2)
+    monkeypatch.setattr(streaming, "MOST_STREAMS", 5)
+
+    async def opened(browser: Browser) -> list[int]:
+        answers = [await browser.get("/api/events") for _ in range(3)]
+        return [answer.status for answer in answers]
+
+    async def story(browser: Browser) -> None:
+        for name in ("mo", "al"):
+            await _may_act(plane, name)
+        told = dict[str, list[int]]()
+        for name in ("jo", "mo", "al"):
+            await browser.signs_in(token=await token_of(plane, name))
+            told[name] = await opened(browser)
+        assert told == {"jo": [200, 200, 429], "mo": [200, 429, 429], "al": [429, 429, 429]}
+        await browser.signs_in(key=KEY)
+        assert await opened(browser) == [200, 200, 429]
+        refused = await (await browser.get("/api/events")).json()
+        assert refused == {"error": "2 pages are open of admin: close some"}
+
+    tell(plane, story)
+
+
 def test_who_asks_too_much_at_once_is_told_so() -> None:
     async def story() -> None:
         pictures = FleetPictures(Client(Sent()), SystemClock(), "plane")
