@@ -27,6 +27,8 @@ DEFAULT_BOUNDS = Bounds(body=64 * MiB, line=MAX_OBJECT_BYTES)
 MEMBER_BOUNDS = Bounds(body=64 * MiB, line=MAX_OBJECT_BYTES, is_plain=True)
 """A page of 500 objects of 128 KiB; pages are asked for in smaller ones where that is not enough."""
 
+OPEN_TIMEOUT_SECONDS = 10.0
+"""Until a stream is open: a watch that was asked for has answered by then, or has failed."""
 MAX_LIST_PAGES = 2_000
 MAX_LIST_SECONDS = 300.0
 MAX_LIST_OBJECTS = 200_000

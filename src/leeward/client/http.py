@@ -24,13 +24,12 @@ from kubeapi.errors import Undecodable, Unreachable, Untrusted, error_of
 from kubeapi.tls import blames_a_certificate
 from kubeapi.transport import Request, Response, escaped, split_lines
 from leeward.api.rules.member_addresses import AddressRules
-from leeward.client.bounds import DEFAULT_BOUNDS, MAX_OBJECT_BYTES, Bounds
+from leeward.client.bounds import DEFAULT_BOUNDS, MAX_OBJECT_BYTES, OPEN_TIMEOUT_SECONDS, Bounds
 from leeward.client.credentials import TokenSource
 from leeward.client.reading import encoding_of, read_bounded
 from leeward.client.resolving import JudgedResolver
 
 MAX_REQUEST_CONNECTIONS = 64
-OPEN_TIMEOUT_SECONDS = 10.0
 IDLE_TIMEOUT_SECONDS = 90.0
 """A watch that brings nothing for so long is dead: servers send a bookmark each minute."""
 

@@ -6,7 +6,7 @@ though nothing may happen on it.
 
 import asyncio
 
-from leeward.client.http import OPEN_TIMEOUT_SECONDS
+from leeward.client.bounds import OPEN_TIMEOUT_SECONDS
 
 
 class WatchHealth:

@@ -563,8 +563,11 @@ def test_the_streams_of_one_user_leave_room_for_others_and_those_of_all_for_the_
     monkeypatch.setattr(streaming, "MOST_STREAMS_OF_ONE", 2)
     monkeypatch.setattr(streaming, "MOST_STREAMS", 5)
 
+    pages = list[ClientResponse]()
+
     async def opened(browser: Browser) -> list[int]:
         answers = [await browser.get("/api/events") for _ in range(3)]
+        pages.extend(answers)
         return [answer.status for answer in answers]
 
     async def story(browser: Browser) -> None:
@@ -579,6 +582,8 @@ def test_the_streams_of_one_user_leave_room_for_others_and_those_of_all_for_the_
         assert await opened(browser) == [200, 200, 429]
         refused = await (await browser.get("/api/events")).json()
         assert refused == {"error": "2 pages are open of admin: close some"}
+        for page in pages:
+            page.close()
 
     tell(plane, story)
 
