@@ -145,7 +145,7 @@ def test_an_outage_is_listed_and_told_and_survives_the_control_plane(fleet: Flee
     report = fleet.leeward("timeline", "--app", "deploy/nginx", "-o", "markdown")
     assert "| default/nginx | member2:1 |" in report
     explained = fleet.kubectl("explain", "outages.status.recovery")
-    assert "From the first failure until a replacement was healthy" in explained
+    assert "from the first failure until a replacement was healthy" in explained
     delete_nginx(fleet)
 
 

@@ -31,7 +31,7 @@ OUTAGE_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "failures": "How often it has failed in this outage.",
         "braked": "Whether the brake was engaged meanwhile.",
         "applications": "How many applications were there.",
-        "recovery": "How long it took until replacements were healthy.",
+        "recovery": "How long it took, from the first failure until a replacement was healthy.",
         "steps": "What has happened, in order.",
         "omittedSteps": "How many steps were left out, after the first ones.",
         "curve": "How many applications were in which state, over time.",
