@@ -90,6 +90,7 @@ nightly: setup  ## what is too long for every commit, on seeds that nobody has s
 	@$(MAKE) systematic
 	@$(MAKE) fuzz N=5000 SEED=$(FRESH)
 	@$(MAKE) crash N=500 SEED=$(FRESH)
+	@$(MAKE) dist
 	@$(MAKE) mutants ALL=1
 
 mutants: setup  ## small faults, one at a time, that tests must notice: where lines changed since main (BASE=rev, ONLY=core.execution, ALL=1)

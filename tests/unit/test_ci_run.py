@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SUITES = ["check", "worlds", "sim", "planted", "test", "long", "crash", "browser", "dist", "docs", "e2e"]
+SUITES = ["check", "worlds", "sim", "planted", "test", "long", "crash", "browser", "docs", "e2e"]
 REAL = ["bash", "env", "dirname", "mktemp", "rm", "tail", "cp"]
 STANDINS = [
     "make",
