@@ -157,7 +157,7 @@ def test_kubectl_runs_commands_in_a_container(
     """A kubelet of before 1.30 knows no `v5`: today's kubectl asks again, over SPDY, as older ones do at once."""
     monkeypatch.setenv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", websockets)
     assert proxied.kubectl("exec", "web", "--", "say", "a b", "ü&c#d%20e/f") == "say|a b|ü&c#d%20e/f\n"
-    large = "typed by somebody\n" * 1_000
+    large = "typed by somebody\n" * 100_000
     assert proxied.kubectl("exec", "-i", "web", "--", "cat", stdin=large) == f"cat\n{large}"
     failed = proxied.kubectl("exec", "web", "--", "fails", fails=True)
     assert "it fails\n" in failed

@@ -22,6 +22,8 @@ UPGRADE, SPDY_PROTOCOL = "SPDY/3.1", "v4.channel.k8s.io"
 PROTOCOL_HEADER = "x-stream-protocol-version"
 OPENING_SECONDS = 30.0
 """How long a client may take to open its streams, as with a kubelet."""
+LINGER_SECONDS = 5.0
+"""Who has read all ends the connection. Clients throw away what they have not read where it ends before."""
 MOST_STREAMS = 5
 _CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR}
 
@@ -60,6 +62,7 @@ class SpdyChannels(Channels):
         await self.write(ERROR, encode(status))
         for stream in self._streams.values():
             await self._output.put(data_frame(stream, b"", is_last=True))
+        await asyncio.sleep(LINGER_SECONDS)
         await self._output.put(None)
 
     async def _take(self, message: bytes) -> None:
