@@ -49,7 +49,7 @@ class OneObject:
         return _response(200, self.object)
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        raise NotImplementedError
+        raise AssertionError("nothing is watched")
 
     async def close(self) -> None:
         return
