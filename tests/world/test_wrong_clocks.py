@@ -1,9 +1,14 @@
 """The control plane's wall clock jumps an hour ahead, and is set right: no outage lasts an hour longer for it (L2)."""
 
-from leeward.api.names import NOT_READY_TAINT
-from leeward.api.resource import CLUSTERS
+from datetime import datetime
+
+from leeward.api.meta import find_condition
+from leeward.api.names import NOT_READY_TAINT, REFLECTED_CONDITION
+from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.work import Work
+from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.sim.world import Mode, World
-from tests.world.stories import play
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
 
 TWO_PULL: dict[str, Mode] = {"member1": "Push", "member2": "Pull", "member3": "Pull"}
 HOUR_SECONDS = 3600
@@ -52,5 +57,57 @@ def test_l2_an_outage_that_began_while_the_clock_was_ahead_is_left_in_time() -> 
         await world.until(lambda: not world.is_ready("member1"), timing.cluster_failure_threshold + 30)
         world.controllers_clock.skew_seconds = 0
         await world.until(lambda: is_left(world, "member1"), timing.failover_eviction_timeout + 15)
+
+    play(story, TWO_PULL)
+
+
+async def work_of_web(world: World) -> Work:
+    works = await world.client.list(WORKS, "karmada-es-member1")
+    return next(work for work in works.items if work.name.startswith("web-"))
+
+
+async def is_web_seen_healthy(world: World) -> bool:
+    return is_seen_healthy(await work_of_web(world), world.cluster("member1"), 2)
+
+
+async def reflected_at(world: World) -> datetime | None:
+    reflected = find_condition((await work_of_web(world)).status.conditions, REFLECTED_CONDITION)
+    return reflected.last_transition_time if reflected is not None else None
+
+
+async def return_of_member1(world: World) -> None:
+    settles = world.timing.cluster_failure_threshold + 30
+    world.members["member1"].set_ready(False)
+    await world.until(lambda: not world.is_ready("member1"), settles)
+    world.members["member1"].set_ready(True)
+    await world.until(lambda: world.is_ready("member1"), settles)
+
+
+def test_s1_a_return_while_the_clock_was_ahead_is_followed_by_evidence() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1})))
+        await world.sleep(30)
+        world.controllers_clock.skew_seconds = HOUR_SECONDS
+        await return_of_member1(world)
+        world.controllers_clock.skew_seconds = 0
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"paused": True}}, "default")
+        await world.sleep(30)
+        assert await is_web_seen_healthy(world)
+
+    play(story, TWO_PULL)
+
+
+def test_s1_what_was_reported_while_the_clock_was_ahead_is_read_again_after_a_return() -> None:
+    async def story(world: World) -> None:
+        world.controllers_clock.skew_seconds = HOUR_SECONDS
+        await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1})))
+        await world.sleep(30)
+        world.controllers_clock.skew_seconds = 0
+        await return_of_member1(world)
+        await world.sleep(5)
+        at = await reflected_at(world)
+        assert at is not None
+        assert at <= world.controllers_clock.now()
+        assert await is_web_seen_healthy(world)
 
     play(story, TWO_PULL)

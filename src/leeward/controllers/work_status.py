@@ -2,7 +2,9 @@
 
 The condition `leeward.dev/Reflected` says which generation of the Work the statuses belong to: health that was
 reported before the Work's present contents were applied is no health. It is dated by the last change of the ready
-replicas, so that a copy which is only restarting is not taken for one that serves nothing (Holds: S1).
+replicas, so that a copy which is only restarting is not taken for one that serves nothing (Holds: S1). What was read
+after the cluster had been seen Ready is dated no earlier than that, whichever clock dated the return; a date that is
+yet to come was given by a clock that was ahead, and says nothing of when it was read.
 
 Karmada: pkg/controllers/status/work_status_controller.go; drift is mended by the execution controller, which follows
 the same objects.
@@ -22,6 +24,7 @@ from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.resource import WORKS
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
 from leeward.client import NotFound
+from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.eviction.evidence import served_counts
 from leeward.core.execution.work_generation import carries_generation, is_left, shows
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
@@ -56,7 +59,7 @@ class WorkStatusController:
         if work is None or work.metadata.deletion_timestamp is not None or work.applied is None:
             return None
         since = self._works.ready_since
-        anew = since is not None and not _is_reflected_since(work, since)
+        anew = since is not None and not _is_reflected_since(work, since, self._plane.clock.now())
         statuses: list[ManifestStatus] = []
         kept_bytes = 0
         carried = True
@@ -80,7 +83,7 @@ class WorkStatusController:
                 kept_bytes,
             )
         if carried or anew or not _speaks_of_another_generation(work):
-            self._post(work, tuple(statuses), carried, anew)
+            self._post(work, tuple(statuses), carried, since if anew else None)
         return None
 
     async def _carries(self, observed: Manifest, work: Work, manifest: Manifest) -> bool:
@@ -145,8 +148,9 @@ class WorkStatusController:
         except NotFound:
             return None
 
-    def _post(self, work: Work, statuses: tuple[ManifestStatus, ...], carried: bool, anew: bool) -> None:
-        now = self._plane.clock.now()
+    def _post(self, work: Work, statuses: tuple[ManifestStatus, ...], carried: bool, returned: datetime | None) -> None:
+        """`returned`: when the cluster became Ready, where these are the first statuses since then."""
+        now, anew = self._plane.clock.now(), returned is not None
         reflected = Condition(
             type=REFLECTED_CONDITION,
             status="True" if carried else "False",
@@ -161,7 +165,9 @@ class WorkStatusController:
             is_news = anew or served_counts(statuses) != served_counts(status.manifest_statuses)
             before = remove_condition(status.conditions, REFLECTED_CONDITION) if is_news else status.conditions
             return msgspec.structs.replace(
-                status, manifest_statuses=statuses, conditions=set_condition(before, reflected, now)
+                status,
+                manifest_statuses=statuses,
+                conditions=set_condition(before, reflected, max(now, returned) if returned is not None else now),
             )
 
         said = Said[Work](change, partial(self._controller.failed, work.name))
@@ -181,9 +187,12 @@ def _health(statuses: tuple[ManifestStatus, ...]) -> list[str]:
     return [status.health for status in statuses]
 
 
-def _is_reflected_since(work: Work, since: datetime) -> bool:
+def _is_reflected_since(work: Work, since: datetime, now: datetime) -> bool:
     reflected = find_condition(work.status.conditions, REFLECTED_CONDITION)
-    return reflected is not None and (reflected.last_transition_time or since) >= since
+    if reflected is None:
+        return False
+    at = reflected.last_transition_time or since
+    return at == since or since <= at <= now + CLOCKS_APART
 
 
 def _speaks_of_another_generation(work: Work) -> bool:
