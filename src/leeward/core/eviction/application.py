@@ -30,7 +30,7 @@ from leeward.api.policy import ApplicationFailover
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
-from leeward.core.eviction.binding_release import is_present_release, release_of
+from leeward.core.eviction.binding_release import is_other_release, release_of
 from leeward.core.eviction.evidence import is_fresh
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state
@@ -81,15 +81,13 @@ def application_failover(spec: ResourceBindingSpec) -> ApplicationFailover | Non
 
 
 def parse_record(binding: Binding) -> FailureRecord:
-    """From the binding's annotation; empty for a new release, and where nobody can read it. Scaling is no release."""
-    replicas = binding.spec.replicas
+    """From the binding's annotation; empty for a new release, and where nobody can read it."""
     try:
         record = decode(binding.metadata.annotations[APPLICATION_FAILURES_ANNOTATION].encode(), FailureRecord)
     except (KeyError, DecodeError):
         record = FailureRecord()
-    is_same = is_present_release(binding, record.release) or record.replicas != replicas
-    kept = record if is_same else FailureRecord()
-    return msgspec.structs.replace(kept, release=release_of(binding), replicas=replicas)
+    kept = FailureRecord() if is_other_release(binding, record.release, record.replicas) else record
+    return msgspec.structs.replace(kept, release=release_of(binding), replicas=binding.spec.replicas)
 
 
 def record_patch(binding: Binding, record: FailureRecord) -> Mapping[str, str | None]:

@@ -20,7 +20,7 @@ from kubeapi.meta import Object
 from leeward.api.cluster import Cluster
 from leeward.api.names import AWAITED_TARGETS_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
-from leeward.core.eviction.binding_release import is_present_release, release_of
+from leeward.core.eviction.binding_release import is_other_release, release_of
 from leeward.core.eviction.evidence import is_seen_healthy, was_there_before
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 
@@ -28,9 +28,10 @@ _Instant = Annotated[datetime, Meta(tz=True)]
 
 
 class _Remembered(Object, frozen=True):
-    """`release` is as of `release_of`."""
+    """`release` is as of `release_of`, `replicas` how many the template asked for then."""
 
     release: str = ""
+    replicas: int = 0
     since: Mapping[str, _Instant] = {}
 
 
@@ -45,14 +46,14 @@ def parse_awaited_targets(binding: Binding, now: datetime) -> AwaitedTargets:
         found = decode(binding.metadata.annotations[AWAITED_TARGETS_ANNOTATION].encode(), _Remembered)
     except (KeyError, DecodeError):
         return {}
-    if not is_present_release(binding, found.release):
+    if is_other_release(binding, found.release, found.replicas):
         return dict.fromkeys(found.since, now)
     return {name: at for name, at in found.since.items() if at <= now}
 
 
 def awaited_targets_patch(binding: Binding, awaited: AwaitedTargets) -> Mapping[str, str | None]:
     """The change of the binding's annotations that keeps `awaited`; empty when it is kept already."""
-    remembered = _Remembered(release_of(binding), dict(sorted(awaited.items())))
+    remembered = _Remembered(release_of(binding), binding.spec.replicas, dict(sorted(awaited.items())))
     text = encode(remembered).decode() if awaited else None
     present = binding.metadata.annotations.get(AWAITED_TARGETS_ANNOTATION)
     return {} if text == present else {AWAITED_TARGETS_ANNOTATION: text}

@@ -18,7 +18,7 @@ from kubeapi.codec import DecodeError, decode, encode
 from kubeapi.meta import Object
 from leeward.api.names import FAILOVER_RELEASE_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask
-from leeward.core.eviction.binding_release import is_present_release, release_of
+from leeward.core.eviction.binding_release import is_other_release, release_of
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 
@@ -43,7 +43,7 @@ def released_at(binding: Binding, now: datetime) -> datetime | None:
     found = _parse(binding)
     if found is None:
         return None
-    if not is_present_release(binding, found.release) and found.replicas == binding.spec.replicas:
+    if is_other_release(binding, found.release, found.replicas):
         return now
     return found.since if found.since is None or found.since <= now else now
 

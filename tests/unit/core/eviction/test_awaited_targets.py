@@ -25,7 +25,8 @@ def awaiting(bound: Binding, text: str) -> Binding:
 
 
 def remembered(**since: float) -> str:
-    return encode({"since": {name: at(seconds) for name, seconds in since.items()}}).decode()
+    """Of the release that asked for 3 replicas."""
+    return encode({"replicas": 3, "since": {name: at(seconds) for name, seconds in since.items()}}).decode()
 
 
 def made(name: str, ready: int, seconds: float) -> Work:

@@ -53,9 +53,10 @@ def is_another_by_the_failover(later: Binding) -> bool:
     return released_at(later, at(500)) == at(500)
 
 
-@pytest.mark.parametrize(
-    "is_another", [is_another_by_the_record, is_another_by_awaited_targets, is_another_by_the_failover]
-)
+JUDGES = [is_another_by_the_record, is_another_by_awaited_targets, is_another_by_the_failover]
+
+
+@pytest.mark.parametrize("is_another", JUDGES)
 @pytest.mark.parametrize(
     ("first", "later", "expected"),
     [
@@ -71,3 +72,10 @@ def test_another_release_is_one_that_runs_something_else(
     is_another: Callable[[Binding], bool], first: tuple[str, str], later: tuple[str, str], *, expected: bool
 ) -> None:
     assert is_another(bound(*later, remembered=remembering(bound(*first)))) is expected
+
+
+@pytest.mark.parametrize("is_another", JUDGES)
+def test_scaling_is_no_other_release(is_another: Callable[[Binding], bool]) -> None:
+    later = bound("2", "c2", remembered=remembering(bound("1", "c1")))
+    scaled = msgspec.structs.replace(later, spec=msgspec.structs.replace(later.spec, replicas=5))
+    assert not is_another(scaled)
