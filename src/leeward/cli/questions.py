@@ -104,11 +104,13 @@ def picture_in(file: Path, kubeconfig: Path | None = None, context: str = "") ->
 def decode_file(
     file: Path, decode: Callable[[bytes], T], failure: type[Exception], way_out: str, limit: int = MAX_PICTURE_BYTES
 ) -> T:
-    """Raises: FleetError."""
+    """No more than `limit` bytes are read: a device or a pipe has no size. Raises: FleetError."""
     try:
-        if file.stat().st_size > limit:
+        with file.open("rb") as opened:
+            body = opened.read(limit + 1)
+        if len(body) > limit:
             raise FleetError(f"{file} is larger than {limit} bytes")
-        return decode(file.read_bytes())
+        return decode(body)
     except OSError as error:
         raise FleetError(f"{file} cannot be read: {error.strerror}") from error
     except failure as error:

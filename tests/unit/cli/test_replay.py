@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from leeward.answers.fleet_state import encode_state
+from leeward.app.local.errors import FleetError
+from leeward.cli.questions import decode_file
 from tests.builders import binding, cluster, dead, divided, targets
 from tests.fleet_pictures import picture_of
 from tests.verbs import call_verb
@@ -69,3 +71,8 @@ def test_a_file_forges_no_line(recorded: Path, capsys: pytest.CaptureFixture[str
     recorded.write_text(json.dumps(file))
     first, second, *_ = call_verb(capsys, "replay", recorded)[1].split("\n")
     assert (r"by 1\nv decided" in first, second) == (True, "")
+
+
+def test_a_device_that_never_ends_is_read_no_further_than_its_bound() -> None:
+    with pytest.raises(FleetError, match="/dev/zero is larger than 1000 bytes"):
+        decode_file(Path("/dev/zero"), bytes.decode, ValueError, "", 1000)
