@@ -1,7 +1,8 @@
 """Joins a real cluster in Push mode, and lets it leave again.
 
     member          Namespace karmada-cluster, two accounts (`member_accounts.py`)
-    control plane   Secrets NAME (token, caBundle) and NAME-impersonator (token) in karmada-cluster, Cluster NAME
+    control plane   no role of an agent that was approved under the name, as it could read what follows:
+                    Secrets NAME (token, caBundle) and NAME-impersonator (token) in karmada-cluster, Cluster NAME
 
 Everything can be repeated. What is made in the member goes when the cluster leaves; a member that is dead keeps it.
 
@@ -21,7 +22,9 @@ from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, close_account, open_account
 from leeward.client import Client, NotFound, NotServed
 from leeward.client.connection import Connection
+from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
+from leeward.runtime.deleting import delete_seen
 from leeward.runtime.server_identity import identity_of
 
 _UNTYPED_NAMESPACES = Resource.of_manifests("v1", "namespaces", "Namespace", False)
@@ -53,6 +56,7 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
         raise FleetError(_NO_HTTP.format(server=joining.connection.server))
     cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
     await _refuse_joined(control_plane, joining.name, cluster_id)
+    await _end_approved_agent(control_plane, joining.name)
     steward, speaker = accounts_of(joining.name)
     hub = await own_identity(control_plane)
     token, spoken = await open_account(member, steward, hub), await open_account(member, speaker, hub)
@@ -95,6 +99,17 @@ async def _refuse_joined(control_plane: Client, name: str, cluster_id: str) -> N
             raise FleetError(f"another cluster has joined as {name}: give another name, or `{other.way_out}` first")
         if other.name == name and other.sync_mode != "Push":
             raise FleetError(f"this cluster has joined as {name} in Pull mode: `{other.way_out}` first")
+
+
+async def _end_approved_agent(control_plane: Client, name: str) -> None:
+    """Takes from an agent that was approved under the name its right to read the Secrets that come.
+
+    Raises: WorldError."""
+    for resource, manifest in reversed([*roles_of_agent(name, {}, CLUSTER_NAMESPACE, [], JOINING_SUFFIX)]):
+        try:
+            await delete_seen(control_plane, resource, manifest["metadata"]["name"], CLUSTER_NAMESPACE)
+        except NotServed:
+            continue
 
 
 async def _own_id(control_plane: Client) -> str:

@@ -13,7 +13,7 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.transport import Request
 from leeward.api.cluster import Cluster, ClusterSpec
-from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.joining import Joining, forget_cluster, join_cluster, own_identity
 from leeward.app.leaving import Mode, unjoin_cluster
@@ -21,6 +21,7 @@ from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import accounts_of, open_account
 from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
+from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent
 from tests.kubeserver.api_world import ApiWorld, api_world
 
 AUTHORITY = b"authority"
@@ -50,6 +51,24 @@ def tell(story: Callable[[ApiWorld, ApiWorld], Awaitable[None]], *, tokens: bool
             await story(plane, member)
 
     run_virtual(play())
+
+
+def test_an_agent_that_was_approved_under_the_name_reads_none_of_the_credentials() -> None:
+    """Its role lasts as long as its certificate request is kept (decision 99)."""
+
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client = Client(plane.transport)
+        namespace = await client.get(NAMESPACES, "karmada-cluster")
+        owner = {"apiVersion": "v1", "kind": "Namespace", "name": namespace.name, "uid": namespace.metadata.uid}
+        for name in ("member1", "member2"):
+            for resource, manifest in roles_of_agent(name, owner, "karmada-cluster", [], JOINING_SUFFIX):
+                await client.create(resource, manifest, "karmada-cluster")
+        await join_cluster(client, Client(member.transport), JOINING)
+        for resource, _ in roles_of_agent("", {}, "karmada-cluster", []):
+            kept = [each["metadata"]["name"] for each in (await client.list(resource, "karmada-cluster")).items]
+            assert kept == ["system:karmada:agent:member2:joining"]
+
+    tell(story)
 
 
 def test_the_control_plane_gets_a_token_to_act_with_and_one_to_speak_for_users() -> None:
