@@ -94,21 +94,17 @@ class MemberObjects:
             self._refuse_other_hubs(known)
         if informer.synced:
             self._refuse_undone(work, resource, key, known)
-        client = self._member.server.client
-        try:
-            observed = await client.get(resource, key.name, key.namespace)
-        except NotFound:
-            self._refuse_undone(work, resource, key, None)
-            await self._create(work, resource, desired)
+        if known is not None and informer.synced and self._is_of_now(work, resource, known):
+            with suppress(Conflict, NotFound):
+                await self._update(work, resource, desired, known)
+                return
+        observed = await self._find_or_create(work, resource, desired, create_first=known is None and informer.synced)
+        if observed is None:
             return
         self._refuse_foreign(work, observed)
         if not await self._is_as_desired(work, resource, observed, desired):
             self._refuse_undone(work, resource, key, observed)
-            merged = merge(desired, observed, await self._plane.interpreter.retain(desired, observed))
-            with self._counted("update", desired):
-                updated = await client.update(resource, merged, key.name, key.namespace)
-            changed = updated["metadata"]["resourceVersion"] != observed["metadata"]["resourceVersion"]
-            self._note(work, resource, updated, changed=changed)
+            await self._update(work, resource, desired, observed)
 
     async def remove(self, work: Work, *, ended: bool = False) -> bool:
         """Asks for the deletion of what the Work had applied. Returns whether any of it is, or may be, still there.
@@ -118,13 +114,51 @@ class MemberObjects:
         manifests = work.spec.workload.manifests
         return any([await self._remove_object(work, manifest, ended=ended) for manifest in manifests])
 
-    async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
+    def _is_of_now(self, work: Work, resource: Resource[Manifest], known: Manifest) -> bool:
+        """Tells whether the cached object is ours, and is known to be from this side of the cluster's recovery: what
+        the member would answer, unless it has changed meanwhile, which the version in the update shows."""
+        return self._works.owns(work, known) and self._works.answers.reach(resource, known, self._works.ready_since)
+
+    async def _find_or_create(
+        self, work: Work, resource: Resource[Manifest], desired: Manifest, *, create_first: bool
+    ) -> Manifest | None:
+        """The object that is there; None when it was created. What is not in the whole list is not asked for before it
+        is created: one request instead of two, and who is there nevertheless is refused by the server.
+
+        Raises: Conflict when it comes and goes meanwhile.
+        """
+        key, client = key_of(desired), self._member.server.client
+        if not create_first:
+            try:
+                return await client.get(resource, key.name, key.namespace)
+            except NotFound:
+                self._refuse_undone(work, resource, key, None)
         try:
-            with self._counted("create", desired):
-                created = await self._member.server.client.create(resource, desired, key_of(desired).namespace)
+            await self._create(work, resource, desired)
         except AlreadyExists as error:
-            raise Conflict(error.status) from error
+            try:
+                return await client.get(resource, key.name, key.namespace)
+            except NotFound:
+                raise Conflict(error.status) from error
+        return None
+
+    async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
+        """Raises: AlreadyExists."""
+        since = self._works.ready_since
+        with self._counted("create", desired):
+            created = await self._member.server.client.create(resource, desired, key_of(desired).namespace)
+        self._works.answers.note(resource, created, since)
         self._note(work, resource, created, changed=True)
+
+    async def _update(self, work: Work, resource: Resource[Manifest], desired: Manifest, observed: Manifest) -> None:
+        """Writes over what was seen, in the version in which it was seen. Raises: Conflict, NotFound."""
+        key, since = key_of(desired), self._works.ready_since
+        merged = merge(desired, observed, await self._plane.interpreter.retain(desired, observed))
+        with self._counted("update", desired):
+            updated = await self._member.server.client.update(resource, merged, key.name, key.namespace)
+        self._works.answers.note(resource, updated, since)
+        changed = updated["metadata"]["resourceVersion"] != observed["metadata"]["resourceVersion"]
+        self._note(work, resource, updated, changed=changed)
 
     @contextmanager
     def _counted(self, write: Write, manifest: Manifest) -> Generator[None, None, None]:
@@ -192,6 +226,7 @@ class MemberObjects:
             return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
         key = key_of(manifest)
         self.backlinks.follow(resource)
+        self._works.answers.forget(resource.group_resource, key)
         self._written.pop((resource.group_resource, key), None)
         self._last_writes.pop((resource.group_resource, key), None)
         try:

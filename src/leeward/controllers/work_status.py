@@ -132,14 +132,14 @@ class WorkStatusController:
     ) -> Manifest | None:
         """The member's object, None when it is not there, or not ours.
 
-        From the cache; `anew` asks the member itself, because the cache may be older than the cluster's recovery.
+        From the cache; `anew` asks the member itself where the cache may be older than the cluster's recovery.
         """
         informer = self._backlinks.follow(resource)
         key = key_of(manifest)
-        if anew or not informer.synced:
+        observed = informer.get(key.name, key.namespace)
+        is_of_now = observed is not None and self._works.answers.reach(resource, observed, self._works.ready_since)
+        if not is_of_now and (anew or not informer.synced):
             observed = await self._ask(resource, key.name, key.namespace)
-        else:
-            observed = informer.get(key.name, key.namespace)
         return observed if observed is not None and self._works.owns(work, observed) else None
 
     async def _ask(self, resource: Resource[Manifest], name: str, namespace: str) -> Manifest | None:

@@ -16,6 +16,7 @@ from leeward.core.execution.ownership import is_ours
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.backlinks import Backlinks
 from leeward.runtime.interpreter_changes import Concerned
+from leeward.runtime.member_answers import MemberAnswers
 from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import Said
 
@@ -24,6 +25,7 @@ class MemberWorks:
     def __init__(self, plane: ControlPlane, member: Member, namespace: str = "") -> None:
         """`namespace` narrows the watch to one execution space (the agent); empty shares one watch on all Works."""
         self.space = execution_space(member.name)
+        self.answers = MemberAnswers()
         self._plane = plane
         self._member = member
         self._clusters = plane.informers.of(CLUSTERS)

@@ -1,6 +1,7 @@
 """The objects of a member: what is written to them, and what is never touched."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -25,9 +26,9 @@ from tests.unit.controllers.member_hands import OF_WORK, PATH, Hands, tell
 def test_what_is_not_there_is_made_with_its_marks_and_told() -> None:
     async def story(hands: Hands) -> None:
         work, manifest = await hands.work()
+        hands.desk.line.sent.clear()
         await hands.objects.apply(work, manifest)
-        (sent,) = hands.desk.line.writes()
-        assert (sent.method, sent.path) == ("POST", PATH)
+        assert methods(hands) == ["POST"]
         found = await hands.there()
         marks = found["metadata"]["annotations"]
         assert found["data"] == {"color": "red"}
@@ -72,8 +73,10 @@ def test_other_contents_are_written_over_what_was_seen_and_keep_what_is_others_s
         before = await hands.desk.there.patch(CONFIG_MAPS, "colors", patch, "default")
         hands.desk.line.writes()
         work, manifest = await hands.change("blue")
+        await asyncio.sleep(0.1)
+        hands.desk.line.sent.clear()
         await hands.objects.apply(work, manifest)
-        (sent,) = hands.desk.line.writes()
+        (sent,) = hands.desk.line.sent
         assert (sent.method, sent.path) == ("PUT", f"{PATH}/colors")
         assert sent.version == before["metadata"]["resourceVersion"]
         found = await hands.there()
@@ -167,3 +170,69 @@ def test_who_was_first_to_make_it_is_looked_at_again_s6() -> None:
         assert hands.written == []
 
     tell(story)
+
+
+@pytest.mark.parametrize("resolution", ["overwrite", "abort"])
+def test_what_the_watch_has_not_told_yet_is_found_when_it_cannot_be_made_s6(resolution: str) -> None:
+    async def story(hands: Hands) -> None:
+        annotations = {CONFLICT_RESOLUTION_ANNOTATION: resolution}
+        work, manifest = await hands.work(metadata={"annotations": annotations})
+        hands.desk.line.before["POST"] = partial(hands.desk.map_there, "colors", {"color": "theirs"})
+        if resolution == "overwrite":
+            await hands.objects.apply(work, manifest)
+            assert methods(hands) == ["POST", "GET", "PUT"]
+            assert (await hands.there())["data"] == {"color": "red"}
+        else:
+            with pytest.raises(Foreign, match="is not managed by this Work"):
+                await hands.objects.apply(work, manifest)
+            assert methods(hands) == ["POST", "GET"]
+            assert (await hands.there())["data"] == {"color": "theirs"}
+
+    tell(story)
+
+
+def test_what_has_changed_meanwhile_is_read_and_its_contents_are_written_over_that_s9() -> None:
+    async def story(hands: Hands) -> None:
+        await hands.objects.apply(*await hands.work())
+        work, manifest = await hands.change("blue")
+        patch = {"metadata": {"labels": {"example.com/team": "shop"}}}
+        late = partial(hands.desk.there.patch, CONFIG_MAPS, "colors", patch, "default")
+        hands.desk.line.before["PUT"] = late
+        hands.desk.line.sent.clear()
+        await hands.objects.apply(work, manifest)
+        assert methods(hands) == ["PUT", "GET", "PUT"]
+        found = await hands.there()
+        assert (found["data"], found["metadata"]["labels"]["example.com/team"]) == ({"color": "blue"}, "shop")
+
+    tell(story)
+
+
+def test_what_was_deleted_meanwhile_is_made_again() -> None:
+    async def story(hands: Hands) -> None:
+        await hands.objects.apply(*await hands.work())
+        work, manifest = await hands.change("blue")
+        hands.desk.line.before["PUT"] = partial(hands.desk.there.delete, CONFIG_MAPS, "colors", "default")
+        hands.desk.line.sent.clear()
+        await hands.objects.apply(work, manifest)
+        assert methods(hands) == ["PUT", "GET", "POST"]
+        assert (await hands.there())["data"] == {"color": "blue"}
+
+    tell(story)
+
+
+def test_after_an_outage_the_member_is_asked_before_anything_is_written_over_what_was_known() -> None:
+    async def story(hands: Hands) -> None:
+        await hands.objects.apply(*await hands.work())
+        work, manifest = await hands.change("blue")
+        await hands.desk.condition(lastTransitionTime="2025-01-02T00:00:00Z")
+        await asyncio.sleep(0.1)
+        hands.desk.line.sent.clear()
+        await hands.objects.apply(work, manifest)
+        assert methods(hands) == ["GET", "PUT"]
+
+    tell(story)
+
+
+def methods(hands: Hands) -> list[str]:
+    """Of the requests about the object, or for it."""
+    return [sent.method for sent in hands.desk.line.sent if sent.path.startswith(PATH)]
