@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
+from kubeapi.protobuf_wire import Raw, fields, message_of, text_of
 from kubeserver.builtin_kinds import BUILT_IN
 from kubeserver.discovery.openapi_paths import paths_of
 from kubeserver.discovery.openapi_types import V2, definition_name, definitions
 from kubeserver.serialization.protobuf.openapi import render_document
-from kubeserver.serialization.protobuf.wire import Raw, fields, message_of, text_of
 
 
 def _document(schemas: dict[str, Any], paths: dict[str, Any] | None = None) -> dict[int, Raw]:

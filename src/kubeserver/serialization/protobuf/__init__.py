@@ -8,8 +8,8 @@ wants nothing but protobuf gets it (`writing.py`). The OpenAPI document of versi
 from typing import Any
 
 from kubeapi.meta import Manifest
+from kubeapi.protobuf_wire import bytes_field, fields, integer_field, message_of, text_field, text_of
 from kubeserver.serialization.protobuf.reading import UnknownMessage, read_struct
-from kubeserver.serialization.protobuf.wire import bytes_field, fields, integer_field, message_of, text_field, text_of
 from kubeserver.serialization.protobuf.writing import Unwritable, write_struct
 from kubeserver.structures.builtin import structure_of, structure_of_kind
 from kubeserver.structures.numbers import numbers_of

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from kubeapi import codec
-from kubeserver.serialization.protobuf.wire import bytes_field, double_field, integer_field, text_field
+from kubeapi.protobuf_wire import bytes_field, double_field, integer_field, text_field
 from kubeserver.values import section
 
 Write = Callable[[int, Any], bytes]

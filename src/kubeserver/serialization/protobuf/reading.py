@@ -10,7 +10,7 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.meta import format_micro_time, format_time
-from kubeserver.serialization.protobuf.wire import Raw, fields, instant_of, integer_of, is_empty, message_of, text_of
+from kubeapi.protobuf_wire import Raw, fields, instant_of, integer_of, is_empty, message_of, text_of
 from kubeserver.structures.numbers import numbers_of
 from kubeserver.structures.structure import Structure
 

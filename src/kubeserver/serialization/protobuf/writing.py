@@ -10,7 +10,7 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.meta import parse_time
-from kubeserver.serialization.protobuf.wire import bytes_field, double_field, integer_field, text_field
+from kubeapi.protobuf_wire import bytes_field, double_field, integer_field, text_field
 from kubeserver.structures.numbers import numbers_of
 from kubeserver.structures.structure import Structure
 
