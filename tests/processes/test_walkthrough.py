@@ -240,4 +240,7 @@ def test_private_keys_and_tokens_are_the_users_alone(fleet: Fleet) -> None:
 def test_health_and_metrics_of_the_control_plane(fleet: Fleet) -> None:
     assert fleet.kubectl("get", "--raw", "/readyz") == "ok"
     assert fleet.kubectl("get", "--raw", "/healthz") == "ok"
-    assert 'cluster_ready_state{member_cluster="member1"} 1.0' in fleet.kubectl("get", "--raw", "/metrics")
+    metrics = fleet.kubectl("get", "--raw", "/metrics")
+    assert 'cluster_ready_state{member_cluster="member1"} 1.0' in metrics
+    for part in ("karmada-controller-manager", "karmada-scheduler"):
+        assert f'leader_election_master_status{{name="{part}"}} 1.0' in metrics

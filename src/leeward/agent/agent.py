@@ -50,7 +50,7 @@ class Agent:
     async def start(self) -> None:
         """Joins the cluster where it is not joined yet, and begins to work. Waits for the control plane to answer."""
         self._plane.supervisor.start(self._plane.events.run(), "events")
-        self._plane.lag.start(self._plane.supervisor, self._plane.metrics.stood_still.inc)
+        self._plane.lag.start(self._plane.supervisor, self._plane.metrics.process.stood_still.inc)
         await self._register()
         await self._wait_for_access()
         LeaseController(self._plane, self._member, self._member_side.timing).start()

@@ -156,6 +156,8 @@ UNWATCHED_ANNOTATION = "leeward.dev/unwatched"
 SETTINGS_ANNOTATION = "leeward.dev/settings"
 """On that Lease: the thresholds, time-outs and switches of the process that watches, as JSON (ours)."""
 
+MANAGER_LEASE = "karmada-controller-manager"
+"""The Lease in `karmada-system` of whichever controller manager works, Karmada's or ours."""
 SCHEDULER_LEASE = "karmada-scheduler"
 """The Lease in `karmada-system` of whichever scheduler works, Karmada's or ours."""
 _LEADER_MARK = "_leeward_"

@@ -113,11 +113,13 @@ class _Process:
 
     async def _lead(self, part: Part) -> None:
         if not self._settings.leader.enabled:
+            self._metrics.process.leads(part, lambda: True)
             await self._parts.lead(part, None)
             return
         client = Client(self._leases, f"{part}/leader-election")
         identity = leader_identity(socket.gethostname(), self._randomness.uid())
         elector = LeaderElector(client, part, identity, self._clock, self._randomness, self._settings.leader)
+        self._metrics.process.leads(part, lambda: elector.leadership.holds)
         await elector.lead(lambda: self._parts.lead(part, elector.leadership))
 
     async def _work(self, led: Led[Part]) -> None:

@@ -19,6 +19,7 @@ from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
 from kubeserver.webhooks.https import HttpsWebhooks
+from leeward.api.names import MANAGER_LEASE, SCHEDULER_LEASE
 from leeward.api.resource import CLUSTERS
 from leeward.api.rules.member_addresses import AddressRules, rules_of_control_plane
 from leeward.api.schema import custom_resource_definitions
@@ -31,6 +32,7 @@ from leeward.lua.jail import ProcessJail
 from leeward.manager.admission import KarmadaAdmission
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights, approve_agents
 from leeward.manager.bootstrap import ensure_namespaces
+from leeward.manager.choice import SCHEDULER
 from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.quota_admission import quota_admissions
@@ -59,6 +61,8 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             api_server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
             plane = ControlPlane.of(client, clock, randomness, metrics, controlling, ProcessJail(controlling))
             manager = ControllerManager(plane, connecting(addresses), config.settings)
+            metrics.process.leads(MANAGER_LEASE, lambda: True)
+            metrics.process.leads(SCHEDULER_LEASE, lambda: config.settings.controllers.runs(SCHEDULER))
             handler = handler_chain(api_server, clock, randomness, metrics.registry, audit_file)
             front = HttpFront(handler, api_server.authenticator, tls, port=config.port)
             await front.start()

@@ -79,7 +79,7 @@ class ControllerManager:
     def start(self) -> None:
         self._plane.supervisor.start(self._plane.events.run(), "events")
         if self._settings.safety.only_watched_time:
-            self._plane.lag.start(self._plane.supervisor, self._plane.metrics.stood_still.inc)
+            self._plane.lag.start(self._plane.supervisor, self._plane.metrics.process.stood_still.inc)
         for controller in self._controllers:
             controller.start()
 

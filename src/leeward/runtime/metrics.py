@@ -5,6 +5,7 @@ from typing import Literal
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from leeward.runtime.outage_metrics import OutageMetrics
+from leeward.runtime.process_metrics import ProcessMetrics
 from leeward.runtime.propagation_metrics import PropagationMetrics
 from leeward.runtime.resilience_metrics import ResilienceMetrics
 
@@ -63,11 +64,6 @@ class Metrics:
             ("member_cluster",),
             registry=self.registry,
         )
-        self.stood_still = Counter(
-            "leeward_event_loop_stalled_seconds",
-            "Seconds in which this process stood still, which count against nobody",
-            registry=self.registry,
-        )
         self._amounts = {
             (resource, kind): Gauge(
                 f"cluster_{resource}_{kind}_{unit}", f"{resource} {kind}", ("member_cluster",), registry=self.registry
@@ -88,6 +84,7 @@ class Metrics:
             registry=self.registry,
             buckets=SCHEDULING_BUCKETS,
         )
+        self.process = ProcessMetrics(self.registry)
         self.propagation = PropagationMetrics(self.registry)
         self.outages = OutageMetrics(self.registry)
         self.resilience = ResilienceMetrics(self.registry)

@@ -1,9 +1,14 @@
 """What is measured is documented, and what is documented is measured."""
 
+import asyncio
 import re
 from pathlib import Path
 
+from kubeapi.loop.clock import VirtualClock
+from kubeapi.loop.virtual import run_virtual
+from leeward.api.names import MANAGER_LEASE
 from leeward.api.outage import OutageStatus
+from leeward.runtime.leader import Leadership
 from leeward.runtime.metrics import EVICTION_QUEUE, Metrics
 
 PAGE = Path(__file__).parents[3] / "docs" / "observability.md"
@@ -42,3 +47,20 @@ def test_who_leads_no_more_says_nothing_of_clusters_and_bindings() -> None:
     }
     assert told == {"leeward_brake_engaged": 0}
     assert b'controller_runtime_reconcile_total{controller="brake-controller",result="success"} 1.0' in metrics.render()
+
+
+def test_s8_a_process_whose_lease_has_ended_is_not_told_to_lead() -> None:
+    async def story() -> list[float | None]:
+        metrics, leadership = Metrics(), Leadership(VirtualClock())
+        metrics.process.leads(MANAGER_LEASE, lambda: leadership.holds)
+
+        def told() -> float | None:
+            return metrics.registry.get_sample_value("leader_election_master_status", {"name": MANAGER_LEASE})
+
+        waiting = told()
+        leadership.extend(15)
+        leading = told()
+        await asyncio.sleep(15)
+        return [waiting, leading, told()]
+
+    assert run_virtual(story()) == [0, 1, 0]
