@@ -20,6 +20,7 @@ from leeward.api.core import Secret
 from leeward.api.names import leader_identity
 from leeward.api.rules.member_addresses import DEFAULT_RULES
 from leeward.app.connect import address_rules, transport_to
+from leeward.app.estimating import estimator_channels
 from leeward.app.flags.settings import ComponentSettings
 from leeward.app.probes import Probes, served
 from leeward.client import Client, Transport, WorldError
@@ -129,12 +130,16 @@ class _Process:
             plane = ControlPlane.of(
                 client, self._clock, self._randomness, self._metrics, supervisor, ProcessJail(supervisor)
             )
-            manager = ControllerManager(plane, self._connector(led, name), self._share(led))
+            channels = estimator_channels(client, self._settings.estimators)
+            share = replace(self._share(led), cluster_estimator=channels)
+            manager = ControllerManager(plane, self._connector(led, name), share)
             try:
                 manager.start()
                 await asyncio.Event().wait()
             finally:
                 await manager.close()
+                if channels is not None:
+                    await channels.close()
                 self._metrics.forget_state()
 
     def _share(self, led: Led[Part]) -> ManagerSettings:

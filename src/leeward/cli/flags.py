@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from kubeapi.process import log_to_stderr
-from leeward.app.flags.left_out import LEFT_OUT, OF_THE_AGENT, OF_THE_WEBHOOK, SWITCHES
+from leeward.app.flags.left_out import LEFT_OUT, OF_THE_AGENT, OF_THE_ESTIMATOR, OF_THE_WEBHOOK, SWITCHES
 from leeward.app.flags.table import Component, Flag, FlagProblem, flags_of
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,10 @@ def agent_left_out_flags(verb: F) -> F:
     return _passed_over(verb, {**LEFT_OUT, **OF_THE_AGENT})
 
 
+def estimator_left_out_flags(verb: F) -> F:
+    return _passed_over(verb, {**LEFT_OUT, **OF_THE_ESTIMATOR})
+
+
 def _passed_over(verb: F, names: Iterable[str]) -> F:
     for name in names:
         keywords: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if name in SWITCHES else {}
@@ -100,7 +104,7 @@ def written_flags(context: click.Context) -> dict[str, str]:
     return context.meta.setdefault(_KEY, {})
 
 
-_WHY = {**LEFT_OUT, **OF_THE_WEBHOOK, **OF_THE_AGENT}
+_WHY = {**LEFT_OUT, **OF_THE_WEBHOOK, **OF_THE_AGENT, **OF_THE_ESTIMATOR}
 _KEY, _LEFT_OUT_KEY = "leeward.flags", "leeward.flags.left-out"
 
 

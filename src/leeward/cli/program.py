@@ -53,6 +53,9 @@ VERBS = (
     LazyVerb("scheduler", "Run the scheduler beside an API server."),
     LazyVerb("serve", "Run controller manager and scheduler in one process."),
     LazyVerb("agent", "Run the agent of a Pull member."),
+    LazyVerb(
+        "scheduler-estimator", "Run the estimator of a member: it says how many replicas its nodes have room for."
+    ),
     LazyVerb("completion", "Print the script that completes verbs and options in a shell."),
     LazyVerb("version", "Print the version, what it was built from, and what it runs on."),
     LazyVerb("run", "Run one component of a fleet in the foreground.", hidden=True),

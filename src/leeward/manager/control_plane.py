@@ -252,6 +252,7 @@ def _scheduler_settings(settings: ManagerSettings, placement: PlacementSettings)
         enabled("FederatedQuotaEnforcement"),
         enabled("ResourceQuotaEstimate"),
         settings.estimators,
+        settings.cluster_estimator,
         settings.timing.scheduler_estimator_timeout,
         settings.on_decision,
     )

@@ -14,6 +14,7 @@ from leeward.core.settings_in_force import SettingsInForce
 from leeward.manager.choice import Choice
 from leeward.manager.gates import FeatureGates
 from leeward.manager.timing import Timing
+from leeward.runtime.cluster_estimators import ClusterEstimator
 from leeward.runtime.estimators import Estimator
 
 
@@ -86,6 +87,8 @@ class ManagerSettings:
     """Of clusters that flap."""
     estimators: tuple[Estimator, ...] = ()
     """Asked for room besides what clusters report of themselves."""
+    cluster_estimator: ClusterEstimator | None = None
+    """The way to the estimators that clusters have of their own; None: they are not asked."""
     skipped: Skipped = field(default_factory=Skipped)
     scheduler_name: str = "default-scheduler"
     on_decision: Callable[[Snapshot, Decision], None] | None = None

@@ -160,10 +160,10 @@ def _split(group: _Group, ask: _Ask, per_node: int, replicas: int) -> Iterator[_
 
 @lru_cache(maxsize=4_096)
 def _ask(sizes: Sizes) -> _Ask:
-    return _Ask((*(size for size in sizes if _is_counted(size[0])), ("pods", 1)))
+    return _Ask((*(size for size in sizes if is_counted(size[0])), ("pods", 1)))
 
 
-def _is_counted(name: str) -> bool:
+def is_counted(name: str) -> bool:
     return name in _NATIVE or "/" in name or name.startswith(("hugepages-", "attachable-volumes-"))
 
 

@@ -3,7 +3,8 @@
 An `Estimator` knows more about how much room clusters have than they report: one that looks at the nodes, or at quotas.
 One that errs, or has not answered by the deadline, is left out: its silence limits nothing. It then rests, longer with
 every failure in a row, and one question at a time finds out whether it is back; so one that hangs costs its deadline
-once, not once for every binding. Who is left out is logged, and counted.
+once, not once for every binding (`resting.py`). Who is left out is logged, and counted. Those that each cluster has
+of its own are asked beside them (`cluster_estimators.py`).
 
 Never decides: what the answers mean for a placement is `core.scheduling.estimates`.
 Karmada: pkg/estimator/client; the same minimum and the same deadline. There a dead estimator costs every binding its
@@ -13,17 +14,16 @@ time-out.
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.supervisor import Supervisor
 from leeward.core.scheduling.estimates import Answers, Question, lowest
+from leeward.runtime.cluster_estimators import ClusterEstimator, ClusterEstimators
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane
-
-FIRST_REST_SECONDS = 10.0
-LAST_REST_SECONDS = 300.0
+from leeward.runtime.resting import Rest
 
 log = logging.getLogger(__name__)
 
@@ -43,40 +43,15 @@ class Estimator(Protocol):
 
 @dataclass(slots=True)
 class _Line:
-    """One estimator, and until when (monotonic seconds) it rests; None while it answers."""
-
     estimator: Estimator
-    rests_until: float | None = None
-    failures: int = 0
-
-    def may_ask(self, now: float) -> bool:
-        """Tells whether to ask now; when a rest is over, only the first who comes may."""
-        if self.rests_until is None:
-            return True
-        if now < self.rests_until:
-            return False
-        self._rest(now)
-        return True
-
-    def failed(self, now: float) -> bool:
-        """Tells whether that is news."""
-        if self.rests_until is not None:
-            return False
-        self._rest(now)
-        return True
-
-    def answered(self) -> bool:
-        """Tells whether that is news."""
-        was_resting, self.rests_until, self.failures = self.rests_until is not None, None, 0
-        return was_resting
-
-    def _rest(self, now: float) -> None:
-        self.rests_until = now + min(FIRST_REST_SECONDS * 2 ** min(self.failures, 30), LAST_REST_SECONDS)
-        self.failures += 1
+    rest: Rest = field(default_factory=Rest)
 
 
 class Estimators:
-    """`ask` is safe to call for many bindings at once: questions that mean the same are asked once."""
+    """`ask` is safe to call for many bindings at once: questions that mean the same are asked once.
+
+    `of_clusters` are those that clusters have of their own.
+    """
 
     def __init__(
         self,
@@ -85,7 +60,9 @@ class Estimators:
         metrics: Metrics,
         supervisor: Supervisor,
         deadline_seconds: float,
+        of_clusters: ClusterEstimators | None = None,
     ) -> None:
+        self._of_clusters = of_clusters
         self._lines = [_Line(estimator) for estimator in estimators]
         self._clock = clock
         self._metrics = metrics
@@ -94,12 +71,23 @@ class Estimators:
         self._asked: dict[bytes, asyncio.Task[Answers]] = {}
 
     @staticmethod
-    def of(plane: ControlPlane, estimators: Sequence[Estimator], deadline_seconds: float) -> "Estimators":
-        return Estimators(estimators, plane.clock, plane.metrics, plane.supervisor, deadline_seconds)
+    def of(
+        plane: ControlPlane,
+        estimators: Sequence[Estimator],
+        of_clusters: ClusterEstimator | None,
+        deadline_seconds: float,
+    ) -> "Estimators":
+        each = None if of_clusters is None else ClusterEstimators.of(plane, of_clusters, deadline_seconds)
+        return Estimators(estimators, plane.clock, plane.metrics, plane.supervisor, deadline_seconds, each)
 
     def __bool__(self) -> bool:
         """Tells whether there is anyone to ask."""
-        return bool(self._lines)
+        return bool(self._lines) or self._of_clusters is not None
+
+    def forget(self, cluster: str) -> None:
+        """The cluster has left the fleet."""
+        if self._of_clusters is not None:
+            self._of_clusters.forget(cluster)
 
     async def ask(self, question: Question, clusters: Sequence[str]) -> Answers:
         """The lowest answers of those who answer in time; empty when there is none. Never raises for an estimator."""
@@ -112,7 +100,9 @@ class Estimators:
 
     async def _ask_all(self, question: Question, clusters: Sequence[str]) -> Answers:
         now = self._clock.monotonic()
-        asked = (self._ask_one(line, question, clusters) for line in self._lines if line.may_ask(now))
+        asked = [self._ask_one(line, question, clusters) for line in self._lines if line.rest.may_ask(now)]
+        if self._of_clusters is not None:
+            asked.append(self._of_clusters.room(question, clusters))
         return lowest(await asyncio.gather(*asked))
 
     async def _ask_one(self, line: _Line, question: Question, clusters: Sequence[str]) -> Answers:
@@ -127,11 +117,11 @@ class Estimators:
             self._leave_out(line, "error", repr(error))
             return {}
         self._metrics.estimates.labels(name, "success").inc()
-        if line.answered():
+        if line.rest.answered():
             log.info("estimator %s answers again", name)
         return answers
 
     def _leave_out(self, line: _Line, result: str, reason: str) -> None:
         self._metrics.estimates.labels(line.estimator.name, result).inc()
-        if line.failed(self._clock.monotonic()):
+        if line.rest.failed(self._clock.monotonic()):
             log.warning("estimator %s is left out for now: %s", line.estimator.name, reason)

@@ -9,7 +9,6 @@ _WORKERS = "workers take what is due; a count of them decides nothing here"
 _QUEUES = "pauses between retries are fixed: 50 ms at first, 30 s at most"
 _NO_CONTROLLER = "there is no such controller"
 _NO_PROFILING = "use a profiler of the machine"
-_NO_ESTIMATOR = "room is estimated from what the Cluster objects say; no estimator is asked"
 _CERTIFICATES = "the webhook makes and renews its certificates itself"
 _ROTATION = "the agent's certificate is renewed when two thirds of its time are over"
 _NO_ELECTION = "the agent elects no leader: run one replica of it"
@@ -35,11 +34,10 @@ LEFT_OUT = {
     "concurrent-resource-template-syncs": _WORKERS,
     "concurrent-resourcebinding-syncs": _WORKERS,
     "concurrent-work-syncs": _WORKERS,
-    "disable-scheduler-estimator-in-pull-mode": _NO_ESTIMATOR,
+    "disable-scheduler-estimator-in-pull-mode": "an estimator that does not answer is left out, whatever the mode",
     "enable-cluster-resource-modeling": "use --feature-gates=CustomizedClusterResourceModeling=false",
     "enable-empty-workload-propagation": "templates with 0 replicas are placed as others are",
     "enable-pprof": _NO_PROFILING,
-    "enable-scheduler-estimator": _NO_ESTIMATOR,
     "federated-resource-quota-sync-period": "what is used is counted anew with every change",
     "horizontal-pod-autoscaler-cpu-initialization-period": _NO_CONTROLLER,
     "horizontal-pod-autoscaler-downscale-delay": _NO_CONTROLLER,
@@ -48,7 +46,6 @@ LEFT_OUT = {
     "horizontal-pod-autoscaler-sync-period": _NO_CONTROLLER,
     "horizontal-pod-autoscaler-tolerance": _NO_CONTROLLER,
     "horizontal-pod-autoscaler-upscale-delay": _NO_CONTROLLER,
-    "insecure-skip-estimator-verify": _NO_ESTIMATOR,
     "karmada-kubeconfig-namespace": _ROTATION,
     "large-cluster-num-threshold": "the brake takes its place: --unhealthy-cluster-minimum",
     "leader-elect-resource-name": "the lease has the name that Karmada's component gives it",
@@ -71,12 +68,6 @@ LEFT_OUT = {
     "rate-limiter-qps": _QUEUES,
     "report-secrets": "no Secret is reported: the proxy does not reach members in Pull mode by it",
     "resync-period": "caches follow watches, and are listed anew when a watch cannot be resumed",
-    "scheduler-estimator-ca-file": _NO_ESTIMATOR,
-    "scheduler-estimator-cert-file": _NO_ESTIMATOR,
-    "scheduler-estimator-key-file": _NO_ESTIMATOR,
-    "scheduler-estimator-port": _NO_ESTIMATOR,
-    "scheduler-estimator-service-namespace": _NO_ESTIMATOR,
-    "scheduler-estimator-service-prefix": _NO_ESTIMATOR,
     "secondary-resource-eviction-rate": "the brake takes its place: it stops evictions where this slows them down",
     "skip-headers": _LOGS,
     "skip-log-headers": _LOGS,
@@ -104,6 +95,13 @@ OF_THE_AGENT = {
     "leader-elect-retry-period": _NO_ELECTION,
 }
 """What only the agent does not use."""
+OF_THE_ESTIMATOR = {
+    "bind-address": "probes and metrics have addresses of their own",
+    "feature-gates": "no gate changes what is estimated",
+    "parallelism": "an answer is a look at each node, one after the other",
+    "secure-port": "probes and metrics have addresses of their own",
+}
+"""What only the estimator does not use."""
 SWITCHES = frozenset(
     {
         "add-dir-header",
@@ -113,8 +111,6 @@ SWITCHES = frozenset(
         "enable-cluster-resource-modeling",
         "enable-empty-workload-propagation",
         "enable-pprof",
-        "enable-scheduler-estimator",
-        "insecure-skip-estimator-verify",
         "leader-elect",
         "log-text-split-stream",
         "logtostderr",

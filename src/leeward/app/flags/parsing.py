@@ -1,6 +1,7 @@
 """Texts of flags as values. Every function raises ValueError that says what is wrong and what to write instead."""
 
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 from leeward.api.purge_mode import TAINT_PURGE_MODES, PurgeMode
@@ -95,6 +96,25 @@ def parse_address(text: str) -> Address | None:
     if not colon or not port.isdecimal() or int(port) > 65_535:
         raise ValueError(f"{text!r} is no address: write :8080 or 127.0.0.1:8080, or 0 for none")
     return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def parse_port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= 65_535:
+        raise ValueError(f"{text!r} is no port between 1 and 65535")
+    return int(text)
+
+
+def parse_serving_address(text: str) -> Address:
+    """A port of every address of this machine, or one address with its port."""
+    address = Address("", parse_port(text)) if text.isdecimal() else parse_address(text)
+    if address is None:
+        raise ValueError(f"{text!r} is no address: write 10352 or 127.0.0.1:10352")
+    return address
+
+
+def parse_file(text: str) -> Path:
+    """It is not looked into here."""
+    return Path(parse_name(text))
 
 
 def parse_controllers(text: str) -> tuple[str, ...]:

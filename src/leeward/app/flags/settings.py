@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from leeward.answers.resilience import coverage_of
@@ -9,6 +10,7 @@ from leeward.api.rules.member_addresses import Network
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.table import BY_NAME, Component, FlagProblem
 from leeward.client.limits import Limit
+from leeward.estimator.access import EstimatorAccess
 from leeward.manager.choice import BY_DEFAULT, HALVES, MEMBER_SIDE, SCHEDULER, Choice
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
@@ -16,6 +18,7 @@ from leeward.runtime.leader import LeaderSettings
 
 METRICS_ADDRESS = Address("", 8080)
 HEALTH_ADDRESS = Address("", 10_357)
+ESTIMATOR_ADDRESS = Address("", 10_352)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +39,26 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Estimation:
+    """Where an estimator serves, what it shows, and who may ask: those with a certificate of `client_authority`."""
+
+    address: Address = ESTIMATOR_ADDRESS
+    certificate: Path | None = None
+    key: Path | None = None
+    client_authority: Path | None = None
+    skip_client_verify: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentSettings:
+    """`estimators` are those that are asked, `estimation` is for an estimator itself."""
+
     manager: ManagerSettings = field(default_factory=ManagerSettings)
     leader: LeaderSettings = field(default_factory=LeaderSettings)
     serving: Serving = field(default_factory=Serving)
     limits: Limits = field(default_factory=Limits)
+    estimators: EstimatorAccess = field(default_factory=EstimatorAccess)
+    estimation: Estimation = field(default_factory=Estimation)
     karmada_exact: bool = False
 
 
@@ -50,12 +68,14 @@ _RUN_BY_DEFAULT: Mapping[Component, tuple[str, ...]] = {
     "agent": MEMBER_SIDE,
     "serve": (*BY_DEFAULT, SCHEDULER),
     "up": (*BY_DEFAULT, SCHEDULER),
+    "scheduler-estimator": (),
 }
 
 
 _SERVING_BY_DEFAULT: Mapping[Component, Serving] = {
     "scheduler": Serving(metrics=Address("", 8081), health=Address("", 10_351)),
     "agent": Serving(metrics=Address("", 8082), health=Address("", 10_358)),
+    "scheduler-estimator": Serving(metrics=Address("", 8083), health=Address("", 10_353)),
 }
 
 
@@ -94,6 +114,7 @@ def _refuse_contradictions(component: Component, settings: ComponentSettings) ->
             "--leader-elect-renew-deadline: it must be longer than --leader-elect-retry-period and shorter than "
             "--leader-elect-lease-duration"
         )
+    _refuse_half_a_certificate(settings)
     chosen = manager.controllers
     if chosen.runs(SCHEDULER) and chosen.any_of(HALVES) and manager.eviction.taint_manager:
         named = ", ".join(name for name in HALVES if chosen.runs(name))
@@ -102,3 +123,23 @@ def _refuse_contradictions(component: Component, settings: ComponentSettings) ->
         )
     if component == "controller-manager" and chosen.runs(SCHEDULER):
         raise FlagProblem("--controllers: the scheduler is a component of its own: run `leeward scheduler`")
+
+
+def _refuse_half_a_certificate(settings: ComponentSettings) -> None:
+    asked, served = settings.estimators, settings.estimation
+    for prefix, certificate, key in (
+        ("scheduler-estimator", asked.certificate, asked.key),
+        ("grpc-auth", served.certificate, served.key),
+    ):
+        if (certificate is None) != (key is None):
+            raise FlagProblem(f"--{prefix}-cert-file and --{prefix}-key-file: give both, or neither")
+    if asked.certificate is not None and asked.authority is None and not asked.skip_verify:
+        raise FlagProblem(
+            "--scheduler-estimator-cert-file: a certificate is shown over TLS alone: give "
+            "--scheduler-estimator-ca-file, too"
+        )
+    if served.client_authority is not None and served.certificate is None:
+        raise FlagProblem(
+            "--grpc-client-ca-file: certificates are asked for over TLS alone: give "
+            "--grpc-auth-cert-file and --grpc-auth-key-file, too"
+        )

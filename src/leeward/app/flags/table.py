@@ -16,19 +16,22 @@ from leeward.app.flags.parsing import (
     parse_count,
     parse_duration,
     parse_feature_gates,
+    parse_file,
     parse_fraction,
     parse_name,
     parse_networks,
     parse_patterns,
+    parse_port,
     parse_positive_duration,
     parse_purge_mode,
     parse_rate,
+    parse_serving_address,
     parse_skipped_apis,
     parse_toleration,
 )
 
-Component = Literal["controller-manager", "scheduler", "serve", "agent", "up"]
-COMPONENTS: tuple[Component, ...] = ("controller-manager", "scheduler", "serve", "agent", "up")
+Component = Literal["controller-manager", "scheduler", "serve", "agent", "up", "scheduler-estimator"]
+COMPONENTS: tuple[Component, ...] = ("controller-manager", "scheduler", "serve", "agent", "up", "scheduler-estimator")
 
 _AGENT = frozenset[Component]({"agent"})
 _MANAGER = frozenset[Component]({"controller-manager", "serve", "up"})
@@ -36,7 +39,9 @@ _SCHEDULING = frozenset[Component]({"scheduler", "serve", "up"})
 _PLACING = _MANAGER | _SCHEDULING
 _PROBING = _MANAGER | _AGENT
 _LEADING = frozenset[Component]({"controller-manager", "scheduler", "serve"})
-_SERVING = _LEADING | _AGENT
+_ESTIMATOR = frozenset[Component]({"scheduler-estimator"})
+_ESTIMATING = frozenset[Component]({"scheduler", "serve"})
+_SERVING = _LEADING | _AGENT | _ESTIMATOR
 _BEATING = frozenset[Component]({"agent", "up"})
 _REACHING = frozenset[Component]({"controller-manager", "serve", "up"})
 _ADMITTING = _EMBEDDING = frozenset[Component]({"up"})
@@ -82,6 +87,7 @@ class Flag:
 _TIMING = "manager.timing."
 _EVICTION = "manager.eviction."
 _SAFETY = "manager.safety."
+_ESTIMATORS, _ESTIMATION = "estimators.", "estimation."
 
 # fmt: off
 FLAGS: tuple[Flag, ...] = (
@@ -159,6 +165,30 @@ FLAGS: tuple[Flag, ...] = (
          "Which bindings are placed: those that ask for this scheduler."),
     Flag("scheduler-estimator-timeout", _SCHEDULING, "3s", parse_positive_duration,
          _TIMING + "scheduler_estimator_timeout", "How long an estimator may take to answer."),
+    Flag("enable-scheduler-estimator", _ESTIMATING, "false", parse_boolean, _ESTIMATORS + "enabled",
+         "Ask the estimator of each cluster how much room its nodes have, besides what it reports."),
+    Flag("scheduler-estimator-port", _ESTIMATING, "10352", parse_port, _ESTIMATORS + "port",
+         "The port of the estimators' Services."),
+    Flag("scheduler-estimator-service-prefix", _ESTIMATING, "karmada-scheduler-estimator", parse_name,
+         _ESTIMATORS + "service_prefix", "How the Services are called, before a hyphen and the cluster's name."),
+    Flag("scheduler-estimator-service-namespace", _ESTIMATING, "karmada-system", parse_name,
+         _ESTIMATORS + "service_namespace", "Where they are."),
+    Flag("scheduler-estimator-ca-file", _ESTIMATING, "", parse_file, _ESTIMATORS + "authority",
+         "Who has issued the certificates of estimators; without it connections are in the clear."),
+    Flag("scheduler-estimator-cert-file", _ESTIMATING, "", parse_file, _ESTIMATORS + "certificate",
+         "The certificate that estimators are shown."),
+    Flag("scheduler-estimator-key-file", _ESTIMATING, "", parse_file, _ESTIMATORS + "key", "Its key."),
+    Flag("insecure-skip-estimator-verify", _ESTIMATING, "false", parse_boolean, _ESTIMATORS + "skip_verify",
+         "Trust whatever certificate an estimator shows."),
+    Flag("server-port", _ESTIMATOR, "10352", parse_serving_address, _ESTIMATION + "address",
+         "Where gRPC is served: a port, or an address such as 127.0.0.1:10352."),
+    Flag("grpc-auth-cert-file", _ESTIMATOR, "", parse_file, _ESTIMATION + "certificate",
+         "The certificate that is shown; without it gRPC is served in the clear."),
+    Flag("grpc-auth-key-file", _ESTIMATOR, "", parse_file, _ESTIMATION + "key", "Its key."),
+    Flag("grpc-client-ca-file", _ESTIMATOR, "", parse_file, _ESTIMATION + "client_authority",
+         "Who has issued the certificates of those that may ask; without it everybody may."),
+    Flag("insecure-skip-grpc-client-verify", _ESTIMATOR, "false", parse_boolean, _ESTIMATION + "skip_client_verify",
+         "Let everybody ask in spite of that."),
     Flag("leader-elect", _LEADING, "true", parse_boolean, "leader.enabled",
          "Work only while holding the lease, so that one of several replicas works."),
     Flag("leader-elect-lease-duration", _LEADING, "15s", parse_positive_duration, "leader.lease_seconds",
@@ -170,9 +200,11 @@ FLAGS: tuple[Flag, ...] = (
     Flag("leader-elect-resource-namespace", _LEADING, "karmada-system", parse_name, "leader.namespace",
          "Where the lease is."),
     Flag("metrics-bind-address", _SERVING, ":8080", parse_address, "serving.metrics",
-         "Where /metrics is served; 0: nowhere.", defaults={"scheduler": ":8081", "agent": ":8082"}),
+         "Where /metrics is served; 0: nowhere.",
+         defaults={"scheduler": ":8081", "agent": ":8082", "scheduler-estimator": ":8083"}),
     Flag("health-probe-bind-address", _SERVING, ":10357", parse_address, "serving.health",
-         "Where /healthz and /readyz are served; 0: nowhere.", defaults={"scheduler": ":10351", "agent": ":10358"}),
+         "Where /healthz and /readyz are served; 0: nowhere.",
+         defaults={"scheduler": ":10351", "agent": ":10358", "scheduler-estimator": ":10353"}),
     Flag("kube-api-qps", _SERVING, "", parse_rate, "limits.control_plane.per_second",
          "Requests a second to the control plane at most.  [default: no limit]"),
     Flag("kube-api-burst", _SERVING, "60", parse_count, "limits.control_plane.burst", "So many of them at once."),

@@ -34,6 +34,7 @@ from leeward.planning.fleet import placement_fleet
 from leeward.planning.recording import encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.cluster_estimators import ClusterEstimator
 from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import Key
@@ -52,8 +53,7 @@ class SchedulerSettings:
     """Gates: `workload_affinity` is WorkloadAffinity, `multiple_pod_templates` MultiplePodTemplatesScheduling,
     `quota_enforcement` FederatedQuotaEnforcement, `quota_estimate` ResourceQuotaEstimate.
 
-    `estimators` are asked besides what clusters report of themselves; each has `estimator_timeout_seconds`
-    (--scheduler-estimator-timeout). `on_decision` is told of each decision while the fleet is as it was for it.
+    `estimator_timeout_seconds`: --scheduler-estimator-timeout. `on_decision` is told of each decision.
     """
 
     placement: PlacementSettings = field(default_factory=PlacementSettings)
@@ -65,6 +65,7 @@ class SchedulerSettings:
     quota_enforcement: bool = False
     quota_estimate: bool = False
     estimators: tuple[Estimator, ...] = ()
+    cluster_estimator: ClusterEstimator | None = None
     estimator_timeout_seconds: float = 3
     on_decision: DecisionListener | None = None
 
@@ -89,7 +90,8 @@ class Deciding:
         self._refusals: dict[BindingKey, str] = {}
         self._groups = WorkloadGroups() if settings.workload_affinity else None
         self._estimates = Estimates()
-        self._estimators = Estimators.of(plane, settings.estimators, settings.estimator_timeout_seconds)
+        asked, seconds = (settings.estimators, settings.cluster_estimator), settings.estimator_timeout_seconds
+        self._estimators = Estimators.of(plane, *asked, seconds)
         self._fleet = placement_fleet(
             estimates=self._estimates, groups=self._groups, multiple_pod_templates=settings.multiple_pod_templates
         )
@@ -131,6 +133,7 @@ class Deciding:
             self._fleet.put(new)
         elif old is not None:
             self._fleet.remove(old.name)
+            self._estimators.forget(old.name)
 
     def see_binding(self, key: BindingKey, old: Binding | None, new: Binding | None) -> Iterable[BindingKey]:
         """Takes in a change. Returns the others of its group that it may concern."""

@@ -1,0 +1,109 @@
+"""Estimators as processes, and the channels to them. gRPC is imported only where one of these is wanted."""
+
+import asyncio
+import logging
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from leeward.app.flags.settings import ComponentSettings, Estimation
+from leeward.app.probes import Probes, served
+from leeward.client import Client, WorldError
+from leeward.client.bounds import MEMBER_BOUNDS
+from leeward.client.connection import Connection, transport_of
+from leeward.client.limits import limited
+from leeward.estimator.access import EstimatorAccess
+from leeward.estimator.answering import MemberEstimates
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import Member
+from leeward.runtime.retrying import Backoff, Trouble
+
+if TYPE_CHECKING:
+    from leeward.estimator.channels import EstimatorChannels
+    from leeward.estimator.serving import EstimatorServer, ServerCertificates
+
+log = logging.getLogger(__name__)
+
+NAME = "karmada-scheduler-estimator"
+FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimatorConfig:
+    """`connection` leads to the member that `cluster` names."""
+
+    cluster: str
+    connection: Connection
+    settings: ComponentSettings
+
+
+async def run_estimator(config: EstimatorConfig) -> None:
+    """Serves until cancelled. Raises: OSError when an address is taken, or a certificate cannot be read."""
+    metrics = Metrics()
+    probes, settings = Probes(metrics), config.settings
+    connection = replace(config.connection, bounds=MEMBER_BOUNDS)
+    client = Client(limited(transport_of(connection), settings.limits.control_plane), NAME)
+    try:
+        async with served(probes, settings.serving), Supervisor(NAME) as supervisor:
+            member = Member.of(config.cluster, client, Randomness(), supervisor)
+            estimates = MemberEstimates(member, SystemClock())
+            server = _server(estimates, settings.estimation)
+            try:
+                log.info("estimating for %s on port %d", config.cluster, await server.start())
+                await _meet(estimates)
+                probes.ready = True
+                await asyncio.Event().wait()
+            finally:
+                await server.close()
+    finally:
+        await client.close()
+
+
+def estimator_channels(client: Client, access: EstimatorAccess) -> "EstimatorChannels | None":
+    """None where no estimator is to be asked. `client` is the control plane's."""
+    if not access.enabled:
+        return None
+    _quiet()
+    from leeward.estimator.channels import EstimatorChannels
+
+    return EstimatorChannels(client, access)
+
+
+def _server(estimates: MemberEstimates, settings: Estimation) -> "EstimatorServer":
+    _quiet()
+    from leeward.estimator.serving import EstimatorServer
+
+    host, port = settings.address
+    return EstimatorServer(estimates, host, port, _certificates(settings))
+
+
+def _certificates(settings: Estimation) -> "ServerCertificates | None":
+    from leeward.estimator.serving import ServerCertificates
+
+    if settings.certificate is None or settings.key is None:
+        return None
+    authority: Path | None = None if settings.skip_client_verify else settings.client_authority
+    return ServerCertificates(certificate=settings.certificate, key=settings.key, client_authority=authority)
+
+
+async def _meet(estimates: MemberEstimates) -> None:
+    """Returns when the member has been listed."""
+    pauses, trouble = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS), Trouble(log, "waiting for the member")
+    while True:
+        try:
+            await estimates.wait_synced()
+        except WorldError as error:
+            trouble.tell(error)
+            await asyncio.sleep(pauses.next_seconds())
+        else:
+            trouble.is_over()
+            return
+
+
+def _quiet() -> None:
+    """gRPC writes to standard error by itself: each failed handshake. What matters of it is logged here."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")

@@ -1,0 +1,125 @@
+"""The gRPC server of one member's estimator, as Karmada's scheduler and descheduler, and ours, call it.
+
+A question that cannot be understood is answered with INVALID_ARGUMENT, one about a workload that is not there with
+NOT_FOUND, and while the member cannot be followed all are answered with UNAVAILABLE: none of these is a number.
+Karmada: pkg/estimator/server, pkg/util/grpcconnection; the same service, and TLS where there is a certificate.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import grpc.aio
+
+from leeward.client import WorldError
+from leeward.estimator.answering import MemberEstimates, NoSuchWorkload
+from leeward.estimator.messages import (
+    AVAILABLE_REPLICAS,
+    AVAILABLE_SETS,
+    SERVICE,
+    UNSCHEDULABLE_REPLICAS,
+    read_replicas_request,
+    read_sets_request,
+    read_unschedulable_request,
+    write_count,
+)
+
+MAX_REQUEST_BYTES = 1 << 20
+MAX_CALLS = 64
+"""Answered at the same time; more are refused, and whoever asks goes by what the cluster has reported."""
+END_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
+_Context = grpc.aio.ServicerContext[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCertificates:
+    """Files as PEM: what the server shows, and by whom its clients' certificates must be issued (None: they need
+    none). Each new connection is given what is in the files by then."""
+
+    certificate: Path
+    key: Path
+    client_authority: Path | None = None
+
+    def credentials(self) -> grpc.ServerCredentials:
+        """Raises: OSError for a file that cannot be read."""
+        read = self._read()
+
+        def read_again() -> grpc.ServerCertificateConfiguration:
+            """What there was, when a file cannot be read. Called from threads of gRPC's."""
+            nonlocal read
+            try:
+                read = self._read()
+            except OSError as error:
+                log.warning("certificates of the estimator stay as they were: %s", error)
+            return read
+
+        return grpc.dynamic_ssl_server_credentials(read, read_again, self.client_authority is not None)
+
+    def _read(self) -> grpc.ServerCertificateConfiguration:
+        authority = self.client_authority.read_bytes() if self.client_authority is not None else None
+        pair = (self.key.read_bytes(), self.certificate.read_bytes())
+        return grpc.ssl_server_certificate_configuration([pair], authority)
+
+
+class EstimatorServer:
+    """Serves `estimates` at `host` and `port`, where 0 is any; in the clear without certificates."""
+
+    def __init__(
+        self, estimates: MemberEstimates, host: str, port: int, certificates: ServerCertificates | None = None
+    ) -> None:
+        self._estimates = estimates
+        self._host, self._port = host or "[::]", port
+        self._certificates = certificates
+        self._server: grpc.aio.Server | None = None
+
+    async def start(self) -> int:
+        """Returns the port. Raises: OSError when it is taken, or a certificate cannot be read."""
+        options = (("grpc.max_receive_message_length", MAX_REQUEST_BYTES), ("grpc.so_reuseport", 0))
+        server = grpc.aio.server(options=options, maximum_concurrent_rpcs=MAX_CALLS)
+        server.add_generic_rpc_handlers((self._handlers(),))
+        address = f"{self._host}:{self._port}"
+        credentials = None if self._certificates is None else self._certificates.credentials()
+        try:
+            if credentials is None:
+                port = server.add_insecure_port(address)
+            else:
+                port = server.add_secure_port(address, credentials)
+        except RuntimeError as error:
+            raise OSError(f"{address}: {error}") from error
+        await server.start()
+        self._server = server
+        return port
+
+    async def close(self) -> None:
+        """Lets calls that are under way finish, for a moment."""
+        if self._server is not None:
+            await self._server.stop(END_SECONDS)
+
+    def _handlers(self) -> grpc.GenericRpcHandler:
+        methods: dict[str, Callable[[bytes], Awaitable[int]]] = {
+            AVAILABLE_REPLICAS: lambda data: self._estimates.available(read_replicas_request(data)),
+            AVAILABLE_SETS: lambda data: self._estimates.available(read_sets_request(data)),
+            UNSCHEDULABLE_REPLICAS: lambda data: self._estimates.unschedulable(read_unschedulable_request(data)),
+        }
+        handlers: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
+            name: grpc.unary_unary_rpc_method_handler(_answering(ask)) for name, ask in methods.items()
+        }
+        return grpc.method_handlers_generic_handler(SERVICE, handlers)
+
+
+def _answering(ask: Callable[[bytes], Awaitable[int]]) -> Callable[[bytes, _Context], Awaitable[bytes]]:
+    async def answer(data: bytes, context: _Context) -> bytes:
+        try:
+            return write_count(await ask(data))
+        except NoSuchWorkload as error:
+            await context.abort(grpc.StatusCode.NOT_FOUND, str(error))
+        except (ValueError, ArithmeticError) as error:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        except WorldError as error:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+
+    return answer

@@ -1,0 +1,364 @@
+"""Both sides over real gRPC on 127.0.0.1: with certificates, with wrong ones, with hostile estimators."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+
+from kubeapi.errors import Unreachable
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.protobuf_wire import integer_field
+from kubeapi.resource import Resource
+from kubeserver.inprocess import InProcessTransport
+from kubeserver.starting import start_apiserver
+from kubeserver.store import Store
+from kubeserver.store.memory import MemoryMedium
+from leeward.api.work import BindingResource, Component, ReplicaRequirements
+from leeward.client import Client
+from leeward.core.scheduling.estimates import Answers, Question
+from leeward.core.scheduling.model import MAX_REPLICAS
+from leeward.estimator.access import EstimatorAccess
+from leeward.estimator.answering import MemberEstimates
+from leeward.estimator.channels import MAX_ANSWER_BYTES, SERVICES, EstimatorChannels
+from leeward.estimator.messages import AVAILABLE_REPLICAS, AVAILABLE_SETS, SERVICE, UNSCHEDULABLE_REPLICAS
+from leeward.estimator.serving import EstimatorServer, ServerCertificates
+from leeward.runtime.cluster_estimators import ClusterEstimators
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.plane import Member
+from tests.certificates import Authority
+
+NODES = Resource.of_manifests("v1", "nodes", "Node", False)
+PORT = 10_352
+ASKED = Question(ReplicaRequirements(resource_request={"cpu": "1"}))
+WEB = BindingResource(api_version="apps/v1", kind="Deployment", namespace="default", name="web")
+DEADLINE = 1.0
+Story = Callable[["Fleet"], Coroutine[Any, Any, None]]
+
+
+@dataclass
+class Fleet:
+    """A control plane that knows where estimators are, and a member with 3 CPUs on two nodes."""
+
+    client: Client
+    supervisor: Supervisor
+    access: EstimatorAccess = field(default_factory=lambda: EstimatorAccess(enabled=True))
+
+    async def serve(self, certificates: ServerCertificates | None = None) -> EstimatorServer:
+        """The estimator of member1."""
+        member = Member.of("member1", self.client, Randomness(0), self.supervisor)
+        server = EstimatorServer(MemberEstimates(member, SystemClock()), "127.0.0.1", 0, certificates)
+        await self.know("member1", await server.start())
+        return server
+
+    async def know(self, cluster: str, port: int) -> None:
+        spec = {
+            "type": "ExternalName",
+            "externalName": "127.0.0.1",
+            "ports": [{"port": PORT, "targetPort": port}],
+        }
+        name = f"karmada-scheduler-estimator-{cluster}"
+        await self.client.create(SERVICES, {"metadata": {"name": name}, "spec": spec}, "karmada-system")
+
+    @asynccontextmanager
+    async def channels(self) -> AsyncGenerator[EstimatorChannels, None]:
+        channels = EstimatorChannels(self.client, self.access)
+        try:
+            yield channels
+        finally:
+            await channels.close()
+
+    async def ask(self, *clusters: str) -> Answers:
+        """All of them at once, by one deadline."""
+        async with self.channels() as channels:
+            asked = ClusterEstimators(channels, SystemClock(), Metrics(), self.supervisor, DEADLINE)
+            return await asked.room(ASKED, clusters)
+
+
+def tell(story: Story) -> None:
+    async def main() -> None:
+        async with Supervisor("test") as supervisor:
+            store = await Store.open(MemoryMedium(), supervisor)
+            client = Client(InProcessTransport(await start_apiserver(store, SystemClock(), Randomness(0), supervisor)))
+            namespaces = Resource.of_manifests("v1", "namespaces", "Namespace", False)
+            await client.create(namespaces, {"metadata": {"name": "karmada-system"}})
+            for name, cpu in (("n1", "1500m"), ("n2", "1500m")):
+                status = {
+                    "allocatable": {"cpu": cpu, "pods": "10"},
+                    "conditions": [{"type": "Ready", "status": "True"}],
+                }
+                await client.create(NODES, {"metadata": {"name": name}})
+                await client.patch(NODES, name, {"status": status}, subresource="status")
+            await story(Fleet(client, supervisor))
+
+    asyncio.run(main())
+
+
+@asynccontextmanager
+async def saying(answer: Callable[[], Awaitable[bytes]]) -> AsyncGenerator[int, None]:
+    """A server on this port that answers every question so, whatever it is."""
+
+    async def reply(_: bytes, __: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
+        return await answer()
+
+    methods = (AVAILABLE_REPLICAS, AVAILABLE_SETS, UNSCHEDULABLE_REPLICAS)
+    handlers: Mapping[str, grpc.RpcMethodHandler[bytes, bytes]] = {
+        name: grpc.unary_unary_rpc_method_handler(reply) for name in methods
+    }
+    server = grpc.aio.server()
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, dict(handlers)),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop(0)
+
+
+@dataclass(frozen=True)
+class Pki:
+    """Files of one authority: what the server and the scheduler show."""
+
+    directory: Path
+    authority: Authority
+
+    def file(self, name: str, content: bytes) -> Path:
+        path = self.directory / name
+        path.write_bytes(content)
+        return path
+
+    @property
+    def ca(self) -> Path:
+        return self.file("ca.crt", self.authority.certificate)
+
+    @property
+    def server(self) -> ServerCertificates:
+        certificate, key = self.authority.issue("estimator")
+        return ServerCertificates(
+            certificate=self.file("server.crt", certificate), key=self.file("server.key", key), client_authority=self.ca
+        )
+
+    def access(self, **changes: Any) -> EstimatorAccess:
+        certificate, key = self.authority.issue("scheduler")
+        whole = EstimatorAccess(
+            enabled=True,
+            authority=self.ca,
+            certificate=self.file("client.crt", certificate),
+            key=self.file("client.key", key),
+        )
+        return replace(whole, **changes)
+
+
+@pytest.fixture
+def pki(tmp_path: Path) -> Pki:
+    return Pki(tmp_path, Authority())
+
+
+def test_room_on_the_nodes_is_asked_and_answered() -> None:
+    async def story(fleet: Fleet) -> None:
+        server = await fleet.serve()
+        async with fleet.channels() as channels:
+            assert await channels.room("member1", ASKED) == 2
+            component = Component(name="main", replicas=2, replica_requirements=ASKED.requirements)
+            assert await channels.room("member1", Question(None, (component,))) == 1
+            with pytest.raises(Unreachable, match="NOT_FOUND: resource: member1 has no Deployment default/web"):
+                await channels.unschedulable("member1", WEB, 300)
+            garbled = Question(ReplicaRequirements(resource_request={"cpu": "lots"}))
+            with pytest.raises(Unreachable, match=r"INVALID_ARGUMENT: .*lots"):
+                await channels.room("member1", garbled)
+        await server.close()
+
+    tell(story)
+
+
+def test_an_estimator_of_another_cluster_says_so() -> None:
+    async def story(fleet: Fleet) -> None:
+        async with saying(_count(7)) as port:
+            await fleet.know("member2", port)
+            server = await fleet.serve()
+            service = await fleet.client.get(SERVICES, "karmada-scheduler-estimator-member1", "karmada-system")
+            await fleet.client.patch(
+                SERVICES, "karmada-scheduler-estimator-member2", {"spec": service["spec"]}, "karmada-system"
+            )
+            async with fleet.channels() as channels:
+                with pytest.raises(Unreachable, match="INVALID_ARGUMENT: cluster: 'member2' is asked about"):
+                    await channels.room("member2", ASKED)
+            await server.close()
+
+    tell(story)
+
+
+def test_both_sides_show_certificates(pki: Pki) -> None:
+    async def story(fleet: Fleet) -> None:
+        server = await fleet.serve(pki.server)
+        fleet.access = pki.access()
+        assert await fleet.ask("member1") == {"member1": 2}
+        fleet.access = pki.access(authority=None, skip_verify=True)
+        assert await fleet.ask("member1") == {"member1": 2}
+        await server.close()
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["nothing in the clear", "no client certificate", "another authority", "a certificate of another"]
+)
+def test_without_the_right_certificates_nothing_is_known(pki: Pki, tmp_path: Path, wrong: str) -> None:
+    other_directory = tmp_path / "other"
+    other_directory.mkdir()
+    other = Pki(other_directory, Authority("other"))
+    access = {
+        "nothing in the clear": EstimatorAccess(enabled=True),
+        "no client certificate": pki.access(certificate=None, key=None),
+        "another authority": pki.access(authority=other.ca),
+        "a certificate of another": other.access(authority=pki.ca),
+    }[wrong]
+
+    async def story(fleet: Fleet) -> None:
+        server = await fleet.serve(pki.server)
+        fleet.access = access
+        assert await fleet.ask("member1") == {}
+        fleet.access = pki.access()
+        assert await fleet.ask("member1") == {"member1": 2}, "who has the right ones is answered"
+        await server.close()
+
+    tell(story)
+
+
+def test_a_certificate_that_was_renewed_is_shown_from_then_on(pki: Pki) -> None:
+    async def story(fleet: Fleet) -> None:
+        server = await fleet.serve(pki.server)
+        fleet.access = pki.access()
+        async with fleet.channels() as channels:
+            assert await channels.room("member1", ASKED) == 2
+        renewed = Pki(pki.directory, Authority("renewed"))
+        assert renewed.server.client_authority == renewed.ca
+        fleet.access = renewed.access()
+        assert await fleet.ask("member1") == {"member1": 2}
+        await server.close()
+
+    tell(story)
+
+
+def _count(number: int) -> Callable[[], Awaitable[bytes]]:
+    async def answer() -> bytes:
+        return integer_field(1, number)
+
+    return answer
+
+
+async def _never() -> bytes:
+    await asyncio.Event().wait()
+    return b""
+
+
+async def _garbled() -> bytes:
+    return b"\x0a\xff"
+
+
+async def _much() -> bytes:
+    return bytes(MAX_ANSWER_BYTES * 4)
+
+
+@pytest.mark.parametrize(
+    ("answer", "known"),
+    [
+        (_count(2**40), {"member2": MAX_REPLICAS}),
+        (_count(-1), {}),
+        (_count(-(2**40)), {}),
+        (_garbled, {}),
+        (_much, {}),
+        (_never, {}),
+    ],
+    ids=["huge", "unauthentic", "negative", "garbled", "megabytes", "never"],
+)
+def test_a_hostile_estimator_harms_only_what_is_known_of_its_own_cluster(
+    answer: Callable[[], Awaitable[bytes]], known: Mapping[str, int]
+) -> None:
+    """Holds: S10."""
+
+    async def story(fleet: Fleet) -> None:
+        async with saying(answer) as port:
+            await fleet.know("member2", port)
+            server = await fleet.serve()
+            assert await fleet.ask("member1", "member2") == {"member1": 2, **known}
+            await server.close()
+
+    tell(story)
+
+
+def test_one_that_hangs_costs_its_deadline_once_and_is_asked_again_later() -> None:
+    async def story(fleet: Fleet) -> None:
+        questions = 0
+
+        async def hang() -> bytes:
+            nonlocal questions
+            questions += 1
+            return await _never()
+
+        async with saying(hang) as port, fleet.channels() as channels:
+            await fleet.know("member2", port)
+            asked = ClusterEstimators(channels, SystemClock(), Metrics(), fleet.supervisor, 0.3)
+            for _ in range(5):
+                assert await asked.room(ASKED, ["member2"]) == {}
+            assert questions == 1
+
+    tell(story)
+
+
+def test_a_server_that_comes_back_elsewhere_is_found() -> None:
+    async def story(fleet: Fleet) -> None:
+        async with fleet.channels() as channels:
+            async with saying(_count(3)) as port:
+                await fleet.know("member2", port)
+                assert await channels.room("member2", ASKED) == 3
+            with pytest.raises(Unreachable, match="estimator of member2: UNAVAILABLE"):
+                await channels.room("member2", ASKED)
+            async with saying(_count(4)) as port:
+                ports = [{"port": PORT, "targetPort": port}]
+                name = "karmada-scheduler-estimator-member2"
+                await fleet.client.patch(SERVICES, name, {"spec": {"ports": ports}}, "karmada-system")
+                assert await channels.room("member2", ASKED) == 4
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"type": "ClusterIP", "externalName": None, "clusterIP": "None"}, "spec.type must be ExternalName"),
+        ({"ports": [{"port": 80, "targetPort": 80}]}, "port 10352 needs a numeric targetPort"),
+        ({"ports": [{"port": PORT, "targetPort": "grpc"}]}, "port 10352 needs a numeric targetPort"),
+    ],
+    ids=["type", "port", "name of a port"],
+)
+def test_a_service_that_leads_nowhere_is_named(change: Mapping[str, Any], problem: str) -> None:
+    async def story(fleet: Fleet) -> None:
+        await fleet.know("member2", 1)
+        await fleet.client.patch(SERVICES, "karmada-scheduler-estimator-member2", {"spec": change}, "karmada-system")
+        async with fleet.channels() as channels:
+            with pytest.raises(ValueError, match=f"karmada-system/karmada-scheduler-estimator-member2: {problem}"):
+                await channels.room("member2", ASKED)
+
+    tell(story)
+
+
+def test_more_calls_than_the_server_takes_are_refused_and_it_goes_on() -> None:
+    async def story(fleet: Fleet) -> None:
+        server = await fleet.serve()
+        async with fleet.channels() as channels:
+            answers = await asyncio.gather(
+                *(channels.room("member1", ASKED) for _ in range(200)), return_exceptions=True
+            )
+            assert {answer for answer in answers if isinstance(answer, int)} == {2}
+            assert await channels.room("member1", ASKED) == 2
+        await server.close()
+
+    tell(story)
