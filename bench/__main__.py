@@ -1,7 +1,8 @@
-"""`python -m bench [NAME ...]`: runs all benchmarks, or those that are named."""
+"""`python -m bench [NAME ...]`: runs all benchmarks, or those that are named. Options go to the one before them."""
 
 import importlib
 import sys
+from itertools import takewhile
 
 BENCHMARKS = (
     "walkthrough",
@@ -14,13 +15,15 @@ BENCHMARKS = (
     "foresight",
     "explaining",
     "dashboard",
+    "fleet",
     "apiserver",
     "watches",
 )
 
 
 def main() -> None:
-    for name in sys.argv[1:] or BENCHMARKS:
+    names = list(takewhile(lambda argument: not argument.startswith("-"), sys.argv[1:]))
+    for name in names or BENCHMARKS:
         if name not in BENCHMARKS:
             sys.exit(f"there is no benchmark {name}; there are: {', '.join(BENCHMARKS)}")
         print(f"== {name}", flush=True)

@@ -1,4 +1,7 @@
-"""`python -m bench.server DIRECTORY PORT`: the embedded API server alone, as the benchmark measures it."""
+"""`python -m bench.server DIRECTORY PORT [karmada]`: the embedded API server alone, as the benchmark measures it.
+
+With `karmada` it knows Karmada's kinds, and fills in and checks them, so that `leeward serve` can work beside it.
+"""
 
 import asyncio
 import sys
@@ -18,14 +21,30 @@ from kubeserver.http.front import HttpFront
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
+from leeward.api.rules.member_addresses import rules_of_control_plane
+from leeward.api.schema import custom_resource_definitions
+from leeward.core.propagation.reach import Reach
+from leeward.manager.admission import KarmadaAdmission
+from leeward.manager.timing import Timing
 
 
-async def serve(directory: Path, port: int) -> None:
+async def serve(directory: Path, port: int, *, karmada: bool) -> None:
     tokens = load_token_file(write_tokens(directory))
     async with Supervisor("server") as supervisor:
         store = await Store.open(SqliteMedium(directory / "store.db"), supervisor)
         clock, randomness, registry = SystemClock(), Randomness(), CollectorRegistry()
-        server = await start_apiserver(store, clock, randomness, supervisor, metrics=registry, tokens=tokens)
+        addresses = rules_of_control_plane(f"https://127.0.0.1:{port}")
+        admission = KarmadaAdmission(clock, randomness, Timing(), store, Reach(), addresses)
+        server = await start_apiserver(
+            store,
+            clock,
+            randomness,
+            supervisor,
+            admission=(admission,) if karmada else (),
+            crds=custom_resource_definitions() if karmada else (),
+            metrics=registry,
+            tokens=tokens,
+        )
         handler = handler_chain(server, clock, randomness, registry)
         *pair, client_ca = certificate(directory / "pki")
         tls = server_context(client_ca, (pair[0], pair[1]))
@@ -34,4 +53,4 @@ async def serve(directory: Path, port: int) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(Path(sys.argv[1]), int(sys.argv[2])))
+    uvloop.run(serve(Path(sys.argv[1]), int(sys.argv[2]), karmada="karmada" in sys.argv[3:]))

@@ -47,8 +47,7 @@ class Target:
 
     def processor_seconds(self) -> float:
         """What its processes have used of the processors so far."""
-        stats = (Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split() for process in self.processes)
-        return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
+        return spent_by([process.pid for process in self.processes])
 
     async def wait_ready(self) -> None:
         client = self.client()
@@ -63,9 +62,11 @@ class Target:
 
 
 @asynccontextmanager
-async def leeward(directory: Path) -> AsyncGenerator[Target]:
-    port = _free_port()
-    async with _running([[sys.executable, "-m", "bench.server", str(directory), str(port)]], directory) as processes:
+async def leeward(directory: Path, *kinds: str) -> AsyncGenerator[Target]:
+    """`kinds`: as `bench.server` is told."""
+    port = free_port()
+    command = [sys.executable, "-m", "bench.server", str(directory), str(port), *kinds]
+    async with _running([command], directory) as processes:
         target = Target("leeward", port, processes)
         await target.wait_ready()
         yield target
@@ -74,7 +75,7 @@ async def leeward(directory: Path) -> AsyncGenerator[Target]:
 @asynccontextmanager
 async def kubernetes(directory: Path, programs: Path) -> AsyncGenerator[Target]:
     """`programs` holds `etcd` and `kube-apiserver`."""
-    client, peer, port = _free_port(), _free_port(), _free_port()
+    client, peer, port = free_port(), free_port(), free_port()
     key, tokens = _signing_key(directory / "sa.key"), write_tokens(directory)
     etcd = [
         str(programs / "etcd"),
@@ -102,6 +103,12 @@ async def kubernetes(directory: Path, programs: Path) -> AsyncGenerator[Target]:
         target = Target("etcd + kube-apiserver", port, processes)
         await target.wait_ready()
         yield target
+
+
+def spent_by(ids: Sequence[int]) -> float:
+    """Seconds of the processor that these processes have used so far."""
+    stats = (Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split() for each in ids)
+    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
 
 
 def write_tokens(directory: Path) -> Path:
@@ -154,7 +161,7 @@ def _signing_key(path: Path) -> Path:
     return path
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

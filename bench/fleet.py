@@ -1,0 +1,239 @@
+"""What a fleet costs its controllers, and how that grows: `python -m bench fleet [--full | --points 10x200,100x200]`.
+
+For each size (clusters x bindings) a fleet of its own is made (`fleet_scene.py`). Its applications are propagated, two
+copies each; then nothing happens for a while; then `leeward serve` is stopped and started again; then the cluster dies
+in which a fixed number of them has a copy. CPU is that of `serve`, which shares its process with nobody.
+
+Each cost is fitted by a power of the number of clusters, and of bindings, over the points that differ in it alone.
+"""
+
+import argparse
+import asyncio
+import math
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from bench.fleet_scene import COPIES, DEPLOYMENTS, READS, VICTIM, Scene, Size, deployment, group_of, scene, until
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
+from leeward.api.work import ResourceBinding
+from leeward.runtime.informer import Informer
+
+POINTS = "10x200,32x200,100x200,32x800"
+FULL = "100x10000"
+FAILING_PART = 4
+"""Of the fewest bindings of all points, this part fails over; of the full fleet, a tenth."""
+IDLE_SECONDS = 40.0
+QUIET = 0.05
+"""Of a core: who uses no more for some seconds in a row has nothing to do."""
+QUIET_SECONDS = 5.0
+PATIENCE_SECONDS = 3600.0
+Figures = dict[str, float]
+
+
+def run() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench fleet")
+    parser.add_argument("--points", default=POINTS, help="clusters x bindings, with commas between (%(default)s)")
+    parser.add_argument("--failing", type=int, default=0, help="bindings that have a copy in the cluster that dies")
+    parser.add_argument("--full", action="store_true", help=f"{FULL}, of which 1,000 fail over, and nothing else")
+    options = parser.parse_args(sys.argv[2:])
+    sizes = [tuple(map(int, point.split("x"))) for point in (FULL if options.full else options.points).split(",")]
+    fewest = min(bindings for _, bindings in sizes)
+    failing = options.failing or (fewest // 10 if options.full else fewest // FAILING_PART)
+    found: dict[Size, Figures] = {}
+    for clusters, bindings in sizes:
+        size = Size(clusters, bindings, failing)
+        with tempfile.TemporaryDirectory(prefix="leeward-bench-") as directory:
+            found[size] = asyncio.run(_measure(size, Path(directory)))
+        print(f"-- {size}, {failing} fail over", flush=True)
+        for name, figure in found[size].items():
+            print(f"  {name:<52}{figure:>12.3f}", flush=True)
+    _print_growth(found)
+
+
+async def _measure(size: Size, directory: Path) -> Figures:
+    figures: Figures = {}
+    async with scene(size, directory) as made, Supervisor("bench") as supervisor:
+        seen = Informer(made.client, RESOURCE_BINDINGS, Randomness())
+        supervisor.start(seen.run(), "bindings")
+        await _settle(made)
+        for part in (_propagate, _idle, _restart, _fail_over):
+            figures |= await part(made, seen)
+    return figures
+
+
+async def _propagate(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
+    bindings = made.size.bindings
+    spent, asked = made.spent(), await made.requests()
+    begun = asyncio.get_running_loop().time()
+    await made.apply()
+    await until(_all(seen, bindings, _is_healthy), PATIENCE_SECONDS)
+    seconds = asyncio.get_running_loop().time() - begun
+    await _settle(made)
+    writes = _writes(await made.requests() - asked)
+    return {
+        "propagation: seconds": seconds,
+        "propagation: CPU ms for each": (made.spent() - spent) / bindings * 1e3,
+        "propagation: writes for each": writes / bindings,
+    }
+
+
+async def _idle(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
+    await _wait_told(made)
+    before, asked, members = made.spent(), await made.requests(), await made.asked_of_members()
+    await asyncio.sleep(IDLE_SECONDS)
+    spent, after = made.spent() - before, await made.requests()
+    told = after - asked
+    return {
+        "idle: part of a core, %": spent / IDLE_SECONDS * 100,
+        "idle: requests to the control plane a second": told.total() / IDLE_SECONDS,
+        "idle: writes a second": _writes(told) / IDLE_SECONDS,
+        "idle: requests to members a second": (await made.asked_of_members() - members) / IDLE_SECONDS,
+        "memory, MiB": made.memory_mib(),
+    }
+
+
+async def _restart(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
+    """A cold start: until an application that was created meanwhile is healthy, and until nothing is left to do."""
+    await made.stop_serve()
+    name, group = "new-app", group_of(made.size.bindings - 1, made.size)
+    await made.client.create(DEPLOYMENTS, deployment(name, group), "default")
+    asked = await made.requests()
+    begun = asyncio.get_running_loop().time()
+    await made.start_serve()
+
+    async def is_there() -> bool:
+        binding = seen.get(f"{name}-deployment", "default")
+        return binding is not None and _is_healthy(binding)
+
+    await until(is_there, PATIENCE_SECONDS, 0.05)
+    seconds, ready = asyncio.get_running_loop().time() - begun, made.spent()
+    await _settle(made)
+    told = await made.requests() - asked
+    return {
+        "cold start: seconds until it serves": seconds,
+        "cold start: CPU s until it serves": ready,
+        "cold start: CPU s until nothing is left": made.spent(),
+        "cold start: writes": float(_writes(told)),
+    }
+
+
+async def _fail_over(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
+    await made.open_ways_out()
+    await _settle(made)
+    failing = [each.name for each in seen.list() if VICTIM in _clusters_of(each)]
+    assert len(failing) == made.size.failing, f"{len(failing)} are in {VICTIM}"
+    asked, loop = await made.requests(), asyncio.get_running_loop()
+    await made.kill_victim()
+    await _tainted(made)
+    plane = made.plane.processor_seconds()
+    begun, before = loop.time(), made.spent()
+
+    def each(holds: Callable[[ResourceBinding], bool]) -> Callable[[ResourceBinding], bool]:
+        return lambda binding: VICTIM not in _clusters_of(binding) and holds(binding)
+
+    await until(_all(seen, 0, each(lambda binding: len(_clusters_of(binding)) == COPIES), failing), PATIENCE_SECONDS)
+    placed, placed_spent = loop.time() - begun, made.spent() - before
+    await until(_all(seen, 0, each(_is_healthy), failing), PATIENCE_SECONDS)
+    healthy, healthy_spent = loop.time() - begun, made.spent() - before
+    await _settle(made)
+    count = made.size.failing
+    return {
+        "failover: seconds from the taint until all are placed": placed,
+        "failover: seconds from the taint until all are healthy": healthy,
+        "failover: CPU s until all are placed": placed_spent,
+        "failover: CPU s until all are healthy": healthy_spent,
+        "failover: CPU ms for each, to the end": (made.spent() - before) / count * 1e3,
+        "failover: API server's CPU ms for each": (made.plane.processor_seconds() - plane) / count * 1e3,
+        "failover: writes for each": _writes(await made.requests() - asked) / count,
+    }
+
+
+async def _tainted(made: Scene) -> None:
+    """Returns when the cluster has the taint by which it is left."""
+    listed = await made.client.list(CLUSTERS)
+    while True:
+        events = made.client.watch(CLUSTERS, resource_version=listed.resource_version)
+        async with aclosing(events):
+            async for event in events:
+                cluster = event.object
+                if cluster is None or cluster.name != VICTIM:
+                    continue
+                if any(taint.effect == "NoExecute" for taint in cluster.spec.taints):
+                    return
+
+
+async def _settle(made: Scene) -> None:
+    """Returns when `serve` has had nothing to do for a while."""
+    quiet = 0.0
+    while quiet < QUIET_SECONDS:
+        before = made.spent()
+        await asyncio.sleep(1)
+        quiet = quiet + 1 if made.spent() - before <= QUIET + 0.002 * made.size.clusters else 0
+
+
+async def _wait_told(made: Scene) -> None:
+    """Returns when nothing is written any more: events come late."""
+    quiet = 0
+    while quiet < QUIET_SECONDS:
+        before = _writes(await made.requests())
+        await asyncio.sleep(1)
+        quiet = quiet + 1 if _writes(await made.requests()) == before else 0
+
+
+def _all(
+    seen: Informer[ResourceBinding], count: int, holds: Callable[[ResourceBinding], bool], names: Sequence[str] = ()
+) -> Callable[[], Awaitable[bool]]:
+    """Tells whether it holds for all of these names, or for so many."""
+
+    async def look() -> bool:
+        if names:
+            return all((found := seen.get(name, "default")) is not None and holds(found) for name in names)
+        return sum(map(holds, seen.list())) >= count
+
+    return look
+
+
+def _clusters_of(binding: ResourceBinding) -> set[str]:
+    return {target.name for target in binding.spec.clusters}
+
+
+def _is_healthy(binding: ResourceBinding) -> bool:
+    healthy = {item.cluster_name for item in binding.status.aggregated_status if item.health == "Healthy"}
+    clusters = _clusters_of(binding)
+    return len(clusters) == COPIES and clusters <= healthy
+
+
+def _writes(asked: Mapping[str, int]) -> int:
+    return sum(count for what, count in asked.items() if what.partition(" ")[0] not in READS)
+
+
+def _print_growth(found: dict[Size, Figures]) -> None:
+    """The exponents: 0 is flat, 1 proportional."""
+    series: dict[str, tuple[Callable[[Size], int], Callable[[Size], int]]] = {
+        "clusters": (lambda size: size.bindings, lambda size: size.clusters),
+        "bindings": (lambda size: size.clusters, lambda size: size.bindings),
+    }
+    for what, (fixed, varied) in series.items():
+        groups: dict[int, list[Size]] = {}
+        for size in found:
+            groups.setdefault(fixed(size), []).append(size)
+        for group in (group for group in groups.values() if len(group) > 1):
+            print(f"-- exponents in {what}, over {', '.join(map(str, group))}")
+            for name in found[group[0]]:
+                points = [(varied(size), found[size][name]) for size in group]
+                print(f"  {name:<52}{exponent(points):>12.2f}")
+
+
+def exponent(points: Sequence[tuple[float, float]]) -> float:
+    """Of the power that fits best: the slope of a line through the logarithms. Not a number where a cost is nothing."""
+    if any(cost <= 0 for _, cost in points):
+        return math.nan
+    sizes, costs = [math.log(size) for size, _ in points], [math.log(cost) for _, cost in points]
+    mean_size, mean_cost = sum(sizes) / len(sizes), sum(costs) / len(costs)
+    covered = sum((size - mean_size) ** 2 for size in sizes)
+    return sum((s - mean_size) * (c - mean_cost) for s, c in zip(sizes, costs, strict=True)) / covered
