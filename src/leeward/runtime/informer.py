@@ -25,6 +25,7 @@ from kubeapi.resource import Resource
 from leeward.client import Client, Expired, NotFound, Page, Unreachable, WatchEvent, WorldError
 from leeward.client.bounds import MAX_LIST_SECONDS
 from leeward.runtime.cache_budget import CacheBudget
+from leeward.runtime.change_handlers import ChangeHandler, ChangeHandlers
 from leeward.runtime.identity import Key, is_over, key_of, version_of
 from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of
 from leeward.runtime.tolerant_reads import TolerantReads
@@ -69,7 +70,7 @@ class Informer(Generic[T]):
         self._listed = False
         self._version = 0
         self._misses = 0
-        self._handlers: list[Callable[[T | None, T | None], None]] = []
+        self._handlers = ChangeHandlers[T](resource.plural)
         self._synced = asyncio.Event()
         self._hurry = asyncio.Event()
         self._retry_seconds = FIRST_RETRY_SECONDS
@@ -103,15 +104,19 @@ class Informer(Generic[T]):
         """All objects, or those of one namespace."""
         return iter(list((self._objects if namespace is None else self._by_namespace.get(namespace, {})).values()))
 
-    def on_change(self, handler: Callable[[T | None, T | None], None]) -> Callable[[], None]:
+    def on_change(self, handler: ChangeHandler[T], scope: Key | None = None) -> Callable[[], None]:
         """Calls `handler` for every later change, and now for every object that is there.
 
-        Returns a function that ends this. What a handler raises is logged and goes no further.
+        `scope` is the one object that it is for, or with an empty name the one namespace. Returns a function that ends
+        this. What a handler raises is logged and goes no further.
         """
-        self._handlers.append(handler)
-        for obj in self.list():
-            self._tell(handler, None, obj)
-        return lambda: self._handlers.remove(handler)
+        return self._handlers.add(handler, scope, self._within(scope))
+
+    def _within(self, scope: Key | None) -> Iterator[T]:
+        if scope is None or not scope.name:
+            return self.list(None if scope is None else scope.namespace)
+        found = self.get(scope.name, scope.namespace)
+        return iter(() if found is None else (found,))
 
     def remember(self, obj: T) -> None:
         """Takes in the answer to an own write, unless the watch has told as much already."""
@@ -284,7 +289,7 @@ class Informer(Generic[T]):
             self._budget.take(size - self._sizes.get(key, 0), old is None)
             self._sizes[key] = size
         self._by_namespace.setdefault(key.namespace, {})[key] = obj
-        self._notify(old, obj)
+        self._handlers.tell(key, old, obj)
 
     def _replace(self, key: Key, obj: T, size: int) -> None:
         """Whatever the versions say. It is told as the end of the one and the beginning of the other, in one go: what
@@ -307,17 +312,7 @@ class Informer(Generic[T]):
         del siblings[key]
         if not siblings:
             del self._by_namespace[key.namespace]
-        self._notify(old, None)
-
-    def _notify(self, old: T | None, new: T | None) -> None:
-        for handler in tuple(self._handlers):
-            self._tell(handler, old, new)
-
-    def _tell(self, handler: Callable[[T | None, T | None], None], old: T | None, new: T | None) -> None:
-        try:
-            handler(old, new)
-        except Exception:
-            log.exception("a handler of %s failed", self.resource.plural)
+        self._handlers.tell(key, old, None)
 
     async def _pause(self) -> None:
         self.health.fails()

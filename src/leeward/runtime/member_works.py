@@ -15,6 +15,7 @@ from leeward.api.work import Work
 from leeward.core.execution.ownership import is_ours
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.backlinks import Backlinks
+from leeward.runtime.identity import Key
 from leeward.runtime.interpreter_changes import Concerned
 from leeward.runtime.member_answers import MemberAnswers
 from leeward.runtime.plane import ControlPlane, Member
@@ -49,11 +50,11 @@ class MemberWorks:
         """
 
         def work_changed(old: Work | None, new: Work | None) -> None:
-            if new is not None and new.namespace == self.space and matters(old, new):
+            if new is not None and matters(old, new):
                 add(new.name)
 
         def cluster_changed(old: Cluster | None, new: Cluster | None) -> None:
-            if new is None or new.name != self._member.name or _ready_since(new) in (None, _ready_since(old)):
+            if new is None or _ready_since(new) in (None, _ready_since(old)):
                 return
             self._member.server.informers.hurry()
             for name in [work.name for work in self._works.list(self.space)] + list(waiting()):
@@ -65,8 +66,8 @@ class MemberWorks:
                     add(work.name)
 
         self._member.supervisor.on_close(self._plane.interpreter_changes.subscribe(asked, reinterpreted))
-        self._member.supervisor.on_close(self._works.on_change(work_changed))
-        self._member.supervisor.on_close(self._clusters.on_change(cluster_changed))
+        self._member.supervisor.on_close(self._works.on_change(work_changed, Key(self.space, "")))
+        self._member.supervisor.on_close(self._clusters.on_change(cluster_changed, Key("", self._member.name)))
 
     async def get(self, name: str) -> Work | None:
         """With the status that is about to be written. Raises: WorldError while the control plane was not seen."""
