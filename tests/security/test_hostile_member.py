@@ -26,6 +26,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
+from leeward.api.counted import COUNTED_NODES
 from leeward.api.meta import find_condition
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, DOUBTFUL_CONDITION
 from leeward.api.resource import NAMESPACES, NODES, PODS, WORKS
@@ -35,6 +36,7 @@ from leeward.client import Client, Forbidden, Request, Response, Undecodable
 from leeward.client.bounds import MAX_OBJECT_BYTES, MEMBER_BOUNDS, MiB
 from leeward.core.interpreter.fields import total
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
+from leeward.planning.node_table import NodeTable
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.informers import Informers
 from leeward.sim.world import World
@@ -209,6 +211,17 @@ async def followed(lists: Lists, budget: CacheBudget) -> int:
         return len(list(nodes.list()))
 
 
+async def counted(lists: Lists, budget: CacheBudget) -> int:
+    """How many nodes the table of a summary has after the first attempt to list them."""
+    async with Supervisor("test") as supervisor:
+        reflector = Informers(Client(lists), Randomness(1), supervisor, budget).reflect(COUNTED_NODES, NodeTable)
+        for _ in range(20_000):
+            await asyncio.sleep(0)
+            if budget.excess:
+                break
+        return 0 if reflector.table is None else reflector.table.count
+
+
 ENDLESS: dict[str, Callable[[int, int], tuple[list[Any], str]]] = {
     "the same page again": lambda number, limit: ([node("a")], "1"),
     "empty pages": lambda number, limit: ([], str(number + 1)),
@@ -217,11 +230,14 @@ ENDLESS: dict[str, Callable[[int, int], tuple[list[Any], str]]] = {
 }
 
 
+@pytest.mark.parametrize("read", [followed, counted])
 @pytest.mark.parametrize("kind", ENDLESS)
-def test_a_list_that_never_ends_is_given_up_and_nothing_of_it_is_kept(kind: str) -> None:
+def test_a_list_that_never_ends_is_given_up_and_nothing_of_it_is_kept(
+    kind: str, read: Callable[[Lists, CacheBudget], Awaitable[int]]
+) -> None:
     async def main() -> None:
         budget = CacheBudget(max_objects=20_000)
-        assert await followed(Lists(ENDLESS[kind]), budget) == 0
+        assert await read(Lists(ENDLESS[kind]), budget) == 0
         assert budget.excess.startswith("nodes: ")
         assert (budget.used_bytes, budget.used_objects) == (0, 0)
 
@@ -249,7 +265,28 @@ def test_objects_that_fill_the_memory_are_beyond_the_budget() -> None:
     run_virtual(main())
 
 
-def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones() -> None:
+def test_resources_that_fill_the_memory_are_beyond_the_budget() -> None:
+    """Of nodes each of which offers others."""
+
+    def page(number: int, limit: int) -> tuple[list[Any], str]:
+        offers = {f"example.com/{number}-{each}": "1" for each in range(400)}
+        return [node(f"n{number}-{i}", allocatable={**offers, f"example.com/{i}": "1"}) for i in range(20)], str(
+            number + 1
+        )
+
+    async def main() -> None:
+        budget = CacheBudget(max_bytes=4 * MiB)
+        assert await counted(Lists(page), budget) == 0
+        assert "more than 4 MiB" in budget.excess
+        assert (budget.used_bytes, budget.used_objects) == (0, 0)
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("read", [followed, counted])
+def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(
+    read: Callable[[Lists, CacheBudget], Awaitable[int]],
+) -> None:
     """Large objects are no attack: 200 ConfigMaps of 1 MiB are too much for one page, and are listed."""
 
     def page(number: int, limit: int) -> tuple[list[Any], str]:
@@ -260,7 +297,7 @@ def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones() -> None:
 
     async def main() -> None:
         lists, budget = Lists(page), CacheBudget()
-        assert await followed(lists, budget) == 200
+        assert await read(lists, budget) == 200
         assert lists.limits[:3] == [500, 100, 20]
         assert budget.used_objects == 200
 

@@ -1,10 +1,12 @@
 """What a member's nodes and pods come to in its Cluster's status: grades of nodes, and absurd numbers cut down."""
 
 from leeward.api.meta import find_condition
-from leeward.api.names import DOUBTFUL_CONDITION
+from leeward.api.names import DOUBTFUL_CONDITION, OUTDATED_CONDITION
 from leeward.api.resource import CLUSTERS, NODES
+from leeward.client import Request, Response
 from leeward.sim.world import World
 from tests.world.stories import play
+from tests.world.test_detection import answers, nginx_runs, status
 
 
 def grades(world: World, name: str) -> dict[int, int]:
@@ -15,6 +17,11 @@ def grades(world: World, name: str) -> dict[int, int]:
 
 def doubts(world: World, name: str) -> str:
     found = find_condition(world.cluster(name).status.conditions, DOUBTFUL_CONDITION)
+    return found.message if found is not None else ""
+
+
+def outdated(world: World, name: str) -> str:
+    found = find_condition(world.cluster(name).status.conditions, OUTDATED_CONDITION)
     return found.message if found is not None else ""
 
 
@@ -56,5 +63,60 @@ def test_s10_a_member_that_reports_absurd_numbers_stays_ready_and_is_told_of() -
         assert not str(summary.allocatable["cpu"]).startswith("-")
         await member.delete(NODES, "liar")
         await world.until(lambda: doubts(world, "member1") == "", 30)
+
+    play(story)
+
+
+def test_a_look_at_a_member_asks_for_no_node_and_no_pod_that_is_known() -> None:
+    """Per member two lists at first, and a watch of each kind every five minutes at most."""
+
+    async def story(world: World) -> None:
+        await nginx_runs(world)
+        await world.sleep(60)
+        asked: list[tuple[str, str]] = []
+        looks: list[str] = []
+
+        def note(request: Request) -> Response | None:
+            if request.path in ("/api/v1/nodes", "/api/v1/pods"):
+                asked.append((request.path, request.query.get("watch", "")))
+            looks.extend([request.path] if request.path == "/version" else ())
+            return None
+
+        answers(world.member("member1").place, note)
+        before = world.cluster("member1").status.resource_summary
+        await world.sleep(100)
+        assert len(looks) == 10
+        assert sorted(asked) in ([], [("/api/v1/nodes", "true"), ("/api/v1/pods", "true")]), "watches end after a while"
+        assert world.cluster("member1").status.resource_summary == before
+
+    play(story)
+
+
+def test_s5_a_summary_that_cannot_be_kept_up_stays_and_says_how_old_it_is() -> None:
+    """The member is well otherwise: who may not list Pods knows neither that there are none, nor that it is dead."""
+
+    async def story(world: World) -> None:
+        await nginx_runs(world)
+        await world.sleep(30)
+        before = world.cluster("member1").status.resource_summary
+        place = world.member("member1").place
+
+        def refuse(request: Request) -> Response | None:
+            return status(403, "Forbidden") if request.path == "/api/v1/pods" else None
+
+        answers(place, refuse)
+        place.link.interrupt()
+        began = world.clock.now()
+        await world.until(lambda: outdated(world, "member1") != "", 100)
+        told = outdated(world, "member1")
+        assert told.startswith(f"pods cannot be followed since {began:%Y-%m-%dT%H:}")
+        await world.sleep(60)
+        assert outdated(world, "member1") == told
+        assert world.cluster("member1").status.resource_summary == before
+        assert world.is_ready("member1")
+        assert outdated(world, "member2") == ""
+        place.audit = None
+        await world.until(lambda: outdated(world, "member1") == "", 60)
+        assert world.cluster("member1").status.resource_summary == before
 
     play(story)

@@ -4,46 +4,55 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import NamedTuple
 
 import msgspec
 
 from kubeapi import codec
 from kubeapi.errors import TooLarge
-from kubeapi.loop.offloading import run_beside
+from kubeapi.meta import format_time
 from kubeapi.text import shown
-from leeward.api.cluster import ResourceModel
-from leeward.api.core import Node, Pod
-from leeward.api.resource import CLUSTERS, NODES, PODS
+from leeward.api.counted import COUNTED_NODES, COUNTED_PODS
+from leeward.api.resource import CLUSTERS
 from leeward.client import Undecodable, Unreachable, WorldError
 from leeward.core.cluster_health.probe import Probe
-from leeward.core.cluster_health.summary import Summary, summarize
+from leeward.core.cluster_health.summary import Summary
+from leeward.planning.node_table import NodeTable
+from leeward.planning.pod_table import PodTable
+from leeward.planning.usage_summary import UsageSummary
 from leeward.runtime.discovery import Offer
 from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.reflector import Reflector
 
 log = logging.getLogger(__name__)
 
 SYNC_SECONDS = 5.0
-FEW = 2_000
-"""Nodes and Pods that are counted on the loop."""
+OUTDATED_SECONDS = 60.0
+"""Of Nodes or Pods that cannot be followed for so long the summary is told to be old: a watch breaks now and then."""
+UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
+"""The Pods that count."""
 MAX_DETAIL, MAX_VERSION = 1024, 64
 """Letters of the condition's message, and of a version."""
 
 
 class Facts(NamedTuple):
-    """What one look at a healthy member found; an empty part could not be read."""
+    """What one look at a healthy member found; an empty part could not be read.
+
+    `outdated` says of what age the summary is, where it is not of now.
+    """
 
     version: str
     offer: Offer | None
     summary: Summary | None
+    outdated: str = ""
 
 
-class _Counted(NamedTuple):
+class _Followed(NamedTuple):
     """What a summary is made of."""
 
-    nodes: tuple[Node, ...]
-    pods: tuple[Pod, ...]
-    models: tuple[ResourceModel, ...]
+    nodes: Reflector[NodeTable]
+    pods: Reflector[PodTable]
 
 
 class _Version(msgspec.Struct, rename="camel"):
@@ -54,11 +63,15 @@ class FactsCollector:
     """`seconds`: how long one part may take; `modeling`: whether nodes are counted by the cluster's models."""
 
     def __init__(self, plane: ControlPlane, member: Member, *, seconds: float, modeling: bool) -> None:
+        self._plane = plane
         self._member = member
         self._seconds = seconds
         self._modeling = modeling
         self._clusters = plane.informers.of(CLUSTERS)
-        self._summarized: tuple[_Counted, Summary] | None = None
+        self._followed: _Followed | None = None
+        self._usage = UsageSummary()
+        self._silent_since: dict[str, str] = {}
+        """By kind that cannot be followed."""
         self._too_large: list[str] = []
 
     async def collect(self) -> Facts:
@@ -68,7 +81,8 @@ class FactsCollector:
         hangs here must not keep an outage from being seen.
         """
         self._too_large.clear()
-        return Facts(*await asyncio.gather(self._read_version(), self._read_offer(), self._read_summary()))
+        found = await asyncio.gather(self._read_version(), self._read_offer(), self._read_summary())
+        return Facts(*found, outdated=self._outdated())
 
     async def _read_version(self) -> str:
         try:
@@ -98,18 +112,42 @@ class FactsCollector:
         return Probe("too large", excess[:MAX_DETAIL]) if excess and probe.sight == "healthy" else probe
 
     async def _read_summary(self) -> Summary | None:
-        informers = self._member.server.informers
-        nodes, pods = informers.of(NODES), informers.of(PODS)
+        """It costs what has changed since the last one. What cannot be followed is as it was told last."""
+        nodes, pods = self._follow()
         try:
             async with self._collecting("capacity"):
-                await nodes.wait_synced(SYNC_SECONDS)
-                await pods.wait_synced(SYNC_SECONDS)
+                node_table = await nodes.synced(SYNC_SECONDS)
+                pod_table = await pods.synced(SYNC_SECONDS)
         except Unreachable as error:
             log.warning("capacity of cluster %s: %s", self._member.name, error)
             return None
         cluster = self._clusters.get(self._member.name)
         models = () if cluster is None or not self._modeling else cluster.spec.resource_models
-        return await self._summary(_Counted(tuple(nodes.list()), tuple(pods.list()), tuple(models)))
+        await self._plane.turns.finish(self._usage.catch_up(node_table, pod_table, models))
+        return self._usage.summary(node_table, pod_table, models)
+
+    def _follow(self) -> _Followed:
+        """Begins with the first look."""
+        if self._followed is None:
+            informers = self._member.server.informers
+            self._followed = _Followed(
+                informers.reflect(COUNTED_NODES, NodeTable), informers.reflect(COUNTED_PODS, PodTable, UNFINISHED)
+            )
+        return self._followed
+
+    def _outdated(self) -> str:
+        """Since when Nodes or Pods cannot be followed. The instant is that of the first look that found it so."""
+        now = self._plane.clock.monotonic()
+        silent: list[str] = []
+        for each in self._followed or ():
+            since = each.health.failing_since
+            if since is None or now - since < OUTDATED_SECONDS:
+                self._silent_since.pop(each.resource.plural, None)
+                continue
+            instant = self._plane.clock.now() - timedelta(seconds=now - since)
+            told = self._silent_since.setdefault(each.resource.plural, format_time(instant))
+            silent.append(f"{each.resource.plural} cannot be followed since {told}")
+        return "; ".join(silent)
 
     @asynccontextmanager
     async def _collecting(self, what: str) -> AsyncGenerator[None, None]:
@@ -119,16 +157,6 @@ class FactsCollector:
                 yield
         except TimeoutError:
             raise Unreachable(f"no {what} within {self._seconds:g} s") from None
-
-    async def _summary(self, counted: _Counted) -> Summary:
-        """Counted anew only when something to be counted is new: between two looks there seldom is.
-
-        Of many, beside the loop.
-        """
-        if self._summarized is None or self._summarized[0] != counted:
-            few = len(counted.nodes) + len(counted.pods) <= FEW
-            self._summarized = counted, summarize(*counted) if few else await run_beside(summarize, *counted)
-        return self._summarized[1]
 
     async def _version(self) -> str:
         response = await self._member.server.client.raw("GET", "/version")

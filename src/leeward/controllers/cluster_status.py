@@ -17,8 +17,8 @@ import msgspec
 from kubeapi.diff import status_patch
 from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster, ClusterStatus
-from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
-from leeward.api.names import DOUBTFUL_CONDITION
+from leeward.api.meta import Condition, find_condition, put_condition, remove_condition, set_condition
+from leeward.api.names import DOUBTFUL_CONDITION, OUTDATED_CONDITION
 from leeward.api.resource import CLUSTERS
 from leeward.client import Conflict, NotFound, WorldError
 from leeward.client.caller import CALLER
@@ -177,6 +177,8 @@ class ClusterStatusController:
             return msgspec.structs.replace(status, conditions=conditions)
         enablements = status.api_enablements if facts.offer is None else facts.offer.enablements
         complete = facts.offer is not None and not facts.offer.failed
+        outdated = Condition(OUTDATED_CONDITION, "True", "NotFollowed", facts.outdated) if facts.outdated else None
+        conditions = put_condition(conditions, OUTDATED_CONDITION, outdated, now)
         status = msgspec.structs.replace(
             status,
             kubernetes_version=facts.version or status.kubernetes_version,

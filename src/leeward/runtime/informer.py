@@ -165,7 +165,7 @@ class Informer(Generic[T]):
         """Raises: TooLarge, after which nothing of the list is kept."""
         found: dict[Key, T] = {}
         sizes: dict[Key, int] = {}
-        listing = Listing(self._budget, self._sizes)
+        listing = Listing(self._budget, sum(self._sizes.values()), len(self._sizes))
         token = ""
         try:
             async with asyncio.timeout(MAX_LIST_SECONDS):

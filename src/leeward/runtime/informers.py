@@ -1,5 +1,6 @@
-"""One informer per kind of one API server, made when first asked for."""
+"""One informer per kind of one API server, made when first asked for; and the reflectors beside them."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from kubeapi.loop.randomness import Randomness
@@ -8,7 +9,9 @@ from kubeapi.resource import Resource
 from leeward.client import Client
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.informer import Informer
+from leeward.runtime.reflector import Reflector, Table
 
+B = TypeVar("B", bound=Table[Any])
 T = TypeVar("T")
 
 
@@ -23,6 +26,7 @@ class Informers:
         self._supervisor = supervisor
         self.budget = budget
         self._informers: dict[tuple[str, str, str, type[Any]], Informer[Any]] = {}
+        self._reflectors: list[Reflector[Any]] = []
 
     def of(self, resource: Resource[T], namespace: str = "", *, bookmarks: bool = True) -> Informer[T]:
         """The running informer of a kind, in all namespaces or in one. It may not be synced yet.
@@ -37,6 +41,13 @@ class Informers:
             self._supervisor.start(informer.run(), f"informer/{resource.plural}")
         return cast(Informer[T], self._informers[key])
 
+    def reflect(self, resource: Resource[Any], make: Callable[[], B], select: str = "") -> Reflector[B]:
+        """A running reflector of a kind, of its own: it fills tables that `make` makes."""
+        reflector = Reflector(self._client, resource, make, self._randomness, self.budget, select)
+        self._reflectors.append(reflector)
+        self._supervisor.start(reflector.run(), f"reflector/{resource.plural}")
+        return reflector
+
     async def wait_synced(self) -> None:
         """Returns when all informers that exist by now have seen their server's list."""
         for informer in list(self._informers.values()):
@@ -44,5 +55,5 @@ class Informers:
 
     def hurry(self) -> None:
         """Has all of them try again now."""
-        for informer in self._informers.values():
-            informer.hurry()
+        for follower in (*self._informers.values(), *self._reflectors):
+            follower.hurry()

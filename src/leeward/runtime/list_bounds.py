@@ -5,7 +5,6 @@ The bounds themselves are in `leeward.client.bounds`; what is kept of all kinds 
 
 import asyncio
 import math
-from collections.abc import Mapping
 from typing import TypeVar
 
 from kubeapi import codec
@@ -24,11 +23,14 @@ PAUSE_SECONDS = 0.05
 
 
 class Listing:
-    """Counts what a list has brought, against the bounds of a list and the budget of its server, where it has one."""
+    """Counts what a list has brought, against the bounds of a list and the budget of its server, where it has one.
 
-    def __init__(self, budget: CacheBudget | None, known: Mapping[Key, int]) -> None:
+    `known_bytes` and `known_objects` are in the budget already, and are replaced by the list.
+    """
+
+    def __init__(self, budget: CacheBudget | None, known_bytes: int, known_objects: int) -> None:
         self._budget = budget
-        self._known_bytes, self._known_objects = sum(known.values()), len(known)
+        self._known_bytes, self._known_objects = known_bytes, known_objects
         self._pages = self._objects = self._bytes = 0
 
     def count(self, objects: int, size: int, repeats: bool) -> None:

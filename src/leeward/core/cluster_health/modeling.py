@@ -16,6 +16,7 @@ from kubeapi.quantity import parse_quantity
 from leeward.api.cluster import AllocatableModeling, ResourceModel
 from leeward.core.amounts import NOTHING, Amounts
 
+PODS = "pods"
 Bounds = Mapping[str, Sequence[Decimal]]
 """Per resource the lower bound of each grade, in order of grade."""
 
@@ -24,18 +25,22 @@ def count_grades(
     models: Sequence[ResourceModel], nodes: Iterable[tuple[Amounts, Amounts]]
 ) -> tuple[AllocatableModeling, ...]:
     """`nodes` are what each offers and what of that is taken. Nothing for models that cannot be read."""
-    ordered = sorted(models, key=lambda model: model.grade)
-    bounds = _bounds(ordered)
+    bounds = grade_bounds(models)
     if bounds is None:
         return ()
-    places = Counter(_place(bounds, offered, taken) for offered, taken in nodes)
-    return tuple(AllocatableModeling(grade=model.grade, count=places[i]) for i, model in enumerate(ordered))
+    return modelings(models, Counter(grade_index(bounds, _free(bounds, *node)) for node in nodes))
 
 
-def _bounds(models: Sequence[ResourceModel]) -> Bounds | None:
+def modelings(models: Sequence[ResourceModel], counts: Mapping[int, int]) -> tuple[AllocatableModeling, ...]:
+    """`counts` are the nodes by the index of their grade."""
+    grades = sorted(model.grade for model in models)
+    return tuple(AllocatableModeling(grade=grade, count=counts.get(i, 0)) for i, grade in enumerate(grades))
+
+
+def grade_bounds(models: Sequence[ResourceModel]) -> Bounds | None:
     """None for none, and where the grades' bounds are not such that one can look a node up in them."""
     bounds: dict[str, list[Decimal]] = {}
-    for model in models:
+    for model in sorted(models, key=lambda model: model.grade):
         for each in model.ranges:
             try:
                 bounds.setdefault(each.name, []).append(parse_quantity(each.min))
@@ -45,12 +50,13 @@ def _bounds(models: Sequence[ResourceModel]) -> Bounds | None:
     return bounds if bounds and usable else None
 
 
-def _place(bounds: Bounds, offered: Amounts, taken: Amounts) -> int:
-    """The index of the node's grade, -1 for none."""
-    if _free("pods", offered, taken) <= 0:
+def grade_index(bounds: Bounds, free: Mapping[str, Decimal]) -> int:
+    """The index of the grade, in their order, of a node with so much free; -1 for none."""
+    if free[PODS] <= 0:
         return -1
-    return min(bisect_right(mins, _free(name, offered, taken)) - 1 for name, mins in bounds.items())
+    return min(bisect_right(mins, free[name]) - 1 for name, mins in bounds.items())
 
 
-def _free(name: str, offered: Amounts, taken: Amounts) -> Decimal:
-    return offered.get(name, NOTHING).value - taken.get(name, NOTHING).value
+def _free(bounds: Bounds, offered: Amounts, taken: Amounts) -> dict[str, Decimal]:
+    names = (PODS, *bounds)
+    return {name: offered.get(name, NOTHING).value - taken.get(name, NOTHING).value for name in names}

@@ -1,18 +1,19 @@
 """Summary of a cluster: what it offers and what of it is taken, from Nodes and Pods to the Cluster's status.
 
+Here is what one Node and one Pod count for; `planning/usage_summary.py` keeps the sums.
+
 Karmada: pkg/controllers/status (getClusterAllocatable, getAllocatedResource); same for nodes and pods as a whole. What
 a member reports is not believed beyond reason (`core.amounts`). Holds: S10.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from typing import Literal
 
-from leeward.api.cluster import AllocatableModeling, NodeSummary, ResourceModel, ResourceSummary
-from leeward.api.core import Container, Node, Pod
-from leeward.core.amounts import Amount, Amounts, Doubts, greatest, read_amounts, render_amounts, sum_amounts
-from leeward.core.cluster_health.modeling import count_grades
+from leeward.api.cluster import NodeSummary, ResourceSummary
+from leeward.api.counted import CountedContainer, CountedNode, CountedPod, CountedPodSpec
+from leeward.core.amounts import Amounts, Doubts, greatest, read_amounts, sum_amounts
+
+PodState = Literal["placed", "waiting", "finished"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,59 +25,29 @@ class Summary:
     doubts: str = ""
 
 
-def summarize(nodes: Sequence[Node], pods: Sequence[Pod], models: Sequence[ResourceModel] = ()) -> Summary:
-    """Nodes that are not Ready count, but offer nothing; finished Pods take nothing."""
-    doubts = Doubts()
-    ready = [node for node in nodes if _is_ready(node)]
-    offered = {n.name: read_amounts(n.status.allocatable, f"Node {n.name}", doubts) for n in ready if _is_open(n)}
-    placed = [pod for pod in pods if pod.spec.node_name and pod.status.phase not in ("Succeeded", "Failed")]
-    waiting = [pod for pod in pods if not pod.spec.node_name and pod.status.phase in ("", "Pending")]
-    taken = _requests_by_node(placed, doubts)
-    resources = ResourceSummary(
-        allocatable=render_amounts(sum_amounts(offered.values())),
-        allocating=render_amounts(_requests(waiting, doubts)),
-        allocated=render_amounts(sum_amounts(taken.values())),
-        allocatable_modelings=_grades(models, offered, taken),
-    )
-    return Summary(NodeSummary(total_num=len(nodes), ready_num=len(ready)), resources, str(doubts))
-
-
-def _grades(
-    models: Sequence[ResourceModel], offered: Mapping[str, Amounts], taken: Mapping[str, Amounts]
-) -> tuple[AllocatableModeling, ...]:
-    return count_grades(models, [(amounts, taken.get(name, {})) for name, amounts in offered.items()])
-
-
-def _is_ready(node: Node) -> bool:
+def is_ready_node(node: CountedNode) -> bool:
+    """Tells whether it counts as ready; a node that is not offers nothing, but counts."""
     return any(c.type == "Ready" and c.status == "True" for c in node.status.conditions)
 
 
-def _is_open(node: Node) -> bool:
-    return not node.spec.unschedulable
+def state_of(pod: CountedPod) -> PodState:
+    """A Pod takes something of its node, or waits for one; or it takes nothing any more."""
+    if pod.spec.node_name:
+        return "finished" if pod.status.phase in ("Succeeded", "Failed") else "placed"
+    return "waiting" if pod.status.phase in ("", "Pending") else "finished"
 
 
-def _requests_by_node(pods: Sequence[Pod], doubts: Doubts) -> dict[str, Amounts]:
-    by_node: defaultdict[str, list[Pod]] = defaultdict(list)
-    for pod in pods:
-        by_node[pod.spec.node_name].append(pod)
-    return {node: _requests(on_node, doubts) for node, on_node in by_node.items()}
+def node_offers(node: CountedNode, doubts: Doubts) -> Amounts:
+    return read_amounts(node.status.allocatable, f"Node {node.metadata.name}", doubts)
 
 
-def _requests(pods: Sequence[Pod], doubts: Doubts) -> Amounts:
-    amounts = sum_amounts(_pod_requests(pod, doubts) for pod in pods)
-    if pods:
-        amounts["pods"] = Amount(Decimal(len(pods)), False)
-    return amounts
-
-
-def _pod_requests(pod: Pod, doubts: Doubts) -> Amounts:
+def pod_requests(spec: CountedPodSpec, whose: str, doubts: Doubts) -> Amounts:
     """The sum over containers, or the greatest init container where that is more, and the overhead."""
-    whose = f"Pod {pod.namespace}/{pod.name}"
-    total = sum_amounts(_container_requests(c, whose, doubts) for c in pod.spec.containers)
-    initial = [_container_requests(c, whose, doubts) for c in pod.spec.init_containers]
-    return sum_amounts([greatest([total, *initial]), read_amounts(pod.spec.overhead, whose, doubts)])
+    total = sum_amounts(_container_requests(c, whose, doubts) for c in spec.containers)
+    initial = [_container_requests(c, whose, doubts) for c in spec.init_containers]
+    return sum_amounts([greatest([total, *initial]), read_amounts(spec.overhead, whose, doubts)])
 
 
-def _container_requests(container: Container, whose: str, doubts: Doubts) -> Amounts:
+def _container_requests(container: CountedContainer, whose: str, doubts: Doubts) -> Amounts:
     """A request that is missing is taken from the limit, as admission in the member does."""
     return read_amounts({**container.resources.limits, **container.resources.requests}, whose, doubts)

@@ -5,23 +5,45 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kubeapi.codec import from_wire
-from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import ResourceModel, ResourceModelRange
-from leeward.api.core import Container, Node, NodeCondition, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus
-from leeward.api.core import ResourceRequirements as Requirements
+from leeward.api.core import NodeCondition
+from leeward.api.counted import CountedContainer as Container
+from leeward.api.counted import CountedMeta as Meta
+from leeward.api.counted import CountedNode as Node
+from leeward.api.counted import CountedNodeSpec as NodeSpec
+from leeward.api.counted import CountedNodeStatus as NodeStatus
+from leeward.api.counted import CountedPod as Pod
+from leeward.api.counted import CountedPodSpec as PodSpec
+from leeward.api.counted import CountedPodStatus as PodStatus
+from leeward.api.counted import CountedResources as Requirements
 from leeward.api.defaulting import default_resource_models
 from leeward.core.amounts import Amount, Amounts, Doubts, read_amounts, sum_amounts
 from leeward.core.cluster_health.modeling import count_grades
-from leeward.core.cluster_health.summary import summarize
+from leeward.core.cluster_health.summary import Summary
+from leeward.planning.node_table import NodeTable
+from leeward.planning.pod_table import PodTable
+from leeward.planning.usage_summary import UsageSummary
 
 DEFAULT_MODELS = tuple(from_wire(model, ResourceModel) for model in default_resource_models())
 
 
+def summarize(nodes: list[Node], pods: list[Pod], models: tuple[ResourceModel, ...] = ()) -> Summary:
+    """From tables; Pods get names of their own."""
+    node_table, pod_table = NodeTable(), PodTable()
+    for each in nodes:
+        node_table.put(each)
+    for number, each in enumerate(pods):
+        meta = Meta(name=f"{each.metadata.name}{number}", namespace=each.metadata.namespace)
+        pod_table.put(structs.replace(each, metadata=meta))
+    return UsageSummary().summary(node_table, pod_table, models)
+
+
 def node(name: str = "n", ready: bool = True, closed: bool = False, **allocatable: str) -> Node:
     return Node(
-        metadata=ObjectMeta(name=name),
+        metadata=Meta(name=name),
         spec=NodeSpec(unschedulable=closed),
         status=NodeStatus(
             allocatable={"pods": "110", **allocatable},
@@ -33,7 +55,7 @@ def node(name: str = "n", ready: bool = True, closed: bool = False, **allocatabl
 def pod(on: str = "", phase: str = "", init: Mapping[str, str] | None = None, **requests: Any) -> Pod:
     initial = (Container(resources=Requirements(requests=init)),) if init else ()
     return Pod(
-        metadata=ObjectMeta(name="p", namespace="default"),
+        metadata=Meta(name="p", namespace="default"),
         spec=PodSpec(
             node_name=on, containers=(Container(resources=Requirements(requests=requests)),), init_containers=initial
         ),
@@ -147,7 +169,7 @@ def test_s10_sums_stay_within_64_bits() -> None:
 
 def test_s10_absurd_requests_of_a_pod_are_named_with_it() -> None:
     summary = summarize([node(cpu="4")], [pod(on="n", cpu="-1"), pod(cpu="x" * 10_000)])
-    assert summary.doubts == f"Pod default/p: cpu is -1; Pod default/p: cpu is {'x' * 40}"
+    assert summary.doubts == f"Pod default/p0: cpu is -1; Pod default/p1: cpu is {'x' * 40}"
     assert summary.resources.allocated["cpu"] == "0"
 
 
@@ -194,11 +216,11 @@ def test_a_pod_takes_its_containers_or_its_greatest_init_container_and_its_overh
         init_containers=(container(requests={"cpu": "2"}), container(requests={"memory": "3Gi"})),
         overhead={"cpu": "250m"},
     )
-    taken = summarize([], [Pod(metadata=ObjectMeta(name="p"), spec=spec)]).resources.allocated
+    taken = summarize([], [Pod(metadata=Meta(name="p"), spec=spec)]).resources.allocated
     assert taken == {"cpu": "3250m", "memory": "3Gi", "pods": "1"}
     both = container(requests={"cpu": "1"}, limits={"cpu": "5"})
     bound = PodSpec(node_name="n", containers=(both,))
-    assert summarize([], [Pod(metadata=ObjectMeta(name="p"), spec=bound)]).resources.allocated["cpu"] == "1"
+    assert summarize([], [Pod(metadata=Meta(name="p"), spec=bound)]).resources.allocated["cpu"] == "1"
 
 
 def test_pods_are_counted_in_tens() -> None:
@@ -208,17 +230,17 @@ def test_pods_are_counted_in_tens() -> None:
 
 def test_whose_number_is_absurd_is_said_by_its_kind_and_name() -> None:
     absurd = summarize([node("a", cpu="-3")], [pod(on="a", cpu="much"), pod(memory="-1", init={"cpu": "-7"})])
-    for whose in ("Node a", "Pod default/p"):
+    for whose in ("Node a", "Pod default/p0", "Pod default/p1"):
         assert whose in absurd.doubts
-    assert summarize([], [pod(init={"cpu": "-7"})]).doubts == "Pod default/p: cpu is -7"
+    assert summarize([], [pod(init={"cpu": "-7"})]).doubts == "Pod default/p0: cpu is -7"
     overhead = PodSpec(overhead={"cpu": "-5"}, containers=())
-    told = summarize([], [Pod(metadata=ObjectMeta(name="q", namespace="x"), spec=overhead)]).doubts
+    told = summarize([], [Pod(metadata=Meta(name="q", namespace="x"), spec=overhead)]).doubts
     assert "Pod x/q" in told
     assert summarize([node("a", cpu="3")], [pod(on="a", cpu="1")]).doubts == ""
 
 
 def test_only_the_condition_ready_tells_whether_a_node_is_ready() -> None:
     conditions = (NodeCondition("MemoryPressure", "True"), NodeCondition("Ready", "Unknown"))
-    found = Node(metadata=ObjectMeta(name="a"), status=NodeStatus(allocatable={"cpu": "4"}, conditions=conditions))
+    found = Node(metadata=Meta(name="a"), status=NodeStatus(allocatable={"cpu": "4"}, conditions=conditions))
     summary = summarize([found], [])
     assert (summary.nodes.total_num, summary.nodes.ready_num, summary.resources.allocatable) == (1, 0, {})
