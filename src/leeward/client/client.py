@@ -6,7 +6,7 @@
 Every request has a deadline. Every failure is a `WorldError`.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -115,10 +115,12 @@ class Client:
         field_selector: str = "",
         timeout_seconds: int = WATCH_TIMEOUT_SECONDS,
         bookmarks: bool = True,
+        opened: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """Changes after `resource_version`, until the server ends the stream. Close it with `aclosing`.
 
-        `bookmarks`: whether the server is to say now and then how far it has come, though nothing happens.
+        `bookmarks`: whether the server is to say now and then how far it has come, though nothing happens. `opened` is
+        called when the server has accepted the watch.
 
         Raises: Expired when the version is too old.
         """
@@ -132,6 +134,7 @@ class Client:
         )
         request = Request("GET", _path_of(resource, namespace), query, self._headers)
         async with self._transport.stream(request) as lines, aclosing(lines):  # type: ignore[type-var]
+            opened()
             async for line in lines:
                 yield await read_beside(partial(_event, resource), line)
 

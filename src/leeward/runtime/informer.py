@@ -27,14 +27,14 @@ from leeward.client.bounds import MAX_LIST_SECONDS
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.change_handlers import ChangeHandler, ChangeHandlers
 from leeward.runtime.identity import Key, is_over, key_of, version_of
-from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of
+from leeward.runtime.list_bounds import EventPace, Listing, Pages, keyed, size_of
 from leeward.runtime.tolerant_reads import TolerantReads
 from leeward.runtime.watch_health import WatchHealth
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-PAGE_SIZE, SMALLEST_PAGE = 500, 4
+PAGE_SIZE = 500
 FIRST_RETRY_SECONDS = 0.1
 LAST_RETRY_SECONDS = 5.0
 SYNC_TIMEOUT_SECONDS = 10.0
@@ -58,9 +58,9 @@ class Informer(Generic[T]):
         self._bookmarks = bookmarks
         self._budget = budget
         self._sizes: dict[Key, int] = {}
-        self._page_size = PAGE_SIZE
         self._is_excessive = False
         self._client = TolerantReads(client, resource)
+        self._pages = Pages(self._read_page, PAGE_SIZE, shrink=budget is not None)
         self._namespace = namespace
         self._randomness = randomness
         self._objects: dict[Key, T] = {}
@@ -81,6 +81,16 @@ class Informer(Generic[T]):
     def synced(self) -> bool:
         """Tells whether the server's whole list has been seen once."""
         return self._synced.is_set()
+
+    @property
+    def version(self) -> int:
+        """The server's revision up to which all is known here."""
+        return self._version
+
+    def doubt(self) -> None:
+        """Has the list seen again before what is known counts as complete."""
+        self._listed = False
+        self._synced.clear()
 
     @property
     def unreadable(self) -> Mapping[Key, Manifest]:
@@ -170,7 +180,7 @@ class Informer(Generic[T]):
         try:
             async with asyncio.timeout(MAX_LIST_SECONDS):
                 while True:
-                    page = await self._page(token)
+                    page = await self._pages.read(token)
                     objects, object_sizes = await keyed(page.items, measured=self._budget is not None)
                     listing.count(len(page.items), sum(object_sizes.values()), page.continue_token == token != "")
                     found.update(objects)
@@ -182,17 +192,8 @@ class Informer(Generic[T]):
             raise TooLarge(f"a list that has no end after {MAX_LIST_SECONDS:g} s") from None
         await self._adopt(found, sizes, int(page.resource_version or 0))
 
-    async def _page(self, token: str) -> Page[T]:
-        """A page that is too large is asked for again as a smaller one. Raises: TooLarge when it cannot be smaller."""
-        while True:
-            try:
-                return await self._client.list(
-                    self.resource, self._namespace, limit=self._page_size, continue_token=token
-                )
-            except TooLarge:
-                if self._budget is None or self._page_size <= SMALLEST_PAGE:
-                    raise
-                self._page_size = max(self._page_size // 5, SMALLEST_PAGE)
+    async def _read_page(self, limit: int, token: str) -> Page[T]:
+        return await self._client.list(self.resource, self._namespace, limit=limit, continue_token=token)
 
     async def _adopt(self, found: dict[Key, T], sizes: dict[Key, int], listed_at: int) -> None:
         """Makes the list the cache, but for own writes since. After versions that ran backwards (a server restored
@@ -232,8 +233,10 @@ class Informer(Generic[T]):
         told = False
         self.health.begins()
         pace = EventPace(self._budget is not None)
-        version, bookmarks = str(self._version), self._bookmarks
-        events = self._client.watch(self.resource, self._namespace, resource_version=version, bookmarks=bookmarks)
+        version, opened = str(self._version), self.health.opens
+        events = self._client.watch(
+            self.resource, self._namespace, resource_version=version, bookmarks=self._bookmarks, opened=opened
+        )
         async with aclosing(events):
             async for event in events:
                 told = True
@@ -246,19 +249,16 @@ class Informer(Generic[T]):
         return told
 
     def _take(self, event: WatchEvent[T]) -> None:
+        """Raises: TooLarge when the object is beyond the budget."""
         version = int(event.resource_version or 0)
         if event.object is not None and event.type == "DELETED":
             self._delete(key_of(event.object), version)
         elif event.object is not None:
-            size = 0 if self._budget is None else size_of(event.object)
-            self._check_event(key_of(event.object), size)
+            key, size = key_of(event.object), 0 if self._budget is None else size_of(event.object)
+            if self._budget is not None:
+                self._budget.check(max(size - self._sizes.get(key, 0), 0), key not in self._objects)
             self._put(event.object, size)
         self._version = max(self._version, version)
-
-    def _check_event(self, key: Key, size: int) -> None:
-        """Raises: TooLarge when the object is beyond the budget."""
-        if self._budget is not None:
-            self._budget.check(max(size - self._sizes.get(key, 0), 0), key not in self._objects)
 
     def _exceeded(self, error: TooLarge) -> None:
         """Lists again after a pause; until then what is known stays."""

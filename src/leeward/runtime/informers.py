@@ -1,18 +1,24 @@
 """One informer per kind of one API server, made when first asked for; and the reflectors beside them."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.resource import Resource
 from leeward.client import Client
+from leeward.client.bounds import OPEN_TIMEOUT_SECONDS
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.informer import Informer
 from leeward.runtime.reflector import Reflector, Table
 
 B = TypeVar("B", bound=Table[Any])
 T = TypeVar("T")
+
+QUIET_SECONDS = 0.5
+"""A watch that was opened anew, and has told nothing for so long, has told all that there was."""
+LOOK_SECONDS = 0.1
 
 
 class Informers:
@@ -26,6 +32,7 @@ class Informers:
         self._supervisor = supervisor
         self.budget = budget
         self._informers: dict[tuple[str, str, str, type[Any]], Informer[Any]] = {}
+        self._following: dict[Informer[Any], asyncio.Task[None]] = {}
         self._reflectors: list[Reflector[Any]] = []
 
     def of(self, resource: Resource[T], namespace: str = "", *, bookmarks: bool = True) -> Informer[T]:
@@ -38,7 +45,7 @@ class Informers:
         if key not in self._informers:
             informer = Informer(self._client, resource, self._randomness, namespace, self.budget, bookmarks)
             self._informers[key] = informer
-            self._supervisor.start(informer.run(), f"informer/{resource.plural}")
+            self._follow(informer)
         return cast(Informer[T], self._informers[key])
 
     def reflect(self, resource: Resource[Any], make: Callable[[], B], select: str = "") -> Reflector[B]:
@@ -53,7 +60,44 @@ class Informers:
         for informer in list(self._informers.values()):
             await informer.wait_synced()
 
+    async def catch_up(self, revision: int) -> None:
+        """Has all of them know what the server had at `revision`, without a list of what is known already.
+
+        Each watch is opened anew from where it was: one that hangs, or was not read for a while, proves nothing. What
+        cannot be followed within the time in which a stream opens is no longer complete, and is listed again; so is,
+        from its beginning, what was not listed yet.
+        """
+        behind = [informer for informer in self._informers.values() if informer.version < revision]
+        await self._follow_anew(behind)
+        behind = [informer for informer in behind if informer.synced]
+        for _ in range(round(OPEN_TIMEOUT_SECONDS / LOOK_SECONDS)):
+            behind = [informer for informer in behind if not _has_caught_up(informer, revision)]
+            if not behind:
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+        for informer in behind:
+            informer.doubt()
+        await self._follow_anew(behind)
+
     def hurry(self) -> None:
         """Has all of them try again now."""
         for follower in (*self._informers.values(), *self._reflectors):
             follower.hurry()
+
+    async def _follow_anew(self, informers: Sequence[Informer[Any]]) -> None:
+        """From where they were."""
+        tasks = [self._following[informer] for informer in informers]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for informer in informers:
+            informer.health.breaks_off()
+            self._follow(informer)
+
+    def _follow(self, informer: Informer[Any]) -> None:
+        self._following[informer] = self._supervisor.start(informer.run(), f"informer/{informer.resource.plural}")
+
+
+def _has_caught_up(informer: Informer[Any], revision: int) -> bool:
+    return informer.version >= revision or informer.health.quiet_seconds >= QUIET_SECONDS

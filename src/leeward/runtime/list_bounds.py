@@ -5,17 +5,20 @@ The bounds themselves are in `leeward.client.bounds`; what is kept of all kinds 
 
 import asyncio
 import math
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
 
 from kubeapi import codec
 from kubeapi.errors import TooLarge
 from kubeapi.loop.offloading import run_beside
+from leeward.client import Page
 from leeward.client.bounds import MAX_EVENTS_PER_SECOND, MAX_LIST_OBJECTS, MAX_LIST_PAGES
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.identity import Key, key_of
 
 T = TypeVar("T")
 
+SMALLEST_PAGE = 4
 FEW = 50
 """Objects that are measured on the loop."""
 BURST_EVENTS = 10 * MAX_EVENTS_PER_SECOND
@@ -47,6 +50,26 @@ class Listing:
         if self._objects > MAX_LIST_OBJECTS:
             raise TooLarge(f"a list of more than {MAX_LIST_OBJECTS} objects")
         self._budget.check(self._bytes - self._known_bytes, self._objects - self._known_objects)
+
+
+class Pages(Generic[T]):
+    """Reads a list page by page: `read` with a limit and a token. Of a server that is not believed to be reasonable
+    pages `shrink` until they fit."""
+
+    def __init__(self, read: Callable[[int, str], Awaitable[Page[T]]], size: int, *, shrink: bool) -> None:
+        self._read = read
+        self._size = size
+        self._smallest = SMALLEST_PAGE if shrink else size
+
+    async def read(self, token: str) -> Page[T]:
+        """A page that is too large is asked for again as a smaller one. Raises: TooLarge when it cannot be smaller."""
+        while True:
+            try:
+                return await self._read(self._size, token)
+            except TooLarge:
+                if self._size <= self._smallest:
+                    raise
+                self._size = max(self._size // 5, SMALLEST_PAGE)
 
 
 class EventPace:

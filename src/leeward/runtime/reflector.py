@@ -31,9 +31,8 @@ from leeward.runtime.informer import (
     LAST_EXCESS_RETRY_SECONDS,
     LAST_RETRY_SECONDS,
     PAGE_SIZE,
-    SMALLEST_PAGE,
 )
-from leeward.runtime.list_bounds import FEW, EventPace, Listing
+from leeward.runtime.list_bounds import FEW, EventPace, Listing, Pages
 from leeward.runtime.watch_health import WatchHealth
 
 T = TypeVar("T", contravariant=True)
@@ -83,7 +82,7 @@ class Reflector(Generic[B]):
         self._budget = budget
         self._known = (0, 0)
         """Bytes and objects that the budget was told of."""
-        self._page_size = PAGE_SIZE
+        self._pages = Pages(self._read_page, PAGE_SIZE, shrink=True)
         self._is_excessive = False
         self._is_listed = False
         self._version = ""
@@ -142,7 +141,7 @@ class Reflector(Generic[B]):
         try:
             async with asyncio.timeout(MAX_LIST_SECONDS):
                 while True:
-                    page = await self._page(token)
+                    page = await self._pages.read(token)
                     before = table.size
                     await _fill(table, page.items)
                     repeats = page.continue_token == token != ""
@@ -154,17 +153,8 @@ class Reflector(Generic[B]):
             raise TooLarge(f"a list that has no end after {MAX_LIST_SECONDS:g} s") from None
         self._adopt(table, page.resource_version)
 
-    async def _page(self, token: str) -> Page[Any]:
-        """A page that is too large is asked for again as a smaller one. Raises: TooLarge when it cannot be smaller."""
-        while True:
-            try:
-                return await self._client.list(
-                    self.resource, field_selector=self._select, limit=self._page_size, continue_token=token
-                )
-            except TooLarge:
-                if self._page_size <= SMALLEST_PAGE:
-                    raise
-                self._page_size = max(self._page_size // 5, SMALLEST_PAGE)
+    async def _read_page(self, limit: int, token: str) -> Page[Any]:
+        return await self._client.list(self.resource, field_selector=self._select, limit=limit, continue_token=token)
 
     def _adopt(self, table: B, version: str) -> None:
         self.table = table

@@ -8,7 +8,7 @@ Reads as types as long as that goes, and as plain mappings, one by one, where it
 """
 
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, Generic, TypeVar, cast
@@ -57,7 +57,13 @@ class TolerantReads(Generic[T]):
         return Page(tuple(item for item in items if item is not None), page.resource_version, page.continue_token)
 
     async def watch(
-        self, resource: Resource[T], namespace: str = "", *, resource_version: str, bookmarks: bool = True
+        self,
+        resource: Resource[T],
+        namespace: str = "",
+        *,
+        resource_version: str,
+        bookmarks: bool = True,
+        opened: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """As `Client.watch`; in place of what cannot be read comes a bookmark. Raises: Expired when such a one is
         deleted, which a new list tells."""
@@ -70,6 +76,7 @@ class TolerantReads(Generic[T]):
                         resource_version=resource_version,
                         timeout_seconds=WATCH_TIMEOUT_SECONDS if bookmarks else QUIET_WATCH_SECONDS,
                         bookmarks=bookmarks,
+                        opened=opened,
                     )
                 ) as events:
                     async for event in events:
@@ -79,7 +86,8 @@ class TolerantReads(Generic[T]):
             except Undecodable as error:
                 if not self._is_tolerant or isinstance(error, TooLarge):
                     raise
-        async with aclosing(self._client.watch(self._raw, namespace, resource_version=resource_version)) as raw_events:
+        raw_watch = self._client.watch(self._raw, namespace, resource_version=resource_version, opened=opened)
+        async with aclosing(raw_watch) as raw_events:
             async for raw in raw_events:
                 yield self._event(resource, raw)
 

@@ -15,6 +15,12 @@ class WatchHealth:
     def __init__(self) -> None:
         self._failing_since: float | None = None
         self._begun_at: float | None = None
+        self._told_at: float | None = None
+
+    @property
+    def quiet_seconds(self) -> float:
+        """For how long an open watch has told nothing; 0 while none is open."""
+        return 0.0 if self._told_at is None else _now() - self._told_at
 
     @property
     def failing_since(self) -> float | None:
@@ -25,15 +31,24 @@ class WatchHealth:
 
     def begins(self) -> None:
         """A watch is asked for."""
-        self._begun_at = _now()
+        self._begun_at, self._told_at = _now(), None
+
+    def opens(self) -> None:
+        """The server has accepted the watch; what there is to tell comes next."""
+        self._told_at = _now()
 
     def succeeds(self) -> None:
         """The server has told something, or has ended a watch as it should."""
         self._failing_since = None
+        self._told_at = _now()
+
+    def breaks_off(self) -> None:
+        """We have ended the watch ourselves."""
+        self._told_at = None
 
     def fails(self) -> None:
         """No request is under way; after one that succeeded until the next one does."""
-        self._failing_since, self._begun_at = self.failing_since, None
+        self._failing_since, self._begun_at, self._told_at = self.failing_since, None, None
         if self._failing_since is None:
             self._failing_since = _now()
 

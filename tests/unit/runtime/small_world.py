@@ -21,7 +21,7 @@ from kubeserver.store import Store
 from kubeserver.store.memory import MemoryMedium
 from leeward.api.core import ConfigMap
 from leeward.api.resource import CONFIG_MAPS
-from leeward.client import AlreadyExists, Client, Request, Response, Unreachable
+from leeward.client import AlreadyExists, Client, Request, Response, Transport, Unreachable
 from leeward.runtime.informer import Informer
 from leeward.sim.network import Link, LinkedTransport, Place
 
@@ -30,13 +30,14 @@ CLOCK = VirtualClock()
 
 @dataclass
 class SmallWorld:
-    """`client` goes over `link`; `direct` always arrives."""
+    """`client` goes over `link`; `direct` always arrives, as what is sent by `transport` does."""
 
     store: Store
     direct: Client
     client: Client
     link: Link
     supervisor: Supervisor
+    transport: Transport
 
     def informer(self, resource: Resource[Any] = CONFIG_MAPS, namespace: str = "default") -> Informer[Any]:
         """A running one."""
@@ -65,8 +66,8 @@ def tell(story: Callable[[SmallWorld], Awaitable[None]]) -> None:
             server = await start_apiserver(store, CLOCK, Randomness(0), supervisor, metrics=CollectorRegistry())
             place = Place()
             place.put(server)
-            direct = Client(InProcessTransport(server))
-            await story(SmallWorld(store, direct, Client(LinkedTransport(place, ADMIN)), place.link, supervisor))
+            direct, linked = InProcessTransport(server), LinkedTransport(place, ADMIN)
+            await story(SmallWorld(store, Client(direct), Client(linked), place.link, supervisor, direct))
 
     run_virtual(main())
 
