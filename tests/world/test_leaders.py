@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -142,13 +141,13 @@ def test_a_leader_that_stood_still_goes_on_while_its_lease_lasts(seconds: int, b
 
     async def story(world: World, replicas: Replicas) -> None:
         begins: list[float] = []
-        start = world.start_manager
+        start = ControllerManager.start
 
-        def start_manager(*arguments: Any) -> ControllerManager:
+        def begin(manager: ControllerManager) -> None:
             begins.append(world.seconds)
-            return start(*arguments)
+            start(manager)
 
-        with mock.patch.object(world, "start_manager", start_manager):
+        with mock.patch.object(ControllerManager, "start", begin):
             replicas.second.life.end()
             replicas.first.life.pause()
             await world.sleep(seconds)

@@ -8,8 +8,10 @@ as it leads both; either can be led by another process.
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from kubeapi.loop.clock import SystemClock
@@ -31,7 +33,8 @@ from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.choice import SCHEDULER
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import ManagerSettings
-from leeward.runtime.leader import LeaderElector
+from leeward.manager.standby import Standby
+from leeward.runtime.leader import LeaderElector, Leadership
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.parts import Led, Parts, fenced
 from leeward.runtime.plane import ControlPlane
@@ -101,6 +104,9 @@ class _Process:
         self._parts = Parts(config.parts, self._work)
         self._server = config.connection.server
         self._addresses = DEFAULT_RULES
+        asks = config.settings.leader.enabled
+        self._electors: dict[Part, LeaderElector] = {part: self._elector(part) for part in config.parts if asks}
+        self._standby = Standby(_name_of(config.parts), partial(self._make, self._whole()), self._clock)
 
     async def run(self) -> None:
         """Until cancelled. The work ends before the leases are given back."""
@@ -108,39 +114,54 @@ class _Process:
         async with Supervisor("leases") as leasing, Supervisor("process") as working:
             tasks = [leasing.start(self._lead(part), part) for part in self._names]
             tasks.append(working.start(self._parts.run(), "parts"))
+            if self._electors:
+                tasks.append(working.start(self._standby.run(), "stand by"))
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
 
+    def _whole(self) -> Led[Part]:
+        """As if all parts were led here."""
+        led: dict[Part, Leadership | None] = dict.fromkeys(self._names)
+        led |= {part: elector.leadership for part, elector in self._electors.items()}
+        return led
+
+    def _elector(self, part: Part) -> LeaderElector:
+        client = Client(self._leases, f"{part}/leader-election")
+        identity = leader_identity(socket.gethostname(), self._randomness.uid())
+        return LeaderElector(client, part, identity, self._clock, self._randomness, self._settings.leader)
+
     async def _lead(self, part: Part) -> None:
-        if not self._settings.leader.enabled:
+        elector = self._electors.get(part)
+        if elector is None:
             self._metrics.process.leads(part, lambda: True)
             await self._parts.lead(part, None)
             return
-        client = Client(self._leases, f"{part}/leader-election")
-        identity = leader_identity(socket.gethostname(), self._randomness.uid())
-        elector = LeaderElector(client, part, identity, self._clock, self._randomness, self._settings.leader)
         self._metrics.process.leads(part, lambda: elector.leadership.holds)
         await elector.lead(lambda: self._parts.lead(part, elector.leadership))
 
     async def _work(self, led: Led[Part]) -> None:
-        name = next(iter(led)) if len(led) == 1 else "leeward"
+        """On all parts with what was made ready; on some of them with controllers that are made now."""
+        try:
+            if len(led) == len(self._names):
+                await self._standby.work()
+                return
+            async with self._standby.resting():
+                await Standby(_name_of(led), partial(self._make, led), self._clock).work()
+        finally:
+            self._metrics.forget_state()
+
+    def _make(self, led: Led[Part], supervisor: Supervisor, ends: AsyncExitStack) -> ControllerManager:
+        name = _name_of(led)
         client = Client(fenced(self._transport, led), name)
-        async with Supervisor(name) as supervisor:
-            plane = ControlPlane.of(
-                client, self._clock, self._randomness, self._metrics, supervisor, ProcessJail(supervisor)
-            )
-            channels = estimator_channels(client, self._settings.estimators)
-            share = replace(self._share(led), cluster_estimator=channels)
-            manager = ControllerManager(plane, self._connector(led, name), share)
-            try:
-                manager.start()
-                await asyncio.Event().wait()
-            finally:
-                await manager.close()
-                if channels is not None:
-                    await channels.close()
-                self._metrics.forget_state()
+        plane = ControlPlane.of(
+            client, self._clock, self._randomness, self._metrics, supervisor, ProcessJail(supervisor)
+        )
+        channels = estimator_channels(client, self._settings.estimators)
+        if channels is not None:
+            ends.push_async_callback(channels.close)
+        share = replace(self._share(led), cluster_estimator=channels)
+        return ControllerManager(plane, self._connector(led, name), share)
 
     def _share(self, led: Led[Part]) -> ManagerSettings:
         """Of the controllers that are to run, those of the parts that are led."""
@@ -160,3 +181,7 @@ class _Process:
             return Client(fenced(limited(transport, self._settings.limits.members), led), name)
 
         return connect
+
+
+def _name_of(parts: Collection[Part]) -> str:
+    return next(iter(parts)) if len(parts) == 1 else "leeward"

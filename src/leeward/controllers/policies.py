@@ -20,6 +20,7 @@ from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
 from leeward.client import NotFound, Undecodable, WorldError
 from leeward.core.propagation.claiming import claimed_by
+from leeward.runtime.controller import Controller
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
@@ -44,11 +45,30 @@ class PolicyController:
             for resource in (PROPAGATION_POLICIES, CLUSTER_PROPAGATION_POLICIES)
         }
         self._controller = plane.controller("policy-reconciler", self.reconcile)
+        self._followed = plane.controller("policy-kinds", self.follow)
+        self._ends_following: list[Callable[[], None]] = []
+
+    def stand_by(self) -> None:
+        """Has the kinds followed, and writes nothing."""
+        for plural, (_, policies) in self._kinds.items():
+            self._ends_following.append(policies.on_change(_adding(plural, self._followed)))
+        self._followed.start(self._plane.supervisor)
 
     def start(self) -> None:
+        while self._ends_following:
+            self._ends_following.pop()()
+        self._followed.queue.close()
         for plural, (_, policies) in self._kinds.items():
-            policies.on_change(self._policy_changed(plural))
+            policies.on_change(_adding(plural, self._controller))
         self._controller.start(self._plane.supervisor)
+
+    async def follow(self, key: PolicyKey) -> datetime | None:
+        """Raises: WorldError for a kind that cannot be looked at."""
+        _, policies = self._kinds[key.plural]
+        policy: AnyPropagationPolicy | None = policies.get(key.key.name, key.key.namespace)
+        if policy is not None and policy.metadata.deletion_timestamp is None:
+            await self._follow_kinds(policy)
+        return None
 
     async def reconcile(self, key: PolicyKey) -> datetime | None:
         resource, policies = self._kinds[key.plural]
@@ -137,12 +157,13 @@ class PolicyController:
             raise Undecodable(f"the kinds of {api_version} cannot be read")
         return offer.has(api_version, kind)
 
-    def _policy_changed(self, plural: str) -> Callable[[Any, Any], None]:
-        def changed(_: AnyPropagationPolicy | None, new: AnyPropagationPolicy | None) -> None:
-            if new is not None:
-                self._controller.queue.add(PolicyKey(plural, key_of(new)))
 
-        return changed
+def _adding(plural: str, controller: Controller[PolicyKey]) -> Callable[[Any, Any], None]:
+    def changed(_: AnyPropagationPolicy | None, new: AnyPropagationPolicy | None) -> None:
+        if new is not None:
+            controller.queue.add(PolicyKey(plural, key_of(new)))
+
+    return changed
 
 
 def _is_claimed(template: Manifest, identity: str) -> bool:

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kubeapi.loop.supervisor import Supervisor
+from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.resource import LEASES
 from leeward.controllers.agent_access import AgentAccessController
 from leeward.controllers.agent_certificates import AgentCertificateController
 from leeward.controllers.autoscaled_templates import DeploymentReplicasSyncer, ScaleTargetMarker
@@ -61,6 +63,13 @@ class Startable(Protocol):
     def start(self) -> None: ...
 
 
+@runtime_checkable
+class StandsBy(Protocol):
+    """A controller that follows more than it asks for when it is made."""
+
+    def stand_by(self) -> None: ...
+
+
 class ControllerManager:
     """Start it when the control plane answers; it runs until the plane's supervisor is closed."""
 
@@ -75,6 +84,17 @@ class ControllerManager:
         self._heartbeat = HeartbeatView(plane.informers, plane.clock, _heartbeat_settings(settings), plane.lag)
         self._controllers = [controller for name, make in self._makers() if runs(name) for controller in make()]
         self._controllers.extend(self._composed())
+
+    def stand_by(self) -> None:
+        """Has followed what the controllers will read. Nothing is done, and nothing is written, before `start`."""
+        for controller in self._controllers:
+            if isinstance(controller, StandsBy):
+                controller.stand_by()
+
+    async def catch_up(self) -> None:
+        """Returns when what is followed is as the control plane is now, or is being listed. Raises: WorldError."""
+        leases = await self._plane.client.list(LEASES, SYSTEM_NAMESPACE, limit=1)
+        await self._plane.informers.catch_up(int(leases.resource_version or 0))
 
     def start(self) -> None:
         self._plane.supervisor.start(self._plane.events.run(), "events")

@@ -5,13 +5,14 @@
 Leases are renewed beside that, unfenced, as in production (`app/component.py`).
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeserver.inprocess import ADMIN
 from leeward.client import Client, Request, Response, Transport
+from leeward.manager.control_plane import ControllerManager
+from leeward.manager.standby import Standby
 from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, NotLeading
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import CONTROLLERS, World
@@ -35,25 +36,25 @@ class Candidate:
         self._supervisor = Supervisor(name)
         leases = Client(LinkedTransport(world.place, ADMIN, world.link(CONTROLLERS, world.NAME)), "leader-election")
         self._elector = LeaderElector(leases, LEASE, name, world.clock, world.randomness, LeaderSettings())
+        self._standby = Standby(f"work of {name}", self._make, world.controllers_clock)
 
     @property
     def leads(self) -> bool:
         return self._elector.leadership.holds
 
     def start(self) -> None:
-        self.life.context().run(self._supervisor.start, self._elector.lead(self._work), "lead")
+        self.life.context().run(self._start)
 
     async def stop(self) -> None:
         """In order, as on SIGTERM."""
         await self._world.ended(self.life, self._supervisor.close())
 
-    async def _work(self) -> None:
-        async with Supervisor(f"work of {self.name}") as supervisor:
-            manager = self._world.start_manager(supervisor, self._fence)
-            try:
-                await asyncio.Event().wait()
-            finally:
-                await manager.close()
+    def _start(self) -> None:
+        self._supervisor.start(self._standby.run(), "stand by")
+        self._supervisor.start(self._elector.lead(self._standby.work), "lead")
+
+    def _make(self, supervisor: Supervisor, _: AsyncExitStack) -> ControllerManager:
+        return self._world.make_manager(supervisor, self._fence)
 
     def _fence(self, transport: Transport) -> Transport:
         return _Fence(FencedTransport(_Told(transport, self._tell), self._elector.leadership), self)

@@ -191,6 +191,12 @@ class World(Ground):
 
     def start_manager(self, supervisor: Supervisor, fence: Callable[[Transport], Transport]) -> ControllerManager:
         """Controllers in the life of the caller; what they send, to whomever, goes through `fence`."""
+        manager = self.make_manager(supervisor, fence)
+        manager.start()
+        return manager
+
+    def make_manager(self, supervisor: Supervisor, fence: Callable[[Transport], Transport]) -> ControllerManager:
+        """As `start_manager`, and not started."""
         transport = fence(LinkedTransport(self.place, ADMIN, self.link(CONTROLLERS, self.NAME)))
         plane = self.plane(Client(transport, CONTROLLERS), supervisor, self.controllers_clock)
 
@@ -198,9 +204,7 @@ class World(Ground):
             place = self._members[cluster.name].place
             return Client(fence(LinkedTransport(place, ADMIN, self.link(CONTROLLERS, cluster.name))), CONTROLLERS)
 
-        manager = ControllerManager(plane, connect, self._settings)
-        manager.start()
-        return manager
+        return ControllerManager(plane, connect, self._settings)
 
     async def stop_controllers(self) -> None:
         """The controllers are gone; the API server goes on."""
