@@ -12,6 +12,8 @@ BENCHMARKS = (
     "rendering",
     "lua",
     "propagating",
+    "binding",
+    "binding",
     "foresight",
     "explaining",
     "dashboard",

@@ -66,7 +66,7 @@ async def leeward(directory: Path, *kinds: str) -> AsyncGenerator[Target]:
     """`kinds`: as `bench.server` is told."""
     port = free_port()
     command = [sys.executable, "-m", "bench.server", str(directory), str(port), *kinds]
-    async with _running([command], directory) as processes:
+    async with running([command], directory) as processes:
         target = Target("leeward", port, processes)
         await target.wait_ready()
         yield target
@@ -99,7 +99,7 @@ async def kubernetes(directory: Path, programs: Path) -> AsyncGenerator[Target]:
         "--authorization-mode=RBAC",
         "--disable-admission-plugins=ServiceAccount",
     ]
-    async with _running([etcd, apiserver], directory) as processes:
+    async with running([etcd, apiserver], directory) as processes:
         target = Target("etcd + kube-apiserver", port, processes)
         await target.wait_ready()
         yield target
@@ -132,7 +132,7 @@ def certificate(directory: Path) -> tuple[Path, Path, Path]:
 
 
 @asynccontextmanager
-async def _running(commands: Sequence[Sequence[str]], directory: Path) -> AsyncGenerator[list[Process]]:
+async def running(commands: Sequence[Sequence[str]], directory: Path) -> AsyncGenerator[list[Process]]:
     processes: list[Process] = []
     try:
         for number, command in enumerate(commands):
