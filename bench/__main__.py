@@ -13,7 +13,6 @@ BENCHMARKS = (
     "lua",
     "propagating",
     "binding",
-    "binding",
     "foresight",
     "explaining",
     "dashboard",

@@ -1,5 +1,6 @@
 """Name, namespace and version of any object, typed or manifest."""
 
+import sys
 from typing import Any, NamedTuple, cast
 
 from kubeapi.meta import Manifest
@@ -24,6 +25,11 @@ def key_of(obj: object) -> Key:
         return Key(obj.metadata.namespace, obj.metadata.name)
     metadata = cast(Manifest, obj)["metadata"]
     return Key(metadata.get("namespace", ""), metadata["name"])
+
+
+def kept(key: Key) -> Key:
+    """The key, as it is kept in a place that outlives the object: all such places share its texts."""
+    return Key(sys.intern(key.namespace), sys.intern(key.name))
 
 
 def version_of(obj: object) -> int:

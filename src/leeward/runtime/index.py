@@ -3,34 +3,56 @@
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from leeward.runtime.identity import Key, key_of
+from leeward.runtime.identity import Key, kept, key_of
 from leeward.runtime.informer import Informer
 
 T = TypeVar("T")
 V = TypeVar("V", bound=Hashable)
 
+FEW = 8
+
 
 class Index(Generic[T, V]):
-    """Follows `informer`; objects for which `value_of` gives None are left out."""
+    """Follows `informer`, and holds keys; objects for which `value_of` gives None are left out."""
 
     def __init__(self, informer: Informer[T], value_of: Callable[[T], V | None]) -> None:
+        self._informer = informer
         self._value_of = value_of
-        self._found: dict[V, dict[Key, T]] = {}
+        self._found: dict[V, tuple[Key, ...] | dict[Key, None]] = {}
+        """Few keys of a value are a tuple."""
         informer.on_change(self._change)
 
     def get(self, value: V) -> list[T]:
-        return list(self._found.get(value, {}).values())
+        found = [self._informer.get(key.name, key.namespace) for key in self._found.get(value, ())]
+        return [each for each in found if each is not None]
 
     def _change(self, old: T | None, new: T | None) -> None:
-        if old is not None:
-            self._drop(old)
-        if new is not None and (value := self._value_of(new)) is not None:
-            self._found.setdefault(value, {})[key_of(new)] = new
-
-    def _drop(self, old: T) -> None:
-        value = self._value_of(old)
-        if value is None or value not in self._found:
+        before = None if old is None else self._value_of(old)
+        after = None if new is None else self._value_of(new)
+        if before == after:
             return
-        self._found[value].pop(key_of(old), None)
-        if not self._found[value]:
-            del self._found[value]
+        if old is not None and before is not None:
+            self._drop(before, key_of(old))
+        if new is not None and after is not None:
+            self._add(after, kept(key_of(new)))
+
+    def _add(self, value: V, key: Key) -> None:
+        found = self._found.get(value, ())
+        if isinstance(found, tuple) and len(found) < FEW:
+            self._found[value] = found if key in found else (*found, key)
+            return
+        if isinstance(found, tuple):
+            found = self._found[value] = dict.fromkeys(found)
+        found[key] = None
+
+    def _drop(self, value: V, key: Key) -> None:
+        found = self._found.get(value, ())
+        if isinstance(found, tuple):
+            left: tuple[Key, ...] | dict[Key, None] = tuple(each for each in found if each != key)
+        else:
+            found.pop(key, None)
+            left = found
+        if left:
+            self._found[value] = left
+        else:
+            self._found.pop(value, None)

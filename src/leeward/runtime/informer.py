@@ -28,6 +28,7 @@ from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.change_handlers import ChangeHandler, ChangeHandlers
 from leeward.runtime.identity import Key, is_over, key_of, version_of
 from leeward.runtime.list_bounds import EventPace, Listing, Pages, keyed, size_of
+from leeward.runtime.shelf import Shelf, without_owned_fields
 from leeward.runtime.tolerant_reads import TolerantReads
 from leeward.runtime.watch_health import WatchHealth
 
@@ -63,8 +64,7 @@ class Informer(Generic[T]):
         self._pages = Pages(self._read_page, PAGE_SIZE, shrink=budget is not None)
         self._namespace = namespace
         self._randomness = randomness
-        self._objects: dict[Key, T] = {}
-        self._by_namespace: dict[str, dict[Key, T]] = {}
+        self._objects = Shelf(resource.object_type)
         self._outdated: set[Key] = set()
         """What a restored server has in a state that cannot be read: known by versions that say nothing now."""
         self._listed = False
@@ -112,7 +112,7 @@ class Informer(Generic[T]):
 
     def list(self, namespace: str | None = None) -> Iterator[T]:
         """All objects, or those of one namespace."""
-        return iter(list((self._objects if namespace is None else self._by_namespace.get(namespace, {})).values()))
+        return self._objects.list(namespace)
 
     def on_change(self, handler: ChangeHandler[T], scope: Key | None = None) -> Callable[[], None]:
         """Calls `handler` for every later change, and now for every object that is there.
@@ -204,11 +204,11 @@ class Informer(Generic[T]):
         in between never misses what is there.
         """
         restored = listed_at < self._version
-        known = dict(self._objects)
+        known = self._objects.entries()
         for key, obj in found.items():
             await self._turns.take()
             old = self._objects.get(key)
-            is_known = old is not None and old is known.get(key)
+            is_known = old is not None and self._objects.entry(key) is known.get(key)
             if old is not None and is_known and (restored or is_over(old, obj, listed_at)):
                 self._replace(key, obj, sizes.get(key, 0))
             else:
@@ -220,8 +220,8 @@ class Informer(Generic[T]):
             if key in self._client.unreadable:
                 self._outdated.update((key,) if restored else ())
                 continue
-            is_gone = restored or key in self._outdated or version_of(old) <= listed_at
-            if is_gone and self._objects.get(key) is old:
+            is_gone = restored or key in self._outdated or old.version <= listed_at
+            if is_gone and self._objects.entry(key) is old:
                 self._remove(key)
         self._version = listed_at
         self._listed = True
@@ -278,17 +278,17 @@ class Informer(Generic[T]):
 
     def _put(self, obj: T, size: int = 0) -> None:
         key = key_of(obj)
-        old = self._objects.get(key)
-        if old is not None and key in self._outdated:
+        known = self._objects.entry(key)
+        if known is not None and key in self._outdated:
             self._remove(key)
-            old = None
-        if old is not None and version_of(old) >= version_of(obj):
+            known = None
+        if known is not None and known.version >= version_of(obj):
             return
-        self._objects[key] = obj
+        old, obj = self._objects.get(key), without_owned_fields(obj)
+        self._objects.put(key, obj)
         if self._budget is not None:
             self._budget.take(size - self._sizes.get(key, 0), old is None)
             self._sizes[key] = size
-        self._by_namespace.setdefault(key.namespace, {})[key] = obj
         self._handlers.tell(key, old, obj)
 
     def _replace(self, key: Key, obj: T, size: int) -> None:
@@ -299,8 +299,8 @@ class Informer(Generic[T]):
 
     def _delete(self, key: Key, version: int) -> None:
         """Unless the object has been made anew since, and is remembered."""
-        old = self._objects.get(key)
-        if old is not None and version_of(old) <= version:
+        old = self._objects.entry(key)
+        if old is not None and old.version <= version:
             self._remove(key)
 
     def _remove(self, key: Key) -> None:
@@ -308,10 +308,6 @@ class Informer(Generic[T]):
         self._outdated.discard(key)
         if self._budget is not None:
             self._budget.take(-self._sizes.pop(key, 0), -1)
-        siblings = self._by_namespace[key.namespace]
-        del siblings[key]
-        if not siblings:
-            del self._by_namespace[key.namespace]
         self._handlers.tell(key, old, None)
 
     async def _pause(self) -> None:

@@ -19,6 +19,7 @@ from leeward.client import AlreadyExists, Conflict
 from leeward.controllers.member_objects import (
     Foreign,  # pyright: ignore[reportPrivateUsage]
 )
+from leeward.runtime.shelf import without_owned_fields
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE
 from tests.unit.controllers.member_hands import OF_WORK, PATH, Hands, tell
 
@@ -36,7 +37,9 @@ def test_what_is_not_there_is_made_with_its_marks_and_told() -> None:
         assert marks[HUB_ANNOTATION] == hands.works.hub != ""
         assert marks[WORK_GENERATION_ANNOTATION] == str(work.metadata.generation)
         assert hands.written == ["web"]
-        assert hands.desk.member.server.informers.of(CONFIG_MAPS).get("colors", "default") == found
+        assert hands.desk.member.server.informers.of(CONFIG_MAPS).get("colors", "default") == without_owned_fields(
+            found
+        )
         assert (hands.counted("create"), hands.counted("create", "error")) == (1, 0)
 
     tell(story)
@@ -84,7 +87,9 @@ def test_other_contents_are_written_over_what_was_seen_and_keep_what_is_others_s
         assert found["metadata"]["labels"]["example.com/team"] == "shop"
         assert found["metadata"]["annotations"][WORK_GENERATION_ANNOTATION] == str(work.metadata.generation)
         assert hands.written == ["web", "web"]
-        assert hands.desk.member.server.informers.of(CONFIG_MAPS).get("colors", "default") == found
+        assert hands.desk.member.server.informers.of(CONFIG_MAPS).get("colors", "default") == without_owned_fields(
+            found
+        )
         assert (hands.counted("update"), hands.counted("update", "error")) == (1, 0)
 
     tell(story)

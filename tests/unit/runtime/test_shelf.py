@@ -1,0 +1,102 @@
+"""The shelf: what nobody has read lately is kept as bytes, and is what it was."""
+
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from kubeapi.meta import Manifest, ObjectMeta
+from leeward.api.core import ConfigMap
+from leeward.api.meta import Condition
+from leeward.api.work import Work, WorkloadTemplate, WorkSpec, WorkStatus
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.shelf import RECENT, Shelf, without_owned_fields
+
+T = TypeVar("T")
+
+MANY = 3 * RECENT
+
+
+def manifest(number: int) -> Manifest:
+    metadata = {"name": f"app-{number}", "namespace": "shop", "resourceVersion": str(number + 1)}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"number": number, "none": None}}
+
+
+def filled(object_type: type[T], objects: list[T]) -> Shelf[T]:
+    shelf = Shelf(object_type)
+    for obj in objects:
+        shelf.put(key_of(obj), obj)
+    return shelf
+
+
+def packed(shelf: Shelf[Any]) -> int:
+    return sum(entry.obj is None for entry in shelf.entries().values())
+
+
+def test_what_was_not_read_lately_is_packed_and_reads_as_it_was() -> None:
+    shelf = filled(dict, [manifest(number) for number in range(MANY)])
+    assert packed(shelf) == MANY - RECENT
+    assert [shelf.get(Key("shop", f"app-{number}")) for number in range(MANY)] == [manifest(n) for n in range(MANY)]
+    assert packed(shelf) == MANY - RECENT
+
+
+def test_a_work_is_packed_with_all_that_it_says() -> None:
+    applied = Condition("Applied", "True", "Done", "all of it", last_transition_time=datetime(2026, 1, 1, tzinfo=UTC))
+
+    def work(number: int) -> Work:
+        spec = WorkSpec(workload=WorkloadTemplate(manifests=(manifest(number),)))
+        metadata = ObjectMeta(name=f"app-{number}", namespace="shop", resource_version="7", labels={"a": "b"})
+        return Work(metadata=metadata, spec=spec, status=WorkStatus(conditions=(applied,)))
+
+    shelf = filled(Work, [work(number) for number in range(MANY)])
+    assert packed(shelf) == MANY - RECENT
+    assert list(shelf.list("shop")) == [work(number) for number in range(MANY)]
+
+
+def test_what_was_read_last_is_packed_last() -> None:
+    shelf = filled(dict, [manifest(number) for number in range(RECENT)])
+    first = shelf.get(Key("shop", "app-0"))
+    shelf.put(Key("shop", "new"), manifest(RECENT))
+    entries = shelf.entries()
+    assert entries[Key("shop", "app-0")].obj is first
+    assert entries[Key("shop", "app-1")].obj is None
+
+
+def test_to_list_all_unpacks_none_for_good() -> None:
+    shelf = filled(dict, [manifest(number) for number in range(MANY)])
+    assert [each["data"]["number"] for each in shelf.list()] == list(range(MANY))
+    assert packed(shelf) == MANY - RECENT
+
+
+def test_what_is_listed_is_of_one_moment() -> None:
+    shelf = filled(dict, [manifest(number) for number in range(MANY)])
+    listed = shelf.list()
+    for number in range(MANY):
+        assert shelf.pop(Key("shop", f"app-{number}")) == manifest(number)
+    assert len(list(listed)) == MANY
+    assert not list(shelf.list())
+
+
+def test_another_state_is_another_entry() -> None:
+    shelf = filled(dict, [manifest(number) for number in range(MANY)])
+    before, key = shelf.entries(), Key("shop", "app-0")
+    shelf.get(key)
+    assert shelf.entry(key) is before[key]
+    shelf.put(key, manifest(0))
+    assert shelf.entry(key) is not before[key]
+
+
+def test_small_kinds_are_never_packed() -> None:
+    objects = [ConfigMap(metadata=ObjectMeta(name=f"c-{n}", namespace="shop")) for n in range(MANY)]
+    assert packed(filled(ConfigMap, objects)) == 0
+
+
+def test_managers_are_kept_without_the_fields_that_they_own() -> None:
+    found = manifest(1)
+    managers: list[Any] = [
+        {"manager": "kubectl", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:data": {}}},
+        "nonsense",
+    ]
+    found["metadata"]["managedFields"] = managers
+    slim = without_owned_fields(found)
+    assert slim["metadata"]["managedFields"] == [{"manager": "kubectl", "time": "2026-01-01T00:00:00Z"}, {}]
+    assert found["metadata"]["managedFields"] == managers
+    assert without_owned_fields(manifest(1)) == manifest(1)
