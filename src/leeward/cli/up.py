@@ -9,10 +9,10 @@ import click
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.dashboard_process import is_built, link_of
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, MemberRequest, TimingName
+from leeward.app.local.fleet import MemberRequest, TimingName
 from leeward.app.local.layout import Layout
 from leeward.app.local.planning import UpRequest
-from leeward.app.local.starting import start_fleet, stop_fleet, watch_fleet
+from leeward.app.local.starting import Started, start_fleet, stop_fleet, watch_fleet
 from leeward.app.local.supervising import supervise_fleet
 from leeward.cli.flags import component_flags, written_flags
 from leeward.cli.interrupts import interrupt_on_termination
@@ -64,12 +64,12 @@ def up(
     interrupt_on_termination()
     layout = settings.layout
     request = UpRequest(members, port, timing, written_flags(context), is_built() if dashboard is None else dashboard)
-    fleet, late = start_fleet(layout, request, Randomness(), _say_aside)
+    started = start_fleet(layout, request, Randomness(), _say_aside)
     if detach:
-        _announce(layout, fleet, late)
+        _announce(layout, started)
         return
     try:
-        _announce(layout, fleet, late)
+        _announce(layout, started)
         say("\nrunning; Ctrl-C stops everything")
         if supervise:
             supervise_fleet(layout, partial(say, err=True))
@@ -84,7 +84,10 @@ def up(
         raise
 
 
-def _announce(layout: Layout, fleet: Fleet, late: dict[str, str]) -> None:
+def _announce(layout: Layout, started: Started) -> None:
+    fleet, late, upgraded = started
+    if upgraded:
+        say(f"{upgraded}\n")
     rows = [("control-plane", "", f"https://127.0.0.1:{fleet.control_plane_port}", "serving")]
     for member in fleet.members:
         state = late.get(member.name, "ready")

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet
 from leeward.app.local.layout import Layout
+from leeward.app.local.starting import Started
 from leeward.cli import up as up_module
 from leeward.cli.settings import Settings
 
@@ -24,8 +25,8 @@ def ending(error: BaseException) -> Callable[..., NoReturn]:
     return end
 
 
-def started(*_: Any) -> tuple[Fleet, dict[str, str]]:
-    return Fleet(control_plane_port=6443, members=()), {}
+def started(*_: Any) -> Started:
+    return Started(Fleet(control_plane_port=6443, members=()), {}, "")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, data_dir: Path, *options: str) -> list[Layout]:

@@ -20,7 +20,8 @@ from kubeserver.store import backup as copies
 from kubeserver.store.backup import Summary
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local import processes
-from leeward.app.local.archive import STORE, is_archive, problem_of_name, unpack, write_archive
+from leeward.app.local.archive import STORE, is_archive, unpack
+from leeward.app.local.backup_writing import directory_of, write_backup
 from leeward.app.local.components import settings_of_fleet
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import find_fleet, load_fleet
@@ -35,19 +36,7 @@ RESTORING = ".restoring"
 
 def back_up(layout: Layout, member: str, target: Path) -> Summary:
     """Copies a cluster (`member` "" is the control plane), whether its server runs or not. Raises: FleetError."""
-    component = _component(layout, member)
-    if target.exists():
-        raise FleetError(f"{target} exists already: give another name")
-    copy = target.with_name(f".{target.name}.store")
-    try:
-        copy.unlink(missing_ok=True)
-        summary = copies.back_up(_directory(layout, component) / STORE, copy)
-        write_archive(target, copy, layout.root, _keys(layout, component))
-    except MediumFailed as error:
-        raise FleetError(str(error)) from error
-    finally:
-        copy.unlink(missing_ok=True)
-    return summary
+    return write_backup(layout, _component(layout, member), target)
 
 
 def restore(layout: Layout, member: str, backup: Path) -> Summary:
@@ -95,7 +84,7 @@ def _restore_component(layout: Layout, component: str, checked: Path) -> Summary
     ran = processes.find_process(layout, component) is not None
     if ran:
         processes.terminate(layout, [component])
-    directory = _directory(layout, component)
+    directory = directory_of(layout, component)
     try:
         return _replace(directory, checked, directory.relative_to(layout.root))
     except MediumFailed as error:
@@ -199,23 +188,6 @@ def _refuse_partial(unpacked: Path, backup: Path) -> None:
         raise FleetError(f"the backup {backup} is not whole: {', '.join(missing)} is missing; take another one")
 
 
-def _keys(layout: Layout, component: str) -> list[Path]:
-    """What goes into the backup beside the store."""
-    directory = _directory(layout, component)
-    own = [directory / SIGNING_KEY_FILE, *sorted(directory.glob("*.csv"))]
-    if component != CONTROL_PLANE:
-        return own
-    return [layout.fleet_file, *(path for path in sorted(layout.pki.glob("*")) if _is_kept(layout, path)), *own]
-
-
-def _is_kept(layout: Layout, path: Path) -> bool:
-    return not problem_of_name(str(path.relative_to(layout.root)))
-
-
 def _component(layout: Layout, member: str) -> str:
     fleet = load_fleet(layout)
     return fleet.member(member).name if member else CONTROL_PLANE
-
-
-def _directory(layout: Layout, component: str) -> Path:
-    return layout.control_plane if component == CONTROL_PLANE else layout.member(component)

@@ -1,5 +1,6 @@
 """A fleet: its members, ports and timing, in DATA/fleet.json. Whether it runs stands in `processes`."""
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -11,6 +12,7 @@ from leeward.app.local.errors import FleetError, no_fleet
 from leeward.app.local.layout import CONTROL_PLANE, DASHBOARD, Layout, agent_of, problem_of_member_name
 
 FORMAT_VERSION = 1
+_RELEASE = re.compile(r"[0-9A-Za-z.+-]{0,40}")
 
 Mode = Literal["push", "pull"]
 TimingName = Literal["karmada", "fast"]
@@ -34,6 +36,8 @@ class Fleet(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     """Flags of the components by name, as they were typed."""
     dashboard_port: int = 0
     """0: it has no dashboard."""
+    leeward: str = ""
+    """The version of Leeward that ran it last; empty where that did not say so."""
     version: int = FORMAT_VERSION
 
     @property
@@ -82,6 +86,8 @@ def problem_of_fleet(fleet: Fleet) -> str:
         return f"controlPlanePort: {fleet.control_plane_port} is no port from {MIN_PORT} to {MAX_PORT}"
     if fleet.dashboard_port and not MIN_PORT <= fleet.dashboard_port <= MAX_PORT:
         return f"dashboardPort: {fleet.dashboard_port} is no port from {MIN_PORT} to {MAX_PORT}"
+    if not _RELEASE.fullmatch(fleet.leeward):
+        return f"leeward: {fleet.leeward!r} is no version"
     names = set[str]()
     for index, member in enumerate(fleet.members):
         field = f"members[{index}]"

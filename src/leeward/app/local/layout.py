@@ -6,6 +6,7 @@ pki/                        ca.crt ca.key, and a pair for every server and clien
 control-plane/              store.db tokens.csv
 members/NAME/               store.db tokens.csv faults.json agent.kubeconfig
 logs/COMPONENT.log
+upgrades/from-VERSION-TIME/ COMPONENT.tar: backups from before another version ran it
 run/COMPONENT.json          the process; COMPONENT.ready appears when it serves
 """
 
@@ -75,6 +76,10 @@ class Layout:
     @property
     def control_plane_tokens(self) -> Path:
         return self.control_plane / "tokens.csv"
+
+    @property
+    def upgrades(self) -> Path:
+        return self.root / "upgrades"
 
     @property
     def dashboard_key(self) -> Path:

@@ -3,8 +3,13 @@
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
+import msgspec
+
+from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
+from leeward import __version__
 from leeward.api.resource import CLUSTERS
 from leeward.app.local import processes
 from leeward.app.local.api import AdminClient
@@ -25,6 +30,7 @@ from leeward.app.local.registration import (
     offer_pull_member,
     wait_ready_clusters,
 )
+from leeward.app.local.upgrades import keep_before_upgrade
 from leeward.app.local.waiting import wait_until
 
 Tell = Callable[[str], None]
@@ -34,23 +40,31 @@ LOCK_SECONDS = 60.0
 WATCH_SECONDS = 0.5
 
 
+class Started(NamedTuple):
+    """A fleet that runs. `late` says why clusters are not Ready; `upgraded` what was kept of another version."""
+
+    fleet: Fleet
+    late: dict[str, str]
+    upgraded: str
+
+
 def in_silence(doing: str) -> None:
     """Tells nobody."""
 
 
-def start_fleet(
-    layout: Layout, request: UpRequest, randomness: Randomness, tell: Tell = in_silence
-) -> tuple[Fleet, dict[str, str]]:
-    """Starts everything and joins it; also returns what is to be said of the clusters that are not Ready.
+def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness, tell: Tell = in_silence) -> Started:
+    """Starts everything and joins it. What another version has written is copied before.
 
     When it fails, or is interrupted, nothing is left running. Raises: FleetError.
     """
     with fleet_lock(layout, create=True):
-        fleet = plan_fleet(layout, request, randomness)
+        planned = plan_fleet(layout, request, randomness)
+        upgraded = keep_before_upgrade(layout, planned, SystemClock().now())
+        fleet = msgspec.structs.replace(planned, leeward=__version__)
         save_fleet(layout, fleet)
         issue_credentials(layout, fleet, randomness)
         try:
-            return fleet, _start_all(layout, fleet, tell)
+            return Started(fleet, _start_all(layout, fleet, tell), upgraded)
         except BaseException:
             processes.terminate(layout, processes.remembered_components(layout))
             raise

@@ -1,0 +1,45 @@
+"""Writing the backup of one component: a copy of its store, and what makes that worth something on another machine."""
+
+from pathlib import Path
+
+from kubeserver.store import MediumFailed
+from kubeserver.store import backup as copies
+from kubeserver.store.backup import Summary
+from leeward.app.config import SIGNING_KEY_FILE
+from leeward.app.local.archive import STORE, problem_of_name, write_archive
+from leeward.app.local.errors import FleetError
+from leeward.app.local.layout import CONTROL_PLANE, Layout
+
+
+def directory_of(layout: Layout, component: str) -> Path:
+    """Where the control plane, or a member, has its store."""
+    return layout.control_plane if component == CONTROL_PLANE else layout.member(component)
+
+
+def write_backup(layout: Layout, component: str, target: Path) -> Summary:
+    """`target` must not be there. The server may run. Raises: FleetError."""
+    if target.exists():
+        raise FleetError(f"{target} exists already: give another name")
+    copy = target.with_name(f".{target.name}.store")
+    try:
+        copy.unlink(missing_ok=True)
+        summary = copies.back_up(directory_of(layout, component) / STORE, copy)
+        write_archive(target, copy, layout.root, _keys(layout, component))
+    except MediumFailed as error:
+        raise FleetError(str(error)) from error
+    finally:
+        copy.unlink(missing_ok=True)
+    return summary
+
+
+def _keys(layout: Layout, component: str) -> list[Path]:
+    """What goes into the backup beside the store."""
+    directory = directory_of(layout, component)
+    own = [directory / SIGNING_KEY_FILE, *sorted(directory.glob("*.csv"))]
+    if component != CONTROL_PLANE:
+        return own
+    return [layout.fleet_file, *(path for path in sorted(layout.pki.glob("*")) if _is_kept(layout, path)), *own]
+
+
+def _is_kept(layout: Layout, path: Path) -> bool:
+    return not problem_of_name(str(path.relative_to(layout.root)))
