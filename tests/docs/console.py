@@ -6,8 +6,9 @@
     ...
     ```
 
-`...` stands for any lines. Times, dates and ages are blanked on both sides, and the width of columns does not count.
-A block of YAML that begins with a comment of its file's name is that file.
+`...` stands for any lines. Times, dates and ages, and names that are made anew each time (UUIDs, ports), are blanked on
+both sides, and the width of columns does not count. A block of YAML that begins with a comment of its file's name is
+that file. What has to happen between two blocks, and is no reader's business, stands in a comment, `<!-- console`.
 """
 
 import os
@@ -19,17 +20,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-BLOCK = re.compile(r"^```console\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(?:```|<!-- )console\n(?P<body>.*?)^(?:```|-->)$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```yaml\n# (?P<name>[\w-]+\.yaml)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 READING = re.compile(
-    r"(kubectl( --context \S+)? (get|describe|explain)"
-    r"|leeward (status|explain|timeline|what-if|resilience|lint|orphans))\b"
+    r"(kubectl( --context \S+| -n \S+)? (get|describe|explain)"
+    r"|leeward (status|explain|timeline|what-if|resilience|lint|orphans|brake status))\b"
 )
 """What only looks is asked again until it shows what the page shows."""
 PATIENCE_SECONDS = 120
 TIMES = re.compile(
-    r"\d{1,2} \w{3} \d{4}|\d\d:\d\d:\d\d|\+?\b\d+(\.\d+)? (s|min|h|d)\b|\b\d+(\.\d+)?(ms|s|m|h|d)(\d+(s|m|h))?\b"
+    r"\d{1,2} \w{3} \d{4}|\d\d:\d\d:\d\d|\+?\b\d+(\.\d+)? (s|min|h|d)\b( \d+ (s|min|h)\b)?"
+    r"|\b\d+(\.\d+)?(ms|s|m|h|d)(\d+(s|m|h))?\b"
 )
+MADE_ANEW = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=127\.0\.0\.1:)\d+")
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def files_of(text: str) -> Mapping[str, str]:
 
 
 def blanked(line: str, home: str = "~") -> str:
-    return " ".join(TIMES.sub("T", line.replace(home, "~")).split())
+    return " ".join(TIMES.sub("T", MADE_ANEW.sub("N", line.replace(home, "~"))).split())
 
 
 def shows(shown: Sequence[str], seen: Sequence[str]) -> bool:

@@ -15,6 +15,11 @@ $ export A=b
 ```yaml
 $ this is none
 ```
+
+<!-- console
+$ leeward member stop member1
+...
+-->
 """
 
 
@@ -22,6 +27,7 @@ def test_a_page_gives_its_commands_with_what_they_show() -> None:
     assert list(steps_of(PAGE)) == [
         Step("kubectl get clusters", ("NAME      AGE", "member1   4s")),
         Step("export A=b", ()),
+        Step("leeward member stop member1", ("...",)),
     ]
 
 
@@ -32,6 +38,8 @@ def test_a_page_gives_its_commands_with_what_they_show() -> None:
         ("  12:13:21   +7 s  x  not-ready:NoExecute", "T T x not-ready:NoExecute"),
         ("fleet in /home/me/.leeward, as of 12:13:53 UTC, 23 Nov 2026", "fleet in ~/.leeward, as of T UTC, T"),
         ("nginx   3/3     3            3           40s", "nginx 3/3 3 3 T"),
+        ("beat   1d79bdde-d4a0-4a2e-96b1-40e65c20cba7   18s", "beat N T"),
+        ("adopted https://127.0.0.1:34351: now", "adopted https://127.0.0.1:N: now"),
     ],
 )
 def test_only_times_and_widths_are_blanked(line: str, left: str) -> None:
