@@ -64,10 +64,23 @@ class _Batch(Generic[T]):
     sooner: asyncio.Event = field(default_factory=asyncio.Event)
     written: asyncio.Event = field(default_factory=asyncio.Event)
     said: dict[str, Said[T]] = field(default_factory=dict[str, Any])
+    _before: T | None = None
+    _expected: T | None = None
+    """What `_before` is with all that was said."""
 
     @property
     def changes(self) -> list[Change]:
         return [said.change for said in self.said.values()]
+
+    def say(self, writer: str, said: Said[T]) -> None:
+        self.said[writer] = said
+        self._before = self._expected = None
+
+    def expected(self, obj: T) -> T:
+        """`obj` with the status that it is to have. Many ask for it between two words about it."""
+        if self._expected is None or self._before is not obj:
+            self._before, self._expected = obj, _with_status(obj, _after(obj, self.changes))
+        return self._expected
 
 
 class Statuses(Generic[T]):
@@ -107,7 +120,7 @@ class Statuses(Generic[T]):
             batch = self._batches[key] = _Batch[T](uid_of(obj), due, due_in_crowd)
             self._crowd.add(key, now)
             self._supervisor.start(self._write_when_due(key, batch), f"status of {self._resource.kind} {key}")
-        batch.said[writer] = said
+        batch.say(writer, said)
         batch.due_in_crowd = min(batch.due_in_crowd, due_in_crowd)
         if due < batch.due:
             batch.due = due
@@ -125,11 +138,11 @@ class Statuses(Generic[T]):
 
     def expected(self, obj: T) -> T:
         """`obj`, of a type of ours, with the status that it has when what was said of it is written."""
-        key, changes = key_of(obj), list[Change]()
+        key = key_of(obj)
         for batch in (self._under_way.get(key), self._batches.get(key)):
             if batch is not None and batch.uid == uid_of(obj):
-                changes += batch.changes
-        return _with_status(obj, _after(obj, changes)) if changes else obj
+                obj = batch.expected(obj)
+        return obj
 
     async def _write_when_due(self, key: Key, batch: _Batch[T]) -> None:
         await self._wait_until_due(batch)

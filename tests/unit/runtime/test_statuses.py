@@ -245,6 +245,25 @@ def test_what_is_going_to_be_written_can_be_seen_before() -> None:
     play(story)
 
 
+def test_what_is_expected_is_made_up_once_between_two_words() -> None:
+    async def story(desk: Desk) -> None:
+        made = list[str]()
+
+        def counted(status: WorkStatus) -> WorkStatus:
+            made.append("once")
+            return says("Applied")(status)
+
+        desk.statuses.post(desk.work, "execution", Said[Work](counted, desk.failures.append), within=PROGRESS_SECONDS)
+        work, before = desk.work, len(made)
+        seen = [desk.statuses.expected(work) for _ in range(5)]
+        assert conditions(seen[-1]) == ["Applied"]
+        assert len(made) == before + 1
+        desk.post("status", "Reflected", within=PROGRESS_SECONDS)
+        assert conditions(desk.statuses.expected(work)) == ["Applied", "Reflected"]
+
+    play(story, crowd=1)
+
+
 def test_what_is_there_already_is_not_written() -> None:
     async def story(desk: Desk) -> None:
         desk.post("execution", "Applied")
