@@ -1,11 +1,13 @@
 """The verbs that run a component: what they refuse before they start."""
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
+from leeward.cli.component import YOUNG_OBJECTS, calm_collector
 from leeward.cli.flags import left_out_flags, tell_left_out
 from leeward.cli.program import main
 
@@ -107,3 +109,14 @@ def test_what_is_written_and_not_used_is_told_with_its_reason(caplog: pytest.Log
     (told,) = [record.getMessage() for record in caplog.records]
     assert told.startswith("not used: --logtostderr (the log is written to standard error")
     assert "; --plugins (all plug-ins filter and score); --v (" in told
+
+
+def test_what_is_imported_is_not_looked_through_for_garbage() -> None:
+    thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()
+    try:
+        calm_collector()
+        assert gc.get_threshold() == (YOUNG_OBJECTS, *thresholds[1:])
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
