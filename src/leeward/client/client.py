@@ -21,6 +21,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource, is_path_segment
 from kubeapi.status import Status, StatusDetails
 from kubeapi.transport import Request, Response, Transport
+from leeward.api.meta import TypedObject
 from leeward.client.bounds import MAX_OBJECT_BYTES, MiB
 from leeward.client.caller import with_caller
 
@@ -241,12 +242,18 @@ def _event(resource: Resource[T], line: bytes) -> WatchEvent[T]:
         frame = codec.decode(line, _Frame)
         if frame.type == "ERROR":
             raise error_of_status(codec.decode(bytes(frame.object), Status))
-        version = codec.decode(bytes(frame.object), _VersionOnly).metadata.resource_version
+        if frame.type == "BOOKMARK":
+            return WatchEvent(frame.type, None, _version_of(bytes(frame.object)))
+        obj = _decode(resource, bytes(frame.object))
+        version = obj.metadata.resource_version if isinstance(obj, TypedObject) else _version_of(bytes(frame.object))
     except codec.DecodeError as error:
         raise Undecodable(f"watch of {resource.plural}: {error}") from error
-    if frame.type == "BOOKMARK":
-        return WatchEvent(frame.type, None, version)
-    return WatchEvent(frame.type, _decode(resource, bytes(frame.object)), version)
+    return WatchEvent(frame.type, obj, version)
+
+
+def _version_of(body: bytes) -> str:
+    """Raises: DecodeError."""
+    return codec.decode(body, _VersionOnly).metadata.resource_version
 
 
 def _page(resource: Resource[T], body: bytes) -> Page[T]:

@@ -45,9 +45,11 @@ def covers(observed: Any, desired: Any) -> bool:
 
     It may have more: defaults, and what others have set. Lists must have the same length.
     """
+    if isinstance(desired, str):
+        return observed == desired
     if desired in (None, {}, []):
         return True
-    if isinstance(desired, Mapping):
+    if isinstance(desired, (dict, Mapping)):
         return _covers_mapping(observed, cast(ReadOnlyManifest, desired))
     if isinstance(desired, list):
         return _covers_list(observed, cast(list[Any], desired))

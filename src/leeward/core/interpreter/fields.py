@@ -11,7 +11,7 @@ from leeward.core.interpreter.plausible import plausible_count
 def mapping_at(manifest: object, *path: str) -> Mapping[str, Any]:
     """The mapping at the path; empty when there is none."""
     value = value_at(manifest, *path)
-    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+    return cast(Mapping[str, Any], value) if isinstance(value, (dict, Mapping)) else {}
 
 
 def list_at(manifest: object, *path: str) -> Sequence[Any]:
