@@ -135,8 +135,10 @@ class PolicyController:
         for api_version, kind in kinds:
             try:
                 resource, templates = await self._templates.follow(api_version, kind)
-                if any(_is_claimed(template, identity) for template in templates.list()):
-                    return True
+                for template in templates.list():
+                    await self._plane.turns.take()
+                    if _is_claimed(template, identity):
+                        return True
                 if await self._is_claimed_now(resource, policy, identity):
                     return True
             except (UnknownKind, NotFound):

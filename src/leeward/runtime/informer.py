@@ -13,7 +13,7 @@ A server of others is given a `CacheBudget`, and bounds on the time and size of 
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Generic, TypeVar
 
@@ -113,6 +113,10 @@ class Informer(Generic[T]):
     def list(self, namespace: str | None = None) -> Iterator[T]:
         """All objects, or those of one namespace."""
         return self._objects.list(namespace)
+
+    def all_keys(self) -> Sequence[Key]:
+        """Of all objects, which costs less than the objects."""
+        return self._objects.all_keys()
 
     def on_change(self, handler: ChangeHandler[T], scope: Key | None = None) -> Callable[[], None]:
         """Calls `handler` for every later change, and now for every object that is there.

@@ -1,19 +1,19 @@
 """A shelf: the objects of one kind in memory, of which those that nobody has read lately are kept as bytes.
 
 An object takes five times as much room as mappings as it does as JSON, and of a fleet that is at rest hardly any is
-read. So those of large kinds (manifests and Works) are packed when others have been read since, and read from their
-bytes when they are asked for again: who holds one keeps it, whatever becomes of the entry.
+read. So manifests are packed when others have been read since, and read from their bytes when they are asked for
+again: who holds one keeps it, whatever becomes of the entry. Objects of our own types are not, for there is always
+somebody who looks at all of them.
 
 What the fields of an object are that each manager owns (`fieldsV1`) is as long as the object and nobody's business
 here: it is left out, the names of the managers stay.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Generic, TypeVar, cast
 
 from kubeapi import codec
 from kubeapi.meta import Manifest
-from leeward.api.work import Work
 from leeward.core.interpreter.fields import list_at, mapping_at
 from leeward.runtime.identity import Key, kept, version_of
 
@@ -21,7 +21,6 @@ T = TypeVar("T")
 
 RECENT = 128
 """So many objects of a kind are kept as they were read."""
-_LARGE: tuple[type[Any], ...] = (dict, Work)
 
 
 class Shelved(Generic[T]):
@@ -41,7 +40,7 @@ class Shelved(Generic[T]):
 class Shelf(Generic[T]):
     def __init__(self, object_type: type[T]) -> None:
         self._type = object_type
-        self._packs = object_type in _LARGE
+        self._packs = object_type is dict
         self._entries: dict[Key, Shelved[T]] = {}
         self._by_namespace: dict[str, dict[Key, Shelved[T]]] = {}
         self._recent: dict[Key, None] = {}
@@ -70,6 +69,10 @@ class Shelf(Generic[T]):
         """All of now, or those of one namespace; one after the other is read."""
         found = self._entries if namespace is None else self._by_namespace.get(namespace, {})
         return self._objects(list(found.values()))
+
+    def all_keys(self) -> Sequence[Key]:
+        """None is read for that."""
+        return tuple(self._entries)
 
     def put(self, key: Key, obj: T) -> None:
         key = key if key in self._entries else kept(key)

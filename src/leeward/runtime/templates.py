@@ -1,6 +1,6 @@
 """The resource templates of the control plane: informers of just those kinds that some policy selects."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kubeapi.meta import Manifest, labels_of
@@ -63,12 +63,8 @@ class Templates:
 
     def all_keys(self, is_wanted: Callable[[str, str], bool] = lambda api_version, kind: True) -> list[TemplateKey]:
         """All templates of the kinds that are followed and wanted, as far as they are known."""
-        return [TemplateKey(*kind, key_of(template)) for kind, template in self._all() if is_wanted(*kind)]
-
-    def _all(self) -> Iterator[tuple[tuple[str, str], Manifest]]:
-        for kind, (_, informer) in list(self._kinds.items()):
-            for template in informer.list():
-                yield kind, template
+        wanted = [(kind, informer) for kind, (_, informer) in self._kinds.items() if is_wanted(*kind)]
+        return [TemplateKey(*kind, key) for kind, informer in wanted for key in informer.all_keys()]
 
     def _changed(self, api_version: str, kind: str) -> Callable[[Manifest | None, Manifest | None], None]:
         def changed(_: Manifest | None, new: Manifest | None) -> None:

@@ -1,12 +1,10 @@
 """The shelf: what nobody has read lately is kept as bytes, and is what it was."""
 
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.core import ConfigMap
-from leeward.api.meta import Condition
-from leeward.api.work import Work, WorkloadTemplate, WorkSpec, WorkStatus
+from leeward.api.work import Work
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.shelf import RECENT, Shelf, without_owned_fields
 
@@ -38,17 +36,10 @@ def test_what_was_not_read_lately_is_packed_and_reads_as_it_was() -> None:
     assert packed(shelf) == MANY - RECENT
 
 
-def test_a_work_is_packed_with_all_that_it_says() -> None:
-    applied = Condition("Applied", "True", "Done", "all of it", last_transition_time=datetime(2026, 1, 1, tzinfo=UTC))
-
-    def work(number: int) -> Work:
-        spec = WorkSpec(workload=WorkloadTemplate(manifests=(manifest(number),)))
-        metadata = ObjectMeta(name=f"app-{number}", namespace="shop", resource_version="7", labels={"a": "b"})
-        return Work(metadata=metadata, spec=spec, status=WorkStatus(conditions=(applied,)))
-
-    shelf = filled(Work, [work(number) for number in range(MANY)])
-    assert packed(shelf) == MANY - RECENT
-    assert list(shelf.list("shop")) == [work(number) for number in range(MANY)]
+def test_a_work_is_not_packed() -> None:
+    """All are looked at again and again: by surveys, and when a cluster changes."""
+    works = [Work(metadata=ObjectMeta(name=f"app-{n}", namespace="shop")) for n in range(MANY)]
+    assert packed(filled(Work, works)) == 0
 
 
 def test_what_was_read_last_is_packed_last() -> None:
@@ -63,6 +54,7 @@ def test_what_was_read_last_is_packed_last() -> None:
 def test_to_list_all_unpacks_none_for_good() -> None:
     shelf = filled(dict, [manifest(number) for number in range(MANY)])
     assert [each["data"]["number"] for each in shelf.list()] == list(range(MANY))
+    assert shelf.all_keys() == tuple(Key("shop", f"app-{number}") for number in range(MANY))
     assert packed(shelf) == MANY - RECENT
 
 
