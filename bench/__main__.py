@@ -13,6 +13,7 @@ BENCHMARKS = (
     "lua",
     "propagating",
     "binding",
+    "takeover",
     "foresight",
     "explaining",
     "dashboard",
