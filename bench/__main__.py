@@ -18,6 +18,7 @@ BENCHMARKS = (
     "explaining",
     "dashboard",
     "fleet",
+    "summaries",
     "apiserver",
     "watches",
 )

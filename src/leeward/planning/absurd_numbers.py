@@ -15,6 +15,10 @@ class AbsurdNumbers:
         self.size = 0
         """In bytes, about."""
 
+    def has(self, name: str) -> bool:
+        """Tells whether there are doubts about the object of that name."""
+        return name in self._by_object
+
     def put(self, name: str, doubts: Doubts) -> None:
         """The doubts about the object of that name; empty for none."""
         self.remove(name)

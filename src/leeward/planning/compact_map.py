@@ -32,12 +32,15 @@ class CompactMap:
         segment = self._segments[key >> _SEGMENT_SHIFT]
         return None if segment is None else segment.get(key)
 
-    def put(self, text: str, value: int) -> None:
+    def put(self, text: str, value: int) -> int | None:
+        """The value before, if there was one."""
         key = _key(text)
         segment = self._segments[key >> _SEGMENT_SHIFT]
         if segment is None:
             segment = self._segments[key >> _SEGMENT_SHIFT] = _Segment(SMALLEST)
-        self._count += segment.put(key, value)
+        old = segment.put(key, value)
+        self._count += old is None
+        return old
 
     def pop(self, text: str) -> int | None:
         """The value, which is not there any more."""
@@ -67,15 +70,17 @@ class _Segment:
         slot = self._slot(key)
         return self._values[slot] if self._keys[slot] else None
 
-    def put(self, key: int, value: int) -> bool:
-        """Returns whether the key is new."""
+    def put(self, key: int, value: int) -> int | None:
         slot = self._slot(key)
-        is_new = not self._keys[slot]
+        if self._keys[slot]:
+            old = self._values[slot]
+            self._values[slot] = value
+            return old
         self._keys[slot], self._values[slot] = key, value
-        self._count += is_new
+        self._count += 1
         if 4 * self._count > 3 * self._mask:
             self._grow()
-        return is_new
+        return None
 
     def pop(self, key: int) -> int | None:
         gap = self._slot(key)

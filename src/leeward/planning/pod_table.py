@@ -77,14 +77,14 @@ class PodTable:
             self._forget(key)
             return
         row = self._node(pod.spec.node_name) << _SHARE_BITS | self._request(pod)
-        old = self._rows.get(key)
+        old = self._rows.put(key, row)
         if row == old:
             return
         self._add(row)
         if old is not None:
             self._subtract(old)
-        self._rows.put(key, row)
-        self._tell_doubts(key, pod, row)
+        if self._requests.value(row & _SHARE).is_absurd or self._absurd.has(key):
+            self._tell_doubts(key, pod)
 
     def remove(self, pod: CountedPod) -> None:
         self._forget(_key(pod))
@@ -115,10 +115,9 @@ class PodTable:
             number = self._requests.add(digest, share)
         return number
 
-    def _tell_doubts(self, key: str, pod: CountedPod, row: int) -> None:
+    def _tell_doubts(self, key: str, pod: CountedPod) -> None:
         doubts = Doubts()
-        if self._requests.value(row & _SHARE).is_absurd:
-            pod_requests(pod.spec, f"Pod {key}", doubts)
+        pod_requests(pod.spec, f"Pod {key}", doubts)
         self._absurd.put(key, doubts)
 
     def _add(self, row: int) -> None:
@@ -147,12 +146,18 @@ class PodTable:
             self._waiting_pods += sign
             return
         self.changed.add(node)
-        for name, nanos in (*share, (PODS, ONE_POD)):
-            left = taken.get(name, 0) + sign * nanos
-            if left:
-                taken[name] = left
-            else:
-                taken.pop(name, None)
+        _change(taken, PODS, sign * ONE_POD)
+        for (name, _), nanos in zip(share.columns, share.nanos, strict=True):
+            _change(taken, name, sign * nanos)
+
+
+def _change(taken: Taken, name: str, nanos: int) -> None:
+    """Nothing is left of a resource of which nothing is taken."""
+    left = taken.get(name, 0) + nanos
+    if left:
+        taken[name] = left
+    else:
+        taken.pop(name, None)
 
 
 def _key(pod: CountedPod) -> str:

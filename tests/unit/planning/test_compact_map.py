@@ -27,7 +27,7 @@ def test_it_says_what_a_dictionary_says(spread: int, monkeypatch: pytest.MonkeyP
         text = f"pod-{random.randrange(150)}"
         if random.random() < (0.6 if turn < 2_000 else 0.3):
             value = random.randrange(2**64)
-            found.put(text, value)
+            assert found.put(text, value) == expected.get(text)
             expected[text] = value
         else:
             assert found.pop(text) == expected.pop(text, None)
