@@ -1,4 +1,4 @@
-"""The controller manager and the scheduler as processes beside an API server that is not ours.
+"""The controller manager, the scheduler and the descheduler as processes beside an API server that is not ours.
 
 Each holds a lease of its own while it works, under Karmada's names. All that they write, to the control plane and to
 members, goes through that lease (Holds: S8). `leeward serve` runs both in one process, over one set of caches as long
@@ -30,7 +30,7 @@ from leeward.client.connection import Connection, transport_of
 from leeward.client.limits import limited
 from leeward.lua.jail import ProcessJail
 from leeward.manager.bootstrap import ensure_namespaces
-from leeward.manager.choice import SCHEDULER
+from leeward.manager.choice import DESCHEDULER, SCHEDULER
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.standby import Standby
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 30.0
 
-Part = Literal["karmada-controller-manager", "karmada-scheduler"]
+Part = Literal["karmada-controller-manager", "karmada-scheduler", "karmada-descheduler"]
 """The name of its lease."""
 
 
@@ -167,7 +167,9 @@ class _Process:
         """Of the controllers that are to run, those of the parts that are led."""
         settings = self._settings.manager
         chosen = settings.controllers
-        if "karmada-scheduler" not in led:
+        if "karmada-descheduler" in led:
+            chosen = chosen.only(DESCHEDULER)
+        elif "karmada-scheduler" not in led:
             chosen = chosen.without(SCHEDULER)
         elif "karmada-controller-manager" not in led:
             chosen = chosen.only(SCHEDULER)

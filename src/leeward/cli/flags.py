@@ -7,7 +7,14 @@ from typing import Any, TypeVar
 import click
 
 from kubeapi.process import log_to_stderr
-from leeward.app.flags.left_out import LEFT_OUT, OF_THE_AGENT, OF_THE_ESTIMATOR, OF_THE_WEBHOOK, SWITCHES
+from leeward.app.flags.left_out import (
+    LEFT_OUT,
+    OF_THE_AGENT,
+    OF_THE_DESCHEDULER,
+    OF_THE_ESTIMATOR,
+    OF_THE_WEBHOOK,
+    SWITCHES,
+)
 from leeward.app.flags.table import Component, Flag, FlagProblem, flags_of
 
 log = logging.getLogger(__name__)
@@ -64,6 +71,10 @@ def webhook_left_out_flags(verb: F) -> F:
 
 def agent_left_out_flags(verb: F) -> F:
     return _passed_over(verb, {**LEFT_OUT, **OF_THE_AGENT})
+
+
+def descheduler_left_out_flags(verb: F) -> F:
+    return _passed_over(verb, {**LEFT_OUT, **OF_THE_DESCHEDULER})
 
 
 def estimator_left_out_flags(verb: F) -> F:

@@ -53,6 +53,7 @@ VERBS = (
     LazyVerb("scheduler", "Run the scheduler beside an API server."),
     LazyVerb("serve", "Run controller manager and scheduler in one process."),
     LazyVerb("agent", "Run the agent of a Pull member."),
+    LazyVerb("descheduler", "Give replicas that find no node back to the scheduler, for another cluster."),
     LazyVerb(
         "scheduler-estimator", "Run the estimator of a member: it says how many replicas its nodes have room for."
     ),

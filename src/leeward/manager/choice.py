@@ -15,6 +15,8 @@ HALVES = ("taint-manager", "gracefulEviction", "applicationFailover")
 SCHEDULER = "scheduler"
 DEPENDENCIES_DISTRIBUTOR = "dependenciesDistributor"
 RESILIENCE = "resilience"
+DESCHEDULER = "descheduler"
+"""Karmada's descheduler: a component of its own."""
 MEMBER_SIDE = ("clusterStatus", "execution", "workStatus")
 """Run once for every Push cluster."""
 

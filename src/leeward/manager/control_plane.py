@@ -16,6 +16,7 @@ from leeward.controllers.brake import BrakeController
 from leeward.controllers.cluster import ClusterController, ClusterSettings, TaintSettings
 from leeward.controllers.dependencies_distributor import DependenciesDistributor
 from leeward.controllers.dependency_order import DependencyOrder
+from leeward.controllers.descheduler import Descheduler
 from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
 from leeward.controllers.impersonator_works import ImpersonatorWorks
@@ -36,6 +37,7 @@ from leeward.core.settings_in_force import render_settings
 from leeward.manager.choice import (
     AUTOSCALED,
     DEPENDENCIES_DISTRIBUTOR,
+    DESCHEDULER,
     HALVES,
     MEMBER_SIDE,
     RESILIENCE,
@@ -125,6 +127,7 @@ class ControllerManager:
         yield "agentcsrapproving", lambda: [AgentCertificateController(plane)]
         yield "detector", self._make_detector
         yield SCHEDULER, self._make_scheduler
+        yield DESCHEDULER, self._make_descheduler
         yield "binding", self._make_binding
         yield DEPENDENCIES_DISTRIBUTOR, self._make_distributor
         yield from self._quota_makers()
@@ -170,6 +173,14 @@ class ControllerManager:
         if whole.quota_estimate:
             whole = replace(whole, estimators=(*whole.estimators, QuotaEstimator(self._plane)))
         return [Scheduler(self._plane, whole, self._brake, self._heartbeat)]
+
+    def _make_descheduler(self) -> list[Startable]:
+        settings, estimator = self._settings, self._settings.cluster_estimator
+        if estimator is None:
+            return []
+        seconds = settings.timing.scheduler_estimator_timeout
+        placement = settings.whole_decision()
+        return [Descheduler(self._plane, settings.descheduling, placement, self._brake, estimator, seconds)]
 
     def _make_resilience(self) -> list[Startable]:
         survey, settings = self._settings.survey_losses, self._settings.in_force()

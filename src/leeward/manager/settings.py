@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from leeward.api.purge_mode import PurgeMode
+from leeward.controllers.descheduler import DeschedulingSettings
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
 from leeward.core.loss_coverage import LossSurvey
@@ -89,6 +90,7 @@ class ManagerSettings:
     """Asked for room besides what clusters report of themselves."""
     cluster_estimator: ClusterEstimator | None = None
     """The way to the estimators that clusters have of their own; None: they are not asked."""
+    descheduling: DeschedulingSettings = field(default_factory=DeschedulingSettings)
     skipped: Skipped = field(default_factory=Skipped)
     scheduler_name: str = "default-scheduler"
     on_decision: Callable[[Snapshot, Decision], None] | None = None

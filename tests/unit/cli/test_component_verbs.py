@@ -44,6 +44,13 @@ def test_a_component_must_know_its_control_plane(complaint: Run, verb: str, tmp_
         (("serve", "--leader-elect=maybe"), "--leader-elect: 'maybe' is neither true nor false"),
         (("serve", "--leader-elect-lease-duration", "5s"), "--leader-elect-renew-deadline: it must be longer"),
         (("up", "--failover-eviction-timeout=-1s"), "--failover-eviction-timeout: '-1s' is no duration"),
+        (("scheduler", "--scheduler-estimator-key-file=k"), "-cert-file and --scheduler-estimator-key-file: give both"),
+        (
+            ("descheduler", "--scheduler-estimator-cert-file=c", "--scheduler-estimator-key-file=k"),
+            "--scheduler-estimator-cert-file: a certificate is shown over TLS alone",
+        ),
+        (("scheduler-estimator", "--cluster-name=a", "--grpc-client-ca-file=c"), "--grpc-client-ca-file: certificates"),
+        (("scheduler-estimator", "--cluster-name=a", "--server-port=0"), "--server-port: '0' is no port"),
         (("agent", "--cluster-name=Ä", "--karmada-kubeconfig=k"), "--cluster-name: 'Ä': it must be a DNS label"),
         (("agent", "--cluster-name=a"), "Missing option '--karmada-kubeconfig'"),
     ],
@@ -70,6 +77,12 @@ KARMADA_COMMANDS = (
     "scheduler --kubeconfig=none --metrics-bind-address=10.0.0.1:8080 --health-probe-bind-address=10.0.0.1:10351 "
     "--enable-scheduler-estimator=true --scheduler-estimator-ca-file=/ca.crt --scheduler-estimator-cert-file=/tls.crt "
     "--scheduler-estimator-key-file=/tls.key --v=4",
+    "descheduler --kubeconfig=none --metrics-bind-address=10.0.0.1:8080 --health-probe-bind-address=10.0.0.1:10358 "
+    "--leader-elect-resource-namespace=karmada-system --scheduler-estimator-ca-file=/ca.crt "
+    "--scheduler-estimator-cert-file=/tls.crt --scheduler-estimator-key-file=/tls.key --v=4",
+    "scheduler-estimator --kubeconfig=none --cluster-name=member1 --metrics-bind-address=10.0.0.1:8080 "
+    "--health-probe-bind-address=10.0.0.1:10351 --grpc-auth-cert-file=/tls.crt --grpc-auth-key-file=/tls.key "
+    "--grpc-client-ca-file=/ca.crt --parallelism=16 --v=4",
     "webhook --kubeconfig=none --bind-address=10.0.0.1 --metrics-bind-address=10.0.0.1:8080 --secure-port=8443 "
     "--health-probe-bind-address=10.0.0.1:8000 --cert-dir=/pki --feature-gates=AllAlpha=true,AllBeta=true "
     "--allow-no-execute-taint-policy=true --logging-format=json --v=4",
@@ -87,7 +100,9 @@ KARMADA_COMMANDS = (
 
 
 @pytest.mark.parametrize(
-    "command", KARMADA_COMMANDS, ids=["controller-manager", "scheduler", "webhook", "agent", "registered-agent"]
+    "command",
+    KARMADA_COMMANDS,
+    ids=["controller-manager", "scheduler", "descheduler", "estimator", "webhook", "agent", "registered-agent"],
 )
 def test_the_command_of_karmadas_deployment_starts(
     complaint: Run, command: str, caplog: pytest.LogCaptureFixture

@@ -122,6 +122,7 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
         "scheduler",
         "serve",
         "agent",
+        "descheduler",
         "scheduler-estimator",
         "completion",
         "version",

@@ -95,11 +95,15 @@ OF_THE_AGENT = {
     "leader-elect-retry-period": _NO_ELECTION,
 }
 """What only the agent does not use."""
-OF_THE_ESTIMATOR = {
+OF_THE_DESCHEDULER = {
     "bind-address": "probes and metrics have addresses of their own",
-    "feature-gates": "no gate changes what is estimated",
-    "parallelism": "an answer is a look at each node, one after the other",
+    "feature-gates": "no gate changes what is given back, or estimated",
     "secure-port": "probes and metrics have addresses of their own",
+}
+"""What only the descheduler does not use, and the estimator."""
+OF_THE_ESTIMATOR = {
+    **OF_THE_DESCHEDULER,
+    "parallelism": "an answer is a look at each node, one after the other",
 }
 """What only the estimator does not use."""
 SWITCHES = frozenset(

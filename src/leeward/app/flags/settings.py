@@ -11,7 +11,7 @@ from leeward.app.flags.parsing import Address
 from leeward.app.flags.table import BY_NAME, Component, FlagProblem
 from leeward.client.limits import Limit
 from leeward.estimator.access import EstimatorAccess
-from leeward.manager.choice import BY_DEFAULT, HALVES, MEMBER_SIDE, SCHEDULER, Choice
+from leeward.manager.choice import BY_DEFAULT, DESCHEDULER, HALVES, MEMBER_SIDE, SCHEDULER, Choice
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.runtime.leader import LeaderSettings
@@ -68,6 +68,7 @@ _RUN_BY_DEFAULT: Mapping[Component, tuple[str, ...]] = {
     "agent": MEMBER_SIDE,
     "serve": (*BY_DEFAULT, SCHEDULER),
     "up": (*BY_DEFAULT, SCHEDULER),
+    "descheduler": (DESCHEDULER,),
     "scheduler-estimator": (),
 }
 
@@ -75,6 +76,7 @@ _RUN_BY_DEFAULT: Mapping[Component, tuple[str, ...]] = {
 _SERVING_BY_DEFAULT: Mapping[Component, Serving] = {
     "scheduler": Serving(metrics=Address("", 8081), health=Address("", 10_351)),
     "agent": Serving(metrics=Address("", 8082), health=Address("", 10_358)),
+    "descheduler": Serving(metrics=Address("", 8084), health=Address("", 10_354)),
     "scheduler-estimator": Serving(metrics=Address("", 8083), health=Address("", 10_353)),
 }
 
@@ -85,7 +87,11 @@ def defaults_of(component: Component, timing: Timing | None = None) -> Component
         controllers=Choice(by_default=frozenset(_RUN_BY_DEFAULT[component])),
         survey_losses=coverage_of,
     )
-    return ComponentSettings(manager=manager, serving=_SERVING_BY_DEFAULT.get(component, Serving()))
+    return ComponentSettings(
+        manager=manager,
+        serving=_SERVING_BY_DEFAULT.get(component, Serving()),
+        estimators=EstimatorAccess(enabled=component == "descheduler"),
+    )
 
 
 def settings_of(component: Component, texts: Mapping[str, str], timing: Timing | None = None) -> ComponentSettings:

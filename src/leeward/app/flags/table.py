@@ -6,7 +6,7 @@ are missing here, with the reason.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from leeward.api.purge_mode import DEFAULT_PURGE_MODE, TAINT_PURGE_MODES
 from leeward.app.flags.parsing import (
@@ -30,17 +30,19 @@ from leeward.app.flags.parsing import (
     parse_toleration,
 )
 
-Component = Literal["controller-manager", "scheduler", "serve", "agent", "up", "scheduler-estimator"]
-COMPONENTS: tuple[Component, ...] = ("controller-manager", "scheduler", "serve", "agent", "up", "scheduler-estimator")
+Component = Literal["controller-manager", "scheduler", "serve", "agent", "up", "descheduler", "scheduler-estimator"]
+COMPONENTS: tuple[Component, ...] = get_args(Component)
 
 _AGENT = frozenset[Component]({"agent"})
 _MANAGER = frozenset[Component]({"controller-manager", "serve", "up"})
 _SCHEDULING = frozenset[Component]({"scheduler", "serve", "up"})
 _PLACING = _MANAGER | _SCHEDULING
 _PROBING = _MANAGER | _AGENT
-_LEADING = frozenset[Component]({"controller-manager", "scheduler", "serve"})
+_DESCHEDULER = frozenset[Component]({"descheduler"})
+_LEADING = frozenset[Component]({"controller-manager", "scheduler", "serve"}) | _DESCHEDULER
 _ESTIMATOR = frozenset[Component]({"scheduler-estimator"})
 _ESTIMATING = frozenset[Component]({"scheduler", "serve"})
+_ASKING = _ESTIMATING | _DESCHEDULER
 _SERVING = _LEADING | _AGENT | _ESTIMATOR
 _BEATING = frozenset[Component]({"agent", "up"})
 _REACHING = frozenset[Component]({"controller-manager", "serve", "up"})
@@ -87,6 +89,7 @@ class Flag:
 _TIMING = "manager.timing."
 _EVICTION = "manager.eviction."
 _SAFETY = "manager.safety."
+_DESCHEDULING = "manager.descheduling."
 _ESTIMATORS, _ESTIMATION = "estimators.", "estimation."
 
 # fmt: off
@@ -163,23 +166,27 @@ FLAGS: tuple[Flag, ...] = (
          "Namespaces that are never propagated: regular expressions of whole names, with commas between."),
     Flag("scheduler-name", _SCHEDULING, "default-scheduler", parse_name, "manager.scheduler_name",
          "Which bindings are placed: those that ask for this scheduler."),
-    Flag("scheduler-estimator-timeout", _SCHEDULING, "3s", parse_positive_duration,
+    Flag("scheduler-estimator-timeout", _SCHEDULING | _DESCHEDULER, "3s", parse_positive_duration,
          _TIMING + "scheduler_estimator_timeout", "How long an estimator may take to answer."),
     Flag("enable-scheduler-estimator", _ESTIMATING, "false", parse_boolean, _ESTIMATORS + "enabled",
          "Ask the estimator of each cluster how much room its nodes have, besides what it reports."),
-    Flag("scheduler-estimator-port", _ESTIMATING, "10352", parse_port, _ESTIMATORS + "port",
+    Flag("scheduler-estimator-port", _ASKING, "10352", parse_port, _ESTIMATORS + "port",
          "The port of the estimators' Services."),
-    Flag("scheduler-estimator-service-prefix", _ESTIMATING, "karmada-scheduler-estimator", parse_name,
+    Flag("scheduler-estimator-service-prefix", _ASKING, "karmada-scheduler-estimator", parse_name,
          _ESTIMATORS + "service_prefix", "How the Services are called, before a hyphen and the cluster's name."),
-    Flag("scheduler-estimator-service-namespace", _ESTIMATING, "karmada-system", parse_name,
+    Flag("scheduler-estimator-service-namespace", _ASKING, "karmada-system", parse_name,
          _ESTIMATORS + "service_namespace", "Where they are."),
-    Flag("scheduler-estimator-ca-file", _ESTIMATING, "", parse_file, _ESTIMATORS + "authority",
+    Flag("scheduler-estimator-ca-file", _ASKING, "", parse_file, _ESTIMATORS + "authority",
          "Who has issued the certificates of estimators; without it connections are in the clear."),
-    Flag("scheduler-estimator-cert-file", _ESTIMATING, "", parse_file, _ESTIMATORS + "certificate",
+    Flag("scheduler-estimator-cert-file", _ASKING, "", parse_file, _ESTIMATORS + "certificate",
          "The certificate that estimators are shown."),
-    Flag("scheduler-estimator-key-file", _ESTIMATING, "", parse_file, _ESTIMATORS + "key", "Its key."),
-    Flag("insecure-skip-estimator-verify", _ESTIMATING, "false", parse_boolean, _ESTIMATORS + "skip_verify",
+    Flag("scheduler-estimator-key-file", _ASKING, "", parse_file, _ESTIMATORS + "key", "Its key."),
+    Flag("insecure-skip-estimator-verify", _ASKING, "false", parse_boolean, _ESTIMATORS + "skip_verify",
          "Trust whatever certificate an estimator shows."),
+    Flag("descheduling-interval", _DESCHEDULER, "2m0s", parse_positive_duration, _DESCHEDULING + "interval_seconds",
+         "How often replicas without a node are looked for."),
+    Flag("unschedulable-threshold", _DESCHEDULER, "5m0s", parse_duration, _DESCHEDULING + "threshold_seconds",
+         "How long a replica must have found no node before it is placed in another cluster."),
     Flag("server-port", _ESTIMATOR, "10352", parse_serving_address, _ESTIMATION + "address",
          "Where gRPC is served: a port, or an address such as 127.0.0.1:10352."),
     Flag("grpc-auth-cert-file", _ESTIMATOR, "", parse_file, _ESTIMATION + "certificate",
@@ -201,10 +208,10 @@ FLAGS: tuple[Flag, ...] = (
          "Where the lease is."),
     Flag("metrics-bind-address", _SERVING, ":8080", parse_address, "serving.metrics",
          "Where /metrics is served; 0: nowhere.",
-         defaults={"scheduler": ":8081", "agent": ":8082", "scheduler-estimator": ":8083"}),
+         defaults={"scheduler": ":8081", "agent": ":8082", "descheduler": ":8084", "scheduler-estimator": ":8083"}),
     Flag("health-probe-bind-address", _SERVING, ":10357", parse_address, "serving.health",
          "Where /healthz and /readyz are served; 0: nowhere.",
-         defaults={"scheduler": ":10351", "agent": ":10358", "scheduler-estimator": ":10353"}),
+         defaults={"scheduler": ":10351", "agent": ":10358", "descheduler": ":10354", "scheduler-estimator": ":10353"}),
     Flag("kube-api-qps", _SERVING, "", parse_rate, "limits.control_plane.per_second",
          "Requests a second to the control plane at most.  [default: no limit]"),
     Flag("kube-api-burst", _SERVING, "60", parse_count, "limits.control_plane.burst", "So many of them at once."),

@@ -7,6 +7,7 @@
     actions      how a binding moves
     replacement  where to, by asking the scheduler
     within_usage the same decision, where a quota lets nothing grow
+    descheduling what is given back because it has no node, and a place elsewhere
     decision     the result
     check        what must hold of it before it is written
 

@@ -1,0 +1,23 @@
+"""`leeward descheduler`"""
+
+from pathlib import Path
+
+import click
+
+from leeward.cli.component import context_option, kubeconfig_option, run_as
+from leeward.cli.flags import component_flags, descheduler_left_out_flags
+
+
+@click.command()
+@kubeconfig_option
+@context_option
+@component_flags("descheduler")
+@descheduler_left_out_flags
+@click.pass_context
+def descheduler(context: click.Context, kubeconfig: Path | None, kubeconfig_context: str) -> None:
+    """Give replicas that find no node back to the scheduler, for another cluster.
+
+    The estimators of the clusters tell it which these are: run `leeward scheduler-estimator` for each, and the
+    scheduler with --enable-scheduler-estimator, so that it does not put them back.
+    """
+    run_as(context, "descheduler", kubeconfig, kubeconfig_context, "karmada-descheduler")

@@ -1,0 +1,118 @@
+"""Descheduling: replicas that find no node in their cluster are given back, and the scheduler places them elsewhere.
+
+    is_candidate     the binding is one whose replicas are shared out by room, and is at rest
+    short_clusters   where fewer replicas are ready than were assigned, by fresh evidence: what is asked about
+    give_back        how many replicas each of these gives back
+
+Nothing is taken that is ready, nothing on a number that is old, and nothing while the brake is engaged. What is given
+back must find a place now, in another cluster: a Pod that waits is worth more than none, for a cluster may grow.
+Karmada: pkg/descheduler; the same bindings and the same bounds. It gives back without asking whether there is a place.
+Holds: S1, S4, S11.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import ResourceBindingSpec, TargetCluster
+from leeward.core.eviction.evidence import Serving, is_current, known_to_serve
+from leeward.core.placement.authority import may_schedule
+from leeward.core.placement.replacement import place_anew
+from leeward.core.placement.snapshot import Snapshot
+from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
+from leeward.core.scheduling.assignment import mode_of
+
+_BY_ROOM = ("DynamicWeight", "Aggregated")
+
+
+def is_candidate(snapshot: Snapshot) -> bool:
+    """Tells whether replicas of the binding may be given back at all: a Deployment, divided by room, and at rest."""
+    binding, spec = snapshot.binding, snapshot.binding.spec
+    return (
+        not snapshot.brake
+        and (spec.resource.api_version, spec.resource.kind) == ("apps/v1", "Deployment")
+        and binding.metadata.deletion_timestamp is None
+        and _is_divided_by_room(spec)
+        and not spec.graceful_eviction_tasks
+        and may_schedule(spec, snapshot.settings)
+        and binding.status.scheduler_observed_generation == binding.metadata.generation
+        and is_current(binding)
+        and not needs_scheduling(binding, snapshot.clusters)
+    )
+
+
+def short_clusters(snapshot: Snapshot) -> tuple[str, ...]:
+    """Clusters that are well, and have fewer ready replicas than were assigned. Nothing for no candidate."""
+    if not is_candidate(snapshot):
+        return ()
+    return tuple(target.name for target in snapshot.binding.spec.clusters if _missing(snapshot, target) > 0)
+
+
+def give_back(snapshot: Snapshot, unschedulable: Mapping[str, int]) -> Mapping[str, int]:
+    """Replicas by cluster; as many as find a place elsewhere, and empty where none does.
+
+    `unschedulable` are those that have had no node for long, by cluster, of the clusters that have answered.
+    """
+    short = set(short_clusters(snapshot))
+    most = {
+        target.name: min(unschedulable[target.name], _missing(snapshot, target))
+        for target in snapshot.binding.spec.clusters
+        if target.name in short and 0 < unschedulable.get(target.name, 0) <= target.replicas
+    }
+    fits, too_many = 0, sum(most.values()) + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        fits, too_many = (middle, too_many) if _find_place(snapshot, _first(most, middle)) else (fits, middle)
+    return _first(most, fits)
+
+
+def without_given_back(spec: ResourceBindingSpec, given_back: Mapping[str, int]) -> tuple[TargetCluster, ...]:
+    """The targets that are left; one that has given back everything stays with none, as in Karmada."""
+    return tuple(
+        msgspec.structs.replace(target, replicas=target.replicas - given_back.get(target.name, 0))
+        for target in spec.clusters
+    )
+
+
+def _is_divided_by_room(spec: ResourceBindingSpec) -> bool:
+    if not spec.is_divided or spec.placement is None:
+        return False
+    mode = mode_of(spec.placement.replica_scheduling)
+    return not isinstance(mode, Unplaceable) and mode in _BY_ROOM
+
+
+def _missing(snapshot: Snapshot, target: TargetCluster) -> int:
+    """Assigned replicas that are known not to be ready; none where that is not known."""
+    cluster = snapshot.clusters.get(target.name)
+    if cluster is None or not _is_well(cluster):
+        return 0
+    serving: Serving | None = known_to_serve(snapshot.works.get(target.name), cluster)
+    return 0 if serving is None else max(0, target.replicas - serving.ready)
+
+
+def _is_well(cluster: Cluster) -> bool:
+    """Tells whether the cluster is Ready, and nothing is about to leave it: that is the scheduler's to move."""
+    return cluster.is_ready and not cluster.is_being_deleted and not cluster.has_no_execute
+
+
+def _first(most: Mapping[str, int], count: int) -> Mapping[str, int]:
+    """So many of them, cluster by cluster."""
+    found: dict[str, int] = {}
+    for name, replicas in most.items():
+        if count > 0:
+            found[name] = min(count, replicas)
+            count -= found[name]
+    return found
+
+
+def _find_place(snapshot: Snapshot, given_back: Mapping[str, int]) -> bool:
+    """Tells whether the scheduler would place them elsewhere now."""
+    binding = snapshot.binding
+    left = without_given_back(binding.spec, given_back)
+    spec = msgspec.structs.replace(binding.spec, clusters=left)
+    result = place_anew(binding, spec, snapshot.clusters, snapshot.now)
+    if not isinstance(result, Placed):
+        return False
+    placed = {target.name: target.replicas for target in result.clusters}
+    return all(placed.get(target.name, 0) <= target.replicas for target in left if target.name in given_back)
