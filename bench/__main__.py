@@ -19,6 +19,7 @@ BENCHMARKS = (
     "dashboard",
     "fleet",
     "summaries",
+    "client",
     "apiserver",
     "watches",
 )

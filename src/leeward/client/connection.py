@@ -14,7 +14,6 @@ from leeward.client.credentials import ExecPlugin, ExecToken, FixedToken, TokenF
 
 if TYPE_CHECKING:
     from kubeapi.transport import Transport
-    from leeward.client.http import HttpTransport
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +40,30 @@ class Connection:
     bounds: Bounds = CONTROL_PLANE_BOUNDS
 
 
-def transport_of(connection: Connection, clock: Clock | None = None) -> "HttpTransport":
-    """Raises: ValueError when a certificate or key cannot be used."""
+def transport_of(connection: Connection, clock: Clock | None = None) -> "Transport":
+    """Raises: ValueError when a certificate or key cannot be used, or the server's address is none."""
+    tls = ssl_context_of(connection) if connection.server.startswith("https:") else None
+    token_source = _token_source_of(connection, clock or SystemClock())
+    if connection.proxy_url:
+        from leeward.client.proxied import ProxiedTransport
+
+        return ProxiedTransport(
+            connection.server,
+            tls,
+            token_source=token_source,
+            headers=_basic_authorization(connection),
+            proxy=connection.proxy_url,
+            server_name=connection.tls_server_name,
+            addresses=connection.addresses,
+            bounds=connection.bounds,
+        )
     from leeward.client.http import HttpTransport
 
     return HttpTransport(
         connection.server,
-        ssl_context_of(connection) if connection.server.startswith("https:") else None,
-        token_source=_token_source_of(connection, clock or SystemClock()),
+        tls,
+        token_source=token_source,
         headers=_basic_authorization(connection),
-        proxy=connection.proxy_url,
         server_name=connection.tls_server_name,
         addresses=connection.addresses,
         bounds=connection.bounds,

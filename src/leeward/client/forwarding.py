@@ -21,7 +21,7 @@ from yarl import URL
 
 from kubeapi.transport import Request, TextMessage, escaped
 from leeward.client.connection import Connection, ssl_context_of
-from leeward.client.http import mapped_errors, resolver_of
+from leeward.client.proxied import mapped_library_errors, resolver_of
 from leeward.client.upgrading import upgrade
 
 CONNECT_SECONDS = 10.0
@@ -92,10 +92,10 @@ class Forwarder:
         what = f"{request.method} {self._server}{request.path}"
         wanted = request.headers.get("upgrade", "")
         if wanted.lower() == "websocket":
-            with mapped_errors(what), suppress(aiohttp.WSServerHandshakeError, _Redirected):
+            with mapped_library_errors(what), suppress(aiohttp.WSServerHandshakeError, _Redirected):
                 return await self._converse(request, what)
         elif wanted and not self._proxy and not request.body:
-            with mapped_errors(what):
+            with mapped_library_errors(what):
                 if (upgraded := await self._upgrade(request, wanted)) is not None:
                     return upgraded
         return await self._forward(request, what)
@@ -125,7 +125,7 @@ class Forwarder:
             )
 
         async def send(message: bytes) -> None:
-            with mapped_errors(what):
+            with mapped_library_errors(what):
                 if isinstance(message, TextMessage):
                     await socket.send_str(message.decode())
                 else:
@@ -134,7 +134,7 @@ class Forwarder:
         return Conversation(socket.protocol or "", _messages(socket, what), send)
 
     async def _forward(self, request: Request, what: str) -> Forwarded:
-        with mapped_errors(what):
+        with mapped_library_errors(what):
             async with asyncio.timeout(ANSWER_SECONDS):
                 answer = await self._opened().request(
                     request.method,
@@ -216,7 +216,7 @@ def without_hops(headers: Mapping[str, str]) -> dict[str, str]:
 
 async def _chunks(answer: aiohttp.ClientResponse, what: str) -> AsyncGenerator[bytes, None]:
     try:
-        with mapped_errors(what):
+        with mapped_library_errors(what):
             async for chunk in answer.content.iter_any():
                 yield chunk
     finally:
@@ -225,7 +225,7 @@ async def _chunks(answer: aiohttp.ClientResponse, what: str) -> AsyncGenerator[b
 
 async def _messages(socket: aiohttp.ClientWebSocketResponse, what: str) -> AsyncGenerator[bytes, None]:
     try:
-        with mapped_errors(what):
+        with mapped_library_errors(what):
             async for message in socket:
                 if message.type is aiohttp.WSMsgType.BINARY:
                     yield message.data

@@ -20,6 +20,7 @@ from leeward.client.blocking import BlockingTransport
 from leeward.client.bounds import CONTROL_PLANE_BOUNDS, Bounds
 from leeward.client.connection import Connection, asking_transport_of
 from leeward.client.http import HttpTransport
+from leeward.client.proxied import ProxiedTransport
 from tests.certificates import Authority
 from tests.kubeserver import http_contract
 from tests.kubeserver.echo import Echo
@@ -179,5 +180,6 @@ def test_whom_nobody_answers_is_unreachable() -> None:
     "given", [{"proxy_url": "http://proxy"}, {"tls_server_name": "other"}, {"addresses": AddressRules()}]
 )
 def test_what_it_cannot_do_the_other_transport_does(given: dict[str, Any]) -> None:
-    assert isinstance(asking_transport_of(Connection("http://127.0.0.1:1", **given)), HttpTransport)
+    made = asking_transport_of(Connection("http://127.0.0.1:1", **given))
+    assert isinstance(made, ProxiedTransport if "proxy_url" in given else HttpTransport)
     assert isinstance(asking_transport_of(Connection("http://127.0.0.1:1")), BlockingTransport)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -24,7 +24,9 @@ Story = Callable[[HttpTransport], Awaitable[None]]
 
 def serve(story: Story, handler: Echo | None = None, token: str = "", **options: Any) -> None:
     """Plays a story with a client of a plain HTTP server."""
-    http_contract.serve(lambda url: transport_of(Connection(url, token=token)), story, handler, **options)
+    http_contract.serve(
+        lambda url: cast(HttpTransport, transport_of(Connection(url, token=token))), story, handler, **options
+    )
 
 
 def test_a_request_arrives_as_it_was_sent() -> None:

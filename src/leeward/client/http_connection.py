@@ -1,0 +1,93 @@
+"""A connection to an HTTP server, with one request under way at most, which goes out in one write."""
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from typing import cast
+
+from leeward.api.rules.member_addresses import AddressRules
+from leeward.client.exchange import Exchange
+from leeward.client.resolving import judged_addresses
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """Where a server is, by which name its certificate is known, and which addresses its name may have."""
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None
+    server_name: str | None = None
+    addresses: AddressRules | None = None
+
+
+class HttpConnection(asyncio.Protocol):
+    """Made by `connect`. It ends itself when the server says something that nobody has asked for."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._exchange: Exchange | None = None
+        self.is_open = False
+        self.is_fresh = True
+        """Nothing was asked yet: that the server does not answer has no reason in what was before."""
+        self.idle_since = 0.0
+
+    def ask(self, request: bytes, method: str, most: int | None = None) -> Exchange:
+        """Sends a request; `most` bytes are read of its answer, None for a stream. Raises: OSError."""
+        if self._transport is None or not self.is_open:
+            raise ConnectionResetError("the server has closed the connection")
+        transport = self._transport
+        self._exchange = Exchange(method, most, transport.pause_reading, transport.resume_reading)
+        transport.write(request)
+        return self._exchange
+
+    def finish(self) -> bool:
+        """Ends the request that is under way. Returns whether the connection can have another one."""
+        exchange, self._exchange = self._exchange, None
+        self.is_fresh = False
+        if exchange is not None:
+            exchange.close()
+        is_unsent = self._transport is None or self._transport.get_write_buffer_size() > 0
+        if exchange is None or not exchange.is_reusable or is_unsent or not self.is_open:
+            self.abort()
+        return self.is_open
+
+    def abort(self) -> None:
+        self.is_open = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self.is_open = True
+
+    def data_received(self, data: bytes) -> None:
+        if self._exchange is None or not self._exchange.feed(data):
+            self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_open = False
+        if self._exchange is not None:
+            self._exchange.lost(exc)
+
+
+async def connect(endpoint: ServerAddress) -> HttpConnection:
+    """Whoever calls bounds the time that it takes. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
+    if endpoint.addresses is None:
+        return await _connect(endpoint, endpoint.host)
+    failed = OSError(f"{endpoint.host} has no address")
+    for address in await judged_addresses(endpoint.addresses, endpoint.host, endpoint.port):
+        try:
+            return await _connect(endpoint, address)
+        except ConnectionError as error:
+            failed = error
+    raise failed
+
+
+async def _connect(endpoint: ServerAddress, address: str) -> HttpConnection:
+    name = None if endpoint.tls is None else endpoint.server_name or endpoint.host
+    loop = asyncio.get_running_loop()
+    _, connection = await loop.create_connection(
+        HttpConnection, address, endpoint.port, ssl=endpoint.tls, server_hostname=name
+    )
+    return connection
