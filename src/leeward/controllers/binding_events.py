@@ -14,7 +14,7 @@ from leeward.client import Conflict, WorldError
 from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
-from leeward.runtime.events import NORMAL, WARNING
+from leeward.runtime.events import WARNING
 from leeward.runtime.identity import key_of, reference_of, template_of
 from leeward.runtime.plane import ControlPlane, Recorder
 
@@ -28,7 +28,7 @@ class BindingEvents:
 
     def synced(self, binding: Binding) -> None:
         message = f"Sync work of {self._name(binding)} successful."
-        self._tell(self._works, binding, NORMAL, "SyncWorkSucceed", message)
+        self._step(self._works, binding, "SyncWorkSucceed", message)
 
     def not_synced(self, binding: Binding, errors: Sequence[WorldError]) -> None:
         """A conflict is no failure: it is tried again at once."""
@@ -43,9 +43,8 @@ class BindingEvents:
         is_news = any(annotations.get(key) != text for key, text in overridden.annotations.items())
         if is_news and not binding.spec.graceful_eviction_tasks:
             for policy in dict.fromkeys(_title_of(rule.policy) for rule in overridden.applied):
-                self._overrides.note(
+                self._overrides.step(
                     template_of(binding),
-                    NORMAL,
                     "ApplyOverridePolicySucceed",
                     f"Apply {policy} for cluster({cluster}) succeed.",
                 )
@@ -56,7 +55,7 @@ class BindingEvents:
         """What was written to `binding`, and why overrides have failed, by cluster."""
         if _what_counts(before) != _what_counts(after):
             message = f"Update {self._name(binding)} with AggregatedStatus successfully."
-            self._tell(self._status, binding, NORMAL, "AggregateStatusSucceed", message)
+            self._step(self._status, binding, "AggregateStatusSucceed", message)
         blocked = find_condition(after.status.conditions, REMOVAL_BLOCKED_CONDITION)
         known = find_condition(before.status.conditions, REMOVAL_BLOCKED_CONDITION)
         if blocked is not None and (known is None or known.message != blocked.message):
@@ -96,6 +95,10 @@ class BindingEvents:
 
     def _name(self, binding: Binding) -> str:
         return f"{self._kind.resource.kind}({key_of(binding)})"
+
+    def _step(self, recorder: Recorder, binding: Binding, reason: str, message: str) -> None:
+        for about in (reference_of(self._kind.resource, binding), template_of(binding)):
+            recorder.step(about, reason, message)
 
     def _tell(self, recorder: Recorder, binding: Binding, event_type: str, reason: str, message: str) -> None:
         for about in (reference_of(self._kind.resource, binding), template_of(binding)):

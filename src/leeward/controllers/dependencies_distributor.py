@@ -32,7 +32,7 @@ from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.contradictions import StandingDependencies
 from leeward.runtime.dependants import DependantIndex, Kind
-from leeward.runtime.events import NORMAL, WARNING
+from leeward.runtime.events import WARNING
 from leeward.runtime.identity import Key, key_of, template_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.plane import ControlPlane
@@ -151,7 +151,7 @@ class DependenciesDistributor:
         if "annotations" in patch.get("metadata", {}):
             names = ", ".join(f"{each.kind} {each.name or 'by labels'}" for each in dependencies) or "none"
             about = template_of(dependant)
-            self._recorder.note(about, NORMAL, "GetDependenciesSucceed", f"Get dependencies({names}) succeed.")
+            self._recorder.step(about, "GetDependenciesSucceed", f"Get dependencies({names}) succeed.")
 
     async def _finish(self, dependant: ResourceBinding) -> None:
         """Lets a dependant go that is being deleted, when nothing lists it any more."""

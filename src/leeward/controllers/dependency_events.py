@@ -11,7 +11,7 @@ from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
 from leeward.client import Conflict, WorldError
 from leeward.core.dependencies.attached import Dependant
-from leeward.runtime.events import NORMAL, WARNING
+from leeward.runtime.events import NORMAL, WARNING, Rank
 from leeward.runtime.identity import reference_of
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey
@@ -36,7 +36,7 @@ class DependencyEvents:
         before = {(snapshot.namespace, snapshot.name): snapshot.clusters for snapshot in listed}
         for dependant in dependants:
             if before.get(dependant.place, ()) != dependant.snapshot.clusters:
-                self._tell(dependant, NORMAL, SUCCEEDED, "Sync schedule results to dependencies succeed.")
+                self._tell(dependant, NORMAL, SUCCEEDED, "Sync schedule results to dependencies succeed.", Rank.STEP)
 
     def failed(self, needed: TemplateKey, dependants: Collection[Dependant], error: WorldError) -> None:
         """A conflict is no failure: it is tried again at once."""
@@ -61,7 +61,7 @@ class DependencyEvents:
     def forget(self, needed: TemplateKey) -> None:
         self._conflicts.pop(needed, None)
 
-    def _tell(self, dependant: Dependant, event_type: str, reason: str, message: str) -> None:
+    def _tell(self, dependant: Dependant, event_type: str, reason: str, message: str, rank: Rank = Rank.CHANGE) -> None:
         found = self._bindings.get(dependant.snapshot.name, dependant.snapshot.namespace)
         if found is not None:
-            self._recorder.note(reference_of(RESOURCE_BINDINGS, found), event_type, reason, message)
+            self._recorder.note(reference_of(RESOURCE_BINDINGS, found), event_type, reason, message, rank)

@@ -40,7 +40,7 @@ from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_n
 from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
 from leeward.runtime.contradictions import StandingReplicas
 from leeward.runtime.dependent_overrides import DependentOverrides
-from leeward.runtime.identity import Key, key_of
+from leeward.runtime.identity import Key, key_of, reference_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.policy_matching import PolicyMatching
@@ -255,9 +255,8 @@ class Detector:
         desired["metadata"]["annotations"] |= {**digests, **claims_annotation(template)}
         if present is None:
             await self._create_binding(kind, bindings, desired)
-            self._recorder.normal(
-                resource, template, "ApplyPolicySucceed", f"Apply policy({name_of_policy(policy)}) succeed"
-            )
+            message = f"Apply policy({name_of_policy(policy)}) succeed"
+            self._recorder.step(reference_of(resource, template), "ApplyPolicySucceed", message)
             await self._told.not_judged(resource, template)
             return
         wire = to_wire(present)

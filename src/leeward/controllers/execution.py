@@ -32,7 +32,7 @@ from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, Member
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import key_of
+from leeward.runtime.identity import key_of, reference_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
@@ -115,7 +115,7 @@ class ExecutionController:
 
     def _written(self, work: Work) -> None:
         message = f"Sync work({work.namespace}/{work.name}) to cluster({self._member.name}) successful."
-        self._recorder.normal(WORKS, work, "SyncSucceed", message)
+        self._recorder.step(reference_of(WORKS, work), "SyncSucceed", message)
 
     async def _remove(self, work: Work) -> datetime | None:
         """Deletes what the Work had applied; the finalizer goes when it is known to be gone."""

@@ -13,12 +13,13 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.turns import Turns
 from kubeapi.resource import Resource
 from leeward.api.core import ObjectReference
+from leeward.api.resource import CLUSTERS
 from leeward.client import Client
 from leeward.lua.jail import Jail, LocalJail
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.controller import Controller
 from leeward.runtime.discovery import Discovery
-from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note
+from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note, Rank
 from leeward.runtime.heartbeat import Looks
 from leeward.runtime.identity import reference_of
 from leeward.runtime.informers import Informers
@@ -117,6 +118,11 @@ class ControlPlane:
     def statuses(self) -> StatusWriters:
         return self.server.statuses
 
+    def expect_crowd(self) -> None:
+        """Has what is soon said and told of many objects count as a crowd's."""
+        self.statuses.expect_crowd()
+        self.events.expect_crowd()
+
     def recorder(self, component: str) -> "Recorder":
         return Recorder(self.events, component)
 
@@ -162,10 +168,20 @@ class Recorder:
     component: str
 
     def normal(self, resource: Resource[Any], obj: object, reason: str, message: str) -> None:
-        self.note(reference_of(resource, obj), NORMAL, reason, message)
+        self.note(reference_of(resource, obj), NORMAL, reason, message, _rank_about(resource))
 
     def warning(self, resource: Resource[Any], obj: object, reason: str, message: str) -> None:
-        self.note(reference_of(resource, obj), WARNING, reason, message)
+        self.note(reference_of(resource, obj), WARNING, reason, message, _rank_about(resource))
 
-    def note(self, about: ObjectReference, event_type: str, reason: str, message: str) -> None:
-        self.events.record(Note(self.component, about, event_type, reason, message))
+    def step(self, about: ObjectReference, reason: str, message: str) -> None:
+        """Something that went well on the way to what is told anyhow: in a crowd it is left out."""
+        self.note(about, NORMAL, reason, message, Rank.STEP)
+
+    def note(
+        self, about: ObjectReference, event_type: str, reason: str, message: str, rank: Rank = Rank.CHANGE
+    ) -> None:
+        self.events.record(Note(self.component, about, event_type, reason, message, rank))
+
+
+def _rank_about(resource: Resource[Any]) -> Rank:
+    return Rank.MOVE if resource is CLUSTERS else Rank.CHANGE

@@ -1,5 +1,6 @@
 """What a controller is given, with real API servers behind it: a control plane and a member; and what it sends."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -117,7 +118,8 @@ class Desk:
         await self.client.patch(WORKS, name, {"metadata": {"annotations": {"example.com/noted": "yes"}}}, SPACE)
 
     async def events(self) -> list[str]:
-        """The reasons of all that were recorded, in that order."""
+        """The reasons of all that were recorded, in that order; of steps, once it is known that they are no crowd."""
+        await asyncio.sleep(1)
         found = (await self.client.list(EVENTS)).items
         return [event.reason for event in sorted(found, key=lambda event: int(event.metadata.resource_version))]
 

@@ -1,15 +1,20 @@
 """Events: counted up, bounded, and never anyone's failure."""
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
 from leeward.api.core import ObjectReference
 from leeward.api.resource import EVENTS
-from leeward.runtime.events import BURST, CHANGE_SECONDS, COUNT_SECONDS, NORMAL, EventRecorder, Note
-from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
+from leeward.client import Client
+from leeward.runtime.event_lane import BURST, CHANGE_SECONDS, COUNT_SECONDS
+from leeward.runtime.events import CROWD, CROWD_SECONDS, HELD_SECONDS, LANES, NORMAL, EventRecorder, Note, Rank
+from tests.unit.runtime.small_world import CLOCK, ScriptedTransport, SmallWorld, config_map, response, tell
 
 
 def note(name: str = "web", message: str = "it moved", version: str = "1") -> Note:
@@ -143,3 +148,135 @@ def test_what_does_not_fit_into_the_buffer_is_dropped_and_the_recorder_never_wai
 
     tell(story)
     assert caplog.text.count("dropped event Moved of ConfigMap web") == 2
+
+
+def step(name: str, reason: str = "Synced") -> Note:
+    return replace(note(name), reason=reason, rank=Rank.STEP)
+
+
+def test_steps_of_a_few_are_told_and_those_of_a_crowd_are_left_out() -> None:
+    async def story(world: SmallWorld) -> None:
+        recorder = start(world)
+        for index in range(CROWD - 1):
+            recorder.record(step(f"few-{index}"))
+        await asyncio.sleep(HELD_SECONDS + 1)
+        assert len(await counts(world)) == CROWD - 1
+        await asyncio.sleep(CROWD_SECONDS)
+        for index in range(10 * CROWD):
+            recorder.record(step(f"many-{index}"))
+            recorder.record(replace(note(f"many-{index}"), component="mover", rank=Rank.MOVE))
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(HELD_SECONDS + 1)
+        told = Counter(event.reason for event in (await world.direct.list(EVENTS, "default")).items)
+        assert told == {"Synced": CROWD - 1, "Moved": 10 * CROWD}, "the first of a crowd wait, and are left out as well"
+        await asyncio.sleep(CROWD_SECONDS)
+        recorder.record(step("late"))
+        await asyncio.sleep(HELD_SECONDS + 1)
+        assert ("late", "it moved") in await counts(world), "a crowd ends"
+
+    tell(story)
+
+
+def test_who_knows_of_a_crowd_beforehand_has_no_step_of_it_told() -> None:
+    async def story(world: SmallWorld) -> None:
+        recorder = start(world)
+        recorder.expect_crowd()
+        recorder.record(step("web"))
+        await asyncio.sleep(HELD_SECONDS + 1)
+        assert await counts(world) == {}
+
+    tell(story)
+
+
+def test_a_step_is_told_before_what_its_source_tells_next() -> None:
+    async def story(world: SmallWorld) -> None:
+        recorder = start(world)
+        recorder.record(step("web"))
+        recorder.record(replace(note("web"), message="it failed", reason="Failed"))
+        await asyncio.sleep(HELD_SECONDS / 2)
+        assert await states(world) == [("it moved", 1), ("it failed", 1)]
+
+    tell(story)
+
+
+def test_a_step_that_is_repeated_costs_no_write_until_it_is_old() -> None:
+    async def story(world: SmallWorld) -> None:
+        recorder = start(world)
+        for _ in range(3):
+            recorder.record(step("web"))
+            await asyncio.sleep(1)
+        await asyncio.sleep(2 * COUNT_SECONDS[NORMAL])
+        assert await counts(world) == {("web", "it moved"): 1}
+        recorder.record(step("web"))
+        await asyncio.sleep(1)
+        assert await counts(world) == {("web", "it moved"): 4}
+
+    tell(story)
+
+
+@pytest.mark.long
+def test_of_five_thousand_moves_none_is_dropped_and_they_go_before_the_rest(caplog: pytest.LogCaptureFixture) -> None:
+    """Where each request takes a while, as many as there are lanes are made at once."""
+    applications, others, request_seconds = 5_000, 1_000, 0.02
+
+    async def story(world: SmallWorld) -> None:
+        recorder = start(world)
+        world.link.latency_seconds = request_seconds
+        recorder.expect_crowd()
+        for index in range(applications):
+            recorder.record(step(f"app-{index}"))
+        for index in range(others):
+            recorder.record(replace(note(f"app-{index}"), message="synced", reason="Changed"))
+        for index in range(applications):
+            recorder.record(replace(note(f"app-{index}"), component="mover", rank=Rank.MOVE))
+        await asyncio.sleep(1.02 * applications * request_seconds / LANES)
+        first = Counter(event.reason for event in (await world.direct.list(EVENTS, "default")).items)
+        assert first["Moved"] == applications, "within the time that as many requests take, so many at once"
+        assert first["Changed"] < others / 2
+        await asyncio.sleep(1.1 * others * request_seconds / LANES)
+        told = Counter(event.reason for event in (await world.direct.list(EVENTS, "default")).items)
+        assert told == {"Moved": applications, "Changed": others}
+
+    tell(story)
+    assert "dropped" not in caplog.text
+
+
+def test_where_there_is_no_room_the_least_is_dropped(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leeward.runtime.events.BUFFER", 3)
+
+    async def story(world: SmallWorld) -> None:
+        recorder = start(world)
+        recorder.record(step("a"))
+        recorder.record(note("b"))
+        recorder.record(note("c"))
+        recorder.record(replace(note("d"), rank=Rank.MOVE))
+        recorder.record(replace(note("e"), rank=Rank.MOVE))
+        recorder.record(note("f"))
+        await asyncio.sleep(1 + HELD_SECONDS)
+        told = {name for name, _ in await counts(world)}
+        assert told >= {"d", "e"}
+        assert len(told) == 3
+
+    tell(story)
+    dropped = [record.message for record in caplog.records if record.message.startswith("dropped")]
+    assert dropped[0] == "dropped event Synced of ConfigMap a"
+    assert dropped[-1] == "dropped event Moved of ConfigMap f"
+    assert len(dropped) == 3
+
+
+def test_a_server_that_has_too_much_to_do_is_told_later() -> None:
+    busy = response({"details": {"retryAfterSeconds": 7}}, 429)
+    wire = ScriptedTransport([busy, busy, response(config_map("web", 1), 201)])
+
+    async def story() -> None:
+        async with Supervisor("test") as supervisor:
+            recorder = EventRecorder(Client(wire), CLOCK, Randomness(0))
+            supervisor.start(recorder.run(), "events")
+            recorder.record(note())
+            await asyncio.sleep(60)
+            assert [at - wire.asked_at[0] for at in wire.asked_at] == pytest.approx([0, 7, 14])
+            assert len({request.body for request in wire.requests}) == 1, "the same event"
+
+    run_virtual(story())

@@ -232,7 +232,7 @@ class Deciding:
             self._limiter.observe(key, _left_by(binding))
         plans = plan(self._fleet, bindings, decide_one)
         if sum(bool(decision.evicted) for decision in plans.values()) >= CROWD:
-            self._plane.statuses.expect_crowd()
+            self._plane.expect_crowd()
         self._decided()
         told = self._with_outages(bindings, plans, brake, now) if self._settings.tells_held else plans
         return {key: (bindings[key], decision) for key, decision in told.items()}

@@ -1,4 +1,4 @@
-"""Events of outages, and of copies that have left. Where many are concerned, one on the cluster says how many."""
+"""Events of outages, and sums of what concerns many: one on the cluster says how many they are."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
@@ -8,29 +8,12 @@ from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.outage import Outlook
 from leeward.runtime.crowd import Crowd
-from leeward.runtime.events import NORMAL, WARNING
+from leeward.runtime.events import WARNING, Rank
 from leeward.runtime.plane import ControlPlane, Recorder
 
 EVICTED, CLUSTER_OUTAGE = "EvictWorkloadFromClusterSucceed", "ClusterOutage"
 CROWD, CROWD_SECONDS = 16, 10.0
 """So many of a kind within this time are summed up, for nobody would read each event."""
-
-
-class Departures:
-    """Tells that copies have left a cluster: each on its template."""
-
-    def __init__(self, plane: ControlPlane, recorder: Recorder) -> None:
-        self._recorder = recorder
-        self._sums = SumsByCluster(plane, "departures from", self._tell_sum)
-
-    def tell(self, template: ObjectReference, left: Iterable[str]) -> None:
-        for cluster in left:
-            if not self._sums.counts(template.uid, cluster):
-                self._recorder.note(template, NORMAL, EVICTED, f"Evict from cluster {cluster} succeed.")
-
-    def _tell_sum(self, cluster: Cluster, count: int) -> None:
-        message = f"Evict from cluster {cluster.name} succeed: {count} workloads in {CROWD_SECONDS:.0f} s."
-        self._recorder.normal(CLUSTERS, cluster, EVICTED, message)
 
 
 class OutageEvents:
@@ -44,7 +27,7 @@ class OutageEvents:
         for outlook in news:
             if not self._sums.counts(binding.uid, outlook.outage.cluster):
                 for about in (binding, template):
-                    self._recorder.note(about, WARNING, CLUSTER_OUTAGE, outlook.sentence)
+                    self._recorder.note(about, WARNING, CLUSTER_OUTAGE, outlook.sentence, Rank.MOVE)
 
     def _tell_sum(self, cluster: Cluster, count: int) -> None:
         message = f"{count} more applications have copies here. What will become of each its binding's conditions say."
@@ -71,10 +54,14 @@ class SumsByCluster:
         self._crowd.add((who, cluster), now)
         if not self._crowd.is_there(now):
             return False
+        self.add(cluster)
+        return True
+
+    def add(self, cluster: str) -> None:
+        """Counts one that is known to be one of a crowd."""
         if cluster not in self._counts:
             self._plane.supervisor.start(self._sum_up(cluster), f"{self._name} {cluster}")
         self._counts[cluster] = self._counts.get(cluster, 0) + 1
-        return True
 
     async def _sum_up(self, name: str) -> None:
         await asyncio.sleep(CROWD_SECONDS)

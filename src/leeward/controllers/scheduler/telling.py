@@ -1,22 +1,27 @@
 """Tells what a decision has changed, and what it could not: events on the binding and on its template, and metrics.
 
-One event tells of an eviction and of its result; in a mass failover only on the template, for the binding says it by
-its tasks. That it is over is told apart, and so are outages (`eviction_events.py`). An event that would say the same
-again is not recorded: the condition that stands says it.
+One event tells of an eviction and of its result, and that it is over is told apart. In a mass failover one event tells
+the whole move when it is over (`move_events.py`), and what else there is to tell stands on the template alone. Outages
+are told in `eviction_events.py`. An event that would say the same again is not recorded: the condition that stands says
+it.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from leeward.api.core import ObjectReference
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, TargetCluster
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.controllers.scheduler.eviction_events import CROWD, CROWD_SECONDS, EVICTED, Departures, OutageEvents
+from leeward.controllers.scheduler.eviction_events import CROWD, CROWD_SECONDS, EVICTED, OutageEvents
+from leeward.controllers.scheduler.move_events import MoveEvents
+from leeward.core.eviction.move_report import describe_move
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.runtime.crowd import Crowd
-from leeward.runtime.events import NORMAL, WARNING
+from leeward.runtime.events import NORMAL, WARNING, Rank
 from leeward.runtime.identity import reference_of, template_of
 from leeward.runtime.metrics import EVICTION_QUEUE
 from leeward.runtime.plane import ControlPlane, Recorder
@@ -29,27 +34,45 @@ class Telling:
     def __init__(self, plane: ControlPlane, bindings: Bindings, recorder: Recorder) -> None:
         self._bindings = bindings
         self._recorder = recorder
-        self._departures = Departures(plane, recorder)
+        self._moves = MoveEvents(plane, bindings, recorder)
+        self._clusters = plane.informers.of(CLUSTERS)
         self._outages = OutageEvents(plane, recorder)
         self._metrics = plane.metrics
         self._clock = plane.clock
-        self._evictions = Crowd(CROWD, CROWD_SECONDS)
+        self._expects_crowd = plane.events.expects_crowd
+        self._crowd = Crowd(CROWD, CROWD_SECONDS)
 
     def tell(self, key: BindingKey, before: Binding, after: Binding, decision: Decision) -> None:
         template = template_of(after)
         abouts = (reference_of(self._bindings.resource(key), after), template)
         now = self._clock.monotonic()
-        if decision.evicted:
-            self._evictions.add(template.uid, now)
-        in_mass = bool(decision.evicted) and self._evictions.is_there(now)
         for news in _of_move(before, after, decision):
-            for about in abouts[1:] if in_mass and news.reason == EVICTED else abouts:
-                self._recorder.note(about, news.type, news.reason, news.message)
-        self._departures.tell(template, decision.finished)
+            self._crowd.add(template.uid, now)
+            in_crowd = self._crowd.is_there(now) or (bool(news.left) and self._expects_crowd())
+            if in_crowd and news.left:
+                self._moves.begin(key, template, news.left, news.message)
+                continue
+            for about in abouts[1:] if in_crowd else abouts:
+                self._recorder.note(about, news.type, news.reason, news.message, Rank.MOVE)
+        self._tell_ends(key, template, before, after, decision)
         if decision.outage is not None and not decision.foreign_held:
             standing = find_condition(before.status.conditions, CLUSTER_OUTAGE_CONDITION)
             self._outages.tell(abouts[0], template, decision.outage.news(standing))
         self._count(before, after, decision)
+
+    def _tell_ends(
+        self, key: BindingKey, template: ObjectReference, before: Binding, after: Binding, decision: Decision
+    ) -> None:
+        if not decision.finished:
+            return
+        clusters, works = (
+            {cluster.name: cluster for cluster in self._clusters.list()},
+            self._bindings.works_by_cluster(key),
+        )
+        for task in before.spec.graceful_eviction_tasks:
+            if task.from_cluster in decision.finished:
+                moved = describe_move(task, after.spec, works, clusters, self._clock.now())
+                self._moves.end(key, template, task.from_cluster, moved)
 
     def measure(self, decision: Decision, seconds: float) -> None:
         """How long it took to decide and to write it."""
@@ -72,9 +95,12 @@ class Telling:
 
 
 class _News(NamedTuple):
+    """`left`: the cluster that a copy begins to leave, with what is told of that; of other news it is empty."""
+
     type: str
     reason: str
     message: str
+    left: str = ""
 
 
 def _of_move(before: Binding, after: Binding, decision: Decision) -> Iterator[_News]:
@@ -105,10 +131,10 @@ def _of_scheduling(before: Binding, after: Binding, decision: Decision) -> Itera
 def _of_evictions(decision: Decision, result: str) -> Iterator[_News]:
     for eviction in decision.evicted:
         message = f"Evicting from cluster {eviction.cluster}, {eviction.cause}. Result: {result}"
-        yield _News(NORMAL, EVICTED, message)
+        yield _News(NORMAL, EVICTED, message, eviction.cluster)
     for cluster in decision.followed:
         message = f"Leaving cluster {cluster}, which is well, for another affinity term, when all is healthy there."
-        yield _News(NORMAL, EVICTED, f"{message} Result: {result}")
+        yield _News(NORMAL, EVICTED, f"{message} Result: {result}", cluster)
 
 
 def _of_returns(decision: Decision) -> Iterator[_News]:
