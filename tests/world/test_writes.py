@@ -1,42 +1,61 @@
-"""What a mass failover costs the API server: writes for each binding, where each write takes the server a while."""
+"""What propagating many applications, and a mass failover of them, costs the API server: writes for each, where each
+write takes the server a while."""
 
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
+from kubeapi.loop.virtual import run_virtual
 from kubeserver.handler import Response, StreamResponse
+from leeward.api.core import Event
 from leeward.api.resource import EVENTS
 from leeward.client import Request
 from leeward.controllers.scheduler.eviction_events import CROWD
+from leeward.manager.timing import Timing
 from leeward.sim.network import Answering
 from leeward.sim.world import World
-from tests.world.stories import apply, by_weight, deployment, play, policy
+from tests.world.stories import apply, by_weight, deployment, policy
 from tests.world.test_outages_told import REASON, outage
 
-BINDINGS = 100
 REST_SECONDS = 400
-"""After it all events of the beginning have been counted up."""
+"""After it all events of the beginning would have been counted up."""
 QUICK, SLOW = 0.008, 0.08
-"""Seconds for each write of a server that makes one after the other: a mass failover takes it seven, or a minute."""
-MOST_WRITES, MOST_WITH_EVENTS = 7, 9
-"""For each binding: one of them says that its cluster is lost, long before anything moves."""
+"""Seconds for each write of a server that makes one after the other: a mass failover takes it seconds, or a minute."""
+AT_ONCE = 8
+"""So many writes are made at once while applications are propagated."""
+MOST_PROPAGATING, MOST_PROPAGATING_WITH_EVENTS = 9.2, 10.7
+"""For each Deployment in two clusters, without the request that makes it. Its claim, the binding and where it goes; a
+Work for each cluster, and a status of each; a status of the binding and of the template: nine."""
+MOST_WRITES, MOST_EVENTS = 7, 1.5
+"""For each binding. That its cluster is lost, long before anything moves; that it moves, and that it has moved; the
+Work that grows, its status, and the deletion of the other; how it is in the end."""
 MOST_OF_CLUSTERS = 10
 """However many bindings there are."""
+NODES = 8
 SUM = r"Evict from cluster member1 succeed: (\d+) workloads in 10 s\."
+MOVED = r"Moved from member1 to member2: 2 of 2 healthy after (\d+) s\."
 
 
 class Accounts:
     """Counts and slows down what is written to the control plane."""
 
-    def __init__(self, world: World, write_seconds: float) -> None:
+    def __init__(self, world: World, write_seconds: float, at_once: int = 1) -> None:
         self.writes: Counter[str] = Counter()
         self.refused = 0
         self._write_seconds = write_seconds
-        self._turn = asyncio.Lock()
+        self._turn = asyncio.Semaphore(at_once)
         world.place.audit = self._audit
+
+    @property
+    def of_events(self) -> int:
+        return sum(count for kind, count in self.writes.items() if kind.endswith(" events"))
+
+    @property
+    def of_clusters(self) -> int:
+        return sum(count for kind, count in self.writes.items() if "cluster-wide" in kind)
 
     async def _audit(self, request: Request, answer: Callable[[], Answering]) -> Response | StreamResponse:
         if request.method == "GET" or "/leases/" in request.path:
@@ -56,41 +75,84 @@ def _kind_of(request: Request) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("write_seconds", [QUICK, SLOW])
-def test_a_mass_failover_costs_few_writes(write_seconds: float) -> None:
+@pytest.mark.parametrize(("bindings", "write_seconds"), [(200, QUICK), (100, SLOW)])
+def test_propagating_and_a_mass_failover_cost_few_writes(bindings: int, write_seconds: float) -> None:
     async def story(world: World) -> None:
         everywhere = policy("all", by_weight({"member1": 1, "member2": 1}))
         everywhere["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
-        await apply(world.client, everywhere, *(deployment(f"app-{index}", 2) for index in range(BINDINGS)))
-        names = [f"app-{index}-deployment" for index in range(BINDINGS)]
+        accounts = Accounts(world, QUICK, AT_ONCE)
+        await apply(world.client, everywhere, *(deployment(f"app-{index}", 2) for index in range(bindings)))
+        names = [f"app-{index}-deployment" for index in range(bindings)]
         await world.until(lambda: all(len(world.assigned(name)) == 2 for name in names))
+        await world.sleep(60)
+        of_propagating(accounts, bindings)
+        accounts.writes.clear()
         await world.sleep(REST_SECONDS)
+        assert accounts.of_events == 0, "nothing is told minutes later"
+
         accounts = Accounts(world, write_seconds)
         await world.member("member1").stop()
         await world.until(lambda: all(outage(world, name) for name in names), 60)
         await world.sleep(120)
-        assert accounts.writes["PATCH resourcebindings/status"] == BINDINGS, "each says it, in one write"
-        of_outage = [event for event in (await world.client.list(EVENTS, "default")).items if event.reason == REASON]
-        sums = [event.message for event in of_outage if event.involved_object.kind == "Cluster"]
-        assert [message.split()[0] for message in sums] == [str(BINDINGS - CROWD + 1)]
-        assert len(of_outage) == 1 + 2 * (CROWD - 1), "the first few on the binding and on the template"
+        assert accounts.writes["PATCH resourcebindings/status"] == bindings, "each says it, in one write"
+        await of_outage(world, bindings)
         await world.until(lambda: all(has_moved(world, name) for name in names))
         await world.sleep(60)
-        events = sum(count for kind, count in accounts.writes.items() if kind.endswith(" events"))
-        of_clusters = sum(count for kind, count in accounts.writes.items() if "cluster-wide" in kind)
-        others = accounts.writes.total() - events - of_clusters
-        assert of_clusters <= MOST_OF_CLUSTERS, accounts.writes
-        assert others / BINDINGS <= MOST_WRITES, accounts.writes
-        assert (others + events) / BINDINGS <= MOST_WITH_EVENTS, accounts.writes
-        assert accounts.writes["PATCH resourcebindings"] == 2 * BINDINGS
-        assert accounts.writes["PATCH resourcebindings/status"] == 2 * BINDINGS
-        assert accounts.refused == 0, accounts.writes
-        told = await world.client.list(EVENTS, "default")
-        sums = [found for event in told.items if (found := re.fullmatch(SUM, event.message))]
-        assert sum(int(found[1]) for found in sums) == BINDINGS - CROWD + 1, "the others are counted on the cluster"
-        assert len(sums) == 1 or write_seconds == SLOW
+        of_failover(accounts, bindings)
+        await is_told(world, bindings, in_one=write_seconds == QUICK)
 
-    play(story, {"member1": "Push", "member2": "Push"})
+    run_virtual(large(story))
+
+
+async def large(story: Callable[[World], Awaitable[None]]) -> None:
+    """Runs a story in a world of two Push members, either of which has room for all."""
+    world = World({"member1": "Push", "member2": "Push"}, Timing.karmada())
+    for member in world.members.values():
+        member.nodes = NODES
+    async with world:
+        await world.until(lambda: all(world.is_ready(name) for name in world.members), 60)
+        await story(world)
+
+
+def of_propagating(accounts: Accounts, bindings: int) -> None:
+    ours = accounts.writes - Counter({"POST deployments": bindings, "POST propagationpolicies": 1})
+    others = ours.total() - accounts.of_events - accounts.of_clusters
+    assert others / bindings <= MOST_PROPAGATING, sorted(accounts.writes.items())
+    assert (others + accounts.of_events) / bindings <= MOST_PROPAGATING_WITH_EVENTS, accounts.writes
+    assert accounts.refused == 0, accounts.writes
+
+
+async def of_outage(world: World, bindings: int) -> None:
+    told = [event for event in await events(world) if event.reason == REASON]
+    sums = [event.message for event in told if event.involved_object.kind == "Cluster"]
+    assert [message.split()[0] for message in sums] == [str(bindings - CROWD + 1)]
+    assert len(told) == 1 + 2 * (CROWD - 1), "the first few on the binding and on the template"
+
+
+def of_failover(accounts: Accounts, bindings: int) -> None:
+    others = accounts.writes.total() - accounts.of_events - accounts.of_clusters
+    assert accounts.of_clusters <= MOST_OF_CLUSTERS, accounts.writes
+    assert others / bindings <= MOST_WRITES, accounts.writes
+    assert accounts.of_events / bindings <= MOST_EVENTS, accounts.writes
+    assert accounts.writes["PATCH resourcebindings"] == 2 * bindings
+    assert accounts.writes["PATCH resourcebindings/status"] == 2 * bindings
+    assert accounts.refused == 0, accounts.writes
+
+
+async def is_told(world: World, bindings: int, *, in_one: bool) -> None:
+    """One event tells the whole move of each; how many they are stands on the cluster."""
+    told = await events(world)
+    moved = [event.involved_object.name for event in told if re.fullmatch(MOVED, event.message)]
+    assert sorted(moved) == sorted(f"app-{index}" for index in range(bindings))
+    assert {event.involved_object.kind for event in told if re.fullmatch(MOVED, event.message)} == {"Deployment"}
+    assert {event.count for event in told} == {1}, "nothing is counted up"
+    sums = [found for event in told if (found := re.fullmatch(SUM, event.message))]
+    assert sum(int(found[1]) for found in sums) == bindings - CROWD + 1, "those of the crowd are counted on the cluster"
+    assert len(sums) == 1 or not in_one
+
+
+async def events(world: World) -> list[Event]:
+    return list((await world.client.list(EVENTS, "default")).items)
 
 
 def has_moved(world: World, name: str) -> bool:

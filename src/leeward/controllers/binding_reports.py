@@ -78,8 +78,8 @@ class BindingReports:
     async def report(self, binding: Binding, template: Manifest, synced: SyncedWorks) -> None:
         """What the Works report goes into the binding's status and the template's: when all have spoken, at once.
 
-        As long as a copy is being evicted something will soon follow that says more: the binding hears of it as of
-        progress, and the template only when it takes long.
+        As long as copies start something will soon follow that says more. As long as one is being evicted the template
+        hears of that only when it takes long.
         """
         failures = synced.override_failures
         works = {cluster: trusted(work) for cluster, work in {**synced.stale, **synced.works}.items()}
@@ -101,10 +101,8 @@ class BindingReports:
             return status if not is_moving and says_nothing_new(status, said) else said
 
         is_moving = bool(binding.spec.graceful_eviction_tasks)
-        within, template_within = BOOKKEEPING_SECONDS, BOOKKEEPING_SECONDS
-        if all(health_rules_in(item).is_known or item.applied_message for item in items):
-            within = PROGRESS_SECONDS if is_moving else NEWS_SECONDS
-            template_within = BOOKKEEPING_SECONDS if is_moving else NEWS_SECONDS
+        within = _urgency(binding, items, is_moving=is_moving)
+        template_within = BOOKKEEPING_SECONDS if is_moving else within
         told = partial(self._events.aggregated, binding, failures)
         self._post(self._kind.resource, binding, binding, report_news, within, told)
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
@@ -155,3 +153,15 @@ class BindingReports:
 
         said = Said(change, on_failure, on_written)
         self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within)
+
+
+def _urgency(binding: Binding, items: Sequence[AggregatedStatusItem], *, is_moving: bool) -> float:
+    """Seconds that a report may wait in a crowd: what a rollout comes to is news, and so is a copy that was well."""
+    if not all(health_rules_in(item).is_known or item.applied_message for item in items):
+        return BOOKKEEPING_SECONDS
+    if is_moving:
+        return PROGRESS_SECONDS
+    were_well = {item.cluster_name for item in binding.status.aggregated_status if health_rules_in(item).is_well}
+    starting = [item for item in items if not health_rules_in(item).is_well and not item.applied_message]
+    is_news = (bool(items) and not starting) or any(item.cluster_name in were_well for item in starting)
+    return NEWS_SECONDS if is_news else PROGRESS_SECONDS

@@ -173,7 +173,7 @@ class ExecutionController:
             self._returned.discard(oldest)
 
     def _post(self, work: Work, *conditions: Condition) -> None:
-        """That another generation is applied as well is no news: what comes of it is."""
+        """That it is applied, or another generation as well, is no news: what comes of it is."""
         now = self._plane.clock.now()
 
         def change(status: WorkStatus) -> WorkStatus:
@@ -182,7 +182,7 @@ class ExecutionController:
             return status
 
         said = {condition.type: condition.status for condition in work.status.conditions}
-        is_news = any(said.get(condition.type) != condition.status for condition in conditions)
+        is_news = any(said.get(condition.type, "True") != condition.status for condition in conditions)
         said = Said[Work](change, partial(self._controller.failed, work.name))
         within = NEWS_SECONDS if is_news else PROGRESS_SECONDS
         self._works.post(work, self._controller.name, said, within=within)

@@ -52,6 +52,7 @@ class WorkStatusController:
     def start(self) -> None:
         asked = (Operation.STATUS, Operation.HEALTH)
         self._works.subscribe(self._controller.queue.add, lambda old, new: True, asked=asked)
+        self._works.when_applied(self._controller.queue.add)
         self._controller.start(self._member.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:
@@ -171,16 +172,23 @@ class WorkStatusController:
             )
 
         said = Said[Work](change, partial(self._controller.failed, work.name))
-        within = NEWS_SECONDS if anew or _is_news(work, statuses) else PROGRESS_SECONDS
+        confirms = anew and find_condition(work.status.conditions, REFLECTED_CONDITION) is not None
+        within = NEWS_SECONDS if confirms or _is_news(work, statuses) else PROGRESS_SECONDS
         self._works.post(work, self._controller.name, said, within=within)
 
 
 def _is_news(work: Work, statuses: tuple[ManifestStatus, ...]) -> bool:
-    """Tells whether all is healthy, or something is as it was not in this generation of the Work; the rest is
-    progress."""
-    if all(health_rules_in(status).is_well for status in statuses):
+    """Tells whether nothing is awaited (all is healthy, or of a kind that nobody judges), or something is as it was not
+    in this generation of the Work; the rest is progress."""
+    if statuses and all(_is_settled(status) for status in statuses):
         return True
-    return not _speaks_of_another_generation(work) and _health(statuses) != _health(work.status.manifest_statuses)
+    before = _health(work.status.manifest_statuses)
+    return bool(before) and not _speaks_of_another_generation(work) and _health(statuses) != before
+
+
+def _is_settled(status: ManifestStatus) -> bool:
+    rules = health_rules_in(status)
+    return rules.is_well or not rules.is_known
 
 
 def _health(statuses: tuple[ManifestStatus, ...]) -> list[str]:

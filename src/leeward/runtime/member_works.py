@@ -32,6 +32,7 @@ class MemberWorks:
         self._clusters = plane.informers.of(CLUSTERS)
         self._works = plane.informers.of(WORKS, namespace)
         self._statuses = plane.statuses.of(WORKS, namespace)
+        self._when_applied: list[Callable[[str], None]] = []
 
     def backlinks(self, add: Callable[[str], None]) -> Backlinks:
         return Backlinks(self._member, self.space, add, lambda: self.hub)
@@ -96,8 +97,16 @@ class MemberWorks:
         return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""), self.hub)
 
     def post(self, work: Work, writer: str, said: Said[Work], *, within: float) -> None:
-        """As `Statuses.post`."""
+        """As `Statuses.post`; who waits for a Work to be applied hears of it before it is written."""
         self._statuses.post(work, writer, said, within=within)
+        if work.applied is None and self._statuses.expected(work).applied is not None:
+            for add in self._when_applied:
+                add(work.name)
+
+    def when_applied(self, add: Callable[[str], None]) -> None:
+        """Adds the name of a Work when it is first said that it is applied, or cannot be: in a crowd that is written
+        together with what is read of its objects."""
+        self._when_applied.append(add)
 
 
 def _ready_since(cluster: Cluster | None) -> datetime | None:

@@ -28,8 +28,8 @@ from leeward.runtime.informers import Informers
 T = TypeVar("T")
 
 NEWS_SECONDS = 0.1
-PROGRESS_SECONDS = 5.0
-"""Where images are there, a replacement is up sooner, and all that led to it is told in one write."""
+PROGRESS_SECONDS = 20.0
+"""A copy is mostly up sooner, and all that led to it is told in one write: that it is well, or has failed, is news."""
 BOOKKEEPING_SECONDS = 60.0
 """That something was seen, and that nothing is known of it yet, waits longest."""
 CROWD, CROWD_SECONDS = 16, 10.0

@@ -19,7 +19,10 @@ from leeward.core.placement import Decision
 from leeward.core.quota.enforcement import EXCEEDED
 from leeward.core.scheduling import Placed, applied_placement, same_targets
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, Said
+from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Said
+
+_Said = tuple[str, str, str, str]
+"""Of a condition: its type, status, reason and message."""
 
 
 class QuotaRefused(Forbidden):
@@ -63,7 +66,8 @@ class Writing:
     ) -> None:
         """That another generation was seen is no news where nothing else has changed; nor is it that an outage is over
 
-        for a binding that is moving, since more will be said of it.
+        for a binding that is moving, since more will be said of it. That one was placed for the first time its spec
+        says, and what comes of it is soon said with it.
         """
         binding = self._bindings.statuses(key).expected(binding)
 
@@ -71,8 +75,10 @@ class Writing:
             return status_after(status, binding, decision, now)
 
         but = CLUSTER_OUTAGE_CONDITION if binding.spec.graceful_eviction_tasks else ""
-        is_news = _conditions(change(binding.status), but) != _conditions(binding.status, but)
-        within = NEWS_SECONDS if is_news else BOOKKEEPING_SECONDS
+        before, after = _conditions(binding.status, but), _conditions(change(binding.status), but)
+        within = NEWS_SECONDS if before != after else BOOKKEEPING_SECONDS
+        if _is_first_success(before, after):
+            within = PROGRESS_SECONDS
         self._bindings.statuses(key).post(binding, self._writer, Said[Any](change, on_failure), within=within)
 
     async def _patch(self, key: BindingKey, binding: Binding, body: Manifest) -> Binding:
@@ -89,8 +95,15 @@ class Writing:
         return updated
 
 
-def _conditions(status: ResourceBindingStatus, but: str) -> list[tuple[str, str, str, str]]:
+def _conditions(status: ResourceBindingStatus, but: str) -> list[_Said]:
     return [(c.type, c.status, c.reason, c.message) for c in status.conditions if c.type != but]
+
+
+def _is_first_success(before: list[_Said], after: list[_Said]) -> bool:
+    """Tells whether all that is new is that it was scheduled, of which nothing was said before."""
+    new = [said[:2] for said in after if said not in before]
+    known = {said[0] for said in before}
+    return new == [("Scheduled", "True")] and known == {said[0] for said in after} - {"Scheduled"}
 
 
 def _is_settled(decision: Decision) -> bool:
