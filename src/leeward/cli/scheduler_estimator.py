@@ -1,6 +1,7 @@
 """`leeward scheduler-estimator`"""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,9 @@ from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, connection_of, settings_from
 from leeward.cli.flags import component_flags, estimator_left_out_flags, start_log
+
+if TYPE_CHECKING:
+    from leeward.app.flags.settings import Estimation
 
 
 @click.command()
@@ -31,6 +35,21 @@ def scheduler_estimator(
         raise FleetError(f"--cluster-name: {cluster_name!r}: {problem}")
     settings = settings_from(context, "scheduler-estimator")
     connection = connection_of(kubeconfig, kubeconfig_context)
+    _check_files(settings.estimation)
     start_log(context)
     config = EstimatorConfig(cluster=cluster_name, connection=connection, settings=settings)
     serve(run_estimator(config), f"estimator of {cluster_name}")
+
+
+def _check_files(settings: "Estimation") -> None:
+    """Raises: FleetError for one that cannot be read."""
+    for flag, path in (
+        ("grpc-auth-cert-file", settings.certificate),
+        ("grpc-auth-key-file", settings.key),
+        ("grpc-client-ca-file", settings.client_authority),
+    ):
+        try:
+            if path is not None:
+                path.read_bytes()
+        except OSError as error:
+            raise FleetError(f"--{flag}: {path}: {error.strerror}") from error

@@ -5,6 +5,7 @@ NOT_FOUND, and while the member cannot be followed all are answered with UNAVAIL
 Karmada: pkg/estimator/server, pkg/util/grpcconnection; the same service, and TLS where there is a certificate.
 """
 
+import errno
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ class EstimatorServer:
             else:
                 port = server.add_secure_port(address, credentials)
         except RuntimeError as error:
-            raise OSError(f"{address}: {error}") from error
+            raise OSError(errno.EADDRINUSE, f"{address}: {error}") from error
         await server.start()
         self._server = server
         return port

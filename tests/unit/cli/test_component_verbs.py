@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
+from kubeapi.codec import render_yaml
 from leeward.cli.component import YOUNG_OBJECTS, calm_collector
 from leeward.cli.flags import left_out_flags, tell_left_out
 from leeward.cli.program import main
@@ -58,6 +59,23 @@ def test_a_component_must_know_its_control_plane(complaint: Run, verb: str, tmp_
 )
 def test_a_mistake_is_named_with_its_flag(complaint: Run, arguments: tuple[str, ...], problem: str) -> None:
     assert problem in complaint(*arguments)
+
+
+def test_an_estimator_names_the_file_that_it_cannot_read(complaint: Run, tmp_path: Path) -> None:
+    cluster, user = {"server": "https://127.0.0.1:1"}, {"token": "t"}
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "m", "user": "u"}}],
+        "clusters": [{"name": "m", "cluster": cluster}],
+        "users": [{"name": "u", "user": user}],
+    }
+    (tmp_path / "kubeconfig").write_text(render_yaml(config))
+    (tmp_path / "tls.crt").touch()
+    flags = {"kubeconfig": "kubeconfig", "grpc-auth-cert-file": "tls.crt", "grpc-auth-key-file": "tls.key"}
+    said = complaint(
+        "scheduler-estimator", "--cluster-name=a", *(f"--{name}={tmp_path / file}" for name, file in flags.items())
+    )
+    assert f"--grpc-auth-key-file: {tmp_path / 'tls.key'}: No such file or directory" in said
 
 
 def test_help_tells_the_default_of_every_flag(capsys: pytest.CaptureFixture[str]) -> None:
