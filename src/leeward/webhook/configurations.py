@@ -12,7 +12,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
+from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE, WORK_ID_LABEL
 from leeward.api.validation import DELETION_PROTECTED_LABEL
 
 NAME = "leeward-webhook"
@@ -21,6 +21,7 @@ CERTIFICATE_SECRET = "leeward-webhook-cert"
 TIMEOUT_SECONDS = 5
 NAME_LABEL = "kubernetes.io/metadata.name"
 """Of a namespace: its own name. Servers before 1.21 do not set it; `leeward init` does for ours."""
+CONDITIONS = "matchConditions"
 _GROUP_VERSION = "admissionregistration.k8s.io/v1"
 MUTATING: Resource[Manifest] = Resource.of_manifests(
     _GROUP_VERSION, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False
@@ -49,6 +50,17 @@ _USERS = [
 ]
 _DEFAULTED = [*_USERS, _rule("work.karmada.io", [*_OURS, "works"], _CREATES)]
 """Bindings and Works, which our own controllers write in their thousands, are given an identity, once."""
+_LACKS_IDENTITY = {
+    "name": "lacks-its-identity.leeward.dev",
+    "expression": (
+        '!(request.resource.group == "work.karmada.io" && request.resource.resource == "works"'
+        f' && has(object.metadata.labels) && "{WORK_ID_LABEL}" in object.metadata.labels'
+        f' && object.metadata.labels["{WORK_ID_LABEL}"] != "")'
+    ),
+}
+"""A Work that brings its own, as those of our controllers do, is left as it is: nobody need be asked. That is said of
+the Work and not of who writes it, so that there is nothing to pretend. Servers before 1.28 do not know conditions, drop
+them, and ask for each."""
 _CHECKED = [*_USERS, _rule("work.karmada.io", _OURS, _WRITES)]
 _OF_AGENTS = [_rule("coordination.k8s.io", ["leases"], _CREATES), _rule("", ["secrets"], _CREATES)]
 """RBAC cannot say which name a new object may have: who makes leases or Secrets of clusters is asked for its own."""
@@ -82,7 +94,10 @@ def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[
     protected = {"objectSelector": {"matchLabels": {DELETION_PROTECTED_LABEL: "Always"}}}
     mutate, validate = (endpoint.client_config(path, ca_bundle) for path in ("/mutate", "/validate"))
     return [
-        (MUTATING, _configuration([_hook("defaults.leeward.dev", _DEFAULTED, mutate)])),
+        (
+            MUTATING,
+            _configuration([_hook("defaults.leeward.dev", _DEFAULTED, mutate) | {CONDITIONS: [_LACKS_IDENTITY]}]),
+        ),
         (
             VALIDATING,
             _configuration(

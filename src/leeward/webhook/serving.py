@@ -9,7 +9,7 @@ Several replicas share the Secret: who comes second takes what the first has mad
 import asyncio
 import base64
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -24,7 +24,7 @@ from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
 from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
 from leeward.core.propagation.reach import Reach
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
-from leeward.webhook.configurations import CERTIFICATE_SECRET, Endpoint, configurations
+from leeward.webhook.configurations import CERTIFICATE_SECRET, CONDITIONS, Endpoint, configurations
 from leeward.webhook.credentials import judge_credentials
 from leeward.webhook.customizations import judge_customization
 from leeward.webhook.joining import judge_joining
@@ -64,6 +64,8 @@ class Webhook:
         self._context = server_context()
         self._quotas = QuotaJudge(client, clock, multiple_pod_templates=settings.multiple_pod_templates)
         self._loaded: Mapping[str, bytes] = {}
+        self._knows_conditions = True
+        """Until the server has dropped some: it is not told the same again and again."""
 
     async def run(self) -> None:
         """Serves until cancelled. The kube-apiserver is pointed to us when we serve, and not before.
@@ -161,16 +163,21 @@ class Webhook:
             except NotFound:
                 await self._client.create(resource, wanted)
                 continue
-            if _differs(present["webhooks"], wanted["webhooks"]):
-                await self._client.patch(resource, wanted["metadata"]["name"], {"webhooks": wanted["webhooks"]})
+            unknown = () if self._knows_conditions else (CONDITIONS,)
+            if _differs(present["webhooks"], wanted["webhooks"], unknown):
+                patch = {"webhooks": wanted["webhooks"]}
+                written = await self._client.patch(resource, wanted["metadata"]["name"], patch)
+                self._knows_conditions = not _differs(written["webhooks"], wanted["webhooks"])
 
 
-def _differs(present: list[Manifest], wanted: list[Manifest]) -> bool:
-    """Tells whether a field that we set has another value; what the server has added does not count."""
+def _differs(present: list[Manifest], wanted: list[Manifest], unknown: Collection[str] = ()) -> bool:
+    """Tells whether a field that we set has another value; what the server has added, or does not know, does not
+    count."""
     if len(present) != len(wanted):
         return True
     return any(
         is_there.get(key) != value
         for is_there, hook in zip(present, wanted, strict=True)
         for key, value in hook.items()
+        if key not in unknown or key in is_there
     )
