@@ -1,5 +1,6 @@
 """Summaries by difference are equal to those that are added up anew, whatever has happened."""
 
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any
@@ -245,6 +246,27 @@ def test_only_what_has_changed_is_graded_anew(monkeypatch: pytest.MonkeyPatch) -
     node_table.put(node("n8", ALLOCATABLE[0]))
     assert usage.summary(node_table, pod_table, MODELS) != first
     assert sorted(graded) == ["n7", "n8"]
+
+
+def test_a_pod_takes_some_tens_of_bytes_and_the_budget_is_told_no_less() -> None:
+    """With what its Node and its application take: 40 Pods on a Node, 20 of an application."""
+    made = [
+        pod(
+            f"application-7c5ddbdf54-{n}", f"node-{n % 100}", "Running", {"cpu": f"{1 + n % 200}m", "memory": "1Gi"}, {}
+        )
+        for n in range(4_000)
+    ]
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        table = PodTable()
+        for each in made:
+            table.put(each)
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert taken / table.count < 100
+    assert taken <= table.size < 6 * taken
 
 
 def test_a_large_cluster_is_graded_in_steps_between_which_it_may_change() -> None:
