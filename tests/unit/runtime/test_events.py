@@ -233,7 +233,7 @@ def test_of_five_thousand_moves_none_is_dropped_and_they_go_before_the_rest(capl
         first = Counter(event.reason for event in (await world.direct.list(EVENTS, "default")).items)
         assert first["Moved"] == applications, "within the time that as many requests take, so many at once"
         assert first["Changed"] < others / 2
-        await asyncio.sleep(1.1 * others * request_seconds / LANES)
+        await asyncio.sleep(2 * others * request_seconds / LANES)
         told = Counter(event.reason for event in (await world.direct.list(EVENTS, "default")).items)
         assert told == {"Moved": applications, "Changed": others}
 
