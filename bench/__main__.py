@@ -13,6 +13,7 @@ BENCHMARKS = (
     "lua",
     "propagating",
     "binding",
+    "keeping",
     "takeover",
     "foresight",
     "explaining",

@@ -1,0 +1,69 @@
+"""The memory of a manifest that an informer keeps: as mappings, and on a shelf, which packs all but those read last.
+
+The objects are those of a Deployment that was propagated in a simulated fleet: its template, and what became of it in a
+member, with what their managers own. KiB for each of many, by what Python itself has allocated.
+"""
+
+import tracemalloc
+from collections.abc import Callable
+
+from bench.binding import MEMBERS, NAMESPACE, deployment, policy
+from bench.member import DEPLOYMENTS
+from kubeapi import codec
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from leeward.api.resource import PROPAGATION_POLICIES
+from leeward.client import NotFound
+from leeward.manager.timing import Timing
+from leeward.runtime.identity import Key
+from leeward.runtime.shelf import Shelf, without_owned_fields
+from leeward.sim.world import World
+
+OBJECTS = 2_000
+SETTLED_SECONDS = 60
+GOAL_RATIO = 0.3
+
+
+def run() -> None:
+    template, *copies = run_virtual(_propagated())
+    print(f"{'KiB of an object':<24}{'mappings':>10}{'shelf':>8}{'ratio':>8}{'goal':>6}")
+    for title, obj in (("template", template), ("object in a member", copies[0])):
+        body = codec.encode(obj)
+        plain, packed = _kib(lambda body=body: _mappings(body)), _kib(lambda body=body: _shelf(body))
+        print(f"{title:<24}{plain:>10.1f}{packed:>8.1f}{packed / plain:>8.2f}{GOAL_RATIO:>6g}")
+
+
+def _mappings(body: bytes) -> object:
+    return {Key(NAMESPACE, f"app-{number}"): codec.decode_manifest(body) for number in range(OBJECTS)}
+
+
+def _shelf(body: bytes) -> object:
+    shelf: Shelf[Manifest] = Shelf(dict)
+    for number in range(OBJECTS):
+        shelf.put(Key(NAMESPACE, f"app-{number}"), without_owned_fields(codec.decode_manifest(body)))
+    return shelf
+
+
+def _kib(made: Callable[[], object]) -> float:
+    tracemalloc.start()
+    kept = made()
+    used, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    del kept
+    return used / OBJECTS / 1024
+
+
+async def _propagated() -> list[Manifest]:
+    """The template, and what became of it in members."""
+    async with World(dict.fromkeys(MEMBERS, "Push"), Timing.karmada()) as world:
+        await world.until(lambda: all(world.is_ready(name) for name in MEMBERS), SETTLED_SECONDS)
+        await world.client.create(PROPAGATION_POLICIES, policy(), NAMESPACE)
+        await world.client.create(DEPLOYMENTS, deployment(0), NAMESPACE)
+        await world.sleep(SETTLED_SECONDS)
+        found = [await world.client.get(DEPLOYMENTS, "app-0", NAMESPACE)]
+        for name in MEMBERS:
+            try:
+                found.append(await world.member(name).client.get(DEPLOYMENTS, "app-0", NAMESPACE))
+            except NotFound:
+                continue
+        return found
