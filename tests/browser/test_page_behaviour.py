@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from tests.browser.chromium import NARROW, watched_page
 from tests.browser.stand_in import LEDGER, OUTAGE, StandIn, standing_in
@@ -170,6 +170,46 @@ def test_space_chooses_what_fails_and_a_heading_all_of_a_region(browser: Browser
         expect(page).to_have_url(f"{stand_in.origin}/what-if?fail=sin-1")
 
 
+def test_a_zone_is_chosen_and_let_go_as_a_whole(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open("/what-if?fail=syd-1")
+        region = page.get_by_role("region", name="Region eu")
+        zone = region.get_by_role("button", name=re.compile("choose all of the zone")).first
+        of_zone = zone.locator("xpath=..").get_by_role("checkbox")
+        names = [box.get_attribute("data-tile") for box in of_zone.all()]
+        assert len(names) >= 1
+        zone.click()
+        chosen = "".join(f"&fail={name}" for name in names)
+        expect(page).to_have_url(f"{stand_in.origin}/what-if?fail=syd-1{chosen}")
+        expect(zone).to_have_attribute("aria-pressed", "true")
+        zone.click()
+        expect(page).to_have_url(f"{stand_in.origin}/what-if?fail=syd-1")
+        expect(zone).to_have_attribute("aria-pressed", "false")
+
+
+def rows_of(page: Page, heading: str) -> list[list[str]]:
+    """The cells of the table of a panel, as they are read."""
+    panel = page.locator("section.panel").filter(has=page.get_by_role("heading", name=heading, exact=True))
+    rows = panel.locator("tbody tr").all()
+    return [[cell.inner_text().split("\n")[0] for cell in row.locator("th, td").all()] for row in rows]
+
+
+def test_the_parts_of_a_recovery_add_up_and_those_who_took_what_left_are_counted(
+    browser: Browser, stand_in: StandIn
+) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open(OUTAGE)
+        expect(page.get_by_role("heading", name="Where the time went")).to_be_visible()
+        parts = rows_of(page, "Where the time went")
+        assert [row[0] for row in parts] == ["found out", "waited for its return", "tolerated", "moved"]
+        assert [row[1] for row in parts[:3]] == ["30 s", "5 min 0 s", "5 min 0 s"]
+        expect(page.get_by_text(re.compile("10 min 30 s of 11 min .* are your clocks"))).to_be_visible()
+        assert [row[:3] for row in rows_of(page, "Where they went")[:2]] == [
+            ["fra-1", "27", "54"],
+            ["fra-3", "24", "24"],
+        ]
+
+
 def test_names_of_others_are_text(browser: Browser, stand_in: StandIn) -> None:
     with watched_page(browser, stand_in.origin, cookies={"scene": "hostile"}) as watched:
         for path in ("/", "/?view=table", "/applications", "/what-if"):
@@ -209,6 +249,50 @@ def test_what_an_action_would_do_is_shown_before_it_is_done(browser: Browser, st
             button = page.get_by_role("button", name="Release the brake")
             expect(button).to_have_attribute("aria-disabled", "true")
             expect(page.get_by_text("operator may not patch configmaps")).to_be_visible()
+
+
+ACTIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "drain": ("/clusters/fra-1", "Drain fra-1", {"cluster": "fra-1", "budget": 5}),
+    "cordon": ("/clusters/fra-1", "Cordon fra-1", {"cluster": "fra-1"}),
+    "uncordon": ("/clusters/ord-2", "Uncordon ord-2", {"cluster": "ord-2"}),
+    "undo": ("/clusters/ord-2", "Undo the drain of ord-2", {"cluster": "ord-2"}),
+    "rebalance": (LEDGER, "Rebalance it", {"workload": "Deployment/ledger", "namespace": "payments"}),
+    "brake-release": ("/", "Release the brake", {}),
+}
+"""Where each action is offered, on which button, and what is then asked of the server."""
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_each_action_is_asked_about_before_it_is_confirmed(browser: Browser, stand_in: StandIn, action: str) -> None:
+    path, label, asked = ACTIONS[action]
+    cookies = {"scene": "brake"} if action == "brake-release" else {}
+    with watched_page(browser, stand_in.origin, cookies=cookies) as watched:
+        sent: list[tuple[str, Any]] = []
+        watched.page.route("**/api/session", allow_all)
+        watched.page.on("request", lambda each: sent.append(told(each)) if "/api/actions/" in each.url else None)
+        page = watched.open(path)
+        page.get_by_role("button", name=label).click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text(f"{action} would be done.")
+        expect(dialog).to_contain_text("leeward what-if")
+        assert [each[0] for each in sent] == [f"{action}?dry-run"]
+        if "budget" in asked:
+            dialog.get_by_role("spinbutton").fill(str(asked["budget"]))
+        dialog.get_by_role("button", name=label).click()
+        expect(dialog).to_contain_text(f"{action} is done.")
+        assert sent[-1] == (action, asked)
+        assert all(each[0].endswith("?dry-run") for each in sent[:-1])
+
+
+def told(request: Request) -> tuple[str, Any]:
+    """What an action is, and what of; the name of a dry run ends with that."""
+    return request.url.partition("/api/actions/")[2], request.post_data_json
+
+
+def allow_all(route: Route) -> None:
+    """Every right to act, whatever the stand-in says."""
+    answer = route.fetch()
+    route.fulfill(response=answer, json={**answer.json(), "actions": dict.fromkeys(ACTIONS, "")})
 
 
 def test_the_readers_zone_and_theme_are_kept(browser: Browser, stand_in: StandIn) -> None:
