@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 from leeward.dashboard.page_files import COMPRESSED, PAGE_DIRECTORY, read_page
+from tests.browser.stand_in import WEB
 
 MOST_BYTES = 150_000
 """Of all files together, compressed."""
@@ -19,6 +20,17 @@ def test_the_page_is_small() -> None:
     assert files
     sizes = {path.name: len(gzip.compress(path.read_bytes(), mtime=0)) for path in files}
     assert sum(sizes.values()) < MOST_BYTES, sizes
+
+
+def test_another_build_has_the_same_bytes(tmp_path: Path) -> None:
+    vite = WEB / "node_modules" / ".bin" / "vite"
+    command = [str(vite), "build", "--outDir", str(tmp_path), "--emptyOutDir"]
+    subprocess.run(command, cwd=WEB, check=True, capture_output=True, timeout=120)
+    assert files_in(tmp_path) == files_in(PAGE_DIRECTORY)
+
+
+def files_in(directory: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
 def test_the_page_is_in_the_wheel(tmp_path: Path) -> None:
