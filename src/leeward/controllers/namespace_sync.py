@@ -137,7 +137,8 @@ class NamespaceSyncController:
 
     def _add_all(self) -> None:
         for namespace in self._namespaces.list():
-            self._controller.queue.add(namespace.name)
+            if not namespace.name.startswith(EXECUTION_SPACE_PREFIX):
+                self._controller.queue.add(namespace.name)
 
 
 def _manifest(namespace: Namespace, space: str, work: str) -> Manifest:

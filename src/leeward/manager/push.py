@@ -17,6 +17,7 @@ from leeward.client import Client, NotFound
 from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.manager.choice import UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
+from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane, Member
 
 Connect = Callable[[Cluster, Secret | None], Client]
@@ -37,6 +38,7 @@ class PushClusters:
         self._member_side = member_side
         self._clusters = plane.informers.of(CLUSTERS)
         self._secrets = plane.informers.of(SECRETS, CLUSTER_NAMESPACE)
+        self._by_secret = Index(self._clusters, _name_of_secret)
         self._groups: dict[str, _Group] = {}
         self._closed = False
         self._controller = plane.controller("push-clusters", self.reconcile)
@@ -105,8 +107,15 @@ class PushClusters:
                 self._controller.queue.add(cluster.name)
 
     def _secret_changed(self, old: Secret | None, new: Secret | None) -> None:
-        for cluster in self._clusters.list():
+        secret = new or old
+        for cluster in () if secret is None else self._by_secret.get(secret.name):
             self._controller.queue.add(cluster.name)
+
+
+def _name_of_secret(cluster: Cluster) -> str | None:
+    """Of its credential, where that is followed."""
+    reference = cluster.spec.secret_ref
+    return reference.name if reference is not None and reference.namespace == CLUSTER_NAMESPACE else None
 
 
 def _connection(cluster: Cluster) -> tuple[object, ...]:

@@ -1,0 +1,62 @@
+"""Credentials of Push clusters: one that changes concerns its own cluster."""
+
+import asyncio
+import base64
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Secret
+from leeward.api.names import CLUSTER_NAMESPACE
+from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
+from leeward.client import Client
+from leeward.manager.choice import Choice
+from leeward.manager.member_side import MemberSide
+from leeward.manager.push import PushClusters
+from tests.unit.controllers.desk import Desk, play
+
+MEMBERS = 20
+NOTHING = MemberSide(controllers=Choice((), frozenset()))
+"""No controller of a member runs."""
+
+
+async def join(desk: Desk, name: str) -> None:
+    data = {"token": base64.b64encode(b"one").decode()}
+    await desk.client.create(SECRETS, {"metadata": {"name": name}, "data": data}, CLUSTER_NAMESPACE)
+    reference = {"namespace": CLUSTER_NAMESPACE, "name": name}
+    spec = {"syncMode": "Push", "apiEndpoint": f"https://{name}.example", "secretRef": reference}
+    await desk.client.create(CLUSTERS, {"metadata": {"name": name}, "spec": spec})
+
+
+def test_a_credential_that_changes_has_its_own_cluster_connected_anew_and_no_other_looked_at() -> None:
+    connected: list[str] = []
+
+    def connect(cluster: Cluster, secret: Secret | None) -> Client:
+        assert secret is not None
+        connected.append(f"{cluster.name}: {secret.data['token'].decode()}")
+        return Client(desks[0].line.inner)
+
+    def reconciled(desk: Desk) -> float:
+        labels = {"controller": "push-clusters", "result": "success"}
+        return desk.plane.metrics.registry.get_sample_value("controller_runtime_reconcile_total", labels) or 0
+
+    desks: list[Desk] = []
+    counts: list[float] = []
+
+    async def story(desk: Desk) -> None:
+        desks.append(desk)
+        await desk.client.create(NAMESPACES, {"metadata": {"name": CLUSTER_NAMESPACE}})
+        for number in range(MEMBERS):
+            await join(desk, f"member{number}")
+        push = PushClusters(desk.plane, connect, NOTHING)
+        push.start()
+        await asyncio.sleep(5)
+        counts.append(reconciled(desk))
+        data = {"token": base64.b64encode(b"other").decode()}
+        await desk.client.patch(SECRETS, "member7", {"data": data}, CLUSTER_NAMESPACE)
+        await asyncio.sleep(5)
+        counts.append(reconciled(desk))
+        await push.close()
+
+    play(story)
+    assert len(connected) == MEMBERS + 1
+    assert connected[-1] == "member7: other"
+    assert counts[1] - counts[0] == 1
