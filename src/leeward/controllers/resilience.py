@@ -1,12 +1,13 @@
 """The resilience controller: says of each cluster whether the rest can take over if it is lost (N+1).
 
-It is the one writer of the condition `leeward.dev/LossCovered`, and keeps two metrics. Once a minute at most it looks
-at clusters of which anything changed that a projection asks for; where nothing changed it does nothing. What is
-projected, and how, is an argument: the same as `leeward resilience` does. Holds: S9, L5.
+It is the one writer of the condition `leeward.dev/LossCovered`, and keeps two metrics. Once a minute at most, and so
+seldom that it costs little, it looks at clusters of which anything changed that a projection asks for; where nothing
+changed it does nothing. What is projected, and how, is an argument: the same as `leeward resilience` does.
+Holds: S9, L5.
 """
 
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 import msgspec
@@ -18,7 +19,16 @@ from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_B
 from leeward.api.work import Binding
 from leeward.client import WorldError
 from leeward.core.cluster_health.outage import clusters_of
-from leeward.core.loss_coverage import TURN, FleetNow, LossCoverage, LossSurvey, loss_condition, next_losses, same_room
+from leeward.core.loss_coverage import (
+    TURN,
+    FleetNow,
+    LossCoverage,
+    LossSurvey,
+    loss_condition,
+    next_losses,
+    next_turn,
+    same_room,
+)
 from leeward.core.settings_in_force import SettingsInForce
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
@@ -77,12 +87,14 @@ class ResilienceController:
         for name in names:
             del self._due[name]
             self._looked[name] = now
-        self._next_turn = now + TURN
+        began = self._plane.clock.monotonic()
         try:
             found = await run_beside(self._survey, fleet, names)
         except Exception:
             self._look(*names)
             raise
+        finally:
+            self._next_turn = next_turn(now, timedelta(seconds=self._plane.clock.monotonic() - began))
         for coverage in found:
             self._tell(coverage)
         return self._next_turn if self._due else None

@@ -19,6 +19,8 @@ from leeward.core.settings_in_force import SettingsInForce
 
 TURN = timedelta(minutes=1)
 """Between two looks."""
+REST = 50
+"""So many times as long as a look took is the pause after it: it costs a fiftieth of a core at most."""
 BINDINGS_IN_A_TURN = 2_500
 """That are projected in one look, unless a single cluster has more: a second or two of the processor."""
 
@@ -113,6 +115,11 @@ def next_losses(
             break
         chosen.append(name)
     return chosen
+
+
+def next_turn(begun: datetime, took: timedelta) -> datetime:
+    """When to look again after a look that began then."""
+    return begun + max(TURN, took + REST * took)
 
 
 def same_room(old: Cluster, new: Cluster) -> bool:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from leeward.core.loss_coverage import LossCoverage, loss_condition, next_losses, same_room
+from leeward.core.loss_coverage import REST, TURN, LossCoverage, loss_condition, next_losses, next_turn, same_room
 from tests.builders import cluster
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -72,3 +72,9 @@ def test_what_a_placement_does_not_ask_of_a_cluster_is_no_reason_to_look_again()
     assert not same_room(one, cluster("eu", region="west"))
     without_room = msgspec.structs.replace(one.status, resource_summary=None, api_enablements=())
     assert not same_room(one, msgspec.structs.replace(one, status=without_room))
+
+
+def test_a_look_that_takes_long_is_followed_by_a_long_pause() -> None:
+    quick, slow = timedelta(seconds=0.5), timedelta(seconds=20)
+    assert next_turn(NOW, quick) == NOW + TURN
+    assert next_turn(NOW, slow) - (NOW + slow) == REST * slow
