@@ -112,3 +112,24 @@ def test_s5_a_replica_that_stood_still_reads_all_again() -> None:
         assert not asked.writes
 
     play_two(story)
+
+
+def test_s4_a_replica_that_stood_by_listens_before_it_believes_in_the_silence_of_an_agent() -> None:
+    """The control plane is away for longer than the grace period, with its leader, and is back before the agent."""
+
+    async def story(world: World, replicas: Replicas) -> None:
+        grace = world.timing.cluster_monitor_grace_period
+        await world.sleep(3 * grace)
+        replicas.first.life.end()
+        await world.stop_apiserver()
+        world.members["member3"].agent_link.cut()
+        await world.sleep(grace + 20)
+        await world.start_apiserver()
+        await replicas.taken_over_by(replicas.second)
+        await world.sleep(grace / 4)
+        world.members["member3"].agent_link.mend()
+        for _ in range(60):
+            assert world.is_ready("member3")
+            await world.sleep(1)
+
+    play_two(story)

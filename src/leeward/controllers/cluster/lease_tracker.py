@@ -49,6 +49,7 @@ class LeaseTracker:
                 self._last_seen[new.name] = self._plane.clock.monotonic()
             heard(new.name)
 
+        self.listens_anew()
         self._plane.informers.of(CLUSTERS).on_change(self._cluster_changed)
         self._leases.on_change(lease_changed)
 
@@ -61,7 +62,7 @@ class LeaseTracker:
             self._received = {name: at for name, at in received if at is not None}
 
     def listens_anew(self) -> None:
-        """This process was away: it listens for a while before it believes in silence, as one that has started."""
+        """This process was away, or stood by: it listens for a while before it believes in silence."""
         self._started = self._plane.clock.monotonic()
 
     def last_seen(self, name: str) -> datetime:
