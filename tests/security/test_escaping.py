@@ -162,7 +162,7 @@ OF_ONE_LINE = {"adopt", "agent", "backup", "hand-back", "init", "join", "registe
 """They say what they do, and name what was typed, or one object at a time: by `say`, as the others."""
 HERE = {"completion", "dashboard", "demo", "down", "logs", "member", "restore", "up", "version"}
 """What they print is of this machine: names that were checked when they were given, and logs (tried below)."""
-SERVERS = {"apiserver", "controller-manager", "scheduler", "serve", "webhook"}
+SERVERS = {"apiserver", "controller-manager", "descheduler", "scheduler", "scheduler-estimator", "serve", "webhook"}
 """They print their log."""
 
 
