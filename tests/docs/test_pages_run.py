@@ -35,6 +35,7 @@ NOT_TYPED: Mapping[str, str] = {
     "answers": "rendered of a picture that no fresh fleet is like (tests/answers_page.py)",
     "rehearsals": "rendered of such a picture (tests/rehearsals_page.py)",
     "lint": "rendered of manifests (tests/lint_page.py)",
+    "estimators": "needs certificates by names of Services (tests/processes/test_estimator_process.py)",
     "systemd": "systemd runs neither in containers nor where these tests do",
 }
 TYPED = re.compile(r"^(?: {4}|\t)(?:\$ )?(?:leeward|kubectl|karmadactl|systemctl) ", re.MULTILINE)

@@ -39,7 +39,7 @@ def ran(fleet: Fleet, *options: str) -> str:
     try:
         names = {each["metadata"]["name"] for each in fleet.get("outages")["items"]}
         assert names >= RECORDED, "those of now, of members that are gone, are beside them"
-        assert "default/nginx" in fleet.leeward("timeline", fails=True)
+        assert "default/nginx" in fleet.leeward("timeline", "--outage", min(RECORDED))
     finally:
         fleet.leeward("down")
     return said
