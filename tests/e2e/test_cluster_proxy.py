@@ -31,6 +31,8 @@ BEHIND = "/apis/cluster.karmada.io/v1alpha1/clusters/real/proxy"
 THINGS = f"{BEHIND}/apis/{GROUP}/v1/things"
 JANE = "system:serviceaccount:default:jane"
 ANSWER_SECONDS = 60
+TLS_ENDS_SECONDS = 0.25
+"""aiohttp ends TLS after its session, and has nothing to wait for (its documents give this time)."""
 Talk = Callable[[aiohttp.ClientWebSocketResponse], Awaitable[None]]
 
 
@@ -195,6 +197,7 @@ def converse(proxied: Proxied, path: str, talk: Talk, *protocols: str) -> None:
             url = f"{proxied.server}{BEHIND}{path}"
             async with session.ws_connect(url, protocols=protocols, ssl=proxied.trust()) as socket:
                 await talk(socket)
+        await asyncio.sleep(TLS_ENDS_SECONDS)
 
     asyncio.run(play())
 
