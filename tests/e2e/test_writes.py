@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from kubeapi.meta import Manifest
+from leeward.api.names import LOSS_COVERED_CONDITION
 from tests.e2e.applications import place_divided, remove
 from tests.e2e.fleet import NO_EXECUTE, Fleet
 from tests.e2e.servers import KubeServer
@@ -53,12 +54,19 @@ spec:
 
 def test_a_quiet_fleet_writes_nothing(fleet: Fleet) -> None:
     place_divided(fleet, "member1", "member2")
+    fleet.eventually(lambda: are_losses_looked_at(fleet), "both say that their loss is covered")
     before = settled(fleet, fleet.servers)
     time.sleep(QUIET_SECONDS)
     for server, earlier in zip(fleet.servers, before, strict=True):
         written = Writes.of(server).since(earlier)
         assert not written.total, f"{server.name}, in {QUIET_SECONDS:g} s: {written}"
     remove(fleet)
+
+
+def are_losses_looked_at(fleet: Fleet) -> bool:
+    """Tells whether it is known what becomes of nginx: that is looked at once a minute, and written once."""
+    found = (fleet.get("cluster", name)["status"]["conditions"] for name in ("member1", "member2"))
+    return all((LOSS_COVERED_CONDITION, "RoomElsewhere") in {(c["type"], c["reason"]) for c in each} for each in found)
 
 
 def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
