@@ -4,46 +4,37 @@ The cache is what the server said last, never more: a failing request changes no
 synced cache is a fact and an outage is not (Holds: S5). Of an object that cannot be read it keeps what it knew of it
 (`tolerant_reads`). `remember` lets a controller read its own writes at once.
 
-A server that could not be reached for a while may come back with other contents (restored from a backup, or made
-anew), whose versions may have passed the last known one by then. So it is listed again, where one that only broke a
-stream is followed from where it was. client-go trusts the version in both cases.
-
+When it lists again is said by its `Follower`.
 A server of others is given a `CacheBudget`, and bounds on the time and size of a list. Beyond them what is known stays.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Generic, TypeVar
 
 from kubeapi.errors import TooLarge
 from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.turns import Turns
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.client import Client, Expired, NotFound, Page, Unreachable, WatchEvent, WorldError
+from leeward.client import Client, Page, Unreachable, WatchEvent
 from leeward.client.bounds import MAX_LIST_SECONDS
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.change_handlers import ChangeHandler, ChangeHandlers
+from leeward.runtime.follower import Follower
 from leeward.runtime.identity import Key, is_over, key_of, version_of
-from leeward.runtime.list_bounds import EventPace, Listing, Pages, keyed, size_of
+from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of
 from leeward.runtime.shelf import Shelf, without_owned_fields
 from leeward.runtime.tolerant_reads import TolerantReads
-from leeward.runtime.watch_health import WatchHealth
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-PAGE_SIZE = 500
-FIRST_RETRY_SECONDS = 0.1
-LAST_RETRY_SECONDS = 5.0
 SYNC_TIMEOUT_SECONDS = 10.0
-FIRST_EXCESS_RETRY_SECONDS, LAST_EXCESS_RETRY_SECONDS = 30.0, 300.0
-"""After a list that was too large: to read it again costs as much again."""
 
 
-class Informer(Generic[T]):
+class Informer(Follower[Resource[T]], Generic[T]):
     """Start `run` as a task; handlers are called with (old, new), None for an absence, in the server's order."""
 
     def __init__(
@@ -55,27 +46,16 @@ class Informer(Generic[T]):
         budget: CacheBudget | None = None,
         bookmarks: bool = True,
     ) -> None:
-        self.resource = resource
+        super().__init__(resource, randomness, budget)
         self._bookmarks = bookmarks
-        self._budget = budget
         self._sizes: dict[Key, int] = {}
-        self._is_excessive = False
         self._client = TolerantReads(client, resource)
-        self._pages = Pages(self._read_page, PAGE_SIZE, shrink=budget is not None)
         self._namespace = namespace
-        self._randomness = randomness
         self._objects = Shelf(resource.object_type)
         self._outdated: set[Key] = set()
         """What a restored server has in a state that cannot be read: known by versions that say nothing now."""
-        self._listed = False
         self._version = 0
-        self._misses = 0
         self._handlers = ChangeHandlers[T](resource.plural)
-        self._synced = asyncio.Event()
-        self._hurry = asyncio.Event()
-        self._retry_seconds = FIRST_RETRY_SECONDS
-        self._turns = Turns()
-        self.health = WatchHealth()
 
     @property
     def synced(self) -> bool:
@@ -89,7 +69,7 @@ class Informer(Generic[T]):
 
     def doubt(self) -> None:
         """Has the list seen again before what is known counts as complete."""
-        self._listed = False
+        self._is_listed = False
         self._synced.clear()
 
     @property
@@ -136,44 +116,6 @@ class Informer(Generic[T]):
         """Takes in the answer to an own write, unless the watch has told as much already."""
         if version_of(obj) > self._version:
             self._put(obj)
-
-    def hurry(self) -> None:
-        """Ends a pause between two attempts: there is reason to believe that the server answers again.
-
-        One that has answered too much is not asked earlier for that.
-        """
-        if self._is_excessive:
-            return
-        self._retry_seconds = FIRST_RETRY_SECONDS
-        self._hurry.set()
-
-    async def run(self) -> None:
-        """Follows the server until cancelled."""
-        while True:
-            try:
-                if not self._listed:
-                    await self._list()
-                self._recovered()
-                told = await self._watch()
-                self.health.succeeds()
-                self._misses = 0
-                if told:
-                    continue
-            except (Expired, NotFound) as error:
-                self._listed = False
-                log.debug("must list %s again: %s", self.resource.plural, error)
-            except Unreachable as error:
-                self._misses += 1
-                self._listed = self._listed and self._misses == 1
-                log.debug("cannot follow %s: %s", self.resource.plural, error)
-            except TooLarge as error:
-                self._exceeded(error)
-            except WorldError as error:
-                log.warning("cannot follow %s: %s", self.resource.plural, error)
-            except Exception:
-                self._listed = False
-                log.exception("cannot follow %s", self.resource.plural)
-            await self._pause()
 
     async def _list(self) -> None:
         """Raises: TooLarge, after which nothing of the list is kept."""
@@ -228,9 +170,7 @@ class Informer(Generic[T]):
             if is_gone and self._objects.entry(key) is old:
                 self._remove(key)
         self._version = listed_at
-        self._listed = True
-        self._misses = 0
-        self._synced.set()
+        self._complete()
 
     async def _watch(self) -> bool:
         """Takes in events until the server ends the stream. Returns whether any came."""
@@ -244,10 +184,7 @@ class Informer(Generic[T]):
         async with aclosing(events):
             async for event in events:
                 told = True
-                self.health.succeeds()
-                self._misses = 0
-                self._retry_seconds = FIRST_RETRY_SECONDS
-                await self._turns.take()
+                await self._hear()
                 self._take(event)
                 await pace.wait()
         return told
@@ -263,22 +200,6 @@ class Informer(Generic[T]):
                 self._budget.check(max(size - self._sizes.get(key, 0), 0), key not in self._objects)
             self._put(event.object, size)
         self._version = max(self._version, version)
-
-    def _exceeded(self, error: TooLarge) -> None:
-        """Lists again after a pause; until then what is known stays."""
-        self._listed = False
-        self._retry_seconds = min(max(self._retry_seconds, FIRST_EXCESS_RETRY_SECONDS), LAST_EXCESS_RETRY_SECONDS)
-        log.warning("cannot follow %s: %s", self.resource.plural, error)
-        self._is_excessive = True
-        if self._budget is not None:
-            self._budget.exceed(self.resource.plural, str(error))
-
-    def _recovered(self) -> None:
-        if self._is_excessive:
-            self._is_excessive = False
-            self._retry_seconds = FIRST_RETRY_SECONDS
-        if self._budget is not None:
-            self._budget.recover(self.resource.plural)
 
     def _put(self, obj: T, size: int = 0) -> None:
         key = key_of(obj)
@@ -313,13 +234,3 @@ class Informer(Generic[T]):
         if self._budget is not None:
             self._budget.take(-self._sizes.pop(key, 0), -1)
         self._handlers.tell(key, old, None)
-
-    async def _pause(self) -> None:
-        self.health.fails()
-        self._hurry.clear()
-        delay = self._randomness.jitter(self._retry_seconds)
-        last = LAST_EXCESS_RETRY_SECONDS if self._is_excessive else LAST_RETRY_SECONDS
-        self._retry_seconds = min(self._retry_seconds * 2, last)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(delay):
-                await self._hurry.wait()

@@ -20,20 +20,12 @@ from typing import Any, Generic, Protocol, TypeVar
 from kubeapi.errors import TooLarge
 from kubeapi.loop.offloading import run_beside
 from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.turns import Turns
 from kubeapi.resource import Resource
-from leeward.client import Client, Expired, NotFound, Page, Unreachable, WatchEvent, WorldError
+from leeward.client import Client, Page, Unreachable, WatchEvent
 from leeward.client.bounds import MAX_LIST_SECONDS
 from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.informer import (
-    FIRST_EXCESS_RETRY_SECONDS,
-    FIRST_RETRY_SECONDS,
-    LAST_EXCESS_RETRY_SECONDS,
-    LAST_RETRY_SECONDS,
-    PAGE_SIZE,
-)
-from leeward.runtime.list_bounds import FEW, EventPace, Listing, Pages
-from leeward.runtime.watch_health import WatchHealth
+from leeward.runtime.follower import Follower
+from leeward.runtime.list_bounds import FEW, EventPace, Listing
 
 T = TypeVar("T", contravariant=True)
 log = logging.getLogger(__name__)
@@ -60,7 +52,7 @@ class Table(Protocol[T]):
 B = TypeVar("B", bound=Table[Any])
 
 
-class Reflector(Generic[B]):
+class Reflector(Follower[Resource[Any]], Generic[B]):
     """Start `run` as a task. `select`: a field selector, so that the server leaves out what nobody counts."""
 
     def __init__(
@@ -72,25 +64,14 @@ class Reflector(Generic[B]):
         budget: CacheBudget | None = None,
         select: str = "",
     ) -> None:
-        self.resource = resource
+        super().__init__(resource, randomness, budget)
         self.table: B | None = None
-        self.health = WatchHealth()
         self._client = client
         self._make = make
         self._select = select
-        self._randomness = randomness
-        self._budget = budget
         self._known = (0, 0)
         """Bytes and objects that the budget was told of."""
-        self._pages = Pages(self._read_page, PAGE_SIZE, shrink=True)
-        self._is_excessive = False
-        self._is_listed = False
         self._version = ""
-        self._misses = 0
-        self._retry_seconds = FIRST_RETRY_SECONDS
-        self._hurry = asyncio.Event()
-        self._synced = asyncio.Event()
-        self._turns = Turns()
 
     async def synced(self, timeout_seconds: float) -> B:
         """The table. Raises: Unreachable when the server's list has not been seen in time."""
@@ -101,37 +82,6 @@ class Reflector(Generic[B]):
         if self.table is None:
             raise Unreachable(f"no list of {self.resource.plural} yet")
         return self.table
-
-    def hurry(self) -> None:
-        """As `Informer.hurry`."""
-        if not self._is_excessive:
-            self._retry_seconds = FIRST_RETRY_SECONDS
-            self._hurry.set()
-
-    async def run(self) -> None:
-        """Follows the server until cancelled."""
-        while True:
-            try:
-                if not self._is_listed:
-                    await self._list()
-                self._recovered()
-                if await self._watch():
-                    continue
-            except (Expired, NotFound) as error:
-                self._is_listed = False
-                log.debug("must list %s again: %s", self.resource.plural, error)
-            except Unreachable as error:
-                self._misses += 1
-                self._is_listed = self._is_listed and self._misses == 1
-                log.debug("cannot follow %s: %s", self.resource.plural, error)
-            except TooLarge as error:
-                self._exceeded(error)
-            except WorldError as error:
-                log.warning("cannot follow %s: %s", self.resource.plural, error)
-            except Exception:
-                self._is_listed = False
-                log.exception("cannot follow %s", self.resource.plural)
-            await self._pause()
 
     async def _list(self) -> None:
         """Raises: TooLarge, after which nothing of the list is kept."""
@@ -160,9 +110,7 @@ class Reflector(Generic[B]):
         self.table = table
         self._account(table)
         self._version = version
-        self._is_listed = True
-        self._misses = 0
-        self._synced.set()
+        self._complete()
 
     async def _watch(self) -> bool:
         """Takes in events until the server ends the stream. Returns whether any came."""
@@ -174,17 +122,10 @@ class Reflector(Generic[B]):
         async with aclosing(events):
             async for event in events:
                 is_told = True
-                self._answered()
-                self._retry_seconds = FIRST_RETRY_SECONDS
-                await self._turns.take()
+                await self._hear()
                 self._take(table, event)
                 await pace.wait()
-        self._answered()
         return is_told
-
-    def _answered(self) -> None:
-        self.health.succeeds()
-        self._misses = 0
 
     def _take(self, table: B, event: WatchEvent[Any]) -> None:
         """Raises: TooLarge when the table is beyond the budget with it."""
@@ -199,32 +140,6 @@ class Reflector(Generic[B]):
         known, self._known = self._known, (table.size, table.count)
         if self._budget is not None:
             self._budget.take(self._known[0] - known[0], self._known[1] - known[1])
-
-    def _exceeded(self, error: TooLarge) -> None:
-        """Lists again after a pause; until then what is known stays."""
-        self._is_listed = False
-        self._is_excessive = True
-        self._retry_seconds = min(max(self._retry_seconds, FIRST_EXCESS_RETRY_SECONDS), LAST_EXCESS_RETRY_SECONDS)
-        log.warning("cannot follow %s: %s", self.resource.plural, error)
-        if self._budget is not None:
-            self._budget.exceed(self.resource.plural, str(error))
-
-    def _recovered(self) -> None:
-        if self._is_excessive:
-            self._is_excessive = False
-            self._retry_seconds = FIRST_RETRY_SECONDS
-        if self._budget is not None:
-            self._budget.recover(self.resource.plural)
-
-    async def _pause(self) -> None:
-        self.health.fails()
-        self._hurry.clear()
-        delay = self._randomness.jitter(self._retry_seconds)
-        last = LAST_EXCESS_RETRY_SECONDS if self._is_excessive else LAST_RETRY_SECONDS
-        self._retry_seconds = min(self._retry_seconds * 2, last)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(delay):
-                await self._hurry.wait()
 
 
 async def _fill(table: Table[Any], objects: Sequence[Any]) -> None:

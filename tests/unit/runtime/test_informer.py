@@ -13,8 +13,9 @@ from kubeapi.status import Status
 from leeward.api.core import ConfigMap
 from leeward.api.resource import CONFIG_MAPS, WORKS
 from leeward.client import Client, Expired, Response, Unreachable
+from leeward.runtime.follower import LAST_RETRY_SECONDS
 from leeward.runtime.index import Index
-from leeward.runtime.informer import LAST_RETRY_SECONDS, Informer
+from leeward.runtime.informer import Informer
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 from tests.unit.runtime.small_world import (
     CLOCK,
@@ -59,7 +60,7 @@ def follow(transport: ScriptedTransport, seconds: float = 60) -> Informer[Config
 
 
 def test_it_lists_in_pages_and_then_follows_every_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leeward.runtime.informer.PAGE_SIZE", 2)
+    monkeypatch.setattr("leeward.runtime.follower.PAGE_SIZE", 2)
 
     async def story(world: SmallWorld) -> None:
         for name in "abcde":

@@ -12,7 +12,7 @@ from leeward.api.core import ConfigMap
 from leeward.api.resource import CONFIG_MAPS
 from leeward.client import Client, Response, Unreachable
 from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.informer import LAST_RETRY_SECONDS
+from leeward.runtime.follower import LAST_RETRY_SECONDS
 from leeward.runtime.informers import Informers
 from leeward.runtime.reflector import Reflector
 from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, config_map, config_maps, frame, response, tell
@@ -64,7 +64,7 @@ def follow(transport: ScriptedTransport, seconds: float = 60, budget: CacheBudge
 
 
 def test_it_lists_in_pages_and_then_takes_in_every_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leeward.runtime.reflector.PAGE_SIZE", 2)
+    monkeypatch.setattr("leeward.runtime.follower.PAGE_SIZE", 2)
 
     async def story(world: SmallWorld) -> None:
         for name in "abcde":

@@ -1,0 +1,139 @@
+"""The loop in which one kind of one API server is followed: a list, watches from there, and a pause where that fails.
+
+A server that could not be reached for a while may come back with other contents (restored from a backup, or made
+anew), whose versions may have passed the last known one by then. So it is listed again, where one that only broke a
+stream is followed from where it was. client-go trusts the version in both cases.
+
+What is listed and watched is kept by an `Informer` or a `Reflector`. Keeps no object itself.
+"""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+from kubeapi.errors import TooLarge
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.turns import Turns
+from kubeapi.resource import Resource
+from leeward.client import Expired, NotFound, Page, Unreachable, WorldError
+from leeward.runtime.cache_budget import CacheBudget
+from leeward.runtime.list_bounds import Pages
+from leeward.runtime.watch_health import WatchHealth
+
+R = TypeVar("R", bound=Resource[Any])
+log = logging.getLogger(__name__)
+
+PAGE_SIZE = 500
+FIRST_RETRY_SECONDS = 0.1
+LAST_RETRY_SECONDS = 5.0
+FIRST_EXCESS_RETRY_SECONDS, LAST_EXCESS_RETRY_SECONDS = 30.0, 300.0
+"""After a list that was too large: to read it again costs as much again."""
+
+
+class Follower(ABC, Generic[R]):
+    """Start `run` as a task. A `budget` is for a server of others."""
+
+    def __init__(self, resource: R, randomness: Randomness, budget: CacheBudget | None) -> None:
+        self.resource = resource
+        self.health = WatchHealth()
+        self._budget = budget
+        self._pages = Pages(self._read_page, PAGE_SIZE, shrink=budget is not None)
+        self._randomness = randomness
+        self._is_listed = False
+        self._is_excessive = False
+        self._misses = 0
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        self._hurry = asyncio.Event()
+        self._synced = asyncio.Event()
+        self._turns = Turns()
+
+    def hurry(self) -> None:
+        """Ends a pause between two attempts: there is reason to believe that the server answers again.
+
+        One that has answered too much is not asked earlier for that.
+        """
+        if self._is_excessive:
+            return
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        self._hurry.set()
+
+    async def run(self) -> None:
+        """Follows the server until cancelled."""
+        while True:
+            try:
+                if not self._is_listed:
+                    await self._list()
+                self._recovered()
+                is_told = await self._watch()
+                self.health.succeeds()
+                self._misses = 0
+                if is_told:
+                    continue
+            except (Expired, NotFound) as error:
+                self._is_listed = False
+                log.debug("must list %s again: %s", self.resource.plural, error)
+            except Unreachable as error:
+                self._misses += 1
+                self._is_listed = self._is_listed and self._misses == 1
+                log.debug("cannot follow %s: %s", self.resource.plural, error)
+            except TooLarge as error:
+                self._exceeded(error)
+            except WorldError as error:
+                log.warning("cannot follow %s: %s", self.resource.plural, error)
+            except Exception:
+                self._is_listed = False
+                log.exception("cannot follow %s", self.resource.plural)
+            await self._pause()
+
+    @abstractmethod
+    async def _list(self) -> None:
+        """Makes what the server lists the known state, and says so (`_complete`). Raises: TooLarge, after which nothing
+        of the list is kept; WorldError."""
+
+    @abstractmethod
+    async def _watch(self) -> bool:
+        """Takes in events until the server ends the stream. Returns whether any came. Raises: TooLarge; WorldError."""
+
+    @abstractmethod
+    async def _read_page(self, limit: int, token: str) -> Page[Any]: ...
+
+    def _complete(self) -> None:
+        """The list has been taken in."""
+        self._is_listed = True
+        self._misses = 0
+        self._synced.set()
+
+    async def _hear(self) -> None:
+        """An event has come; others have a turn before it is taken in."""
+        self.health.succeeds()
+        self._misses = 0
+        self._retry_seconds = FIRST_RETRY_SECONDS
+        await self._turns.take()
+
+    def _exceeded(self, error: TooLarge) -> None:
+        """Lists again after a pause; until then what is known stays."""
+        self._is_listed = False
+        self._is_excessive = True
+        self._retry_seconds = min(max(self._retry_seconds, FIRST_EXCESS_RETRY_SECONDS), LAST_EXCESS_RETRY_SECONDS)
+        log.warning("cannot follow %s: %s", self.resource.plural, error)
+        if self._budget is not None:
+            self._budget.exceed(self.resource.plural, str(error))
+
+    def _recovered(self) -> None:
+        if self._is_excessive:
+            self._is_excessive = False
+            self._retry_seconds = FIRST_RETRY_SECONDS
+        if self._budget is not None:
+            self._budget.recover(self.resource.plural)
+
+    async def _pause(self) -> None:
+        self.health.fails()
+        self._hurry.clear()
+        delay = self._randomness.jitter(self._retry_seconds)
+        last = LAST_EXCESS_RETRY_SECONDS if self._is_excessive else LAST_RETRY_SECONDS
+        self._retry_seconds = min(self._retry_seconds * 2, last)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(delay):
+                await self._hurry.wait()
