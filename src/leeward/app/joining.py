@@ -56,12 +56,12 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
         raise FleetError(_NO_HTTP.format(server=joining.connection.server))
     cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
     await _refuse_joined(control_plane, joining.name, cluster_id)
-    await _end_approved_agent(control_plane, joining.name)
     steward, speaker = accounts_of(joining.name)
     hub = await own_identity(control_plane)
     token, spoken = await open_account(member, steward, hub), await open_account(member, speaker, hub)
     namespace: Manifest = {"metadata": {"name": CLUSTER_NAMESPACE}}
     await control_plane.apply(_UNTYPED_NAMESPACES, namespace, field_manager=FIELD_MANAGER)
+    await _end_approved_agent(control_plane, joining.name)
     for secret in (
         _secret(joining.name, {TOKEN_KEY: token, CA_KEY: joining.connection.certificate_authority}),
         _secret(impersonator_of(joining.name), {TOKEN_KEY: spoken}),

@@ -53,22 +53,41 @@ def tell(story: Callable[[ApiWorld, ApiWorld], Awaitable[None]], *, tokens: bool
     run_virtual(play())
 
 
+async def approve_agents(client: Client, *names: str) -> None:
+    namespace = await client.get(NAMESPACES, "karmada-cluster")
+    owner = {"apiVersion": "v1", "kind": "Namespace", "name": namespace.name, "uid": namespace.metadata.uid}
+    for name in names:
+        for resource, manifest in roles_of_agent(name, owner, "karmada-cluster", [], JOINING_SUFFIX):
+            await client.create(resource, manifest, "karmada-cluster")
+
+
+async def approved_agents(client: Client) -> set[str]:
+    """Names of their roles and bindings."""
+    kinds = [resource for resource, _ in roles_of_agent("", {}, "karmada-cluster", [])]
+    return {each["metadata"]["name"] for kind in kinds for each in (await client.list(kind, "karmada-cluster")).items}
+
+
 def test_an_agent_that_was_approved_under_the_name_reads_none_of_the_credentials() -> None:
     """Its role lasts as long as its certificate request is kept (decision 99)."""
 
     async def story(plane: ApiWorld, member: ApiWorld) -> None:
         client = Client(plane.transport)
-        namespace = await client.get(NAMESPACES, "karmada-cluster")
-        owner = {"apiVersion": "v1", "kind": "Namespace", "name": namespace.name, "uid": namespace.metadata.uid}
-        for name in ("member1", "member2"):
-            for resource, manifest in roles_of_agent(name, owner, "karmada-cluster", [], JOINING_SUFFIX):
-                await client.create(resource, manifest, "karmada-cluster")
+        await approve_agents(client, "member1", "member2")
         await join_cluster(client, Client(member.transport), JOINING)
-        for resource, _ in roles_of_agent("", {}, "karmada-cluster", []):
-            kept = [each["metadata"]["name"] for each in (await client.list(resource, "karmada-cluster")).items]
-            assert kept == ["system:karmada:agent:member2:joining"]
+        assert await approved_agents(client) == {"system:karmada:agent:member2:joining"}
 
     tell(story)
+
+
+def test_an_agent_keeps_its_role_when_another_cluster_cannot_join_under_its_name() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client = Client(plane.transport)
+        await approve_agents(client, "member1")
+        with pytest.raises(FleetError):
+            await join_cluster(client, Client(member.transport), JOINING)
+        assert await approved_agents(client) == {"system:karmada:agent:member1:joining"}
+
+    tell(story, tokens=False)
 
 
 def test_the_control_plane_gets_a_token_to_act_with_and_one_to_speak_for_users() -> None:

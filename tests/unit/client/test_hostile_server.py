@@ -144,7 +144,9 @@ def test_a_connection_on_which_something_is_said_unasked_is_not_used_again() -> 
 
     async def story(transport: HttpTransport) -> None:
         assert (await get(transport)).body == b"one"
-        (idle,) = transport._pool._idle  # type: ignore[union-attr]  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+        pool = transport._pool  # pyright: ignore[reportPrivateUsage]
+        assert pool is not None
+        (idle,) = pool._idle  # pyright: ignore[reportPrivateUsage]
         idle.data_received(TWO)
         assert not idle.is_open
         assert (await get(transport)).body == b"two"
