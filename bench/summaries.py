@@ -28,7 +28,7 @@ from leeward.planning.node_table import NodeTable
 from leeward.planning.pod_table import PodTable
 from leeward.planning.usage_summary import UsageSummary
 from leeward.runtime.cache_budget import CacheBudget
-from leeward.runtime.informer import PAGE_SIZE
+from leeward.runtime.follower import PAGE_SIZE
 from leeward.runtime.informers import Informers
 from tests.unit.planning import summary_reference
 
