@@ -144,7 +144,7 @@ def test_a_member_that_cannot_join_leaves_nothing(fleet: Fleet) -> None:
     assert {path for path in fleet.data_dir.rglob("*") if "kubectl-cache" not in path.parts} == files
     assert clusters(fleet) == joined
     assert "member2" not in fleet.kubectl("get", "secrets", "-n", "karmada-cluster", "-o", "name")
-    assert "member2" not in fleet.leeward("status", "-o", "json")
+    fleet.eventually(lambda: "member2" not in fleet.leeward("status", "-o", "json"), "no trace of it")
     fleet.kubectl("delete", "-f", "-", stdin=POLICY)
 
 

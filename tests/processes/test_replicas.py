@@ -96,4 +96,5 @@ def test_a_scheduler_that_is_paused_is_replaced_and_stands_back_when_it_resumes(
     assert told == {"ResourceBinding": 1, "Deployment": 1}
     assert 'karmada_scheduler_schedule_attempts_total{result="success"' in second.get("/metrics")
     metric = 'leader_election_master_status{name="karmada-scheduler"}'
-    assert (f"{metric} 0.0" in first.get("/metrics"), f"{metric} 1.0" in second.get("/metrics")) == (True, True)
+    fleet.eventually(lambda: f"{metric} 0.0" in first.get("/metrics"), "the first says that it does not lead")
+    fleet.eventually(lambda: f"{metric} 1.0" in second.get("/metrics"), "the second says that it leads")
