@@ -1,4 +1,5 @@
-"""Whom the cluster proxy may speak for in a member: those whom the control plane's RBAC names as users of the proxy.
+"""Users for whom the cluster proxy may speak in a member: those whom the control plane's RBAC names as users of the
+proxy.
 
     ClusterRole that names clusters/proxy ──ClusterRoleBinding──▶ subjects ──▶ rules of the impersonator in the member
 

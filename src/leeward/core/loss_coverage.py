@@ -22,7 +22,7 @@ TURN = timedelta(minutes=1)
 REST = 50
 """So many times as long as a look took is the pause after it: it costs a fiftieth of a core at most."""
 BINDINGS_IN_A_TURN = 2_500
-"""That are projected in one look, unless a single cluster has more: a second or two of the processor."""
+"""Bindings that are projected in one look, unless a single cluster has more: a second or two of the processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def loss_condition(coverage: LossCoverage) -> Condition:
 
 
 def loss_sentence(coverage: LossCoverage) -> str:
-    """What would become of what runs there, and who says more."""
+    """Sentence on what would become of what runs there, and on who says more."""
     missing = f"{coverage.missing} replica{'s' if coverage.missing != 1 else ''}"
     applications = f"{coverage.wanting} application{'s' if coverage.wanting != 1 else ''}"
     why = f"`leeward what-if --fail {coverage.cluster}` says why"
@@ -118,7 +118,7 @@ def next_losses(
 
 
 def next_turn(begun: datetime, took: timedelta) -> datetime:
-    """When to look again after a look that began then."""
+    """Instant of the look after one that began then and took so long."""
     return begun + max(TURN, took + REST * took)
 
 

@@ -14,7 +14,7 @@ from leeward.api.names import AGENT_GROUP, ALLOW_HTTP_ANNOTATION, execution_spac
 
 REFERENCES = ("secretRef", "impersonatorSecretRef")
 _WHERE = ("apiEndpoint", "proxyURL", "insecureSkipTLSVerification", "syncMode")
-"""What of a Cluster's `spec` says who gets to see the tokens."""
+"""Fields of a Cluster's `spec` that decide who gets to see the tokens."""
 
 
 class ExposedSecret(NamedTuple):

@@ -36,7 +36,7 @@ SIGNER = "kubernetes.io/kube-apiserver-client"
 BOOTSTRAP_GROUP = "system:bootstrappers"
 BOOTSTRAP_USER_PREFIX = "system:bootstrap:"
 TOKEN_NAMESPACE, TOKEN_PREFIX = "kube-system", "bootstrap-token-"
-"""Where the Secret of a bootstrap token is, and what its name begins with."""
+"""Namespace of the Secret of a bootstrap token, and the beginning of its name."""
 USAGES = ("client auth", "digital signature", "key encipherment")
 ASKING_RULE: dict[str, Any] = {
     "apiGroups": ["certificates.k8s.io"],
@@ -100,7 +100,7 @@ class Ruling(NamedTuple):
 
 
 class CertificateRequest(NamedTuple):
-    """Who wants to be whom: `user` and `groups` are the certificate's, `asker` and its groups those of who asks."""
+    """Request to be somebody: `user` and `groups` are the certificate's, `asker` and its groups those of who asks."""
 
     user: str
     groups: tuple[str, ...]

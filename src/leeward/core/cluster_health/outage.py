@@ -109,7 +109,7 @@ class OutageReport:
 
     @property
     def departures(self) -> Mapping[str, datetime]:
-        """When copies are expected to be evicted, by cluster."""
+        """Instants at which copies are expected to be evicted, by cluster."""
         expected = (outlook for outlook in self.outlooks if outlook.outcome is Outcome.EVICTION)
         return {outlook.outage.cluster: outlook.at for outlook in expected if outlook.at is not None}
 
@@ -220,7 +220,7 @@ def marks_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
 
 
 def departures_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
-    """When copies leave clusters that are not seen, as the items say; what cannot be read is no mark."""
+    """Instants at which copies leave clusters that are not seen, as the items say; what cannot be read is no mark."""
     return _instants_in(items, LEAVES_AT)
 
 

@@ -13,8 +13,8 @@ from leeward.core.cluster_health.watched_time import was_away
 READY = "Ready"
 
 Sight = Literal["healthy", "unhealthy", "not serving", "unreachable", "refused", "too large"]
-"""What a probe saw: ok; an answer other than ok; ok, but reads fail; no answer; an answer that credentials or decoding
-made worthless; one that is beyond a bound."""
+"""Results of a probe: ok; an answer other than ok; ok, but reads fail; no answer; an answer that credentials or
+decoding made worthless; one that is beyond a bound."""
 
 UNCOLLECTED, TOO_LARGE = "StatusCollectionFailed", "ResponseTooLarge"
 UNCOLLECTED_REASONS = frozenset((UNCOLLECTED, TOO_LARGE))

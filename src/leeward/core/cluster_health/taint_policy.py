@@ -119,7 +119,8 @@ def _by_age(policy: ClusterTaintPolicy) -> tuple[datetime, str]:
 
 
 def _without_times(taints: Iterable[Taint]) -> set[tuple[str, str, str]]:
-    """What counts as a change: a taint that one policy removes and a later one adds again has not changed."""
+    """Key, effect and value, by which taints are compared: a taint that one policy removes and a later one adds again
+    has not changed."""
     return {(t.key, t.effect, t.value) for t in taints}
 
 

@@ -21,7 +21,8 @@ from kubeapi.meta import format_micro_time, parse_time
 STEP = timedelta(seconds=1)
 """By so much the wall clock and the monotonic one must differ to be a step."""
 CLOCKS_APART = timedelta(seconds=60)
-"""How far the clocks of two of us may be apart: that of an API server, and that of the controllers."""
+"""Largest difference that is allowed for between two of our clocks: that of an API server, and that of the
+controllers."""
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 """Of what is not known to have been watched at all."""
 REMEMBERED = timedelta(days=7)
@@ -88,7 +89,7 @@ class Attention:
         return not self.is_kept or (self.is_now and (self.settled_at is None or now >= self.settled_at))
 
     def settles_at(self, now: datetime) -> datetime | None:
-        """When it will have, if that is yet to come and can be told."""
+        """Instant at which it will have settled; None where it has, or where that cannot be told."""
         return self.settled_at if self.settled_at is not None and self.settled_at > now else None
 
 

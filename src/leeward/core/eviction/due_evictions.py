@@ -17,7 +17,7 @@ from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, 
 from leeward.core.toleration import tolerates
 
 LAST_RESORT_SECONDS = 1800
-"""How long taints must have stood before what they drive out may go to a cluster that is held down (C1)."""
+"""Seconds for which taints must have stood before what they drive out may go to a cluster that is held down (C1)."""
 
 
 @dataclass(frozen=True, slots=True)

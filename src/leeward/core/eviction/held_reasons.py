@@ -28,7 +28,7 @@ class Deferral(StrEnum):
 
 
 class Hold(Enum):
-    """What an EvictionHeld condition means for people."""
+    """Meaning of an EvictionHeld condition for people."""
 
     HELD = "held"
     KEPT = "kept"

@@ -97,7 +97,8 @@ def find_stalled(
 
 
 def _began(binding: Binding, tasks: Sequence[GracefulEvictionTask], work: Work | None) -> datetime | None:
-    """When the copy of this Work was last given something to replace; None where it replaces nothing that leaves."""
+    """Instant at which the copy of this Work was last given something to replace; None where it replaces nothing that
+    leaves."""
     instants = [task.creation_timestamp for task in tasks if task.creation_timestamp]
     if not instants or (not binding.spec.is_divided and was_there_before(work, min(instants))):
         return None

@@ -67,11 +67,11 @@ class DeploymentCopy:
         return int_at(self.report or {}, "availableReplicas")
 
     def lacks(self, available: int) -> int:
-        """How many replicas are missing of the minimum of those that stay."""
+        """Number of replicas that are missing of the minimum of those that stay."""
         return max(0, self.stays - self.may_lack - available)
 
     def gives(self, available: int) -> int:
-        """How many replicas that leave are still there."""
+        """Number of replicas that leave and are still there."""
         return min(self.leaves, max(0, available - self.stays))
 
 
@@ -213,13 +213,13 @@ def _available(spec: ResourceBindingSpec, copies: Sequence[DeploymentCopy], know
 
 
 def _shortage(copies: Sequence[DeploymentCopy], unplaced: int, available: Sequence[int]) -> int:
-    """How many replicas are missing when so many are available, by copy."""
+    """Number of replicas that are missing when so many are available, by copy."""
     pairs = list(zip(copies, available, strict=True))
     return unplaced + sum(copy.lacks(n) for copy, n in pairs) - sum(copy.gives(n) for copy, n in pairs)
 
 
 def _unplaced(spec: ResourceBindingSpec, copies: Sequence[DeploymentCopy]) -> int:
-    """How many of the replicas that are asked for no cluster has."""
+    """Number of the replicas asked for that no cluster has."""
     if not spec.is_divided:
         return 0 if copies else spec.replicas
     return max(0, spec.replicas - sum(target.replicas for target in spec.clusters))

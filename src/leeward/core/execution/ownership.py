@@ -1,4 +1,5 @@
-"""Whose object it is: the marks by which an object in a member says which Work of which control plane it was made from.
+"""Ownership of objects in members: the marks by which an object says which Work of which control plane it was made
+from.
 
 The names of Works are the same in every control plane (hub), so an object carries the hub's identity as well. One that
 names the Work and no hub was written by an earlier version, or by Karmada, and is taken over with the next write.

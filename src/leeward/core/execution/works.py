@@ -94,7 +94,7 @@ def build_work(
 
 
 def _state_in(work: Work | None, state: Mapping[str, str]) -> Mapping[str, str]:
-    """What of the state the Work's manifest has as labels."""
+    """Part of the state that the Work's manifest has as labels."""
     labels = labels_of(work.spec.workload.manifests[0]) if work and work.spec.workload.manifests else {}
     return {name: value for name, value in state.items() if labels.get(name) == value}
 

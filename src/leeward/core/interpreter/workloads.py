@@ -51,7 +51,7 @@ def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | No
 
 
 def _revise(manifest: Manifest, replicas: int) -> None:
-    """Where the template does not say how many, there is nothing to revise."""
+    """Sets the replicas where the template says how many; else there is nothing to revise."""
     if value_at(manifest, "spec", "replicas") is not None:
         put(manifest, replicas, "spec", "replicas")
 

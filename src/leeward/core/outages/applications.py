@@ -74,7 +74,7 @@ def next_application(
     targets: Mapping[str, int],
     status: OutageStatus,
 ) -> OutageApplication:
-    """What is known of one application after a look at it."""
+    """State of one application after a look at it."""
     name, now = there.cluster.name, wire_time(there.now)
     if known is None:
         replicas = targets.get(name, 0) or (sight.task.replicas or 0 if sight.task is not None else 0)

@@ -10,7 +10,7 @@ from leeward.core.outages.sight import ApplicationKey, CopySight
 
 @dataclass(frozen=True, slots=True)
 class OutageObservation:
-    """What is seen at `now`: the Cluster (None: it has left the fleet), and applications, None for one that is gone.
+    """Observation at `now`: the Cluster (None: it has left the fleet), and applications, None for one that is gone.
 
     `is_whole`: all bindings were looked at that are in the cluster, or on their way out.
     """

@@ -19,7 +19,7 @@ MOST_PLACES = 20
 """Clusters that are named as where applications go."""
 MESSAGE_LENGTH = 512
 WAVE = timedelta(seconds=30)
-"""What leaves within so long of one another leaves together."""
+"""Time within which what leaves counts as leaving together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def with_step(status: OutageStatus, at: datetime, kind: StepKind, reason: str = 
 
 
 def with_waves(status: OutageStatus, changes: Sequence[ApplicationChange]) -> OutageStatus:
-    """What has left joins those that left just before it; who is healthy is counted with those it left with."""
+    """Joins what has left to what left just before it, and counts what is healthy with those it left with."""
     steps = list(status.steps)
     new: list[OutageStep] = []
     for left_at, change in sorted(_leaving(changes), key=lambda each: each[0]):

@@ -27,7 +27,7 @@ from leeward.core.eviction.held_reasons import HOLDS, HeldReason, Hold
 ApplicationKey = tuple[str, str]
 """Namespace and name of its binding; the namespace is empty for a ClusterResourceBinding."""
 TOLERATED, NOT_EVICTED, NOT_COLLECTED = "Tolerated", "EvictionDisabled", "StatusCollectionFailed"
-"""Why something stays where nothing is due: as the condition ClusterOutage says it."""
+"""Reasons why something stays where nothing is due, as the condition ClusterOutage says them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,8 @@ def sight_of(
 def _allowance(
     spec: ResourceBindingSpec, lost: Cluster, now: datetime, watched: WatchedTime
 ) -> tuple[int | None, datetime | None]:
-    """How many seconds the outage is tolerated from its NoExecute taint on; and when that ends, once it is there."""
+    """Seconds for which the outage is tolerated from its NoExecute taint on, and the end of that, once the taint is
+    there."""
     automatic = [
         taint for taint in lost.spec.taints if key_of(taint) in CONDITION_TAINTS and taint.effect == NO_EXECUTE
     ]

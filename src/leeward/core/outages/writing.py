@@ -22,7 +22,7 @@ SAID_ELSEWHERE = timedelta(seconds=600)
 
 
 class Urgency(Enum):
-    """What a change is worth. Settled: nobody is on the way."""
+    """Urgency of telling a change. Settled: nobody is on the way."""
 
     NEWS = "News"
     SETTLED = "Settled"

@@ -39,7 +39,8 @@ def select_overridden(policy: AnyOverridePolicy) -> Selected:
 
 
 def select_unread(stored: ReadOnlyManifest) -> Selected:
-    """What a policy that cannot be read may select; where its selectors cannot be read either, all that it can.
+    """Selection of a policy that cannot be read: what its selectors say, or all that it can select where they cannot be
+    read either.
 
     Holds: S14."""
     namespace: str = stored["metadata"].get("namespace", "")

@@ -19,7 +19,7 @@ CONTAINERS: Final[Mapping[str, tuple[str, ...]]] = {
     "StatefulSet": _TEMPLATE,
     "Job": _TEMPLATE,
 }
-"""Where the containers are, by kind; of other kinds nothing is known."""
+"""Paths of the containers, by kind; of other kinds nothing is known."""
 
 
 def containers_in(document: Document, name: str | None = None) -> Iterator[Manifest]:

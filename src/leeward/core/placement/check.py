@@ -34,7 +34,7 @@ from leeward.core.scheduling.spread_fields import field_of, is_over_clusters
 from leeward.core.scheduling.steps import DEFAULT_PROFILE, first_rejection
 
 RETRY = timedelta(minutes=1)
-"""When what was refused is decided again."""
+"""Time after which what was refused is decided again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,14 +40,15 @@ def scale_target_patch(template: ReadOnlyManifest, autoscalers: Iterable[ReadOnl
 
 
 def scale_target(autoscaler: ReadOnlyManifest) -> tuple[tuple[str, str], str]:
-    """What it scales: apiVersion and kind, and the name."""
+    """Target that it scales: apiVersion and kind, and the name."""
     target = mapping_at(autoscaler, "spec", "scaleTargetRef")
     return (text_at(target, "apiVersion"), text_at(target, "kind")), text_at(target, "name")
 
 
 def describe_fight(target: ReadOnlyManifest, binding: Binding) -> str:
-    """Why autoscalers in the members and the control plane undo each other's replicas of `target`, and the way out;
-    empty where they do not: `target` keeps what members have, or its copies are not divided but as large as it says."""
+    """Explanation why autoscalers in the members and the control plane undo each other's replicas of `target`, and the
+    way out; empty where they do not: `target` keeps what members have, or its copies are not divided but as large as it
+    says."""
     if labels_of(target).get(RETAIN_REPLICAS_LABEL) == "true" or not binding.spec.is_workload:
         return ""
     kind, name = text_at(target, "kind"), target["metadata"]["name"]

@@ -33,7 +33,7 @@ OPTION_ANNOTATIONS = (
 )
 """Options that a binding has from its policy."""
 TEMPLATE_ANNOTATIONS = (CLAIMS_ANNOTATION,)
-"""What a binding says of its template beyond its spec."""
+"""Annotations of a binding that speak of its template beyond its spec."""
 OWNED_FIELDS = frozenset(
     {
         "resource",

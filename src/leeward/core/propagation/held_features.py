@@ -35,7 +35,7 @@ def features_of(spec: ResourceBindingSpec) -> frozenset[HeldFeature]:
 
 
 def held_condition(held: Iterable[HeldFeature]) -> Condition | None:
-    """What a binding says that keeps these although their gates are off; None where there are none."""
+    """Condition of a binding that keeps these although their gates are off; None where there are none."""
     gates = sorted(feature.value for feature in held)
     if not gates:
         return None

@@ -37,7 +37,7 @@ def assign(request: Request, selected: Sequence[Candidate]) -> Assignment | Unpl
 
 
 def mode_of(strategy: ReplicaSchedulingStrategy | None) -> Mode | Unplaceable:
-    """Which of the four ways a strategy means."""
+    """Mode that a strategy means; Unplaceable where it means none."""
     if strategy is None or strategy.replica_scheduling_type == "Duplicated":
         return "Duplicated"
     match strategy.replica_scheduling_type, strategy.replica_division_preference:

@@ -58,7 +58,7 @@ def _certain(seats: int, votes: Ints, initial: Ints) -> Ints:
 
 
 def _winners(left: int, votes: Ints, held: Ints, depth: int, descend: bool) -> Ints | None:
-    """How many of the `left` seats each party wins; None when `depth` claims per party were too few to tell."""
+    """Number of the `left` seats that each party wins; None when `depth` claims per party were too few to tell."""
     seats = held[:, None] + np.arange(depth)
     claims = votes.astype(np.float64)[:, None] / (2 * seats + 1).astype(np.float64)
     if left > claims.size:

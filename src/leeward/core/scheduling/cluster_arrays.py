@@ -21,7 +21,7 @@ from leeward.core.scheduling.model import Placed, Profile, Rejection, Request, U
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """What one placement means for every cluster: whether it passes the shared filters (or why not), its tier of
+    """Meaning of one placement for every cluster: whether it passes the shared filters (or why not), its tier of
     affinity, and its static weight.
 
     `groupings` are those of the spread constraints. `group_codes` is, for a single one, each cluster's group as an
@@ -54,15 +54,16 @@ class ClusterArrays(Mapping[str, Cluster], ABC):
 
     @abstractmethod
     def available(self, request: Request, rows: Ints) -> Ints:
-        """How many more replicas, or sets of components, fit into each of these clusters by what it reports."""
+        """Number of replicas, or sets of components, that still fit into each of these clusters by what it reports."""
 
     @abstractmethod
     def displaced(self, request: Request, rows: Ints) -> Ints:
-        """How many of these, at most, cannot be where something is reserved for others, see `Estimator`."""
+        """Number of these, at most, that cannot be where something is reserved for others, see `Estimator`."""
 
     @abstractmethod
     def stays_until(self, key: Hashable, leaves_at: Callable[[Cluster], datetime | None]) -> Floats:
-        """When a copy that is placed now would have to leave each cluster, in seconds of the epoch; infinity: never.
+        """Instants at which a copy that is placed now would have to leave each cluster, in seconds of the epoch;
+        infinity: never.
 
         `key` stands for what `leaves_at` depends on besides the cluster.
         """
@@ -71,7 +72,7 @@ class ClusterArrays(Mapping[str, Cluster], ABC):
     def answer(
         self, key: Hashable, depends_on_capacity: bool, find: Callable[[], Placed | Unplaceable]
     ) -> Placed | Unplaceable:
-        """What was found for the same question on the same clusters, or what is found now."""
+        """Outcome that was found for the same question on the same clusters, or else is found now."""
 
     def view(self) -> "ClusterView":
         """All clusters, to be scheduled on."""

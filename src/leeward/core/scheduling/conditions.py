@@ -23,12 +23,13 @@ def exceeded_condition(refusal: str) -> Condition:
 
 
 def standing_refusal(conditions: Sequence[Condition]) -> str:
-    """Why a quota has refused the last result; empty where none has."""
+    """Message with which a quota has refused the last result; empty where none has."""
     return next((c.message for c in conditions if (c.type, c.reason) == ("Scheduled", "QuotaExceeded")), "")
 
 
 def failures_condition(failures: Sequence[Unplaceable]) -> Condition:
-    """When an attempt failed in several respects: a quota that is exceeded is told before that no cluster fits."""
+    """Condition for an attempt that failed in several respects: a quota that is exceeded is told before that no cluster
+    fits."""
     quota = next((failure for failure in failures if failure.kind == "QuotaExceeded"), None)
     if quota is not None:
         return exceeded_condition(quota.message)

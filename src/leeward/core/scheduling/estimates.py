@@ -27,7 +27,7 @@ Answers = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """How many more fit of this: replicas with `requirements`, or, where there are any, sets of all `components`."""
+    """Question how many more fit: replicas with `requirements`, or, where there are any, sets of all `components`."""
 
     requirements: ReplicaRequirements | None
     components: tuple[Component, ...] = ()
@@ -39,7 +39,7 @@ class Question:
 
 
 def question_of(request: Request) -> Question:
-    """What has to be known to find room for the request."""
+    """Question to be answered before there is room for the request."""
     if request.is_set:
         return Question(None, request.spec.components)
     return Question(request.spec.replica_requirements)

@@ -68,7 +68,7 @@ class Found:
 
 
 def room_in(request: Request, arrays: ClusterArrays, name: str) -> int:
-    """How many more replicas fit into one cluster; as many as you like where room decides nothing."""
+    """Number of replicas that still fit into one cluster; as many as you like where room decides nothing."""
     arrays.refresh()
     return int(_room(request, arrays, np.array([arrays.rows[name]]))[0])
 

@@ -14,7 +14,7 @@ from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.scheduling.trace import TermTrace
 
 MAX_REPLICAS = 2**31 - 1
-"""What an estimator answers when the cluster sets no limit."""
+"""Answer of an estimator when the cluster sets no limit."""
 
 PlacementKey = tuple[bytes, str, str, str, bool]
 
@@ -113,7 +113,7 @@ class Request:
 
     @property
     def needed(self) -> int:
-        """What must find room: all replicas, or one set of components."""
+        """Number that must find room: all replicas, or one set of components."""
         return 1 if self.is_set else self.spec.replicas
 
     @property
@@ -168,7 +168,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why a cluster is no candidate, and by which plug-in."""
+    """Reason why a cluster is no candidate, and the plug-in that says so."""
 
     plugin: str
     reason: str

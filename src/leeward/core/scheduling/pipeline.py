@@ -21,7 +21,7 @@ def schedule(
     keep_assigned: bool = False,
     trace: Trace | None = None,
 ) -> Placed | Unplaceable:
-    """Where the binding's template goes; when no affinity term gives a result, why the first one did not.
+    """Places the binding's template; when no affinity term gives a result, the outcome says why the first one did not.
 
     `keep_assigned` is for a failover: see `Request`. `trace` is told why; it costs nothing when it is not
     asked for. Holds: S2, S3, C2.

@@ -62,7 +62,7 @@ def next_status(
 
 
 def expires_at(rebalancer: WorkloadRebalancer) -> datetime | None:
-    """When a finished rebalancer is to be deleted; None: never, or not yet known."""
+    """Instant at which a finished rebalancer is to be deleted; None: never, or not yet known."""
     seconds, finished = rebalancer.spec.ttl_seconds_after_finished, rebalancer.status.finish_time
     if seconds is None or finished is None or pending(rebalancer):
         return None

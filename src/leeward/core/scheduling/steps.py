@@ -28,7 +28,7 @@ def is_feasible(request: Request, cluster: Cluster, profile: Profile = DEFAULT_P
 
 
 def first_rejection(request: Request, cluster: Cluster, filters: Iterable[Filter]) -> Rejection | None:
-    """What the first filter says that refuses the cluster."""
+    """Rejection by the first filter that refuses the cluster; None where none does."""
     for plugin in filters:
         reason = plugin.reject(request, cluster)
         if reason is not None:
@@ -81,7 +81,7 @@ def _targets(request: Request, selected: Sequence[Candidate]) -> tuple[TargetClu
 
 
 def fit_message(total: int, rejected: Mapping[str, str]) -> str:
-    """Why none of `total` clusters passes the filters."""
+    """Message that none of `total` clusters passes the filters, and why."""
     counted = Counter(rejected.values() if total else ())
     reasons = sorted(f"{count} {reason}" for reason, count in counted.items()) or ["no cluster exists"]
     return f"0/{total} clusters are available: {', '.join(reasons)}."

@@ -122,7 +122,7 @@ def _note_selection(
 
 
 def _rejections(request: Request, view: ClusterView, feasibility: Feasibility) -> Mapping[str, Rejection]:
-    """What refuses each cluster first."""
+    """First rejection of each cluster that is refused."""
     arrays, touched = view.arrays, set(_touched(request, view.arrays))
     rejections: dict[str, Rejection] = {}
     for row, cluster in enumerate(arrays.clusters):

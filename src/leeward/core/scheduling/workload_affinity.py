@@ -14,7 +14,7 @@ from leeward.api.cluster import Cluster
 from leeward.core.scheduling.model import Filter, Request
 
 OthersOf = Callable[[Request, str], Sequence[frozenset[str]]]
-"""Where the other bindings are that share the request's group of one kind, `affinity` or `antiAffinity`."""
+"""Clusters of each of the other bindings that share the request's group of one kind, `affinity` or `antiAffinity`."""
 
 
 def stays_everywhere(cluster: str) -> bool:

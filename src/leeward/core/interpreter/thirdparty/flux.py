@@ -40,7 +40,7 @@ _REVISIONS = ("lastAppliedRevision", "lastAttemptedRevision")
 
 
 def _retain_suspend(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    """Who suspends it in the member is not overruled."""
+    """Keeps `suspend` as it is in the member: who suspends it there is not overruled."""
     if (suspend := required_spec(observed).get("suspend")) is not None:
         required_spec(desired)
         put(desired, suspend, "spec", "suspend")

@@ -162,7 +162,7 @@ def _dated(since: str | None) -> Mapping[str, Any]:
 
 
 def _last_told(items: Sequence[AggregatedStatusItem], kind: str) -> Mapping[str, Any]:
-    """When the last cluster that has the condition says that it changed."""
+    """Times at which the condition changed, as the last cluster that has it says."""
     for status in reversed(reported(items)):
         for condition in reversed(mappings_at(status, "conditions")):
             if condition.get("type") == kind:

@@ -114,7 +114,8 @@ def component_requirements(template: ReadOnlyManifest) -> ComponentReplicaRequir
 
 
 def node_claim(spec: ReadOnlyManifest) -> NodeClaim | None:
-    """Where pods may run, of what has `nodeSelector` and `tolerations`. Raises: InterpretationError."""
+    """Nodes that pods may run on, of what has `nodeSelector` and `tolerations`; None for any.
+    Raises: InterpretationError."""
     parts = {name: spec[name] for name in ("nodeSelector", "tolerations") if spec.get(name)}
     try:
         return from_wire(without_nulls(parts), NodeClaim) if parts else None
