@@ -12,7 +12,7 @@ from leeward.planning.fleet import Fleet
 
 
 class Decided(Protocol):
-    """What the planner has to know of a decision: where the binding is to be."""
+    """Part of a decision that the planner has to know: where the binding is to be."""
 
     @property
     def clusters(self) -> tuple[TargetCluster, ...]: ...

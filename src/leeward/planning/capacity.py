@@ -29,7 +29,7 @@ def nanos(quantity: Quantity) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What one replica asks for: `amounts` in nano units, `sizes` as they are compared (CPU in milli, the rest whole).
+    """Demand of one replica: `amounts` in nano units, `sizes` as they are compared (CPU in milli, the rest whole).
 
     Amounts that round to nothing have no size.
     """
@@ -73,7 +73,7 @@ class Capacity:
         return max(0, min(_round_up(self.free["pods"], _NANO), MAX_REPLICAS))
 
     def replicas(self, demand: Demand | None) -> int:
-        """How many more fit, each with this demand; None asks for nothing but a pod."""
+        """Number of replicas that still fit, each with this demand; None asks for nothing but a pod."""
         pods = self.pods
         if demand is None or pods == 0:
             return pods
@@ -82,7 +82,7 @@ class Capacity:
         return min([pods, *(self._fit(name, size) for name, size in demand.sizes)])
 
     def sets(self, components: Sequence[Component]) -> int:
-        """How many whole sets fit, each of all components with all their replicas."""
+        """Number of whole sets that fit, each of all components with all their replicas."""
         pods, per_set = self.pods, sum(component.replicas for component in components)
         if pods == 0 or per_set == 0:
             return pods
@@ -129,7 +129,7 @@ class Capacity:
 
 
 def request_of(requirements: ComponentReplicaRequirements | None) -> Mapping[str, Quantity]:
-    """What one replica asks for; nothing where nothing is said."""
+    """Resources that one replica asks for; none where nothing is said."""
     return {} if requirements is None else requirements.resource_request
 
 

@@ -92,7 +92,7 @@ class _Segment:
         return value
 
     def _slot(self, key: int) -> int:
-        """Where the key is, or would be."""
+        """Slot of the key, or the free one where it would be."""
         keys, mask = self._keys, self._mask
         slot = key & mask
         while keys[slot] and keys[slot] != key:

@@ -22,7 +22,8 @@ class Estimates:
             del self._answers[next(iter(self._answers))]
 
     def about(self, spec: ResourceBindingSpec) -> tuple[tuple[Question, Answers], ...]:
-        """What was answered to the questions that placing the binding can lead to: for replicas, and for a set."""
+        """Questions that placing the binding can lead to and that were answered, with the answers: for replicas, and
+        for a set."""
         questions = (Question(spec.replica_requirements), Question(None, spec.components))
         found = ((question, self._answers.get(question.key)) for question in questions)
         return tuple((question, answers) for question, answers in found if answers)

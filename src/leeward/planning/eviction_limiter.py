@@ -32,7 +32,7 @@ RESOLUTION = timedelta(seconds=1)
 
 
 def drain_budget(cluster: Cluster | None) -> int | None:
-    """How many bindings may be on their way out of a cluster that is drained; None is any number."""
+    """Number of bindings that may be on their way out of a cluster that is drained; None is any number."""
     text = "" if cluster is None else cluster.metadata.annotations.get(DRAIN_BUDGET_ANNOTATION, "")
     if cluster is None or not text.isdecimal() or len(text) > MOST_DIGITS or looks_dead(cluster):
         return None
@@ -44,7 +44,8 @@ def _has_budget(cluster: Cluster | None) -> bool:
 
 
 class EvictionLimiter(Generic[K]):
-    """Who may leave when, for one scheduler. Its keys are those of bindings; it is bounded by their number."""
+    """Limiter of evictions: it says who may leave when, for one scheduler. Its keys are those of bindings; it is
+    bounded by their number."""
 
     def __init__(self, per_second: float | None) -> None:
         """`per_second` None is without a limit."""
@@ -58,7 +59,7 @@ class EvictionLimiter(Generic[K]):
         self._rate.look(now, monotonic_seconds)
 
     def budget(self, key: K, clusters: Mapping[str, Cluster], now: datetime) -> EvictionBudget:
-        """What is left to the binding now."""
+        """Budget that is left to the binding now."""
         already = self._leaving.get(key, frozenset[str]())
         drained = (name for name in self._count if name not in already and _has_budget(clusters.get(name)))
         budgets = {name: drain_budget(clusters.get(name)) for name in drained}
@@ -77,7 +78,7 @@ class EvictionLimiter(Generic[K]):
         self._set_leaving(key, self._leaving.get(key, frozenset()) | left)
 
     def observe(self, key: K, leaving: Iterable[str]) -> None:
-        """What a binding says of itself: the clusters that it has open eviction tasks for."""
+        """Takes in what a binding says of itself: the clusters that it has open eviction tasks for."""
         self._set_leaving(key, frozenset(leaving))
 
     def see_evictions(self, at: Iterable[datetime], now: datetime) -> None:
@@ -93,7 +94,7 @@ class EvictionLimiter(Generic[K]):
 
     @property
     def waiting(self) -> int:
-        """How many wait for their turn."""
+        """Number of bindings that wait for their turn."""
         return len(self._waiting) + self._rate.waiting
 
     def next_in_line(self, fleet: Mapping[str, Cluster]) -> Iterator[K]:
@@ -146,7 +147,7 @@ class _Rate:
         )
 
     def turn_at(self, key: Hashable, now: datetime) -> datetime | None:
-        """When `key` may go on; None is now."""
+        """Instant from which `key` may go on; None is now."""
         if self._interval is None:
             return None
         turn = self._reserved.get(key) or self._next
@@ -171,7 +172,7 @@ class _Rate:
         self._forget_unused()
 
     def see(self, at: Sequence[datetime]) -> None:
-        """What is later than our last one was not ours."""
+        """Takes in when evictions began; what is later than our last one was not ours."""
         newest = max(at, default=None)
         if self._interval is None or newest is None or (self._last is not None and newest <= self._last):
             return
@@ -189,6 +190,6 @@ class _Rate:
             self._forget_unused()
 
     def _forget_unused(self) -> None:
-        """When nobody waits any more, turns that were reserved and not taken hold up no one."""
+        """Gives up turns that were reserved and not taken when nobody waits any more: they hold up no one."""
         if not self._reserved:
             self._next = self._free_from

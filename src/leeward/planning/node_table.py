@@ -21,7 +21,7 @@ class NodeTable:
 
     def __init__(self) -> None:
         self._rows: dict[str, tuple[bool, int]] = {}
-        """Whether it is ready, and the number of what it offers."""
+        """Readiness of each, and the number of what it offers."""
         self._shares = NumberedPool[bytes, ResourceShare]()
         self._ready = 0
         self._size = 0

@@ -25,7 +25,7 @@ _NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ask:
-    """What nodes keep account of: native resources, extended and attachable ones, huge pages; and one pod."""
+    """Amounts that nodes keep account of: native resources, extended and attachable ones, huge pages; and one pod."""
 
     sizes: Sizes
 
@@ -114,7 +114,7 @@ class Nodes:
         return position
 
     def fit_sets(self, components: Sequence[tuple[Sizes, int]], most: int) -> int:
-        """How often all components fit together, replica by replica in turn; at most `most`."""
+        """Number of sets of all components that fit together, replica by replica in turn; at most `most`."""
         trial = Nodes(list(self._groups))
         parts = [(sizes, replicas) for sizes, replicas in components if replicas]
         for found in range(min(most, MAX_STEPS // max(1, sum(replicas for _, replicas in parts)))):

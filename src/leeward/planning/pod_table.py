@@ -55,12 +55,12 @@ class PodTable:
 
     @property
     def allocated(self) -> Amounts:
-        """What Pods take of Nodes."""
+        """Amounts that Pods take of Nodes."""
         return _with_pods(self._placed.amounts(), self.count - self._waiting_pods)
 
     @property
     def allocating(self) -> Amounts:
-        """What Pods ask for that have no Node."""
+        """Amounts that Pods ask for that have no Node."""
         return _with_pods(self._waiting.amounts(), self._waiting_pods)
 
     def taken_of(self, node: str) -> Mapping[str, int]:

@@ -28,7 +28,7 @@ API_VERSION, KIND = "leeward.dev/v1alpha1", "PlacementSnapshot"
 
 
 class RecordedEstimate(Object, frozen=True):
-    """What estimators answered to one question: `answers` are by cluster name."""
+    """Record of what estimators answered to one question: `answers` are by cluster name."""
 
     requirements: ReplicaRequirements | None = None
     components: tuple[Component, ...] = ()
@@ -36,8 +36,8 @@ class RecordedEstimate(Object, frozen=True):
 
 
 class RecordedOutcome(Object, frozen=True, omit_defaults=False):
-    """What was decided on a snapshot, and by which version. `targets` are replicas by cluster; `leaves` are clusters
-    with an eviction task; `held` is the reason of EvictionHeld; `refusal` why there was no place.
+    """Record of what was decided on a snapshot, and by which version. `targets` are replicas by cluster; `leaves` are
+    clusters with an eviction task; `held` is the reason of EvictionHeld; `refusal` why there was no place.
     """
 
     version: str

@@ -19,7 +19,7 @@ class RenderedOverrides:
         self._besides: dict[tuple[tuple[int, ...], bytes], Overridden] = {}
         """By rules and all of a manifest but its replicas."""
         self._kept: list[object] = []
-        """That no identity is given to something else."""
+        """References that keep an identity from being given to something else."""
 
     def override(self, before: Overridden, rules: Rules) -> Steps[Overridden | OverrideFailure]:
         """Renders as `override` does."""

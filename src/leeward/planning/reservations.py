@@ -16,7 +16,7 @@ from leeward.planning.capacity import Capacity, Demand, request_of
 
 
 class Reserved(Object, frozen=True):
-    """What is reserved for other bindings in a cluster: so many replicas, each with these requests."""
+    """Reservation for other bindings in a cluster: so many replicas, each with these requests."""
 
     replicas: int
     resource_request: Mapping[str, Quantity] = {}
@@ -91,7 +91,7 @@ class Reservations:
             return 0
 
     def all(self) -> Mapping[str, tuple[Reserved, ...]]:
-        """What is reserved in each cluster, in the order in which it was; clusters without any are left out."""
+        """Reservations in each cluster, in the order in which they were made; clusters without any are left out."""
         found: dict[str, tuple[Reserved, ...]] = {}
         for name, account in self._accounts.items():
             capacity = account.left() if account.reserved else None
@@ -106,7 +106,7 @@ class Reservations:
             account.reserve("", tuple((each.resource_request, each.replicas) for each in reserved))
 
     def displaced(self, name: str, request: Request) -> int:
-        """How many of what the request asks for the reserved replicas take the place of, at most."""
+        """Number of what the request asks for, at most, that the reserved replicas take the place of."""
         account = self._accounts.get(name)
         if account is None or not account.reserved:
             return 0
@@ -180,7 +180,7 @@ def _capacity_of(cluster: Cluster) -> Capacity | None:
 
 
 def _take(capacity: Capacity | None, request: Mapping[str, Quantity], count: int) -> None:
-    """What cannot be read takes nothing."""
+    """Takes the replicas out of the capacity; what cannot be read takes nothing."""
     try:
         if capacity is not None:
             capacity.take(request, count)

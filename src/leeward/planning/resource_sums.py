@@ -20,7 +20,8 @@ Columns = tuple[tuple[str, bool], ...]
 
 
 class ResourceShare:
-    """What one object adds to sums; objects that are alike have the same one. `is_absurd`: numbers were cut down."""
+    """Share that one object adds to sums; objects that are alike have the same one. `is_absurd`: numbers were cut
+    down."""
 
     __slots__ = ("columns", "is_absurd", "nanos")
 

@@ -23,7 +23,7 @@ _Group = tuple[str, str, str]
 
 
 class WorkloadGroups:
-    """Who is in which group, and where; keep it up to date with `put` and `remove`."""
+    """Index of workload groups: who is in which, and where; keep it up to date with `put` and `remove`."""
 
     def __init__(self, bindings: Iterable[Binding] = ()) -> None:
         self._places: dict[_Group, dict[str, frozenset[str]]] = {}
@@ -70,7 +70,7 @@ class WorkloadGroups:
                 self._places.setdefault(groups[member.kind], {})[member.name] = frozenset(member.clusters)
 
     def others(self, request: Request, kind: str) -> list[frozenset[str]]:
-        """Where the other bindings are that share the request's group of this kind."""
+        """Clusters of each of the other bindings that share the request's group of this kind."""
         resource, groups = request.spec.resource, request.spec.workload_affinity_groups
         found = next((g for g in _groups_of(resource.namespace, groups) if g[0] == kind), None)
         own = binding_name(resource.kind, resource.name)
