@@ -72,7 +72,7 @@ class AttachedBindings:
         self._lingering: defaultdict[Key, set[TemplateKey]] = defaultdict(set)
         """By dependant: the objects that its template names no more, and its copies may still need."""
         self._written: dict[TemplateKey, datetime] = {}
-        """When something was written for an object, not long ago."""
+        """Instant of the last write for each object that was written for not long ago."""
         self._events = DependencyEvents(plane)
         self._controller = plane.controller("dependencies-distributor-attached", self.reconcile)
 
@@ -206,7 +206,7 @@ class AttachedBindings:
     async def _lingering_clusters(
         self, needed: TemplateKey, present: ResourceBinding | None, dependant: ResourceBinding
     ) -> tuple[TargetCluster, ...]:
-        """Where a copy may still run that was made when its template named the object."""
+        """Clusters in which a copy may still run that was made when its template named the object."""
         place, before = key_of(dependant), present.spec.required_by if present is not None else ()
         works = self._holding(place)
         object_name = (needed.api_version, needed.kind, needed.key.name)
@@ -285,7 +285,7 @@ def _object_of(binding: ResourceBinding) -> TemplateKey:
 
 
 def _concerns(binding: ResourceBinding) -> tuple[object, ...]:
-    """What of a binding this is about, beside its status."""
+    """Parts of a binding that this is about, beside its status."""
     metadata = binding.metadata
     return metadata.uid, metadata.generation, metadata.deletion_timestamp, metadata.labels
 

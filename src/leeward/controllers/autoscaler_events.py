@@ -17,7 +17,8 @@ from leeward.runtime.templates import TemplateKey, Templates
 
 AUTOSCALER_KIND = "HorizontalPodAutoscaler"
 LOOK_AGAIN, NEW = timedelta(seconds=30), timedelta(minutes=5)
-"""What a new autoscaler names may come after it."""
+"""Pause before a new autoscaler is looked at again, and the age up to which it is new: what it names may come after
+it."""
 MOST_TOLD = 4_096
 
 

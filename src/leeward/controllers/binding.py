@@ -313,7 +313,8 @@ class BindingController:
 
 @dataclass(slots=True)
 class _Synced:
-    """What came of a binding's Works, by cluster: those that are to be, and those that are another's, with whose."""
+    """Outcome of writing a binding's Works, by cluster: those that are to be, and those that are another's, with
+    whose."""
 
     taken: dict[str, str]
     has_own: bool
@@ -321,7 +322,7 @@ class _Synced:
     works: dict[str, Work] = field(default_factory=dict[str, Work])
     failures: list[WorldError] = field(default_factory=list[WorldError])
     look_at: datetime | None = None
-    """When what is held may be let go, if that can be told."""
+    """Instant at which what is held may be let go, if that can be told."""
 
     @property
     def stands_still(self) -> bool:

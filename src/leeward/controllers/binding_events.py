@@ -52,7 +52,7 @@ class BindingEvents:
     def aggregated(
         self, binding: Binding, failures: Mapping[str, OverrideFailure], before: Binding, after: Binding
     ) -> None:
-        """What was written to `binding`, and why overrides have failed, by cluster."""
+        """Tells what was written to `binding`, and why overrides have failed, by cluster."""
         if _what_counts(before) != _what_counts(after):
             message = f"Update {self._name(binding)} with AggregatedStatus successfully."
             self._step(self._status, binding, "AggregateStatusSucceed", message)

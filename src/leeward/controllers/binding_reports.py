@@ -40,8 +40,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SyncedWorks:
-    """What came of a binding's Works, by cluster: those that are as they are to be, those that had to stay as they were
-    with why, and what else there is to say of the binding."""
+    """State of a binding's Works after a sync, by cluster: those that are as they are to be, those that had to stay as
+    they were with why, and what else there is to say of the binding."""
 
     works: Mapping[str, Work]
     stale: Mapping[str, Work]
@@ -76,7 +76,7 @@ class BindingReports:
         self._post(self._kind.resource, binding, binding, change, NEWS_SECONDS, told)
 
     async def report(self, binding: Binding, template: Manifest, synced: SyncedWorks) -> None:
-        """What the Works report goes into the binding's status and the template's: when all have spoken, at once.
+        """Writes what the Works report into the binding's status and the template's: when all have spoken, at once.
 
         As long as copies start something will soon follow that says more. As long as one is being evicted the template
         hears of that only when it takes long.
@@ -118,7 +118,7 @@ class BindingReports:
         items: Sequence[AggregatedStatusItem],
         copies: Sequence[DeploymentCopy],
     ) -> Change:
-        """What becomes of the template's status. A script has been asked once, and the built-in rules are each time."""
+        """Change of the template's status. A script has been asked once, and the built-in rules are each time."""
         interpreter, now = self._plane.interpreter, self._plane.clock.now()
         scripted: Manifest | None = None
         if await interpreter.is_customized(template, Operation.AGGREGATE_STATUS):

@@ -40,7 +40,7 @@ class BindingTemplates:
         return templates.get(wanted.name, wanted.namespace) if templates is not None else None
 
     async def _resource(self, binding: Binding) -> Resource[Manifest]:
-        """Where the template's kind lives. Raises: OutOfReach, WorldError."""
+        """Resource of the template's kind. Raises: OutOfReach, WorldError."""
         wanted = binding.spec.resource
         if problems := binding_problems(binding, self._reach):
             raise OutOfReach(problems)

@@ -23,7 +23,7 @@ from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
 SUSPICION = timedelta(seconds=30)
-"""How soon Clusters that are in no list are asked for again, should nothing change meanwhile."""
+"""Pause before Clusters that are in no list are asked for again, should nothing change meanwhile."""
 
 
 class BrakeController:
@@ -35,7 +35,7 @@ class BrakeController:
         self._clusters = plane.informers.of(CLUSTERS)
         self._namespaces = plane.informers.of(NAMESPACES)
         self._vanished: tuple[str, ...] = ()
-        """What has been told of."""
+        """Vanished Clusters that have been told of."""
         self._controller = plane.controller("brake-controller", self.reconcile, workers=1)
 
     def start(self) -> None:

@@ -37,7 +37,7 @@ MAX_DETAIL, MAX_VERSION = 1024, 64
 
 
 class Facts(NamedTuple):
-    """What one look at a healthy member found; an empty part could not be read.
+    """Findings of one look at a healthy member; an empty part could not be read.
 
     `outdated` says of what age the summary is, where it is not of now.
     """
@@ -49,7 +49,7 @@ class Facts(NamedTuple):
 
 
 class _Followed(NamedTuple):
-    """What a summary is made of."""
+    """Tables that a summary is made of."""
 
     nodes: Reflector[NodeTable]
     pods: Reflector[PodTable]

@@ -114,7 +114,7 @@ class DependenciesDistributor:
     async def _doubtful(
         self, dependant: ResourceBinding, template: Manifest, named: Sequence[DependentObjectReference]
     ) -> Mapping[TemplateKey, datetime]:
-        """What a webhook has ceased to name, and until when that is doubted: it is followed meanwhile."""
+        """Objects that a webhook has ceased to name, and until when that is doubted: they are followed meanwhile."""
         key = key_of(dependant)
         doubtful = await self._standing.doubtful(key, template, self._attached.listing(key), named)
         if doubtful:
@@ -169,7 +169,8 @@ class DependenciesDistributor:
         return await read_template(self._plane.server, resource, wanted) if resource.namespaced else None
 
     def _may_follow(self, dependant: ResourceBinding, dependency: DependentObjectReference) -> bool:
-        """What each cluster has of its own stays at home; what is out of reach is told of."""
+        """Tells whether a dependency may be propagated: what each cluster has of its own may not; what is out of reach
+        is told of."""
         if is_own_in_each_cluster(dependency):
             return False
         problem = dependency_problem(dependency, dependant.namespace, self._reach)
@@ -202,7 +203,7 @@ class DependenciesDistributor:
                 self._controller.queue.add(key_of(binding))
 
     def _template_changed(self, key: TemplateKey) -> None:
-        """What dependants select by labels may be another now."""
+        """Queues those that select the object by labels: what they select may be another now."""
         for dependant in self._index.selecting(key):
             self._controller.queue.add(dependant)
 
@@ -218,7 +219,7 @@ def _is_dependant(binding: ResourceBinding) -> bool:
 
 
 def _concerns(binding: ResourceBinding) -> tuple[object, ...]:
-    """What of a dependant decides about its dependencies, and what of it is ours."""
+    """Parts of a dependant that decide about its dependencies, and those of it that are ours."""
     metadata = binding.metadata
     annotations = tuple(metadata.annotations.get(name) for name in (DEPENDENCIES_ANNOTATION, EVICT_SHARED_ANNOTATION))
     return metadata.uid, metadata.generation, metadata.deletion_timestamp, metadata.finalizers, annotations

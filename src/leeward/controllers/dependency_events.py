@@ -28,7 +28,7 @@ class DependencyEvents:
         self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._recorder = plane.recorder(COMPONENT)
         self._conflicts: dict[TemplateKey, tuple[str, ...]] = {}
-        """What was told last of each object."""
+        """Conflicts that were told last of each object."""
 
     def succeeded(self, present: ResourceBinding | None, dependants: Collection[Dependant]) -> None:
         """On each dependant of which the clusters are others than in `present`."""

@@ -77,7 +77,7 @@ class DependencyOrder:
         return None
 
     async def _missing(self, binding: ResourceBinding, template: Manifest, cluster: str) -> AsyncIterator[str]:
-        """What the copy needs, and is not in the cluster though it is in the control plane."""
+        """Objects that the copy needs and that are not in the cluster though they are in the control plane."""
         try:
             dependencies = await self._plane.interpreter.dependencies(template)
         except NotInterpreted:

@@ -129,14 +129,16 @@ class ExecutionController:
         return None
 
     async def _let_go(self, work: Work) -> datetime | None:
-        """What stays in the member needs no member: another Work can take it over, even while it is away."""
+        """Lets go of a Work whose object stays in the member: that needs no member, and another Work can take it over,
+        even while the member is away."""
         self._carried_out.pop(work.name, None)
         if EXECUTION_CONTROLLER_FINALIZER in work.metadata.finalizers:
             await self._take_finalizer_off(work)
         return None
 
     def _settles_at(self, deleted_at: datetime) -> datetime | None:
-        """When to look again at a deletion that was asked for while the cluster was away; None when it may be made."""
+        """Instant at which to look again at a deletion that was asked for while the cluster was away; None when it may
+        be made."""
         since, cluster = self._works.ready_since, self._works.cluster
         if since is None or cluster is None or deleted_at > since:
             return None
@@ -173,7 +175,8 @@ class ExecutionController:
             self._returned.discard(oldest)
 
     def _post(self, work: Work, *conditions: Condition) -> None:
-        """That it is applied, or another generation as well, is no news: what comes of it is."""
+        """Posts conditions. That the Work is applied, or another generation as well, is no news: what comes of it
+        is."""
         now = self._plane.clock.now()
 
         def change(status: WorkStatus) -> WorkStatus:

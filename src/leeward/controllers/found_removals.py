@@ -56,7 +56,7 @@ class FoundRemovals:
         self._found.pop(work.metadata.uid, None)
 
     async def look_at(self, work: Work) -> datetime | None:
-        """When to look again at the deletion of the Work; None when it may be carried out.
+        """Instant at which to look again at the deletion of the Work; None when it may be carried out.
 
         Nothing is carried out on what was read before somebody was asked: who asks looks again. Raises: WorldError.
         """

@@ -42,7 +42,7 @@ class HeartbeatController:
         self._last: tuple[datetime, float] | None = None
         """Of the last renewal that succeeded, when it began."""
         self._version = 0
-        """That it has made."""
+        """Version of the Lease that it wrote last."""
 
     def start(self) -> None:
         self._plane.supervisor.start(self._run(), "heartbeat")
@@ -92,8 +92,8 @@ class HeartbeatController:
         return True, Gap(renewed, now[0]) if renewed is not None and is_long else None
 
     def _forgotten(self, lease: Lease | None, now: datetime) -> Gap | None:
-        """What is not known to have been watched where the Lease is gone: it may be a control plane restored from a
-        backup that has none, which knows nothing of what this process has done since."""
+        """Time that is not known to have been watched where the Lease is gone: it may be a control plane restored from
+        a backup that has none, which knows nothing of what this process has done since."""
         known = lease.spec.renew_time if lease is not None else None
         since = self._last[0] if self._last is not None else known
         return Gap(since, now) if since is not None and since < now else None

@@ -285,7 +285,7 @@ class MemberObjects:
 
 
 def _mark(observed: Manifest) -> str:
-    """What changes with every change of what an object asks for."""
+    """Mark that changes with every change of what an object asks for."""
     metadata = observed["metadata"]
     return f"{metadata['uid']}/{metadata.get('generation') or metadata['resourceVersion']}"
 

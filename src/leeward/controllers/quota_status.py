@@ -67,7 +67,7 @@ class _StatusController(ABC):
 
     @abstractmethod
     def _change(self, quota: FederatedResourceQuota) -> Change:
-        """What makes a status another one."""
+        """Change that brings a status up to date."""
 
     def _tell_collected(self, before: FederatedResourceQuota, after: FederatedResourceQuota) -> None:
         said = f"Collect status of FederatedResourceQuota({key_of(after)}) succeed."

@@ -78,7 +78,8 @@ class QuotaSyncController:
             return None
 
     async def _sync(self, quota: FederatedResourceQuota) -> tuple[list[str], bool]:
-        """What stands in its way, and whether anything was written. Raises: WorldError."""
+        """Writes the quota's Works. Returns what stands in its way, and whether anything was written.
+        Raises: WorldError."""
         written = False
         for work in needless(self._works_of.get(key_of(quota)), quota):
             written |= await self._delete(work)

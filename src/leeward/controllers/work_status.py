@@ -110,7 +110,7 @@ class WorkStatusController:
         return _Reported(ManifestStatus(identifier=identifier, status=kept.status, health=health.value), kept.size)
 
     async def _interpreted(self, work: Work, question: str, observed: Manifest, otherwise: Any) -> Any:
-        """What the interpreter answers, and `otherwise` when it cannot: that is told, and is neither good nor bad."""
+        """Answer of the interpreter, or `otherwise` when it has none: that is told, and is neither good nor bad."""
         ask = self._plane.interpreter.status if question == "ReflectStatus" else self._plane.interpreter.health
         try:
             return await ask(observed)
@@ -122,7 +122,7 @@ class WorkStatusController:
             return otherwise
 
     async def _resource(self, manifest: Manifest) -> Resource[Manifest] | None:
-        """Where the member serves a kind, None when it does not."""
+        """Resource as which the member serves a kind, None when it does not."""
         try:
             return await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         except UnknownKind:

@@ -96,7 +96,7 @@ class WorkWriting:
             self._rests[key_of(old)] = now + FOREIGN_DELETION_REST
 
     def rests_until(self, key: Key) -> datetime | None:
-        """When a Work that is gone may be made anew; None for now."""
+        """Instant from which a Work that is gone may be made anew; None for now."""
         until = self._rests.get(key)
         if until is not None and until <= self._plane.clock.now():
             del self._rests[key]

@@ -20,7 +20,7 @@ from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
 _INSTANT = timedelta(microseconds=1)
-"""What is left may be less than a datetime can tell: then is not now."""
+"""Least difference between two datetimes: what is left may be less, and then is not now."""
 
 
 class OutageConfirmation:
@@ -46,7 +46,8 @@ class OutageConfirmation:
         return is_marked(cluster, attention) or self._is_seen(cluster)
 
     def look_at(self, cluster: Cluster) -> datetime | None:
-        """When a cluster that is not confirmed yet has been listened to for long enough; None where a probe tells."""
+        """Instant at which a cluster that is not confirmed yet has been listened to for long enough; None where a probe
+        tells."""
         if self._is_probed(cluster) or not looks_dead(cluster) or is_marked(cluster, self._heartbeat.attention()):
             return None
         clock = self._plane.clock
@@ -60,7 +61,7 @@ class OutageConfirmation:
         return self._plane.clock.monotonic() >= self._listened_at()
 
     def _listened_at(self) -> float:
-        """When we have listened for long enough: not while we stood still."""
+        """Monotonic time at which we have listened for long enough: not while we stood still."""
         began = self._heartbeat.began
         return began + self._plane.lag.since(began) + self._periods.grace_seconds / 2
 

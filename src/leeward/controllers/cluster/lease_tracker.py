@@ -42,7 +42,7 @@ class LeaseTracker:
         """`heard` is told the names of clusters whose Lease is renewed."""
 
         def lease_changed(old: Lease | None, new: Lease | None) -> None:
-            """What is there already when we start was received by someone before us."""
+            """Takes in a renewal; what is there already when we start was received by someone before us."""
             if new is None or (old is not None and old.spec.renew_time == new.spec.renew_time):
                 return
             if old is not None or self._received is not None:

@@ -91,7 +91,7 @@ class ClusterTaints:
             await self._policies.wait_synced()
 
     async def keep(self, cluster: Cluster, last_seen: datetime, attention: Attention) -> datetime | None:
-        """When to look again. Raises: WorldError."""
+        """Writes the taints that are due, and returns when to look again. Raises: WorldError."""
         now = self._plane.clock.now()
         braked = self._brake.holds(self._clusters.list())
         confirmed = self._confirmation.is_confirmed(cluster, attention)

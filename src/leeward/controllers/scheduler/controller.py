@@ -17,9 +17,9 @@ from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
 TAINT_MANAGER = "taint-manager"
-"""What a scheduler is called that only evicts and finishes evictions, and leaves placing to another process."""
+"""Name of a scheduler that only evicts and finishes evictions, and leaves placing to another process."""
 UNLISTED_PAUSE = timedelta(seconds=10)
-"""How soon a binding is looked at again that names clusters which are in no list, should no event tell of them."""
+"""Pause before a binding is looked at again that names clusters which are in no list, should no event tell of them."""
 log = logging.getLogger(__name__)
 STROKE = 64
 """So many bindings are decided together, and written concurrently."""

@@ -149,7 +149,7 @@ class Deciding:
 
     @property
     def waiting(self) -> int:
-        """How many bindings wait for their turn to leave a cluster."""
+        """Number of bindings that wait for their turn to leave a cluster."""
         return self._limiter.waiting
 
     def next_in_line(self) -> Iterator[BindingKey]:
@@ -304,7 +304,7 @@ class DecisionRefused(Exception):
 
 
 class Unlisted(WorldError):
-    """What was listed is not what is there: nothing is decided on it."""
+    """Refusal to decide on a list that does not show what is there."""
 
 
 def _named_by(binding: Binding) -> Iterator[str]:
@@ -319,7 +319,7 @@ def _left_by(binding: Binding) -> Iterator[str]:
 
 
 def _evicted_at(binding: Binding) -> Iterator[datetime]:
-    """When copies began to leave because of taints."""
+    """Instants at which copies began to leave because of taints."""
     tasks = (task for task in binding.spec.graceful_eviction_tasks if reason_of(task) is TaskReason.TAINT_UNTOLERATED)
     return (task.creation_timestamp for task in tasks if task.creation_timestamp is not None)
 

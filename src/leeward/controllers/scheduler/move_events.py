@@ -33,7 +33,8 @@ class _Move:
 
 
 class MoveEvents:
-    """What is under way is known to this process alone: who comes after it tells the ends of moves in a crowd."""
+    """Events of moves. What is under way is known to this process alone: who comes after it tells the ends of moves in
+    a crowd."""
 
     def __init__(self, plane: ControlPlane, bindings: Bindings, recorder: Recorder) -> None:
         self._plane = plane
@@ -76,7 +77,7 @@ class MoveEvents:
         self._is_looking = False
 
     def _forget_ended(self) -> None:
-        """What was withdrawn, or is gone, ends without a word of ours."""
+        """Forgets what was withdrawn, or is gone: it ends without a word of ours."""
         for place, move in list(self._under_way.items()):
             if move.cluster not in self._left_by(move.key):
                 del self._under_way[place]

@@ -75,7 +75,7 @@ class Telling:
                 self._moves.end(key, template, task.from_cluster, moved)
 
     def measure(self, decision: Decision, seconds: float) -> None:
-        """How long it took to decide and to write it."""
+        """Observes how long it took to decide and to write the decision."""
         if decision.result is not None:
             result = "success" if isinstance(decision.result, Placed) else "error"
             self._metrics.scheduling_seconds.labels(result, RECONCILE).observe(seconds)
@@ -104,7 +104,8 @@ class _News(NamedTuple):
 
 
 def _of_move(before: Binding, after: Binding, decision: Decision) -> Iterator[_News]:
-    """What leaves, with the result; the result by itself where nothing leaves; and what does not move, and why."""
+    """News of a move: what leaves, with the result; the result by itself where nothing leaves; and what does not move,
+    and why."""
     leaves = decision.evicted or decision.followed
     if not leaves or isinstance(decision.result, Unplaceable) or decision.quota_refusal:
         yield from _of_scheduling(before, after, decision)

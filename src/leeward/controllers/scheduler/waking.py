@@ -80,7 +80,7 @@ class Waking:
                 self._add(other, "Update")
 
     def quota_changed(self, old: FederatedResourceQuota | None, new: FederatedResourceQuota | None) -> None:
-        """Where a quota leaves more room, or is gone, those of its namespace that wait are tried again."""
+        """Tries those of a quota's namespace that wait again where it leaves more room, or is gone."""
         quota = new or old
         if quota is None or (old is not None and new is not None and not leaves_more(old, new)):
             return
@@ -96,7 +96,8 @@ class Waking:
             self._add_waiting()
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        """What a Work reports can begin, end or withdraw an eviction; of others it changes nothing here."""
+        """Queues the bindings of a Work that can begin, end or withdraw an eviction; of others it changes nothing
+        here."""
         work = new or old
         for key in () if work is None else self._bindings.keys_of_work(work):
             binding = self._bindings.get(key)

@@ -64,10 +64,11 @@ class Writing:
         now: datetime,
         on_failure: Callable[[WorldError], None],
     ) -> None:
-        """That another generation was seen is no news where nothing else has changed; nor is it that an outage is over
+        """Posts the status after a decision, soon where it says something new.
 
-        for a binding that is moving, since more will be said of it. That one was placed for the first time its spec
-        says, and what comes of it is soon said with it.
+        That another generation was seen is no news where nothing else has changed; nor is it that an outage is
+        over for a binding that is moving, since more will be said of it. That one was placed for the first time
+        its spec says, and what comes of it is soon said with it.
         """
         binding = self._bindings.statuses(key).expected(binding)
 
