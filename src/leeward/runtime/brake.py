@@ -11,7 +11,7 @@ from leeward.core.cluster_health.brake import Brake, BrakeSettings, holds, parse
 from leeward.runtime.informers import Informers
 
 BRAKED_PAUSE = timedelta(seconds=30)
-"""How soon a cluster that the brake holds is looked at again, should no event tell that it was released."""
+"""Pause before a cluster that the brake holds is looked at again, should no event tell that it was released."""
 
 
 class BrakeView:

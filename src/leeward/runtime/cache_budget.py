@@ -40,5 +40,5 @@ class CacheBudget:
 
     @property
     def excess(self) -> str:
-        """What is beyond a bound, by kind; empty when nothing is."""
+        """Text that says which kinds are beyond a bound, and how; empty when none is."""
         return "; ".join(f"{kind}: {why}" for kind, why in sorted(self._exceeded.items()))

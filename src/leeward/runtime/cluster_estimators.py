@@ -60,11 +60,11 @@ class ClusterEstimators:
         return ClusterEstimators(estimator, plane.clock, plane.metrics, plane.supervisor, deadline_seconds)
 
     async def room(self, question: Question, clusters: Sequence[str]) -> Answers:
-        """How many more fit into each of the clusters that answer in time. Never raises for an estimator."""
+        """Number that still fits into each of the clusters that answer in time. Never raises for an estimator."""
         return await self._ask(clusters, lambda cluster: self._estimator.room(cluster, question))
 
     async def unschedulable(self, workload: BindingResource, clusters: Sequence[str], seconds: float) -> Answers:
-        """How many replicas have had no node for so long, in each of the clusters that answer in time."""
+        """Number of replicas that have had no node for so long, in each of the clusters that answer in time."""
         return await self._ask(clusters, lambda cluster: self._estimator.unschedulable(cluster, workload, seconds))
 
     def forget(self, cluster: str) -> None:

@@ -72,12 +72,12 @@ class StandingReplicas:
 
 
 class _Named(NamedTuple):
-    """What is known of the answers about one dependant."""
+    """Answers about one dependant, as far as they are known."""
 
     digest: str
     """Of the contents that were asked about last."""
     losses: Mapping[TemplateKey, datetime]
-    """What is not named any more, and from when on that is believed."""
+    """Objects that are not named any more, and from when on that is believed."""
 
 
 class StandingDependencies:
@@ -94,7 +94,7 @@ class StandingDependencies:
         listed: Collection[TemplateKey],
         named: Collection[DependentObjectReference],
     ) -> Mapping[TemplateKey, datetime]:
-        """Which of the objects `listed` a webhook does not name any more of the same contents, and until when that is
+        """Objects of those `listed` that a webhook does not name any more of the same contents, and until when that is
         doubted: a copy may need them. Contents that have changed may need less, though hardly nothing."""
         if not await self._plane.interpreter.is_hooked(template, Operation.DEPENDENCY):
             self.forget(dependant)

@@ -46,7 +46,7 @@ class DependentOverrides(Generic[W]):
         return ""
 
     def forget(self, waits: W) -> None:
-        """Who waited is gone, or asks anew."""
+        """Forgets who waited: it is gone, or asks anew."""
         key = self._waits_for.pop(waits, None)
         if key is not None:
             self._waiting[key].discard(waits)

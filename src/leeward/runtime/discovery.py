@@ -18,7 +18,8 @@ from leeward.runtime.offers import ACCEPT, OfferedResource, Root, read_resources
 
 
 class Offer(NamedTuple):
-    """What a server offers, by group version, sorted, without subresources; and the groups that did not answer."""
+    """Kinds that a server offers, by group version, sorted, without subresources; and the groups that did not
+    answer."""
 
     enablements: tuple[APIEnablement, ...]
     failed: tuple[str, ...]
@@ -40,10 +41,10 @@ class Discovery:
         self._offered: dict[str, tuple[Sequence[OfferedResource], APIEnablement]] = {}
         self._documents: dict[str, tuple[bytes, Root]] = {}
         self._last: tuple[_Found, _Found, Offer] | None = None
-        """What was below `/api` and `/apis`, and what that came to."""
+        """Documents below `/api` and `/apis`, and what they came to."""
 
     async def resource(self, api_version: str, kind: str) -> Resource[Manifest]:
-        """Where a kind lives. Raises: UnknownKind when the server answered and does not have it."""
+        """Resource of a kind. Raises: UnknownKind when the server answered and does not have it."""
         if (api_version, kind) not in self._kinds and is_api_version(api_version):
             for found in await self._group_version(api_version):
                 if "/" not in found.name:
@@ -82,7 +83,7 @@ class Discovery:
         return dict(zip(root, await asyncio.gather(*map(self._group_version_or_none, root)), strict=True))
 
     async def _root(self, path: str, body: bytes) -> Root:
-        """What the document says; it seldom says anything new. A long one is read beside the loop."""
+        """Content of the document, which seldom says anything new. A long one is read beside the loop."""
         known = self._documents.get(path)
         if known is None or known[0] != body:
             known = self._documents[path] = body, await read_beside(read_root, body)

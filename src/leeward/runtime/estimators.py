@@ -33,7 +33,7 @@ class Estimator(Protocol):
     def name(self) -> str: ...
 
     async def estimate(self, question: Question, clusters: Sequence[str]) -> Answers:
-        """How many more fit into each of the clusters.
+        """Estimates how many more fit into each of the clusters.
 
         A cluster of which nothing is known is left out, or has `UNAUTHENTIC`. It may be cancelled.
         Raises: anything; it is then left out.

@@ -38,7 +38,7 @@ BURST, REFILL_SECONDS = 50, 60.0
 CHANGE_SECONDS = 10.0
 """Past its budget, what a source tells is written at most once in this time for each reason."""
 COUNT_SECONDS = {NORMAL: 300.0, WARNING: 10.0}
-"""What happens again and again is counted up in the server at most once in this time."""
+"""Seconds between two counts, in the server, of an event that happens again and again; by type."""
 CROWD, CROWD_SECONDS = 16, 10.0
 """So many events within this time are a crowd: the server has better things to do than to count."""
 ATTEMPTS, LONGEST_REST_SECONDS = 20, 30.0
@@ -80,7 +80,7 @@ class Budget:
 
 @dataclass(slots=True)
 class _Told:
-    """What one component has told of one object: its last event, and the last of each reason."""
+    """Events that one component has told of one object: the last, and the last of each reason."""
 
     budget: Budget
     last: _Written | None = None

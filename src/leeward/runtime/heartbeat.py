@@ -55,9 +55,10 @@ class HeartbeatView:
         self._lease: Lease | None = None
         self._looked: tuple[datetime, float] | None = None
         self._received = self._counted = float("-inf")
-        """When it was renewed last, and up to when our own stalls are in its gaps, by the monotonic clock."""
+        """Instants, by the monotonic clock, at which it was renewed last, and up to which our own stalls are in its
+        gaps."""
         self._heard = float("-inf")
-        """When a renewal was heard of last, of whenever it was."""
+        """Instant at which a renewal was heard of last, of whenever it was."""
         self._began = float("-inf")
         self._handlers: list[Callable[[], None]] = []
         self._told: tuple[object, ...] = ()
@@ -69,7 +70,7 @@ class HeartbeatView:
 
     @property
     def began(self) -> float:
-        """When the present heartbeat was first seen here, by the monotonic clock."""
+        """Instant at which the present heartbeat was first seen here, by the monotonic clock."""
         return self._began
 
     async def wait_synced(self) -> None:
@@ -77,7 +78,8 @@ class HeartbeatView:
         await self._leases.wait_synced()
 
     def attention(self) -> Attention:
-        """What may be believed now. While nobody watches, all time since the last renewal is a gap."""
+        """Attention of now: what may be believed of the clusters. While nobody watches, all time since the last renewal
+        is a gap."""
         lease, settings = self._lease, self.settings
         if not settings.enabled or (lease is None and not settings.kept_here):
             return UNKEPT
@@ -126,8 +128,8 @@ class HeartbeatView:
         return any(stall.seconds >= self.settings.interval_seconds for stall in self._lag.stalls_since(since))
 
     def _lease_changed(self, old: Lease | None, new: Lease | None) -> None:
-        """What is there already when we start was renewed by someone before us, and so was what a control plane holds
-        that was restored from a backup; one that is deleted is made again."""
+        """Takes in a Lease. What is there already when we start was renewed by someone before us, and so was what a
+        control plane holds that was restored from a backup; one that is deleted is made again."""
         if new is None or new.name != HEARTBEAT_NAME:
             return
         if old is None and self._lease is None:
@@ -167,7 +169,7 @@ class HeartbeatView:
 
 
 class Looks:
-    """When each cluster was last found failing by a probe of this process, by the monotonic clock."""
+    """Instants at which a probe of this process last found each cluster failing, by the monotonic clock."""
 
     def __init__(self) -> None:
         self._failed: dict[str, float] = {}

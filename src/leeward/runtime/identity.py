@@ -44,7 +44,7 @@ def uid_of(obj: object) -> str:
 
 
 def reference_of(resource: Resource[Any], obj: object) -> ObjectReference:
-    """What an event is about."""
+    """Reference to the object that an event is about."""
     if isinstance(obj, TypedObject):
         version = obj.metadata.resource_version
     else:

@@ -53,7 +53,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
         self._namespace = namespace
         self._objects = Shelf(resource.object_type)
         self._outdated: set[Key] = set()
-        """What a restored server has in a state that cannot be read: known by versions that say nothing now."""
+        """Keys of what a restored server has in a state that cannot be read: known by versions that say nothing now."""
         self._version = 0
         self._handlers = ChangeHandlers[T](resource.plural)
 
@@ -217,8 +217,8 @@ class Informer(Follower[Resource[T]], Generic[T]):
         self._handlers.tell(key, old, obj)
 
     def _replace(self, key: Key, obj: T, size: int) -> None:
-        """Whatever the versions say. It is told as the end of the one and the beginning of the other, in one go: what
-        was done about the old state may be undone in this one."""
+        """Replaces an object, whatever the versions say. It is told as the end of the one and the beginning of the
+        other, in one go: what was done about the old state may be undone in this one."""
         self._remove(key)
         self._put(obj, size)
 

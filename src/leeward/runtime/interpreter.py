@@ -98,7 +98,7 @@ def followed_webhooks(informers: Informers) -> Configurations:
 
 
 def _never_read(informer: Informer[Any]) -> list[Manifest]:
-    """What is there and cannot be read, but for what could be once: that is known as it was."""
+    """Objects that are there and cannot be read, but for those that could be once: they are known as they were."""
     return [found for key, found in informer.unreadable.items() if informer.get(key.name) is None]
 
 
@@ -113,7 +113,7 @@ class Interpreter:
         self._webhooks = webhooks
 
     async def replicas(self, template: ReadOnlyManifest, multiple_pod_templates: bool = False) -> ReplicaInterpretation:
-        """What the template asks for."""
+        """Replicas, or components, that the template asks for."""
         with _told():
             components = await self._components(template) if multiple_pod_templates else None
             if components is not None:
@@ -184,7 +184,7 @@ class Interpreter:
             return aggregate_status(template, items)
 
     async def status(self, observed: ReadOnlyManifest) -> Any:
-        """What of a member object's status the control plane is told; None when it has none."""
+        """Part of a member object's status that the control plane is told; None when it has none."""
         with _told():
             if script := await self._script(observed, Operation.STATUS):
                 return scripts.status_in(await self._run(script, Operation.STATUS, observed))
@@ -202,7 +202,8 @@ class Interpreter:
             return health_of(observed)
 
     async def dependencies(self, template: ReadOnlyManifest) -> list[DependentObjectReference]:
-        """What the template needs beside it: all scripts of its kind are asked, and one that fails fails all."""
+        """Objects that the template needs beside it: all scripts of its kind are asked, and one that fails fails
+        all."""
         with _told():
             found = await self._scripts(template, Operation.DEPENDENCY)
             answers = [scripts.dependencies_in(await self._run(each, Operation.DEPENDENCY, template)) for each in found]
@@ -213,7 +214,7 @@ class Interpreter:
             return dependencies_of(template)
 
     async def known_dependencies(self, work: Work | None) -> list[DependentObjectReference] | None:
-        """What the copy of a Work needs beside it; None when nobody can say."""
+        """Objects that the copy of a Work needs beside it; None when nobody can say."""
         manifests = work.spec.workload.manifests if work is not None else ()
         try:
             return [each for manifest in manifests for each in await self.dependencies(manifest)]
@@ -265,7 +266,8 @@ def _health(is_healthy: bool) -> ResourceHealth:
 
 
 def _same_object(found: Manifest, wanted: ReadOnlyManifest) -> Manifest:
-    """What comes back is the object that was given, and none that it would rather write to. Holds: S6."""
+    """Sees that what comes back is the object that was given, and none that it would rather write to.
+    Raises: InterpretationError. Holds: S6."""
     theirs, ours = mapping_at(found, "metadata"), mapping_at(wanted, "metadata")
     for field in ("apiVersion", "kind"):
         if found.get(field) != wanted.get(field):

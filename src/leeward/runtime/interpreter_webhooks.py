@@ -66,7 +66,7 @@ class InterpreterWebhooks:
         return self._hook(await self._configurations(), manifest, operation) is not None
 
     async def ask(self, manifest: ReadOnlyManifest, operation: Operation, **more: Any) -> Manifest | None:
-        """What a webhook responds; None when none is there for this question.
+        """Response of a webhook; None when none is there for this question.
 
         Raises: WebhookFailed, NotAnsweredYet; Unreachable while the configurations are not known.
         """

@@ -91,7 +91,7 @@ class EventPace:
 
 
 def size_of(obj: object) -> int:
-    """What is kept of an object, as bytes of compact JSON."""
+    """Size of what is kept of an object, in bytes of compact JSON."""
     return len(codec.encode(obj))
 
 

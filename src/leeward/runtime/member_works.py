@@ -89,7 +89,7 @@ class MemberWorks:
 
     @property
     def ready_since(self) -> datetime | None:
-        """When the cluster last became Ready; None while it is not."""
+        """Instant at which the cluster last became Ready; None while it is not."""
         return _ready_since(self.cluster)
 
     def owns(self, work: Work, observed: Manifest) -> bool:
@@ -110,7 +110,7 @@ class MemberWorks:
 
 
 def _ready_since(cluster: Cluster | None) -> datetime | None:
-    """Who was away, or has written it, may see Ready twice without what was between; that it is another one says when
-    it began."""
+    """Instant at which the present Ready began. It tells one Ready from the next for those who were away between them,
+    or who have written it themselves."""
     ready = cluster.ready if cluster is not None and cluster.is_ready else None
     return ready.last_transition_time if ready is not None else None

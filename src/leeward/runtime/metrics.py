@@ -133,7 +133,7 @@ class Metrics:
         return (*told, *self._amounts.values())
 
     def forget_cluster(self, name: str) -> None:
-        """What it was last is not so for ever, once it has left the fleet."""
+        """Drops the figures of a cluster that has left the fleet: what it was last is not so for ever."""
         for gauge in self._of_clusters:
             gauge.remove(name)
 

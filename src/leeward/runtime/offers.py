@@ -139,7 +139,7 @@ def _versions(group: _AggregatedGroup) -> Iterator[tuple[str, Sequence[OfferedRe
 
 
 def _resources(version: _AggregatedVersion) -> Iterator[OfferedResource]:
-    """What only stands for its subresources has no kind."""
+    """Resources of a version. What only stands for its subresources has no kind, and is left out."""
     for resource in version.resources:
         if resource.response_kind is not None and resource.response_kind.kind:
             yield OfferedResource(resource.resource, resource.response_kind.kind, resource.scope == "Namespaced")

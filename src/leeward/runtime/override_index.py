@@ -70,7 +70,7 @@ class OverrideIndex(Generic[P]):
         return selected
 
     def selected(self, key: Key) -> Selected:
-        """What the policy selects now."""
+        """Selection of the policy as it is now."""
         known = self._policies.get(key)
         return known[1] if known is not None else {}
 

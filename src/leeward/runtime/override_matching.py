@@ -47,7 +47,7 @@ class OverrideMatching:
         self._everywhere = OverrideIndex[ClusterOverridePolicy]()
         self._earlier = EarlierSelections()
         self._unread: dict[Key, tuple[Manifest, Selected]] = {}
-        """What policies that cannot be read may select, each with the state of which that was found."""
+        """Selections that policies which cannot be read may have, each with the state of which that was found."""
         self._controller = plane.controller(name, self.reconcile, workers=1)
 
     def start(self) -> None:

@@ -93,7 +93,7 @@ class ControlPlane:
         jail: Jail | None = None,
         call_webhook: Call | None = None,
     ) -> "ControlPlane":
-        """What the controllers of a process share that reaches its control plane over `client`."""
+        """Context that the controllers of a process share, which reaches its control plane over `client`."""
         events, server = EventRecorder(client, clock, randomness), Server.of(client, randomness, supervisor)
         return ControlPlane(
             server,

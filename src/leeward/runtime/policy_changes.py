@@ -22,7 +22,7 @@ class PolicyKey(NamedTuple):
 
 
 class EarlierSelections:
-    """What policies selected before each of their changes, until somebody looks."""
+    """Selections of policies before each of their changes, until somebody looks."""
 
     def __init__(self) -> None:
         self._earlier: dict[PolicyKey, list[Selected]] = {}
@@ -36,7 +36,7 @@ class EarlierSelections:
             earlier.append(before)
 
     def take(self, key: PolicyKey) -> Sequence[Selected]:
-        """What it selected since it was looked at last; forgets it."""
+        """Takes what the policy selected since it was looked at last."""
         return self._earlier.pop(key, ())
 
 

@@ -101,7 +101,7 @@ class PolicyIndex(Generic[P]):
         return known.selected
 
     def selected(self, key: Key) -> Selected:
-        """What the policy selects now."""
+        """Selection of the policy as it is now."""
         known = self._known.get(key)
         return known.selected if known is not None else {}
 
@@ -171,7 +171,7 @@ class PolicyIndexes:
         return self._all[number].drop(key)
 
     def selected(self, key: Key, *, clustered: bool) -> Selected:
-        """What the policy selects now."""
+        """Selection of the policy as it is now."""
         return self._all[int(clustered)].selected(key)
 
     def claiming(self, template: ReadOnlyManifest, claimed_by: str) -> AnyPropagationPolicy | None:

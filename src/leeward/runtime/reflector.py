@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Table(Protocol[T]):
-    """What a reflector fills. `count` and `size`: how many objects it stands for, and its bytes, about."""
+    """Table that a reflector fills. `count` and `size`: how many objects it stands for, and its bytes, about."""
 
     @property
     def count(self) -> int: ...

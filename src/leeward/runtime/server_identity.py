@@ -30,7 +30,8 @@ class ServerIdentity:
         """As it was read last; empty before that, and where it may not be read."""
 
     async def read(self) -> str:
-        """What is known already serves while the server does not answer. Raises: WorldError before it ever answered."""
+        """Identity of the server. What is known already serves while it does not answer. Raises: WorldError before it
+        ever answered."""
         if self.known and self._lock.locked():
             return self.known
         async with self._lock:

@@ -31,7 +31,7 @@ NEWS_SECONDS = 0.1
 PROGRESS_SECONDS = 20.0
 """A copy is mostly up sooner, and all that led to it is told in one write: that it is well, or has failed, is news."""
 BOOKKEEPING_SECONDS = 60.0
-"""That something was seen, and that nothing is known of it yet, waits longest."""
+"""Seconds that may pass, at most, before it is written that something was seen, or that nothing is known of it yet."""
 CROWD, CROWD_SECONDS = 16, 10.0
 """So many objects of a kind of which something is said within this time, or waits, are a crowd: a mass failover, no
 idle fleet. It is one until there have been fewer for as long.
@@ -55,8 +55,8 @@ class Said(Generic[T]):
 
 @dataclass(slots=True)
 class _Batch(Generic[T]):
-    """What waits to be written of one object until `due` (in a crowd: `due_in_crowd`) by the loop's clock; by writer.
-    `written`: no more."""
+    """Statuses of one object that wait to be written, by writer, until `due` (in a crowd: `due_in_crowd`) by the loop's
+    clock. `written`: no more."""
 
     uid: str
     due: float
@@ -66,7 +66,7 @@ class _Batch(Generic[T]):
     said: dict[str, Said[T]] = field(default_factory=dict[str, Any])
     _before: T | None = None
     _expected: T | None = None
-    """What `_before` is with all that was said."""
+    """State of `_before` with all that was said."""
 
     @property
     def changes(self) -> list[Change]:

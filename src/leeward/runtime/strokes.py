@@ -41,7 +41,7 @@ class Strokes(Generic[K, A]):
                 future.set_result(answers.get(key))
 
     def _answer_alone(self, key: K, future: asyncio.Future[A | None]) -> None:
-        """When a stroke fails, only those that fail by themselves are told so."""
+        """Answers one key by itself: when a stroke fails, only those that fail by themselves are told so."""
         if future.done():
             return
         try:

@@ -31,13 +31,14 @@ PATIENCE_SECONDS = 0.5
 LEFT_ALONE_SECONDS = 10.0
 """After it did not answer."""
 ANSWERED_SECONDS, FAILED_SECONDS = 300.0, 45.0
-"""How long an answer is remembered, and that there was none: longer than a controller pauses between two attempts."""
+"""Seconds for which an answer is remembered, and that there was none: longer than a controller pauses between two
+attempts."""
 MOST_ANSWERS, MOST_BYTES = 2_000, 16 * 1024 * 1024
 
 Call = Callable[[ResourceInterpreterWebhook, bytes], Awaitable[Response]]
 """Brings a question to a webhook. Raises: WorldError, ValueError for an address or certificate that makes no sense."""
 Question = Callable[[str], bytes]
-"""What is sent, with a uid for it."""
+"""Writer of the body that is sent, given a uid for it."""
 
 
 class NotAnsweredYet(WorldError):
@@ -76,7 +77,7 @@ class WebhookQueue:
         self._silent_until = 0.0
 
     async def ask(self, question: Question) -> Manifest:
-        """What the webhook responds. Raises: WebhookFailed, NotAnsweredYet."""
+        """Response of the webhook. Raises: WebhookFailed, NotAnsweredYet."""
         key = blake2b(question(""), digest_size=16).digest()
         known = self._answers.get(key)
         if known is None or known.until <= self._clock.monotonic():
