@@ -152,7 +152,7 @@ def _names_one(path: str) -> bool:
 
 
 def _object_path(path: str) -> str:
-    """That of the object itself, where a subresource of it is asked for."""
+    """Path of the object itself, where a subresource of it is asked for."""
     asked = attributes_of(Request("DELETE", path))
     own = f"/{asked.resource}/{asked.name}"
     return path.partition(f"{own}/{asked.subresource}")[0] + own if asked.subresource else path
@@ -172,7 +172,7 @@ def _decoded(body: bytes) -> Manifest:
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """What one cluster has answered; its entries have been looked at."""
+    """Answer of one cluster to a list; its entries have been looked at."""
 
     cluster: str
     body: Manifest

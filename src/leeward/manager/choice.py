@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 HALVES = ("taint-manager", "gracefulEviction", "applicationFailover")
-"""What the scheduler does in its one decision, and what can be run without it."""
+"""Controllers that are part of the scheduler's one decision, and that can be run without it."""
 SCHEDULER = "scheduler"
 DEPENDENCIES_DISTRIBUTOR = "dependenciesDistributor"
 RESILIENCE = "resilience"
@@ -63,11 +63,11 @@ AUTOSCALED = ("hpaScaleTargetMarker", "deploymentReplicasSyncer")
 INSEPARABLE = (("binding", "bindingStatus"),)
 """One controller here, two in Karmada."""
 PARTS = (("clustertaintpolicy", "cluster"),)
-"""What one controller does, too, unless it is switched off: taints have one writer."""
+"""Controllers whose work another one does, too, unless they are switched off: taints have one writer."""
 
 
 class ChoiceProblem(ValueError):
-    """What is wrong with a list of controllers, for people."""
+    """Problem of a list of controllers, told for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class Choice:
         return name in self.by_default and "*" in self.patterns
 
     def halves_beside_a_foreign_scheduler(self) -> tuple[str, ...]:
-        """What of the decision is run when another scheduler than ours only places: what Karmada's controller manager
-        runs by `*`. None where ours decides here, or the halves were chosen by name."""
+        """Parts of the decision that are run when another scheduler than ours only places: what Karmada's controller
+        manager runs by `*`. None where ours decides here, or the halves were chosen by name."""
         if self.runs(SCHEDULER) or "*" not in self.patterns or self.any_of(HALVES):
             return ()
         return tuple(name for name in HALVES if f"-{name}" not in self.patterns)

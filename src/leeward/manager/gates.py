@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 class GateProblem(ValueError):
-    """What is wrong with a setting of a gate, for people."""
+    """Problem of the setting of a gate, told for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ BY_NAME: Mapping[str, Gate] = {gate.name: gate for gate in GATES}
 
 @dataclass(frozen=True, slots=True)
 class FeatureGates:
-    """What was switched; everything else is as by default."""
+    """Gates that were switched; everything else is as by default."""
 
     switched: Mapping[str, bool] = field(default_factory=dict[str, bool])
 

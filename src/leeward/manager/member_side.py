@@ -16,7 +16,8 @@ from leeward.runtime.plane import ControlPlane, Member
 
 @dataclass(frozen=True, slots=True)
 class MemberSide:
-    """What is set about them, and which of them run. `probe_serving`: a cluster is Ready only while it serves reads."""
+    """Settings of a member's controllers, and which of them run. `probe_serving`: a cluster is Ready only while it
+    serves reads."""
 
     timing: Timing = field(default_factory=Timing)
     gates: FeatureGates = field(default_factory=FeatureGates)

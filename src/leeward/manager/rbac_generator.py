@@ -104,7 +104,7 @@ def _problem_of_binding(binding: Mapping[str, Any], cluster: str, name: str, kin
 
 
 def rules_of_karmadas_agent(cluster: str, suffix: str) -> tuple[Rule, ...]:
-    """What the role `system:karmada:NAME:agent` with this suffix may have in it at most."""
+    """Rules that the role `system:karmada:NAME:agent` with this suffix may have in it at most."""
     works = "work.karmada.io"
     match suffix:
         case "-secret":

@@ -21,7 +21,7 @@ from leeward.runtime.estimators import Estimator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Safety:
-    """What Leeward does more carefully than Karmada; each can be switched off by itself.
+    """Precautions that Leeward takes and Karmada does not; each can be switched off by itself.
 
     The brake, and the hold-down of clusters that flap, have settings of their own.
     """
@@ -66,7 +66,7 @@ class EvictionSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """What is never propagated: `namespaces` are regular expressions of whole names."""
+    """APIs and namespaces that are never propagated: `namespaces` are regular expressions of whole names."""
 
     apis: SkippedApis = field(default_factory=SkippedApis)
     namespaces: tuple[str, ...] = ("kube-.*",)
@@ -119,7 +119,7 @@ class ManagerSettings:
         return self.failover and self.eviction.no_execute
 
     def in_force(self) -> SettingsInForce:
-        """What is told of them to whoever asks what will happen."""
+        """Settings as whoever asks what will happen is told of them."""
         timing = self.timing
         return SettingsInForce(
             told=True,

@@ -23,11 +23,11 @@ class Timing:
     default_unreachable_toleration_seconds: int = 300
     graceful_eviction_timeout: float = 600
     hold_down: float = 3600
-    """What a cluster that flaps is held down for, at first; ours."""
+    """Seconds for which a cluster that flaps is held down at first; ours."""
     hold_down_half_life: float = 6 * 3600
     scheduler_estimator_timeout: float = 3
     event_ttl: float = 3600
-    """How long the embedded API server keeps events; the default is kube-apiserver's."""
+    """Seconds for which the embedded API server keeps events; the default is kube-apiserver's."""
     pod_startup_seconds: float = 2
 
     @staticmethod
