@@ -114,7 +114,7 @@ def _answers_until(deadline: Deadline) -> type[HTTPResponse]:
 
 
 class _TimedSocket:
-    """What `HTTPResponse` reads from: each read may last until the deadline of the whole request."""
+    """Socket that `HTTPResponse` reads from: each read may last until the deadline of the whole request."""
 
     def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock = sock

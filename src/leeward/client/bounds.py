@@ -39,6 +39,6 @@ MAX_CACHED_BYTES = 512 * MiB
 MAX_EVENTS_PER_SECOND = 2_000
 """Of one watch of a member, after a burst of ten times as many; the rest waits in the member."""
 MAX_GROUP_VERSIONS, MAX_KINDS = 2_000, 20_000
-"""That one member offers."""
+"""Most group versions and kinds that one member may offer."""
 MAX_NAME_LENGTH = 253
 """Of a kind, a resource or a group version that a member offers."""

@@ -6,7 +6,8 @@ from leeward.core.registration import SIGNER, CertificateRequest
 
 
 def undecided_request(manifest: ReadOnlyManifest) -> CertificateRequest | None:
-    """What a CertificateSigningRequest asks for; None when it was decided, is for another signer, or is no request."""
+    """Request that a CertificateSigningRequest makes; None when it was decided, is for another signer, or is no
+    request."""
     spec: ReadOnlyManifest = manifest.get("spec") or {}
     status: ReadOnlyManifest = manifest.get("status") or {}
     if spec.get("signerName") != SIGNER or status.get("conditions") or status.get("certificate"):

@@ -25,7 +25,7 @@ _SWITCHING = 101
 
 
 class BadAnswer(ConnectionError):
-    """What came is no HTTP, or beyond what it may be."""
+    """Answer that is no HTTP, or beyond what it may be."""
 
 
 class Exchange:
@@ -58,7 +58,7 @@ class Exchange:
         await self._until(lambda: self._has_head)
 
     async def chunk(self) -> bytes:
-        """What has come of a stream, empty at its end. Raises: OSError."""
+        """Bytes that have come of a stream, empty at its end. Raises: OSError."""
         await self._until(lambda: bool(self._body) or self.is_done)
         chunk, self._body = bytes(self._body), bytearray()
         if self._is_paused:

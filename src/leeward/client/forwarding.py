@@ -42,7 +42,7 @@ OF_THE_CONNECTION = frozenset(
 _OF_A_WEBSOCKET = "sec-websocket-"
 _CREDENTIAL = "base64url.bearer.authorization.k8s.io."
 _IDENTITY = "impersonate-"
-"""Who asks. No header of the connection says that it stays behind."""
+"""Prefix of the headers that say who asks. No header of the connection says that it stays behind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,7 @@ async def _chunks(exchange: Exchange, idle_seconds: float) -> AsyncGenerator[byt
 
 @contextmanager
 def mapped_errors(what: str) -> Generator[None, None, None]:
-    """What goes wrong on the way to a server, as our own errors; `what` says what was tried.
+    """Maps what goes wrong on the way to a server to our own errors; `what` says what was tried.
 
     Raises: Unreachable, Untrusted.
     """

@@ -12,7 +12,7 @@ from leeward.client.resolving import judged_addresses
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where a server is, by which name its certificate is known, and which addresses its name may have."""
+    """Address of a server, the name by which its certificate is known, and the addresses that its name may have."""
 
     host: str
     port: int
@@ -72,7 +72,8 @@ class HttpConnection(asyncio.Protocol):
 
 
 async def connect(endpoint: ServerAddress) -> HttpConnection:
-    """Whoever calls bounds the time that it takes. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
+    """Opens a connection; whoever calls bounds the time that it takes. Raises: OSError, ssl.SSLError,
+    ForbiddenAddress."""
     if endpoint.addresses is None:
         return await _connect(endpoint, endpoint.host)
     failed = OSError(f"{endpoint.host} has no address")

@@ -112,7 +112,8 @@ class _Section:
         return tuple(items)
 
     def content(self, field: str) -> bytes:
-        """What `<field>-data` holds in base64, or else the file that `<field>` names; empty when there is neither."""
+        """Bytes that `<field>-data` holds in base64, or else those of the file that `<field>` names; empty when there
+        is neither."""
         data = self.text(f"{field}-data")
         if data:
             return self._decoded(f"{field}-data", data)

@@ -40,7 +40,7 @@ async def read_bounded(chunks: AsyncIterable[bytes], encoding: str, most: int, w
 
 
 async def sliced(body: bytes) -> AsyncGenerator[bytes, None]:
-    """What is packed, in pieces of which each opens to a bounded number of others."""
+    """Pieces of what is packed, each of which opens to a bounded number of bytes."""
     for start in range(0, len(body), PACKED_PIECE_BYTES):
         yield body[start : start + PACKED_PIECE_BYTES]
 
