@@ -96,7 +96,8 @@ def _default_grace_period(failover: Manifest) -> None:
 
 
 def _default_tolerations(placement: Manifest, settings: DefaultingSettings) -> None:
-    """How long an application stays with a cluster that is not ready. Karmada 1.4 did so; later versions do not."""
+    """Adds how long an application stays with a cluster that is not ready. Karmada 1.4 did so; later versions do
+    not."""
     defaults = {
         names.NOT_READY_TAINT: settings.not_ready_toleration_seconds,
         names.UNREACHABLE_TAINT: settings.unreachable_toleration_seconds,

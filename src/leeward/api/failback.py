@@ -40,7 +40,7 @@ _ANNOTATIONS = (FAILBACK_ANNOTATION, FAILBACK_AFTER_ANNOTATION, FAILBACK_PACE_AN
 
 
 class FailbackFault(ValueError):
-    """What is wrong with the value of an annotation, for people."""
+    """Fault of the value of an annotation, told for people."""
 
     def __init__(self, annotation: str, fault: str) -> None:
         super().__init__(f"{annotation}: {fault}")

@@ -80,7 +80,7 @@ CONDITION_TAINT_KEYS = (NOT_READY_TAINT, UNREACHABLE_TAINT)
 """The keys of the taints that a cluster's condition Ready calls for."""
 UNSCHEDULABLE_TAINT = "cluster.karmada.io/unschedulable"
 DRAIN_TAINT = "leeward.dev/drain"
-"""What `leeward drain` sets, with the effect NoExecute (ours)."""
+"""Taint that `leeward drain` sets, with the effect NoExecute (ours)."""
 FLAPPING_TAINT = "leeward.dev/flapping"
 """On a cluster that comes and goes: nothing new is placed there for a while; effect NoSchedule (ours)."""
 

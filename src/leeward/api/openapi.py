@@ -84,7 +84,7 @@ def _render_struct(type_: inspect.StructType) -> Manifest:
 
 
 def _render_field(struct: type[Any], field: inspect.Field) -> Manifest:
-    """What the field means in its struct says more than what its type is."""
+    """Schema of a field; what the field means in its struct says more than what its type is."""
     text, schema = description_of(struct, field.encode_name), _render(field.type)
     return {**schema, "description": text} if text else schema
 

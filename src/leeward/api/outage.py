@@ -14,7 +14,7 @@ from kubeapi.meta import Int32, Int64, Object
 from leeward.api.meta import TypedObject
 
 RUNNING = "running"
-"""How long an outage has lasted that is not over, in the column FOR."""
+"""Duration, in the column FOR, of an outage that is not over."""
 
 
 class OutagePhase(StrEnum):
@@ -26,7 +26,7 @@ class OutagePhase(StrEnum):
 
 
 class MoveState(StrEnum):
-    """What an outage has made of an application.
+    """State that an outage has brought an application into.
 
     DUE       still assigned to the cluster; it leaves when its tolerations end, or when its turn comes
     HELD      what is due does not happen, and somebody is needed
@@ -103,7 +103,7 @@ class OutageApplication(Object, frozen=True):
 
 
 class OutageCounts(Object, frozen=True):
-    """How many applications are in each state, `at` this instant."""
+    """Numbers of applications in each state, `at` this instant."""
 
     at: datetime
     due: Int32 = 0

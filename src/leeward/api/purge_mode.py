@@ -17,17 +17,17 @@ class PurgeMode(StrEnum):
 
 
 DEFAULT_PURGE_MODE = PurgeMode.GRACEFULLY
-"""That of policies and tasks that say nothing, and of the flag."""
+"""Mode of policies and tasks that say nothing, and of the flag."""
 
 PurgeModeText = Literal["", "Directly", "Gracefully", "Never"]
-"""What tasks, and policies about application failover, may say."""
+"""Texts that tasks, and policies about application failover, may have."""
 TaintPurgeModeText = Literal["", "Directly", "Gracefully"]
-"""What policies may say of taints: the modes that `serves_taints`."""
+"""Texts that policies may have for taints: the modes that `serves_taints`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeRules:
-    """What a mode means.
+    """Meaning of a mode.
 
     keeps_copy        the old copy's Work stays until its eviction has ended; else it is deleted at once, and no new
                       copy is made before it is known to be gone (S7)

@@ -34,9 +34,9 @@ class CustomKind:
     short_name: str = ""
     columns: tuple[Column, ...] = ()
     in_category: bool = True
-    """Whether `kubectl get karmada-io` lists it."""
+    """Tells whether `kubectl get karmada-io` lists it."""
     status_apart: bool = True
-    """Whether its status is a subresource, which who writes the rest does not write."""
+    """Tells whether its status is a subresource, which who writes the rest does not write."""
 
 
 def _status_of(condition_type: str) -> str:

@@ -21,12 +21,12 @@ class SpreadField(StrEnum):
 
 
 SpreadFieldText = Literal["", "cluster", "region", "zone", "provider"]
-"""What a constraint may say."""
+"""Texts that a constraint may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpreadRules:
-    """What a field means.
+    """Meaning of a field.
 
     values      the groups that a cluster is in
     groups      several clusters can be in one group; else each is by itself

@@ -53,7 +53,7 @@ def validate(
 
 
 def validate_types(manifest: Manifest, old: Manifest | None = None) -> list[Problem]:
-    """What our types cannot hold, though a schema may let it pass, as a whole number that is written 1.0.
+    """Problem of what our types cannot hold, though a schema may let it pass, as a whole number that is written 1.0.
 
     `old` is what an update replaces: what could not be read before can be changed otherwise, and let go.
     """

@@ -30,7 +30,7 @@ class ComponentReplicaRequirements(Object, frozen=True):
 
 
 class ReplicaRequirements(ComponentReplicaRequirements, frozen=True, kw_only=True):
-    """What one replica asks for."""
+    """Requirements of one replica."""
 
     namespace: str = ""
 
@@ -138,7 +138,7 @@ class ResourceBindingSpec(Object, frozen=True):
 
     @property
     def tolerations(self) -> tuple[Toleration, ...]:
-        """What its placement tolerates of clusters; nothing without one."""
+        """Tolerations of clusters by its placement; none without one."""
         return self.placement.cluster_tolerations if self.placement else ()
 
     @property
@@ -148,7 +148,7 @@ class ResourceBindingSpec(Object, frozen=True):
 
 
 class AggregatedStatusItem(Object, frozen=True):
-    """What one cluster reports of the template.
+    """Report of one cluster on the template.
 
     `status` is as the member gave it; while the cluster is not seen there is a mark of ours in it (`NOT_SEEN_SINCE`).
     """

@@ -21,7 +21,8 @@ Network = IPv4Network | IPv6Network
 METADATA_ADDRESSES = tuple(
     map(ip_address, ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"))
 )
-"""Where clouds serve credentials to their machines; most are link-local, these are those that are known."""
+"""Addresses at which clouds serve credentials to their machines; most are link-local, these are those that are
+known."""
 METADATA_HOSTS = frozenset(("metadata", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"))
 _WAY_OUT = "an administrator can allow it by --allowed-member-addresses"
 _PORTS = {"http": 80, "https": 443, "socks5": 1080}
@@ -83,7 +84,7 @@ class AddressRules:
 
 
 DEFAULT_RULES = AddressRules()
-"""Where nothing is known of the control plane's own address."""
+"""Rules where nothing is known of the control plane's own address."""
 
 
 def plain_http_fault(endpoint: str, allowed: bool) -> str:
