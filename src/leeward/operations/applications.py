@@ -52,7 +52,7 @@ WAITS_FOR: Mapping[str, str] = {
     HeldReason.WAITING_FOR_PURGE: "waits until the old copy is gone",
     HeldReason.WAITING_FOR_TURN: "waits for its turn",
 }
-"""What ends a hold that has no instant, by its reason."""
+"""Words for what ends a hold that has no instant, by its reason."""
 
 
 class CopyPlace(msgspec.Struct, frozen=True, rename="camel"):
@@ -91,7 +91,7 @@ class ApplicationRow(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class OutageOf(msgspec.Struct, frozen=True):
-    """What an Outage, by its name, tells of an application."""
+    """Application as an Outage, by its name, tells of it."""
 
     outage: str
     application: OutageApplication

@@ -38,7 +38,7 @@ def unreadable(observed: Observed) -> Iterator[Finding]:
 
 
 def unplaced_bindings(observed: Observed) -> Iterator[Finding]:
-    """What has nowhere to run. What is held has been told of already."""
+    """Finds bindings that have nowhere to run. What is held has been told of already."""
     unplaced = [
         (binding, scheduled)
         for binding in observed.bindings
@@ -54,14 +54,14 @@ def unplaced_bindings(observed: Observed) -> Iterator[Finding]:
 
 
 def unremoved(observed: Observed) -> Iterator[Finding]:
-    """What was taken out of a cluster and is still there, because finalizers of others keep it."""
+    """Finds copies that were taken out of a cluster and are still there, because finalizers of others keep them."""
     blocked = list(_that_say(observed, REMOVAL_BLOCKED_CONDITION))
     what = HINDRANCES[REMOVAL_BLOCKED_CONDITION]
     yield from _first_few(blocked, lambda each: _told(each, what, observed.now), "more are not removed")
 
 
 def not_overridden(observed: Observed) -> Iterator[Finding]:
-    """What stays as it was in some cluster, because an override policy cannot be carried out there."""
+    """Finds bindings that stay as they were in some cluster, because an override policy cannot be carried out there."""
     failed = list(_that_say(observed, OVERRIDE_FAILED_CONDITION))
     what = HINDRANCES[OVERRIDE_FAILED_CONDITION]
     yield from _first_few(failed, lambda each: _told(each, what, observed.now), "more are not overridden")

@@ -48,7 +48,8 @@ def dead_clusters(observed: Observed) -> Iterator[Finding]:
 
 
 def vanished_clusters(observed: Observed) -> Iterator[Finding]:
-    """What bindings name and nobody lists, unless the brake has said it: unjoined by force, or hidden from us."""
+    """Finds clusters that bindings name and nobody lists, unless the brake has said it: unjoined by force, or hidden
+    from us."""
     if observed.clusters is None or (observed.brake is not None and observed.brake.reason == VANISHED):
         return
     listed = {row.name for row in observed.rows}

@@ -109,7 +109,7 @@ def state_of(cluster: Cluster, bindings: tuple[Binding, ...]) -> ClusterState:
 
 
 def left_to_drain(cluster: str, bindings: tuple[Binding, ...]) -> list[Binding]:
-    """What a drain has still to move; what it never moves does not count."""
+    """Bindings that a drain has still to move; what it never moves does not count."""
     copies = ((binding, describe_copy(binding, cluster)) for binding in bindings)
     return [binding for binding, copy in copies if copy is not None and not copy.staying]
 

@@ -17,7 +17,7 @@ from leeward.operations.taints import CORDON, DRAIN, change_taints, with_taint, 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What of one binding is in the cluster; `staying`: the drain does not move it; `moving`: it is on its way out."""
+    """Copy of one binding in the cluster; `staying`: the drain does not move it; `moving`: it is on its way out."""
 
     workload: str
     state: str

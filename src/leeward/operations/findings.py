@@ -53,7 +53,8 @@ HINDRANCES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was seen at `now`. `failed_checks` are those of /readyz, by name, with the reason where it was told.
+    """Observation of a fleet at `now`. `failed_checks` are those of /readyz, by name, with the reason where it was
+    told.
 
     `clusters` is None when they could not be seen.
     """
@@ -69,12 +70,12 @@ class Observed:
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
-    """What needs somebody before what will count soon; else in the order in which they are given."""
+    """Sorts what needs somebody before what will count soon; else in the order in which they are given."""
     return sorted(findings, key=lambda finding: finding.severity is not Severity.NEEDS_SOMEBODY)
 
 
 def hold_of(binding: Binding) -> tuple[Hold, Condition] | None:
-    """Why something that is due for the binding does not happen; None where nothing is."""
+    """Hold that keeps what is due for the binding from happening, and its condition; None where there is none."""
     condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
     if condition is None or condition.status != "True":
         return None

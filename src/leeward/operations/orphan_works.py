@@ -57,7 +57,7 @@ class OrphanWork:
 
 @dataclass(slots=True)
 class _Bindings:
-    """Who is there: by kind and name, and by permanent id."""
+    """Bindings that are there: by kind and name, and by permanent id."""
 
     owners: set[Owner]
     ids: set[str]

@@ -75,7 +75,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What one member holds that names a Work of its execution space."""
+    """Objects of one member that name a Work of its execution space."""
 
     ours: tuple[Orphan, ...] = ()
     doubtful: tuple[Orphan, ...] = ()
@@ -210,7 +210,8 @@ async def _managed(client: Client, resource: Resource[Manifest]) -> AsyncGenerat
 
 
 def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifest]) -> tuple[Orphan | None, bool]:
-    """What names a Work of the cluster, and whether it is known to be made of that Work by this control plane."""
+    """Orphan, of an object that names a Work of the cluster, and whether it is known to be made of that Work by this
+    control plane."""
     metadata, annotations = manifest["metadata"], annotations_of(manifest)
     owner = annotations.get(HUB_ANNOTATION, "")
     work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations.get(WORK_NAME_ANNOTATION, ""))

@@ -19,7 +19,7 @@ AGENT_SILENT = "ClusterStatusUnknown"
 
 
 class Tone(Enum):
-    """What a line is to a reader."""
+    """Meaning of a line to a reader."""
 
     BAD = "Bad"
     NEEDS_SOMEBODY = "NeedsSomebody"
@@ -137,7 +137,7 @@ def _told(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
 
 
 def _wave(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
-    """When they left; and how many are healthy, at the instant at which the last of these was."""
+    """Lines of a wave: when they left; and how many are healthy, at the instant at which the last of these was."""
     tolerated = step.tolerated_seconds
     why = f" (tolerate {long_span(tolerated)})" if tolerated else ""
     to = f", to {' '.join(step.to)}" if step.to else ""
@@ -189,7 +189,8 @@ def _to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) ->
 
 
 def taint_to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) -> StoryLine | None:
-    """When the cluster gets NoExecute, by the default of flags that nobody tells; None where it has it, or never."""
+    """Line that tells when the cluster gets NoExecute, by the default of flags that nobody tells; None where it has it,
+    or never."""
     status, by_default = outage.status, "" if settings.told else " (by the default of the flags)"
     if status.no_execute_at is not None or status.not_ready_at is None or not settings.no_execute or status.braked:
         return None
@@ -198,7 +199,7 @@ def taint_to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForc
 
 
 def return_to_come(outage: ClusterOutage) -> StoryLine | None:
-    """What its return will bring, which has no instant; None where nothing has moved."""
+    """Line that tells what the cluster's return will bring, which has no instant; None where nothing has moved."""
     if not outage.status.moved:
         return None
     what = f"the old copies of {_applications(outage.status.moved)} are deleted there"

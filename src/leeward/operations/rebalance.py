@@ -8,7 +8,7 @@ from leeward.client import Client, NotFound
 from leeward.operations.errors import OperationFailed
 
 KEPT_SECONDS = 3600
-"""How long its outcome can be looked at."""
+"""Seconds for which its outcome can be looked at."""
 
 
 async def rebalance(client: Client, name: str, namespace: str) -> str:

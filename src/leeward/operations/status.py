@@ -47,7 +47,7 @@ _FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)
 
 
 class Found(NamedTuple):
-    """What a source has found, and what it could not see."""
+    """Findings of a source, and what it could not see."""
 
     findings: Sequence[Finding] = ()
     unseen: Sequence[str] = ()
@@ -149,7 +149,7 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
 
 
 def findings_of(observed: Observed) -> list[Finding]:
-    """What is wrong with a fleet, worst first: a pure function of what was seen."""
+    """Findings about a fleet, worst first: a pure function of what was seen."""
     return worst_first(finding for about in _SOURCES for finding in about(observed))
 
 
@@ -249,7 +249,7 @@ async def _health(client: Client, clock: Clock) -> tuple[datetime, dict[str, str
 
 
 async def _reason(client: Client, check: str) -> str:
-    """Why one check fails, where that is told. Raises: WorldError."""
+    """Reason for which one check fails, where that is told. Raises: WorldError."""
     response = await client.raw("GET", f"/readyz/{check}", timeout_seconds=HEALTH_SECONDS)
     text = response.body.decode(errors="replace")
     return text.removeprefix("internal server error: ")[:MAX_REASON].strip() if response.code >= 500 else ""
