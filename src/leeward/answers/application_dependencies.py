@@ -40,7 +40,7 @@ def _dependency(
 
 
 def _reach(carrier: Binding) -> Iterator[str]:
-    """Where its own placement has it, and where it follows those that need it."""
+    """Clusters of its own placement, and those to which it follows what needs it."""
     yield from (target.name for target in carrier.spec.clusters)
     yield from (target.name for snapshot in carrier.spec.required_by for target in snapshot.clusters)
 

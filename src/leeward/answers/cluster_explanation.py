@@ -96,7 +96,7 @@ def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) ->
 
 
 def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:
-    """How many applications are due to leave, by instant; and what is held or stays."""
+    """Steps that tell how many applications are due to leave, by instant; and what is held or stays."""
     due, stays, held = dict[datetime, int](), 0, 0
     for binding in bindings:
         there = any(target.name == cluster.name for target in binding.spec.clusters)

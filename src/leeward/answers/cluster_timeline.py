@@ -35,7 +35,7 @@ class ClusterTimeline:
         self.begins = as_of + timedelta(seconds=change.at_seconds)
         after = change.recover_after_seconds
         self.answers = None if after is None else self.begins + timedelta(seconds=after)
-        """When those that failed are there again."""
+        """Instant at which those that failed are there again."""
 
     def instants(self, clusters: Iterator[Cluster]) -> Iterator[datetime]:
         """All that are known beforehand: failures, thresholds, and returns."""
@@ -85,12 +85,12 @@ class ClusterTimeline:
         return cluster.with_taints(hold_down.taints, annotations), decision.wake_at
 
     def _fails_at(self, cluster: Cluster) -> datetime:
-        """When it begins to be doubted."""
+        """Instant at which it begins to be doubted."""
         late = self._settings.cluster_monitor_grace_period * OVERDUE_SHARE if cluster.spec.sync_mode == "Pull" else 0
         return self.begins + timedelta(seconds=late)
 
     def _turns_at(self, cluster: Cluster) -> datetime:
-        """When `Ready` turns."""
+        """Instant at which `Ready` turns."""
         settings, is_pull = self._settings, cluster.spec.sync_mode == "Pull"
         seconds = settings.cluster_monitor_grace_period if is_pull else settings.cluster_failure_threshold
         return self.begins + timedelta(seconds=seconds)
@@ -100,7 +100,7 @@ class ClusterTimeline:
         return self.answers + timedelta(seconds=self._settings.cluster_success_threshold)
 
     def _returning(self, cluster: Cluster, now: datetime) -> Cluster:
-        """What comes back before it counted has never been away."""
+        """Makes the cluster Ready once it is back: what comes back before it counted has never been away."""
         if cluster.is_ready or now >= self._returns_at():
             return _with_condition(cluster, ready_condition("healthy"), now)
         return cluster

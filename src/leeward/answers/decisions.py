@@ -85,7 +85,7 @@ def snapshot_of(
 
 
 def explained(snapshot: Snapshot) -> Explained:
-    """What is decided now, with its reasons; where nothing is due, those of placing the binding once more."""
+    """Decision of now, with its reasons; where nothing is due, those of placing the binding once more."""
     trace = Trace()
     decision = decide(snapshot, trace)
     answer = _answer_of(decision)
@@ -97,7 +97,8 @@ def explained(snapshot: Snapshot) -> Explained:
 
 
 def explained_then(state: FleetState, key: BindingName, now: Decision, report: OutageReport | None) -> Explained | None:
-    """What will be decided when a copy in a lost cluster is due, if that is to come, and why; beside what is `now`."""
+    """Decision that will be made when a copy in a lost cluster is due, if that is to come, and why; beside what is
+    `now`."""
     outlooks = () if report is None else report.outlooks
     instants = [outlook.at for outlook in outlooks if outlook.at is not None]
     due = min((instant for instant in instants if instant > state.as_of), default=None)
@@ -110,7 +111,7 @@ def explained_then(state: FleetState, key: BindingName, now: Decision, report: O
 
 
 def _answer_of(decision: Decision) -> Placed | Unplaceable | None:
-    """What the pipeline has said, where it was asked: of what is held, why there is no place."""
+    """Answer of the pipeline, where it was asked: of what is held, why there is no place."""
     if decision.result is None and decision.held is not None:
         return Unplaceable("Error", decision.held.message, {})
     return decision.result
@@ -126,6 +127,6 @@ def expected_of(state: FleetState) -> Mapping[str, Cluster]:
 
 
 def foreseen(state: FleetState, key: BindingName, decision: Decision) -> OutageReport | None:
-    """What the binding will say of its outages, see `core.outlook.foresee`."""
+    """Report that the binding will give of its outages, see `core.outlook.foresee`."""
     snapshot = snapshot_of(state, key, fleet_of(state, expected_of(state).values()))
     return foresee(replace(snapshot, attention=Attention(state.recorded.attention.time)), decision)

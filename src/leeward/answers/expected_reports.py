@@ -84,8 +84,8 @@ def _grades(
 
 
 def nodes_by_grade(cluster: Cluster, summary: ResourceSummary, divisors: Divisors) -> list[dict[str, Decimal]]:
-    """What is free on each, by resource of the models: the least of its grade, and a share of what is left that is as
-    equal as requests allow which the divisors divide."""
+    """Amounts that are free on each node, by resource of the models: the least of its grade, and a share of what is
+    left that is as equal as requests allow which the divisors divide."""
     counts = {modeling.grade: modeling.count for modeling in summary.allocatable_modelings}
     nodes: list[dict[str, Decimal]] = []
     most: list[dict[str, Decimal]] = []

@@ -46,7 +46,7 @@ class BindingName(NamedTuple):
 
 
 class TemplateMetadata(Object, frozen=True):
-    """What of a resource template policies look at."""
+    """Part of a resource template that policies look at."""
 
     api_version: str
     kind: str
@@ -67,7 +67,7 @@ class NeededObject(Object, frozen=True):
 
 
 class TemplateNeeds(Object, frozen=True):
-    """What the template of a binding names: ConfigMaps, Secrets, claims and accounts, by name."""
+    """Objects that the template of a binding names: ConfigMaps, Secrets, claims and accounts, by name."""
 
     name: str
     namespace: str = ""
@@ -149,7 +149,7 @@ class FleetState:
         return self._keys.get(cluster, ())
 
     def requests_in(self, cluster: str) -> Iterator[Mapping[str, Quantity]]:
-        """What replicas ask for that are assigned to the cluster; each request once."""
+        """Requests of replicas that are assigned to the cluster; each request once."""
         asked = (self.bindings[key].spec.replica_requirements for key in self.bindings_in(cluster))
         found = {tuple(each.resource_request.items()): each.resource_request for each in asked if each is not None}
         yield from found.values()

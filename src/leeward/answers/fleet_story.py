@@ -30,7 +30,7 @@ _LOST = (ClusterState.NOT_READY, ClusterState.UNKNOWN)
 
 
 class FleetMood(Enum):
-    """How a fleet is, worst first; NEEDS_SOMEBODY and what is before it asks for a person. HIDDEN: nobody may say."""
+    """State of a fleet, worst first; NEEDS_SOMEBODY and what is before it asks for a person. HIDDEN: nobody may say."""
 
     BRAKED = "Braked"
     NEEDS_SOMEBODY = "NeedsSomebody"
@@ -42,7 +42,7 @@ class FleetMood(Enum):
 
 
 class ComingWord(Enum):
-    """What a line of what is and comes is about."""
+    """Subject of a line about what is and what comes."""
 
     HELD = "Held"
     NOT_PLACED = "NotPlaced"
@@ -250,7 +250,7 @@ def _moving(state: FleetState, rows: SeenRows) -> Iterator[ComingLine]:
 
 
 def _due(state: FleetState, rows: SeenRows) -> Iterator[ComingLine]:
-    """Who leaves when, by what the bindings say; after now: what is past is about to happen."""
+    """Lines that tell who leaves when, by what the bindings say; after now: what is past is about to happen."""
     due = Counter(
         (row.next_at, row.next)
         for row in rows.applications.values()

@@ -67,7 +67,7 @@ def _selected(state: FleetState, text: str, option: str) -> Iterator[str]:
 
 
 def group_values(cluster: Cluster, by: str) -> tuple[str, ...]:
-    """What the cluster says of `by`: a field, or `label:KEY`; nothing where it does not say."""
+    """Values that the cluster has for `by`: a field, or `label:KEY`; nothing where it does not say."""
     field = next((each for each in GROUP_FIELDS if each == by), None)
     label = cluster.metadata.labels.get(by.removeprefix(LABEL), "")
     return tuple(value for value in ((label,) if field is None else rules_of_field(field).values(cluster)) if value)

@@ -18,7 +18,7 @@ from leeward.core.interpreter import dependencies_of, has_dependencies
 from leeward.operations.drain import workload_of
 
 KINDS = ("ConfigMap", "Secret", "PersistentVolumeClaim", "ServiceAccount")
-"""What Pods wait for."""
+"""Kinds that Pods wait for."""
 
 
 class MissingDependency(msgspec.Struct, frozen=True, rename="camel"):
@@ -31,7 +31,7 @@ class MissingDependency(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DependencyNames:
-    """What templates name, by binding, as their Works say."""
+    """Index of what templates name, by binding, as their Works say."""
 
     def __init__(self) -> None:
         self._found: dict[BindingName, tuple[NeededObject, ...]] = {}

@@ -93,7 +93,7 @@ def _is_retried(decision: Decision) -> bool:
 
 
 def _of_outages(report: OutageReport | None, decision: Decision) -> Iterator[NextStep]:
-    """What is held now has been said."""
+    """Steps that outages will bring; what is held now has been said."""
     held = decision.held.message if decision.held is not None else ""
     for outlook in () if report is None else report.outlooks:
         if not held or outlook.why != held:

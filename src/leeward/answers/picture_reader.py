@@ -14,7 +14,7 @@ from leeward.client import Client, Expired, Undecodable, Unreachable, WorldError
 T = TypeVar("T")
 PAGE = 500
 LIST_ATTEMPTS = 3
-"""How often a list is begun anew whose revision is gone before its last page."""
+"""Number of times that a list is begun anew whose revision is gone before its last page."""
 
 
 class PictureReader:

@@ -51,7 +51,7 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """How everything is at one instant."""
+    """State of everything at one instant."""
 
     clusters: Mapping[str, Cluster]
     bindings: Mapping[BindingName, Binding]
@@ -172,7 +172,7 @@ class _Projecting:
                 yield key
 
     def _waiting(self) -> set[BindingName]:
-        """What is held, or has no place, as far as this projection has decided it."""
+        """Bindings that are held, or have no place, as far as this projection has decided them."""
         return {key for key, made in self.found.decisions.items() if made.held is not None or _is_missing(made)}
 
     def _see_clusters(self, now: datetime) -> set[str]:
@@ -271,7 +271,7 @@ def _unfinished(binding: Binding, decision: Decision) -> tuple[GracefulEvictionT
 
 
 def _settled(binding: Binding) -> Binding:
-    """What is on its way arrives: open evictions are finished, but for those that are held."""
+    """Binding with all that is on its way arrived: open evictions are finished, but for those that are held."""
     if find_condition(binding.status.conditions, EVICTION_HELD_CONDITION) is not None:
         return binding
     if not binding.spec.graceful_eviction_tasks:

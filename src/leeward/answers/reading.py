@@ -174,7 +174,7 @@ async def _outages(reader: PictureReader) -> tuple[ClusterOutage, ...]:
 
 
 async def _common(reader: PictureReader, clock: Clock, name: str) -> RecordedFleet:
-    """What every question needs: the clusters, the brake, and who watches."""
+    """Reads what every question needs: the clusters, the brake, and who watches."""
     try:
         clusters = await reader.all(CLUSTERS, redacted_cluster)
     except NotFound:
@@ -214,7 +214,8 @@ async def _heartbeat(client: Client) -> Lease | None:
 
 
 def attention_of(lease: Lease, now: datetime) -> Attention:
-    """What may be believed of clusters at `now`, as `runtime.heartbeat` sees it; a released heartbeat is none."""
+    """Attention at `now`: what may be believed of clusters, as `runtime.heartbeat` sees it; a released heartbeat is
+    none."""
     spec, longest = lease.spec, timedelta(seconds=lease.spec.lease_duration_seconds or 0)
     if not spec.holder_identity:
         return UNKEPT

@@ -88,7 +88,8 @@ def survey(state: FleetState, losses: Losses, by: str = CLUSTER) -> Resilience:
 
 
 def coverage_of(fleet: FleetNow, clusters: Sequence[str]) -> list[LossCoverage]:
-    """What of each of these, lost alone, finds no room elsewhere: for the control plane, which looks by itself."""
+    """Coverage of the loss of each of these alone: what finds no room elsewhere. The control plane, which looks by
+    itself, asks for it."""
     state = FleetState(
         RecordedFleet(
             api_version=API_VERSION,

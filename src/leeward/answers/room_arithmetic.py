@@ -79,7 +79,7 @@ def cores_of(cluster: Cluster, reserved_there: Iterable[Reserved]) -> Cores | No
 
 
 def free_cores(fleet: Fleet, name: str) -> float | None:
-    """What is left of a cluster's cores, less what is reserved; None where that is not known."""
+    """Cores that are left of a cluster's, less what is reserved; None where that is not known."""
     cores = cores_of(fleet[name], fleet.reservations.all().get(name, ()))
     return None if cores is None else cores.free
 

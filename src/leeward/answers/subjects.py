@@ -39,7 +39,7 @@ SHORT_NAMES = {
 
 
 class SubjectKind(Enum):
-    """What a type means, by all names that it has."""
+    """Meaning of a type, by all names that it has."""
 
     CLUSTER = ("cluster", "clusters")
     WORK = ("work", "works")
@@ -109,7 +109,7 @@ def _binding_of(state: FleetState, asked: AskedOf) -> BindingName:
 
 
 def record_of(state: FleetState, asked: AskedOf) -> bytes:
-    """What the decision about it is made on, with what is decided, for `replay`. Raises: OperationFailed."""
+    """Record of what the decision about it is made on, with what is decided, for `replay`. Raises: OperationFailed."""
     if asked.kind in (SubjectKind.CLUSTER, SubjectKind.WORK):
         raise OperationFailed(f"--record: nothing is decided about {asked.text}; name an application or a binding")
     snapshot = snapshot_of(state, _binding_of(state, asked), fleet_of(state))
@@ -117,7 +117,8 @@ def record_of(state: FleetState, asked: AskedOf) -> bytes:
 
 
 async def read_asked(client: Client, clock: Clock, asked: AskedOf, control_plane: str) -> FleetState:
-    """What of a control plane the answer needs, in as few requests as it takes. Raises: OperationFailed, WorldError."""
+    """Reads what the answer needs of a control plane, in as few requests as it takes. Raises: OperationFailed,
+    WorldError."""
     if asked.kind is SubjectKind.CLUSTER:
         return await read_fleet(client, clock, control_plane, works=False)
     keys = asked.bindings

@@ -14,8 +14,8 @@ from leeward.operations.outage_story import StoryLine, headline_of, is_running, 
 
 
 class OutageFilter(msgspec.Struct, frozen=True):
-    """Which outages are asked for: those that lasted into the last `since_seconds`, of a cluster, of an application
-    (`TYPE/NAME` in a namespace), or the one with a name."""
+    """Choice of outages: those that lasted into the last `since_seconds`, of a cluster, of an application (`TYPE/NAME`
+    in a namespace), or the one with a name."""
 
     since_seconds: float | None = None
     cluster: str = ""

@@ -52,12 +52,12 @@ def well_placed(clusters: Mapping[str, Cluster], decision: Decision) -> int:
 
 
 def wanted_copies(spec: ResourceBindingSpec) -> int:
-    """How many must be somewhere that is well."""
+    """Number of copies that must be somewhere that is well."""
     return spec.replicas if spec.is_divided else max(1, sum(max(1, target.replicas) for target in spec.clusters))
 
 
 _Tried = tuple[str, Binding, frozenset[tuple[str, str]]]
-"""What is changed, the binding with it, and the taints that clusters are without."""
+"""Change that is tried, the binding with it, and the taints that clusters are without."""
 
 
 def _tolerations(state: FleetState, binding: Binding) -> Iterator[_Tried]:
@@ -91,7 +91,7 @@ def _affinities(binding: Binding) -> Iterator[_Tried]:
 def _effect(
     state: FleetState, key: BindingName, binding: Binding, untainted: frozenset[tuple[str, str]], before: int
 ) -> str:
-    """What the change gains, or nothing."""
+    """Sentence on what the change gains; empty where it gains nothing."""
     clusters = [_without(cluster, untainted) for cluster in state.clusters.values()]
     decision = decide(snapshot_of(state, key, fleet_of(state, clusters), binding=binding))
     gained = well_placed(state.clusters, decision) - before
@@ -103,7 +103,7 @@ def _effect(
 
 
 def _more_room(spec: ResourceBindingSpec, rooms: list[RoomRow]) -> Iterator[Help]:
-    """What is missing for one more replica, least first."""
+    """Help by what is missing for one more replica, least first."""
     short = [(row.each - row.free % row.each, row) for row in rooms if row.each > 0 and not row.by_nodes]
     for missing, row in sorted(short, key=lambda item: (item[0], item[1].cluster))[:2] if spec.is_divided else ():
         yield Help(f"{_amount(missing, row.resource)} more in {row.cluster}", "one more would find room")

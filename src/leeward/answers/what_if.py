@@ -27,7 +27,7 @@ from leeward.operations.findings import HOLDS, Hold
 
 
 class Fate(Enum):
-    """What becomes of an application, worst first."""
+    """Fate of an application, worst first."""
 
     NO_ROOM = "NoRoom"
     HELD = "Held"
@@ -151,7 +151,7 @@ def _concerned(state: FleetState, change: ImaginedChange, found: Projection) -> 
 
 
 def _fate(state: FleetState, key: BindingName, found: Projection, worst: Moment, is_changed: bool) -> ApplicationFate:
-    """How it fares while the outage lasts, at its `worst`; `after` is where it is at the end."""
+    """Fate of an application while the outage lasts, at its `worst`; `after` is where it is at the end."""
     before, departures = state.bindings[key], found.departures.get(key, [])
     decision, then = worst.decisions.get(key), worst.bindings[key]
     held = decision.held if decision is not None else None

@@ -46,7 +46,7 @@ def explain_work(state: FleetState, work: Work, key: BindingName) -> WorkExplana
 
 
 def _removal(work: Work) -> Iterator[str]:
-    """Why what is to go is still there, in the words of the condition once it stands."""
+    """Sentence that says why what is to go is still there, in the words of the condition once it stands."""
     blocked = find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)
     if blocked is not None and blocked.status == "True":
         yield f"{blocked.message.rstrip('.')} ({blocked.reason})."
