@@ -12,7 +12,7 @@ _ORDER = list(FindingLevel)
 
 
 def lint(picture: LintPicture, asked: str, ignored: Collection[str] = (), unseen: Sequence[str] = ()) -> LintReport:
-    """What the rules find, worst first. `asked` says what was looked at; `ignored` are ids of rules."""
+    """Report of what the rules find, worst first. `asked` says what was looked at; `ignored` are ids of rules."""
     findings, left_out, unasked = list[LintFinding](), 0, list[UnaskedRule]()
     for rule in RULES:
         if missing := rule.needs - picture.inputs:

@@ -50,7 +50,7 @@ def foreign_scheduler(picture: LintPicture) -> Iterator[Diagnostic]:
 
 
 def switched_off(picture: LintPicture) -> Iterator[Diagnostic]:
-    """What flags and gates of the control plane say, as far as it tells them."""
+    """Finds what flags and gates of the control plane switch off, as far as it tells them."""
     settings = None if picture.state is None else picture.state.settings
     if settings is None or not settings.told:
         return

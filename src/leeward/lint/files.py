@@ -77,7 +77,8 @@ def _files_below(root: Path, found: ReadManifests) -> Iterator[Path]:
 
 
 def _read(found: ReadManifests, path: Path, *, is_named: bool) -> None:
-    """What is found in a directory must be a file: a link in it may lead to a device that never ends."""
+    """Reads the manifests of a file. What is found in a directory must be a file: a link in it may lead to a device
+    that never ends."""
     try:
         seen = path.stat()
         if not is_named and not stat.S_ISREG(seen.st_mode):
@@ -139,7 +140,7 @@ def _flattened(document: LocatedDocument) -> Iterator[LocatedDocument]:
 
 
 def _fault_of(value: object) -> tuple[FieldPath, str]:
-    """Where and why a document is no manifest; no words where it is one."""
+    """Place and reason for which a document is no manifest; no words where it is one."""
     if not isinstance(value, dict):
         return (), f"a manifest is a mapping, and this is a {type(value).__name__}"
     manifest = cast(Manifest, value)
@@ -185,7 +186,7 @@ def _within(manifest: Manifest, namespace: str) -> Manifest:
 
 
 def _wide_kind(manifest: Manifest) -> tuple[str, str] | None:
-    """What a CustomResourceDefinition defines, where that has no namespaces."""
+    """Group and kind that a CustomResourceDefinition defines, where that has no namespaces."""
     spec = mapping_in(manifest, "spec")
     if manifest.get("kind") != "CustomResourceDefinition" or spec.get("scope") != "Cluster":
         return None

@@ -24,7 +24,7 @@ class FindingLevel(Enum):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What a rule has noted of an object; None is the control plane itself.
+    """Note that a rule makes of an object; None is the control plane itself.
 
     `path` is the field that it is about. `mend` is the way out, where it is another than the rule's. `others` are the
     objects that it is about as well: a finding of any of them can be ignored there.

@@ -58,7 +58,7 @@ class LintObject:
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What no two objects of one control plane have in common."""
+        """Identity that no two objects of one control plane have in common."""
         return self.group, self.kind, self.namespace, self.name
 
     @property

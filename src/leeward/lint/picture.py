@@ -32,7 +32,7 @@ POLICY_API_VERSION = "policy.karmada.io/v1alpha1"
 
 
 class LintInput(Enum):
-    """What a rule may need beyond policies and the names of templates."""
+    """Input that a rule may need beyond policies and the names of templates."""
 
     CONTENTS = "the contents of manifests"
     OVERRIDES = "override policies and quotas"
@@ -109,7 +109,8 @@ class LintPicture:
         return self._owners[template]
 
     def _find_policy(self, template: LintObject) -> LintPolicy | None:
-        """What is never propagated, as in namespaces of the control plane's own, is claimed by none."""
+        """Policy that claims the template. What is never propagated, as in namespaces of the control plane's own, is
+        claimed by none."""
         if _is_skipped(template):
             return None
         near = self.policies_of(template)

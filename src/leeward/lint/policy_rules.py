@@ -41,7 +41,7 @@ def _matches_some(picture: LintPicture, policy: LintPolicy, selector: ResourceSe
 
 
 def _never_matches(selector: ResourceSelector) -> str:
-    """Why what it names is never propagated; empty where it can be."""
+    """Reason for which what it names is never propagated; empty where it can be."""
     if _REACH.skipped_apis.skips(selector.api_version, selector.kind):
         return f"selects {selector.kind}: kinds of {selector.api_version.rpartition('/')[0]} are never propagated"
     is_namespace = selector.kind == "Namespace"
@@ -52,7 +52,7 @@ def _never_matches(selector: ResourceSelector) -> str:
 
 
 def _nearest(picture: LintPicture, policy: LintPolicy, selector: ResourceSelector) -> str:
-    """What is there and was probably meant; empty where nothing is."""
+    """Sentence on what is there and was probably meant; empty where nothing is."""
     namespace = selector.namespace or policy.policy.namespace
     of_kind = picture.templates_by_kind.get(selector.kind, ())
     group = selector.api_version.rpartition("/")[0]

@@ -67,7 +67,7 @@ def _named_claims(template: LintObject) -> list[str]:
 
 
 def services_part_from_set(picture: LintPicture) -> Iterator[Diagnostic]:
-    """What admission warns of, but where all StatefulSets of the policy are seen to have no claims."""
+    """Finds what admission warns of, but where all StatefulSets of the policy are seen to have no claims."""
     claims = {policy.source: found for policy, found in picture.claimed_by_policy.items()}
     for warning in warned_of(Concern.PARTED)(picture):
         found = () if warning.about is None else claims.get(warning.about, ())
@@ -91,7 +91,7 @@ def shared_resources_evicted(picture: LintPicture) -> Iterator[Diagnostic]:
 
 
 def _lost_with(template: LintObject) -> str:
-    """What is deleted when that cluster is back."""
+    """Words for what is deleted when that cluster is back."""
     match template.kind:
         case "CustomResourceDefinition":
             return "when that is back, all custom resources of the kind are deleted there"
