@@ -1,4 +1,4 @@
-"""What this Leeward was built from: its version, the commit, and the Python that it runs on."""
+"""Origin of this Leeward: its version, the commit, and the Python that it runs on."""
 
 import platform
 from importlib.resources import files
@@ -9,7 +9,7 @@ from leeward import __version__
 
 
 class _Commit(msgspec.Struct, frozen=True):
-    """What the build's hook (`hatch_build.py`) wrote into the wheel."""
+    """Commit as the build's hook (`hatch_build.py`) wrote it into the wheel."""
 
     commit: str = ""
     committed: str = ""

@@ -176,7 +176,7 @@ class _Process:
         return replace(settings, controllers=chosen)
 
     def _connector(self, led: Led[Part], name: str) -> Callable[[Cluster, Secret | None], Client]:
-        """How Push members are reached."""
+        """Function by which Push members are reached."""
 
         def connect(cluster: Cluster, secret: Secret | None) -> Client:
             transport = transport_to(cluster, secret, self._addresses)

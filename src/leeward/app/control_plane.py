@@ -83,7 +83,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Environment:
-    """What the API server runs in."""
+    """Environment of the API server."""
 
     config: ControlPlaneConfig
     clock: Clock

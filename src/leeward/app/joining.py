@@ -39,7 +39,7 @@ _NO_HTTP = (
 
 @dataclass(frozen=True, slots=True)
 class Joining:
-    """What a cluster is to be called, where it is, and what is said of it."""
+    """Description of a cluster that joins: what it is to be called, where it is, and what is said of it."""
 
     name: str
     connection: Connection

@@ -54,7 +54,7 @@ async def run_member(config: MemberConfig) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """What the parts of one member have in common."""
+    """Context that the parts of one member share."""
 
     config: MemberConfig
     clock: Clock

@@ -150,7 +150,7 @@ def _plain(value: Any) -> Any:
 
 
 async def _token(member: Client, account: str) -> bytes:
-    """What the member's token controller has put into the Secret of the account."""
+    """Token that the member's token controller has put into the Secret of the account."""
     try:
         async with asyncio.timeout(TOKEN_SECONDS):
             while True:

@@ -79,7 +79,7 @@ def _refuse_refused(name: str, conditions: list[Manifest]) -> None:
 
 
 def renew_at(certificate: bytes) -> datetime:
-    """When the certificate (PEM) has lived so long that it is to be renewed. Raises: ValueError."""
+    """Instant at which the certificate (PEM) has lived so long that it is to be renewed. Raises: ValueError."""
     loaded = x509.load_pem_x509_certificate(certificate)
     begins, ends = loaded.not_valid_before_utc, loaded.not_valid_after_utc
     return begins + (ends - begins) * RENEW_AT

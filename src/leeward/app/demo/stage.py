@@ -43,7 +43,7 @@ TICK_SECONDS = 0.25
 
 
 class Audience(Protocol):
-    """Who is shown the story."""
+    """Audience that is shown the story."""
 
     def begin(self, chapter: str) -> None: ...
 

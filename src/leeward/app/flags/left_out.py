@@ -82,7 +82,7 @@ OF_THE_WEBHOOK = {
     "kube-api-qps": "the webhook asks little",
     "metrics-bind-address": "the webhook serves no metrics",
 }
-"""What only the webhook does not use."""
+"""Flags that the webhook alone does not use, and why."""
 OF_THE_AGENT = {
     "controllers": "all that a member needs runs, and nothing else",
     "karmada-kubeconfig-field": _ROTATION,
@@ -94,18 +94,18 @@ OF_THE_AGENT = {
     "leader-elect-resource-namespace": _NO_ELECTION,
     "leader-elect-retry-period": _NO_ELECTION,
 }
-"""What only the agent does not use."""
+"""Flags that the agent alone does not use, and why."""
 OF_THE_DESCHEDULER = {
     "bind-address": "probes and metrics have addresses of their own",
     "feature-gates": "no gate changes what is given back, or estimated",
     "secure-port": "probes and metrics have addresses of their own",
 }
-"""What only the descheduler does not use, and the estimator."""
+"""Flags that only the descheduler and the estimator do not use, and why."""
 OF_THE_ESTIMATOR = {
     **OF_THE_DESCHEDULER,
     "parallelism": "an answer is a look at each node, one after the other",
 }
-"""What only the estimator does not use."""
+"""Flags that the estimator alone does not use, and why."""
 SWITCHES = frozenset(
     {
         "add-dir-header",

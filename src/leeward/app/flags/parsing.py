@@ -19,7 +19,7 @@ _BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0"
 
 
 class Address(NamedTuple):
-    """Where to listen; an empty host is every one of this machine."""
+    """Address to listen at; an empty host is every one of this machine."""
 
     host: str
     port: int

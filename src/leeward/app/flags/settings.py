@@ -23,7 +23,7 @@ ESTIMATOR_ADDRESS = Address("", 10_352)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """Where a component serves; None is nowhere."""
+    """Addresses at which a component serves; None is nowhere."""
 
     metrics: Address | None = METRICS_ADDRESS
     health: Address | None = HEALTH_ADDRESS
@@ -31,7 +31,8 @@ class Serving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many requests a component makes, to each member apart; and to which addresses, beyond the usual ones."""
+    """Limits of the requests that a component makes, to each member apart; and the addresses, beyond the usual ones, to
+    which they may go."""
 
     control_plane: Limit = field(default_factory=Limit)
     members: Limit = field(default_factory=Limit)
@@ -40,7 +41,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimation:
-    """Where an estimator serves, what it shows, and who may ask: those with a certificate of `client_authority`."""
+    """Settings of an estimator: where it serves, what it shows, and who may ask: those with a certificate of
+    `client_authority`."""
 
     address: Address = ESTIMATOR_ADDRESS
     certificate: Path | None = None

@@ -50,7 +50,7 @@ _ADMITTING = _EMBEDDING = frozenset[Component]({"up"})
 
 
 class FlagProblem(ValueError):
-    """What is wrong with a flag, for people; it names the flag."""
+    """Problem of a flag, told for people; it names the flag."""
 
 
 @dataclass(frozen=True, slots=True)

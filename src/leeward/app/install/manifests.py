@@ -58,7 +58,8 @@ def rights() -> list[tuple[Resource[Manifest], str, Manifest]]:
 
 
 def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
-    """Who has a bootstrap token may ask for a certificate; who has that is an agent, and makes Secrets of its own."""
+    """Objects that give agents their rights: who has a bootstrap token may ask for a certificate; who has that is an
+    agent, and makes Secrets of its own."""
     objects: list[tuple[Resource[Manifest], str, Manifest]] = []
     for name, group, rules in (
         (AGENT_GROUP, AGENT_GROUP, list(AGENT_RULES)),
@@ -114,7 +115,7 @@ _HEALTH = {"nonResourceURLs": ["/healthz", "/readyz", "/livez", "/version", "/ap
 
 
 def granted_to_agents() -> list[dict[str, Any]]:
-    """What an agent gets when its cluster joins: whoever grants a right must have it, here of every cluster.
+    """Rules that an agent gets when its cluster joins: whoever grants a right must have it, here of every cluster.
 
     What the controllers may do with every kind is left out.
     """

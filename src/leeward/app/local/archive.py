@@ -71,7 +71,7 @@ def is_archive(path: Path) -> bool:
 
 
 def problem_of_name(name: str) -> str:
-    """Why a backup holds no file of this name; empty when it does."""
+    """Reason for which a backup holds no file of this name; empty when it does."""
     match name.split("/"):
         case [only] if only in (STORE, _FLEET, _CONTENTS):
             return ""

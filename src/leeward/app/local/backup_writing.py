@@ -12,7 +12,7 @@ from leeward.app.local.layout import CONTROL_PLANE, Layout
 
 
 def directory_of(layout: Layout, component: str) -> Path:
-    """Where the control plane, or a member, has its store."""
+    """Directory in which the control plane, or a member, has its store."""
     return layout.control_plane if component == CONTROL_PLANE else layout.member(component)
 
 
@@ -33,7 +33,7 @@ def write_backup(layout: Layout, component: str, target: Path) -> Summary:
 
 
 def _keys(layout: Layout, component: str) -> list[Path]:
-    """What goes into the backup beside the store."""
+    """Files that go into the backup beside the store."""
     directory = directory_of(layout, component)
     own = [directory / SIGNING_KEY_FILE, *sorted(directory.glob("*.csv"))]
     if component != CONTROL_PLANE:

@@ -31,7 +31,7 @@ def is_frozen(layout: Layout) -> bool:
 
 
 def why_silent(layout: Layout) -> str:
-    """What has become of the process that does not answer, and the way out."""
+    """Explanation of what has become of the process that does not answer, and the way out."""
     match processes.state_of(layout, CONTROL_PLANE):
         case State.STOPPED:
             reason = fatal_reason(layout.log(CONTROL_PLANE))

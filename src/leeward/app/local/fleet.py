@@ -80,7 +80,8 @@ MIN_PORT, MAX_PORT = 1, 65_535
 
 
 def problem_of_fleet(fleet: Fleet) -> str:
-    """Why no fleet is like this, with the field's name; empty when one can be. Names become paths and processes."""
+    """Reason for which no fleet is like this, with the field's name; empty when one can be. Names become paths and
+    processes."""
     ports = {fleet.control_plane_port: "controlPlanePort"}
     if not MIN_PORT <= fleet.control_plane_port <= MAX_PORT:
         return f"controlPlanePort: {fleet.control_plane_port} is no port from {MIN_PORT} to {MAX_PORT}"

@@ -35,7 +35,7 @@ def agent_of(member: str) -> str:
 
 
 def problem_of_member_name(name: str) -> str:
-    """Why a member cannot be called so; empty when it can."""
+    """Reason for which a member cannot be called so; empty when it can."""
     if len(name) > MAX_CLUSTER_NAME or not _LABEL.fullmatch(name):
         return f"it must be a DNS label: lower-case letters, digits and '-', at most {MAX_CLUSTER_NAME} characters"
     if name in _RESERVED or name.endswith(AGENT_SUFFIX):

@@ -39,7 +39,7 @@ def fatal_reason(path: Path) -> str:
 
 
 def follow(path: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[str]:
-    """What is appended from now on, for ever; a log that is set aside is followed to its successor."""
+    """Text that is appended from now on, for ever; a log that is set aside is followed to its successor."""
     position = path.stat().st_size if path.exists() else 0
     while True:
         if path.exists():

@@ -16,7 +16,7 @@ from leeward.app.local.ports import is_free, pick_port
 
 @dataclass(frozen=True, slots=True)
 class UpRequest:
-    """What the user asked for; empty or None: as it is, or the default. `dashboard`: whether it has one."""
+    """Request of the user; empty or None: as it is, or the default. `dashboard`: whether it has one."""
 
     members: tuple[MemberRequest, ...] = ()
     port: int | None = None

@@ -14,7 +14,7 @@ from leeward.app.local.starting import WATCH_SECONDS, Tell, start_components
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 STEADY_SECONDS = 300.0
-"""Who has run so long dies for a new reason: the pauses are short again."""
+"""Seconds after which a process that dies does so for a new reason: the pauses are short again."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Who keeps the Clusters: Karmada's aggregated API server, behind an APIService, or a definition of ours.
+"""Keepers of the Clusters: Karmada's aggregated API server, behind an APIService, or a definition of ours.
 
 A move writes every Cluster as it is, under a new uid, where it will be kept from then on, and compares. It never
 deletes a Cluster where it was kept before: the aggregated API server still has its own when the way back is taken.

@@ -1,5 +1,5 @@
-"""What Karmada's definitions lack that Leeward writes: an API server drops such fields in silence, and refuses such
-values."""
+"""Gaps in Karmada's definitions, which lack what Leeward writes: an API server drops such fields in silence, and
+refuses such values."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

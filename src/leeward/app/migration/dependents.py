@@ -1,4 +1,4 @@
-"""What belongs to a Cluster by an owner reference: its Secrets, Leases, roles, and whatever else.
+"""Dependents of a Cluster, which belong to it by an owner reference: its Secrets, Leases, roles, and whatever else.
 
 The garbage collector deletes what belongs to a uid that is no more. A Cluster that moves from one server to another
 gets a new uid, so that the references are taken away before it moves, and put back, with the new uid, after. Holds: S5.

@@ -1,4 +1,4 @@
-"""Where the objects live that a switch reads and writes, all of them as manifests."""
+"""Resources of the objects that a switch reads and writes, all of them as manifests."""
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource

@@ -59,7 +59,7 @@ class ClusterRecord(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def with_lost(found: Sequence[Dependent], known: ClusterRecord | None) -> tuple[Dependent, ...]:
-    """What was found, and what was known before: its reference may have been taken away already."""
+    """Dependents that were found, and those that were known before: its reference may have been taken away already."""
     seen = {dependent.uid for dependent in found}
     return (*found, *(d for d in (known.dependents if known is not None else ()) if d.uid not in seen))
 
@@ -128,7 +128,7 @@ async def write_cluster(client: Client, cluster: ClusterRecord) -> None:
 
 
 async def delete_records(client: Client) -> None:
-    """That of the whole last. Raises: WorldError."""
+    """Deletes all records, that of the whole last. Raises: WorldError."""
     found = await client.list(CONFIG_MAP_MANIFESTS, SYSTEM_NAMESPACE, label_selector=f"{_LABEL}=true")
     names = [each["metadata"]["name"] for each in found.items]
     for name in sorted(names, reverse=True):

@@ -1,4 +1,4 @@
-"""What a survey means for a switch: what is in its way, what it will change, and what stays as it is.
+"""Review of what a survey means for a switch: what is in its way, what it will change, and what stays as it is.
 
 Every remark is a sentence, and names the command that helps where there is one.
 """
@@ -40,7 +40,7 @@ _OPERATED_BY: Mapping[str, str] = {
     "resourceregistries.search.karmada.io": "karmada-search",
     "multiclusteringresses.networking.karmada.io": "the ingress controller that reads them",
 }
-"""What of Karmada's goes on beside Leeward for a kind that Leeward does not have."""
+"""Parts of Karmada that go on beside Leeward for a kind that Leeward does not have."""
 
 
 class Weight(Enum):
@@ -60,7 +60,7 @@ class Remark(msgspec.Struct, frozen=True):
 
 
 def review(survey: Survey) -> list[Remark]:
-    """What refuses first."""
+    """Remarks on a survey, those that refuse first."""
     remarks = [
         *_running(survey),
         *_unseen(survey),

@@ -33,7 +33,7 @@ from leeward.webhook import configurations as webhook
 WATCH_SECONDS = 6.0
 """Three times the period in which the leader of a component renews its Lease."""
 LONGEST_WATCH_SECONDS, POLL_SECONDS = 60.0, 1.0
-"""What has not run out after the first is taken for running."""
+"""Seconds of the longest watch, and between two looks: what has not run out after the first is taken for running."""
 _GROUP_SUFFIX = ".karmada.io"
 _GROUP_SUFFIXES = (_GROUP_SUFFIX, "multicluster.x-k8s.io")
 """Of the kinds that Karmada has controllers for."""
@@ -53,7 +53,7 @@ class WebhookConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a switch has to know. `clusters` is None where nobody serves them."""
+    """Facts that a switch has to know. `clusters` is None where nobody serves them."""
 
     clusters_service: Manifest | None = None
     clusters: tuple[Manifest, ...] | None = None
@@ -63,9 +63,9 @@ class Survey:
     """Of our kinds, those that are there; and of these, those that Karmada has installed."""
     karmada_definitions: tuple[str, ...] = ()
     definition_gaps: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """What these lack of ours, by their names."""
+    """Fields and values of ours that these lack, by their names."""
     ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """What is stored and would not be carried out, with the objects that ask for it."""
+    """Settings that are stored and would not be carried out, with the objects that ask for them."""
     other_kinds: Mapping[str, int] = field(default_factory=dict[str, int])
     """Karmada's kinds that are not Leeward's and have objects, by `plural.group`, with their number."""
     unseen: tuple[str, ...] = ()
