@@ -32,7 +32,7 @@ _DESCRIBED = {
     "region": "region",
     "zones": "zones",
 }
-"""What an agent can say of its cluster, and the names of the fields."""
+"""Attributes that an agent can give of its cluster, and the names of the fields."""
 
 
 class Agent:

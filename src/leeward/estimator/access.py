@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatorAccess:
-    """How estimators are found and trusted: --scheduler-estimator-*, --insecure-skip-estimator-verify.
+    """Settings by which estimators are found and trusted: --scheduler-estimator-*, --insecure-skip-estimator-verify.
 
     Without `authority` a connection is in the clear, unless any certificate will do (`skip_verify`).
     """

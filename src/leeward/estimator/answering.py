@@ -1,4 +1,4 @@
-"""What the estimator of one member answers, from informers on its nodes, Pods and ReplicaSets.
+"""Answers of the estimator of one member, from informers on its nodes, Pods and ReplicaSets.
 
 An answer is of what the member says now: while it cannot be followed there is none, and whoever asks goes by what the
 cluster has reported. Karmada: pkg/estimator/server; it goes on answering from its cache.
@@ -49,7 +49,7 @@ class MemberEstimates:
         self._pods.on_change(self._room.see_pod)
 
     async def available(self, request: RoomRequest) -> int:
-        """How many more replicas, or sets, fit onto the nodes.
+        """Number of replicas, or sets, that still fit onto the nodes.
 
         Raises: WrongCluster; ValueError, ArithmeticError for a quantity that cannot be read; Unreachable.
         """
@@ -60,7 +60,7 @@ class MemberEstimates:
         return self._room.replicas(question.requirements, request.assumed)
 
     async def unschedulable(self, request: UnschedulableRequest) -> int:
-        """How many replicas of the workload's present revision have found no node for as long as the threshold.
+        """Number of replicas of the workload's present revision that have found no node for as long as the threshold.
 
         Raises: WrongCluster, NoSuchWorkload, Unreachable.
         """

@@ -47,12 +47,13 @@ class EstimatorChannels:
         self._channels: dict[str, grpc.aio.Channel] = {}
 
     async def room(self, cluster: str, question: Question) -> int:
-        """How many more replicas or sets fit, as it was answered. Raises: Unreachable, WorldError, ValueError."""
+        """Number of replicas or sets that still fit, as it was answered. Raises: Unreachable, WorldError,
+        ValueError."""
         method, data = write_room_request(RoomRequest(cluster, question))
         return await self._call(cluster, method, data)
 
     async def unschedulable(self, cluster: str, workload: BindingResource, threshold_seconds: float) -> int:
-        """How many replicas have no node, as it was answered. Raises: as `room`."""
+        """Number of replicas that have no node, as it was answered. Raises: as `room`."""
         request = UnschedulableRequest(cluster, workload, threshold_seconds)
         return await self._call(cluster, UNSCHEDULABLE_REPLICAS, write_unschedulable_request(request))
 

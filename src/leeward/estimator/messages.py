@@ -36,7 +36,7 @@ _Fields = Mapping[int, Sequence[Raw]]
 
 @dataclass(frozen=True, slots=True)
 class RoomRequest:
-    """How much room `cluster` has. `assumed`: what was placed there a moment ago, and is on no node yet."""
+    """Request for the room that `cluster` has. `assumed`: what was placed there a moment ago, and is on no node yet."""
 
     cluster: str
     question: Question
@@ -45,7 +45,7 @@ class RoomRequest:
 
 @dataclass(frozen=True, slots=True)
 class UnschedulableRequest:
-    """How many replicas of the workload have been without a node for `threshold_seconds`."""
+    """Request for the number of replicas of the workload that have been without a node for `threshold_seconds`."""
 
     cluster: str
     workload: BindingResource

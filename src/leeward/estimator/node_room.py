@@ -26,7 +26,7 @@ _POD: Sizes = {"pods": 1}
 
 @dataclass(slots=True)
 class _Free:
-    """What a node has free while a question is answered."""
+    """Amounts that a node has free while a question is answered."""
 
     node: Node
     amounts: dict[str, int]
@@ -94,14 +94,15 @@ class NodeRoom:
             self._count(node, sizes, 1)
 
     def replicas(self, requirements: ComponentReplicaRequirements | None, assumed: Sequence[Component] = ()) -> int:
-        """How many more fit, after what is `assumed` to be on its way. Raises: ValueError, ArithmeticError."""
+        """Number of replicas that still fit, after what is `assumed` to be on its way. Raises: ValueError,
+        ArithmeticError."""
         asked = _Asked.of(requirements)
         nodes = self._free(assumed)
         total = sum(node.fit(asked.sizes) for node in nodes if asked.filter.takes(node.node))
         return min(total, MAX_REPLICAS)
 
     def sets(self, components: Sequence[Component], assumed: Sequence[Component] = ()) -> int:
-        """How many whole sets fit, each of all components. Raises: ValueError, ArithmeticError."""
+        """Number of whole sets that fit, each of all components. Raises: ValueError, ArithmeticError."""
         asked = [_Asked.of(c.replica_requirements, c.replicas) for c in components if c.replicas > 0]
         if not asked:
             return MAX_REPLICAS

@@ -50,7 +50,8 @@ class ServerCertificates:
         read = self._read()
 
         def read_again() -> grpc.ServerCertificateConfiguration:
-            """What there was, when a file cannot be read. Called from threads of gRPC's."""
+            """Reads the certificates again; they are as before when a file cannot be read. Called from threads of
+            gRPC's."""
             nonlocal read
             try:
                 read = self._read()

@@ -120,7 +120,7 @@ class _Cell:
         return await call.answer
 
     def _send(self) -> None:
-        """What was called in one turn of the loop goes in one write: each wakes the process."""
+        """Sends what was called in one turn of the loop in one write: each wakes the process."""
         frames, self.unsent = self.unsent, []
         if self.process is not None and self.process.stdin is not None:
             self.process.stdin.write(b"".join(frames))
@@ -177,7 +177,7 @@ class _Cell:
         )
 
     def close(self) -> None:
-        """What waits is told so; the process ends with the task that reads from it."""
+        """Tells those that wait that no script is run any more; the process ends with the task that reads from it."""
         while self.waiting:
             _settle(self.waiting.popleft(), InterpretationError("scripts are not run any more"))
 
@@ -199,7 +199,7 @@ def _settle(call: _Call, answer: Any) -> None:
 
 
 def _answer_in(line: bytes) -> Any:
-    """What a call returns, or the error that it raises."""
+    """Result that a call returns, or the error that it raises."""
     try:
         fine, answer = codec.decode(line, tuple[bool, Any])
     except codec.DecodeError as error:

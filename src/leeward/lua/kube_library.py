@@ -32,13 +32,13 @@ def get_resource_quantity(arguments: Sequence[Any]) -> float | int:
 
 
 def accurate_pod_requirements(arguments: Sequence[Any]) -> Any:
-    """What one pod of a template asks for, None when that is nothing. Raises: InterpretationError."""
+    """Requirements of one pod of a template, None when that is nothing. Raises: InterpretationError."""
     _expect(arguments, 1)
     return to_wire(requirements(pod_template({"template": arguments[0]}, "template")))
 
 
 def get_pod_dependencies(arguments: Sequence[Any]) -> Any:
-    """What pods of a template name, in a namespace. Raises: InterpretationError."""
+    """Objects that pods of a template name, in a namespace. Raises: InterpretationError."""
     _expect(arguments, 2)
     template, namespace = arguments
     if isinstance(namespace, int | float) and not isinstance(namespace, bool):

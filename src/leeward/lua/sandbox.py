@@ -61,7 +61,7 @@ class Sandbox:
             raise InterpretationError(f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE]) from error
 
     def check(self, script: str) -> str | None:
-        """Why the script is no text of Lua; None when it is."""
+        """Reason for which the script is no text of Lua; None when it is."""
         try:
             found = self._prelude.check(script)
         except (LuaError, MemoryError, UnicodeError) as error:

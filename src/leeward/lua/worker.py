@@ -53,7 +53,7 @@ def _answer(sandbox: Sandbox, line: bytes) -> bytes:
 
 
 def _warm_up(sandbox: Sandbox) -> None:
-    """What is loaded when it is first needed cannot be loaded later."""
+    """Runs a little of everything: what is loaded when it is first needed cannot be loaded later."""
     text = 'local k = require("kube") function f(o) return k.getPodDependencies(o, "a"), k.resourceAdd("1", "1Gi") end'
     arguments: list[Any] = [{"spec": {"containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}}]}}]
     sandbox.call(text, "f", arguments, 0)

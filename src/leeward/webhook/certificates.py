@@ -43,7 +43,7 @@ def _issuer(data: Mapping[str, bytes], now: datetime) -> Issuer | None:
 
 
 def renew_at(data: Mapping[str, bytes]) -> datetime:
-    """When `renewed` will next have something to do."""
+    """Instant at which `renewed` will next have something to do."""
     return min(
         x509.load_pem_x509_certificate(data[CERTIFICATE]).not_valid_after_utc - RENEW_BEFORE,
         x509.load_pem_x509_certificate(data[CA]).not_valid_after_utc - RENEW_AUTHORITY_BEFORE,

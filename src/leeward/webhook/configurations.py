@@ -69,7 +69,8 @@ _DELETIONS = [_rule("*", ["*"], ["DELETE"])]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the kube-apiserver finds us: a URL (`https://host:port`), or else the Service of the installation."""
+    """Address at which the kube-apiserver finds us: a URL (`https://host:port`), or else the Service of the
+    installation."""
 
     url: str = ""
 

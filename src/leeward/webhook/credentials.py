@@ -39,7 +39,7 @@ async def judge_credentials(request: Mapping[str, Any], client: Client) -> Manif
 
 
 async def _hidden(client: Client, who: Mapping[str, Any], shown: Iterable[ExposedSecret]) -> list[ExposedSecret]:
-    """What the writer may not read. Raises: WorldError."""
+    """Secrets that the writer may not read. Raises: WorldError."""
     return [secret for secret in shown if not await _may_read(client, who, secret)]
 
 

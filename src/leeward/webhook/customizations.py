@@ -21,7 +21,7 @@ from leeward.webhook.reviews import refusal
 
 _KIND = RESOURCE_INTERPRETER_CUSTOMIZATIONS
 _PLAIN = Resource.of_manifests(_KIND.api_version, _KIND.plural, _KIND.kind, False)
-"""What cannot be read among the others answers nothing, and hides none of them."""
+"""Resource of plain manifests: what cannot be read among the others answers nothing, and hides none of them."""
 
 
 async def judge_customization(request: Mapping[str, Any], client: Client) -> Manifest | None:

@@ -82,7 +82,7 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: Add
 
 
 def _reaches_too_far(request: Mapping[str, Any]) -> str:
-    """What is said to an agent that touches another's Cluster, Lease or Secret; the rest RBAC keeps from it."""
+    """Refusal for an agent that touches another's Cluster, Lease or Secret; the rest RBAC keeps from it."""
     who, what = mapping_in(request, "userInfo"), str(mapping_in(request, "resource").get("resource", ""))
     if what not in ("clusters", "leases", "secrets") or not is_agent(who.get("groups") or ()):
         return ""

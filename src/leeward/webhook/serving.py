@@ -133,7 +133,7 @@ class Webhook:
         return min(LOOK_AGAIN, max(until, RETRY)).total_seconds()
 
     async def _certificate(self) -> dict[str, bytes]:
-        """What the Secret holds, renewed where that is due. Raises: WorldError."""
+        """Contents of the Secret, renewed where that is due. Raises: WorldError."""
         try:
             secret = await self._client.get(SECRETS, CERTIFICATE_SECRET, SYSTEM_NAMESPACE)
             data, version = dict(secret.data), secret.metadata.resource_version
