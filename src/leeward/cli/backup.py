@@ -34,7 +34,7 @@ def backup(settings: Settings, file: Path, member: str, kubeconfig: Path | None,
 
 
 def _layout_of(target: Target, settings: Settings) -> Layout:
-    """Where the store of the control plane is. Raises: FleetError when it is not on this machine."""
+    """Layout in which the store of the control plane is. Raises: FleetError when it is not on this machine."""
     if target.layout is not None:
         return target.layout
     if settings.layout.fleet_file.exists():

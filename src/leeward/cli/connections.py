@@ -96,7 +96,8 @@ def _local_target(layout: "Layout") -> Target:
 
 
 def ask(target: Target, work: Callable[["Client"], Awaitable[T]], *, briefly: bool = False) -> T:
-    """What `work` gives. Raises: FleetError for what the world answered, and at once where nobody answers.
+    """Result of `work`, over a client of the target. Raises: FleetError for what the world answered, and at once where
+    nobody answers.
 
     `briefly`: it sends a few requests one after the other, and watches nothing, so that it starts quickly.
     """
@@ -138,7 +139,7 @@ def _patience(target: Target) -> float:
 
 
 def _no_answer(target: Target, error: Exception) -> str:
-    """What the world said; of a control plane of this machine, what has become of its process."""
+    """Words for what the world said; of a control plane of this machine, what has become of its process."""
     from leeward.client import Unreachable
 
     if target.layout is not None and isinstance(error, Unreachable):

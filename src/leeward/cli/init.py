@@ -67,7 +67,7 @@ async def _remarks(client: "Client") -> "tuple[Remark, ...]":
 
 
 async def _in_the_way(client: "Client") -> str:
-    """What of a Karmada an installation would harm; empty where nothing is there."""
+    """Sentence on what of a Karmada an installation would harm; empty where nothing is there."""
     from leeward.app.migration.survey import clusters_service, karmada_webhooks
 
     if await clusters_service(client) is not None:

@@ -79,7 +79,7 @@ def _picture(
     context: str,
     unseen: list[str],
 ) -> "tuple[LintPicture, str]":
-    """What is looked at, and how it is called. Raises: FleetError."""
+    """Picture that is looked at, and how it is called. Raises: FleetError."""
     from leeward.lint.picture import LintPicture, objects_of
 
     given = _manifests(files, namespace, unseen)

@@ -105,7 +105,7 @@ def _is_confirmed(yes: bool, count: int) -> bool:
 
 
 def _delete(target: Target, found: "Sequence[Orphan | OrphanWork]") -> int:
-    """How many are no orphans any more. Raises: FleetError."""
+    """Deletes orphans, and returns how many are none any more. Raises: FleetError."""
     from leeward.client import WorldError
     from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
     from leeward.operations.orphans import delete_orphan

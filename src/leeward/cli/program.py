@@ -96,7 +96,7 @@ def _run(arguments: Sequence[str] | None, settings: Settings, name: str) -> NoRe
 
 
 def _describe(error: Exception, hint: str) -> str:
-    """What the user reads; an error that no user can cause is named with its type."""
+    """Words that the user reads; an error that no user can cause is named with its type."""
     from leeward.app.local.errors import FleetError
 
     match error:

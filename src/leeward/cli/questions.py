@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 WELL, FINDINGS, COULD_NOT_LOOK = 0, 1, 2
-"""How such a verb exits."""
+"""Exit codes of such a verb."""
 MAX_PICTURE_BYTES = 2 * 1024**3
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from leeward.operations.status import FleetStatus, Found
 
 WELL, FINDINGS, COULD_NOT_LOOK = 0, 1, 2
-"""How it exits."""
+"""Exit codes."""
 WATCH_SECONDS = 2.0
 _TO_THE_TOP = "\x1b[H\x1b[2J"
 

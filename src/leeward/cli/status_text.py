@@ -66,7 +66,7 @@ class Report:
         return {"controlPlane": self.name, "problem": self.problem, **own, **seen, **findings}
 
     def essence(self) -> object:
-        """What is another when something has changed, and not only because time has passed."""
+        """Part of it that is another when something has changed, and not only because time has passed."""
         plain = self.plain()
         told = [(finding.about, finding.severity) for finding in self.findings]
         return {key: value for key, value in plain.items() if key not in ("asOf", "findings")}, told

@@ -43,14 +43,14 @@ def paragraph(text: str, first: str = "  ", later: str = "      ") -> Iterator[s
 
 
 def cut(text: str, width: int = COLUMNS) -> str:
-    """What is longer ends with dots."""
+    """Text of at most `width` columns; what is longer ends with dots."""
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], figures: Collection[int] = (), indent: str = "  "
 ) -> Iterator[str]:
-    """What does not fit into the columns is cut at their end, with dots."""
+    """Lines of a table; what does not fit into the columns is cut at their end, with dots."""
     for line in render_table(header, rows, figures=figures, gap=2).split("\n"):
         yield cut(f"{indent}{line}")
 

@@ -64,7 +64,7 @@ def _outage(outage: OutageStory) -> Iterator[str]:
 
 
 def _stayed(outage: OutageStory) -> Iterator[str]:
-    """What was held or kept, also where its copy serves again by now."""
+    """Table of what was held or kept, also where its copy serves again by now."""
     stayed = [each for each in outage.applications if each.reason and each.state is not MoveState.MOVED]
     if stayed:
         yield "\n### Held and kept\n"

@@ -101,7 +101,7 @@ def _after(line: StoryLine) -> str:
 
 
 def _held(outage: OutageStory) -> Iterator[str]:
-    """What needs somebody, with its sentence; then what is kept, by reason."""
+    """Lines on what needs somebody, with its sentence; then what is kept, by reason."""
     held = [each for each in outage.applications if each.state is MoveState.HELD]
     if not held:
         return

@@ -72,7 +72,7 @@ def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
 
 
 def _missing(told: WhatIf, wide: bool) -> Iterator[str]:
-    """What nothing takes along; unknown is whether something else puts it there."""
+    """Lines on what nothing takes along; unknown is whether something else puts it there."""
     if not told.missing_dependencies:
         return
     yield from section("MISSING THERE", "Pods wait for these, unless something else than a policy puts them there")
