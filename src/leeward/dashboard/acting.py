@@ -1,4 +1,4 @@
-"""What an operator does, as the user who has signed in: each with what it would do, told before it is done.
+"""Actions of an operator, as the user who has signed in: each with what it would do, told before it is done.
 
     POST /api/actions/cordon          {"cluster": NAME}
     POST /api/actions/uncordon        {"cluster": NAME}: takes back a cordon and a drain
@@ -100,7 +100,7 @@ class Acting:
         return answered(ActionResult(sentence, done=True))
 
     async def _foretold(self, action: OperatorAction, asked: ActionRequest, session: Session) -> ActionResult:
-        """What it would do; nothing is changed. Raises: OperationFailed, WorldError."""
+        """Result that it would have; nothing is changed. Raises: OperationFailed, WorldError."""
         if asked.cluster:
             await find_cluster(session.client, asked.cluster)
         sentence = _TOLD[action].format(cluster=asked.cluster, workload=asked.workload)
@@ -124,7 +124,7 @@ _OF_A_CLUSTER = (OperatorAction.CORDON, OperatorAction.UNCORDON, OperatorAction.
 
 
 def _problem(action: OperatorAction, asked: ActionRequest) -> str:
-    """What is missing in it, or wrong; empty where nothing is."""
+    """Problem with what is missing in it, or wrong; empty where nothing is."""
     if action in _OF_A_CLUSTER and not asked.cluster:
         return f"{action.value}: give the name of the cluster"
     kind, slash, name = asked.workload.partition("/")
@@ -136,7 +136,7 @@ def _problem(action: OperatorAction, asked: ActionRequest) -> str:
 
 
 async def _refusal(action: OperatorAction, asked: ActionRequest, session: Session) -> str:
-    """Why a user is not told what it would do; empty where they are. Raises: WorldError."""
+    """Reason for which a user is not told what it would do; empty where they are. Raises: WorldError."""
     right = ACTION_RIGHTS[action.value]
     if not await may(session.client, right):
         return f"{session.user} may not {right}"
@@ -158,7 +158,7 @@ def _imagined(action: OperatorAction, asked: ActionRequest, state: FleetState) -
 
 
 async def _carried_out(action: OperatorAction, asked: ActionRequest, client: Client) -> str:
-    """What has been done. Raises: OperationFailed, WorldError."""
+    """Carries out an action, and returns what has been done. Raises: OperationFailed, WorldError."""
     cluster = asked.cluster
     match action:
         case OperatorAction.CORDON:

@@ -139,7 +139,8 @@ async def complete_picture(pictures: FleetPictures, session: Session) -> FleetSt
 
 
 def refusal_to_show(namespace: str, session: Session) -> str:
-    """Why a user is told nothing of the applications of a namespace, whether there are any or not; empty where seen."""
+    """Reason for which a user is told nothing of the applications of a namespace, whether there are any or not; empty
+    where seen."""
     if session.sight.shows(namespace):
         return ""
     where = f" in the namespace {namespace}" if namespace else ""

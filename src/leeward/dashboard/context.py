@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 CSRF_HEADER = "X-CSRF-Token"
 SIGHT_SECONDS = 30.0
-"""How long what a user may see is believed."""
+"""Seconds for which it is believed what a user may see."""
 
 UserHandler = Callable[[web.Request, Session], Awaitable[web.StreamResponse]]
 
@@ -93,7 +93,7 @@ class DashboardContext:
 
 @web.middleware
 async def errors_as_json(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """What went wrong as a sentence; of our own faults only that there was one."""
+    """Answers what went wrong as a sentence; of our own faults only that there was one."""
     try:
         return await handler(request)
     except web.HTTPException as error:

@@ -46,12 +46,12 @@ T = TypeVar("T")
 COALESCE_SECONDS = 0.2
 SHARE_OF_TIME = 0.1
 LOOK_SECONDS = 5.0
-"""How often the control plane's health, the brake and the heartbeat are asked for, and what depends on time is told."""
+"""Seconds between two looks at the control plane's health, the brake, the heartbeat, and what depends on time."""
 LOOK_TIMEOUT_SECONDS = 4.0
 LOST_SECONDS = 15.0
 """A kind that could not be followed for longer is named: longer than a stream may take to open."""
 KEPT_SECONDS = 120.0
-"""How long a feed is kept that nobody reads, so that who comes back goes on in it."""
+"""Seconds for which a feed is kept that nobody reads, so that who comes back goes on in it."""
 
 FOLLOWED: tuple[Resource[Any], ...] = (
     CLUSTERS,
@@ -137,7 +137,7 @@ class FleetFollower:
             found.idle_since = self._clock.monotonic()
 
     def seen(self) -> SeenFleet:
-        """What is known now: objects that never change, in a picture of its own."""
+        """State that is known now: objects that never change, in a picture of its own."""
         leases = () if self._leases is None else self._leases.items
         lease = next((lease for lease in leases if lease.name == HEARTBEAT_NAME), None)
         told = "" if lease is None else lease.metadata.annotations.get(SETTINGS_ANNOTATION, "")
@@ -226,7 +226,7 @@ class FleetFollower:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _look(self) -> None:
-        """What no informer tells: whether the control plane answers, the brake, and who watches."""
+        """Looks at what no informer tells: whether the control plane answers, the brake, and who watches."""
         try:
             response = await self._client.raw("GET", "/readyz", timeout_seconds=LOOK_TIMEOUT_SECONDS)
         except WorldError as error:
@@ -239,8 +239,8 @@ class FleetFollower:
             self._has_outages = await self._keeps_outages()
 
     async def _looked_at(self, name: str, asked: Awaitable[T], known: T | None) -> T | None:
-        """What is asked for, else None where it may not be read or is not there, and what was known where that could
-        not be told; in both cases its name is among what is not seen."""
+        """Answer to what is asked for, else None where it may not be read or is not there, and what was known where
+        that could not be told; in both cases its name is among what is not seen."""
         try:
             found = await asked
         except (Forbidden, NotFound, NotServed):

@@ -77,7 +77,7 @@ def is_our_host(host: str, names: Collection[str]) -> bool:
 
 
 def problem_of_change(request: web.Request) -> str:
-    """Why a request that changes something is not from a page of ours; empty where it may be."""
+    """Reason for which a request that changes something is not from a page of ours; empty where it may be."""
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         return "the request comes from another site"
     origin = request.headers.get("Origin")

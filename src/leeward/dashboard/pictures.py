@@ -44,7 +44,8 @@ class FleetPictures:
             return self._last
 
     async def work_out(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `function` makes of a picture, beside the loop. Raises: OperationFailed where too many wait."""
+        """Works out what `function` makes of a picture, beside the loop. Raises: OperationFailed where too many
+        wait."""
         if self._waiting >= MOST_WAITING:
             raise OperationFailed(f"{MOST_WAITING} questions wait for their answers: ask again in a moment")
         self._waiting += 1

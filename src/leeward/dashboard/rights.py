@@ -1,4 +1,4 @@
-"""What of a fleet a user may see, asked of the control plane itself: access reviews in the user's own name.
+"""Sight that a user has of a fleet, asked of the control plane itself: access reviews in the user's own name.
 
 What may be listed everywhere is seen everywhere; else each namespace is asked about by itself. What could not be
 asked is not seen. The answer is kept for a moment only, so that a right that is taken away is gone soon.
@@ -52,7 +52,7 @@ class Right:
 
 @dataclass(frozen=True, slots=True)
 class FleetSight:
-    """What is seen: kinds of the whole fleet, and namespaces; `namespaces` is None for all of them.
+    """Sight of a fleet: kinds of the whole fleet, and namespaces; `namespaces` is None for all of them.
 
     `missing` names the rights that would show more, as sentences.
     """
@@ -86,7 +86,7 @@ NOTHING_SEEN = FleetSight()
 
 
 async def review_sight(client: Client, user: str, namespaces: Collection[str]) -> FleetSight:
-    """What the client's user sees of a fleet that has these namespaces. Raises: WorldError."""
+    """Sight that the client's user has of a fleet with these namespaces. Raises: WorldError."""
     wide = {
         "clusters": Right("list", CLUSTERS),
         "outages": Right("list", OUTAGES),
@@ -165,4 +165,4 @@ ACTION_RIGHTS: Mapping[str, Right] = {
     "brake-release": Right("patch", CONFIG_MAPS, SYSTEM_NAMESPACE, BRAKE_NAME),
     "rebalance": Right("create", WORKLOAD_REBALANCERS),
 }
-"""What each action needs."""
+"""Right that each action needs."""

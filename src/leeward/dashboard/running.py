@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """Where to listen, and with which certificate; port 0 is any that is free."""
+    """Address to listen at, and the certificate; port 0 is any that is free."""
 
     host: str = "127.0.0.1"
     port: int = 0

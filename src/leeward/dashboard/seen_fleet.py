@@ -1,4 +1,4 @@
-"""What was seen of a fleet at one instant: frozen objects, from which all views are made."""
+"""Observation of a fleet at one instant: frozen objects, from which all views are made."""
 
 import re
 from collections import defaultdict

@@ -36,7 +36,7 @@ class Session:
 
     @property
     def owner(self) -> tuple[bool, str]:
-        """Whose shares it uses: who has the name of the dashboard's own identity is not that."""
+        """Owner of the shares that it uses: who has the name of the dashboard's own identity is not that."""
         return self.is_own, self.user
 
 
@@ -83,7 +83,7 @@ class SessionStore:
             await self.end(session)
 
     def _one_too_many(self, owner: tuple[bool, str]) -> Session | None:
-        """What ends before this owner begins another one."""
+        """Session that ends before this owner begins another one; None where there is room."""
         numbers = Counter(session.owner for session in self._sessions.values())
         others = {each: number for each, number in numbers.items() if not each[0]}
         if numbers[owner] < MOST_SESSIONS_OF_ONE:

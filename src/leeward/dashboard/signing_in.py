@@ -25,7 +25,7 @@ from leeward.dashboard.sessions import LONGEST_SECONDS, Session
 SIGN_INS_AT_ONCE = 4
 MAX_TOKEN_LETTERS = 16 * 1024
 ADMINISTRATOR = "kubeconfig"
-"""How the dashboard's own identity is called where the control plane does not tell."""
+"""Name of the dashboard's own identity where the control plane does not tell."""
 
 
 class _SignIn(msgspec.Struct, frozen=True):
@@ -188,7 +188,7 @@ def with_token(connection: Connection, token: str) -> Connection:
 
 
 def problem_of_token(token: str) -> str:
-    """Why it is none; empty where it may be one."""
+    """Reason for which it is no token; empty where it may be one."""
     if not token:
         return "the token is empty: `kubectl create token NAME` makes one of a service account"
     if len(token) > MAX_TOKEN_LETTERS:

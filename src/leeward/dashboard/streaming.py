@@ -18,7 +18,7 @@ from leeward.dashboard.user_shares import UserShares
 
 HEARTBEAT_SECONDS = 3.0
 WRITE_SECONDS = 20.0
-"""How long a browser may take for a frame."""
+"""Seconds that a browser may take for a frame."""
 MOST_STREAMS, MOST_STREAMS_OF_ONE = 500, 20
 HEARTBEAT = b": still here\n\n"
 

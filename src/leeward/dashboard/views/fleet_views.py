@@ -75,7 +75,7 @@ class FleetRenderer:
         }
 
     def _renewed(self, visible: Sequence[Binding], seen: SeenFleet) -> dict[str, _KnownRow]:
-        """What needs somebody first; within a state by name."""
+        """Rows, those that need somebody first; within a state by name."""
         by_outages = known_by_outages(seen.state.recorded.outages)
         rows: dict[str, _KnownRow] = {}
         for binding in visible:

@@ -59,7 +59,7 @@ def seen_of(state: FleetState, sight: FleetSight) -> FleetState:
 
 
 def known_by_outages(outages: Iterable[ClusterOutage]) -> Mapping[str, OutageOf]:
-    """What outages that are running, or not cleaned up yet, tell of applications; the newest word counts."""
+    """Applications as outages tell of them that are running, or not cleaned up yet; the newest word counts."""
     found: dict[str, OutageOf] = {}
     for outage in sorted(outages, key=lambda each: each.spec.since):
         if outage.status.phase is OutagePhase.OVER:
