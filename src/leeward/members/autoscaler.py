@@ -28,7 +28,8 @@ _TARGETS = {resource.kind: resource for resource in (DEPLOYMENTS, STATEFUL_SETS,
 
 
 class AutoscalerController:
-    """What was recommended is remembered by this process only: a restart begins a new window, as in Kubernetes."""
+    """Controller of autoscalers. What was recommended is remembered by this process only: a restart begins a new
+    window, as in Kubernetes."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform

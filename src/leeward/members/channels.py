@@ -45,7 +45,7 @@ class Channels:
         await self._output.put(None)
 
     async def read(self) -> bytes | None:
-        """What was typed next; None at the end."""
+        """Input that was typed next; None at the end."""
         return await self._input.get()
 
     async def _take(self, message: bytes) -> None:
@@ -67,7 +67,7 @@ def failed(message: str, code: int = 500) -> Manifest:
 
 
 def exited(code: int) -> Manifest:
-    """How a command ended that ran."""
+    """Status with which a command ended that ran."""
     if code == 0:
         return SUCCESS
     return {

@@ -20,7 +20,7 @@ class Dependents:
         informer.on_change(self._changed)
 
     def of(self, owner: ReadOnlyManifest) -> list[Manifest]:
-        """What `owner` controls, by name."""
+        """Objects that `owner` controls, by name."""
         found = [self._as_it_will_be(obj) for obj in self._index.get(owner["metadata"]["uid"])]
         return sorted(found, key=lambda obj: obj["metadata"]["name"])
 

@@ -52,7 +52,7 @@ class DisruptionController:
         return next_look(disrupted)
 
     def _wanted(self, pods: Iterable[Manifest]) -> int:
-        """How many Pods the owners of these want; those without an owner do not count. Raises: ValueError."""
+        """Number of Pods that the owners of these want; those without an owner do not count. Raises: ValueError."""
         wanted: dict[str, int] = {}
         for pod in pods:
             if controller_of(pod) is not None:
@@ -61,7 +61,7 @@ class DisruptionController:
         return sum(wanted.values())
 
     def _scaled(self, pod: Manifest) -> Manifest:
-        """What says how many Pods there are of this kind: the Deployment of a ReplicaSet. Raises: ValueError."""
+        """Object that says how many Pods there are of this kind: the Deployment of a ReplicaSet. Raises: ValueError."""
         for resource, owners in self._owners.items():
             key = owner_key(pod, resource)
             owner = owners.get(key.name, key.namespace) if key is not None else None

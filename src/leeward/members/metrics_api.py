@@ -19,7 +19,7 @@ POD_METRICS = Kind(GROUP, VERSION, "PodMetrics", "pods", True, derived=True)
 NODE_METRICS = Kind(GROUP, VERSION, "NodeMetrics", "nodes", False, derived=True)
 WINDOW = "10s"
 _KUBELET = {"cpu": Decimal("0.05"), "memory": Decimal(256 * 1024 * 1024)}
-"""What a node uses for itself."""
+"""Amounts that a node uses for itself."""
 
 
 class MetricsApi:

@@ -26,7 +26,7 @@ class PodSources:
         self._waiting: dict[str, set[Key]] = {}
 
     async def lookup(self, pod: ReadOnlyManifest) -> Lookup:
-        """What finds the objects that the Pod names. Raises: Unreachable."""
+        """Function that finds the objects that the Pod names. Raises: Unreachable."""
         namespace = key_of(pod).namespace
         for source in sources_of(pod):
             await self._informer(source).wait_synced()

@@ -29,7 +29,7 @@ class PodUsage:
         return [(pod, usage_of(pod, owners, tops.count(top))) for (pod, owners), top in zip(ready, tops, strict=True)]
 
     def _owners_of(self, manifest: Manifest) -> list[Manifest]:
-        """What controls it, and what controls that, the nearest first."""
+        """Owners that control it, and one another, the nearest first."""
         found: list[Manifest] = []
         while (owner := self._owner_of(found[-1] if found else manifest)) is not None:
             found.append(owner)

@@ -47,7 +47,7 @@ def served_ports(pod: ReadOnlyManifest) -> frozenset[int]:
 
 @dataclass(slots=True)
 class _Connection:
-    """What one connection to a port has sent, as long as it is not answered."""
+    """Connection to a port, with what it has sent as long as that is not answered."""
 
     port: int
     error_stream: int
@@ -66,7 +66,7 @@ class PortForwarding:
         self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue(MAX_WAITING)
 
     async def take(self, data: bytes) -> None:
-        """What the client has sent; ends the conversation when that is no SPDY."""
+        """Takes what the client has sent; ends the conversation when that is no SPDY."""
         try:
             for event in self._spdy.receive(data):
                 for piece in self._answer(event):

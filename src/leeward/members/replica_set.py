@@ -45,7 +45,7 @@ class ReplicaSetController:
         return next_available_at(pods, replica_set, now)
 
     async def _resize(self, replica_set: Manifest) -> ApiError | None:
-        """Why the server takes no Pod of this template; None when it takes all."""
+        """Creates and deletes Pods. Returns why the server takes no Pod of this template; None when it takes all."""
         platform = self._platform
         steps = decide_pods(replica_set, platform.owned_pods.of(replica_set))
         pods = (render_pod(replica_set) for _ in range(steps.create))

@@ -35,7 +35,7 @@ _TAIL = (
     "publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0."
 )
 DICTIONARY = b"".join(struct.pack(">I", len(word)) + word.encode() for word in _WORDS) + _TAIL.encode()
-"""What both sides compress headers with: a constant of the protocol."""
+"""Dictionary by which both sides compress headers: a constant of the protocol."""
 
 
 class SpdyError(Exception):
@@ -95,7 +95,7 @@ class SpdyConnection:
         self._deflate = zlib.compressobj(9, zdict=DICTIONARY)
 
     def receive(self, data: bytes) -> Iterator[SpdyEvent]:
-        """What has happened by these bytes. Raises: SpdyError."""
+        """Events that these bytes have brought. Raises: SpdyError."""
         self._kept += data
         while len(self._kept) >= _HEAD.size:
             first, second, rest = _HEAD.unpack_from(self._kept)

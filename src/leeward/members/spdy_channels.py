@@ -21,9 +21,10 @@ from leeward.members.spdy import Opened, Pinged, Received, Reset, SpdyConnection
 UPGRADE, SPDY_PROTOCOL = "SPDY/3.1", "v4.channel.k8s.io"
 PROTOCOL_HEADER = "x-stream-protocol-version"
 OPENING_SECONDS = 30.0
-"""How long a client may take to open its streams, as with a kubelet."""
+"""Seconds that a client may take to open its streams, as with a kubelet."""
 LINGER_SECONDS = 5.0
-"""Who has read all ends the connection. Clients throw away what they have not read where it ends before."""
+"""Seconds for which a connection waits for the client to end it: who has read all does. Clients throw away what they
+have not read where it ends before."""
 MOST_STREAMS = 5
 _CHANNELS = {"stdin": STDIN, "stdout": STDOUT, "stderr": STDERR, "error": ERROR}
 
@@ -103,7 +104,7 @@ class SpdyChannels(Channels):
 
 
 def channels_for(request: Request) -> Channels:
-    """What both sides speak. Raises: Refused."""
+    """Channels in the protocol that both sides speak. Raises: Refused."""
     wanted = request.headers.get("upgrade", "").lower()
     if wanted == "websocket" and (spoken := _agreed(request, "sec-websocket-protocol", PROTOCOLS)):
         return Channels(spoken)

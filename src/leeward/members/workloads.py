@@ -29,7 +29,7 @@ from leeward.runtime.plane import Server
 
 
 class Workloads:
-    """What runs in the cluster whose API server is `server`, until `supervisor` is closed."""
+    """Workloads that run in the cluster whose API server is `server`, until `supervisor` is closed."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ MOST_BYTES = 1024 * 1024
 
 
 class ArchiveProblem(ValueError):
-    """What `tar` says of it."""
+    """Problem in the words of `tar`."""
 
 
 def packed(files: Mapping[str, bytes], paths: Iterable[str]) -> bytes:

@@ -38,7 +38,7 @@ class PodLoad:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """How many replicas were wanted, and when."""
+    """Number of replicas that were wanted, and when."""
 
     at: datetime
     replicas: int
@@ -87,7 +87,7 @@ def bounds_of(autoscaler: ReadOnlyManifest) -> tuple[int, int]:
 
 
 def recent(autoscaler: ReadOnlyManifest, history: Sequence[Recommendation], now: datetime) -> list[Recommendation]:
-    """What still counts of earlier recommendations."""
+    """Earlier recommendations that still count."""
     since = now - timedelta(seconds=max(_window(autoscaler, "scaleUp"), _window(autoscaler, "scaleDown")))
     return [one for one in history if one.at > since]
 
@@ -119,7 +119,7 @@ def autoscaler_status(autoscaler: ReadOnlyManifest, current: int, scaling: Scali
 
 
 def _proposal(metric: Mapping[str, Any], current: int, loads: Sequence[PodLoad]) -> tuple[int, Manifest, str]:
-    """How many replicas a metric asks for, how it is shown, and what an event calls it. Raises: _NoMetric."""
+    """Number of replicas that a metric asks for, how it is shown, and what an event calls it. Raises: _NoMetric."""
     kind = text_at(metric, "type")
     field = {"Resource": "resource", "ContainerResource": "containerResource"}.get(kind)
     if field is None:

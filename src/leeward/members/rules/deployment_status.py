@@ -34,7 +34,7 @@ def deployment_status(deployment: ReadOnlyManifest, revisions: Revisions, now: d
 
 
 def _with_failure(conditions: Sequence[Condition], revisions: Revisions, now: datetime) -> Sequence[Condition]:
-    """What the ReplicaSets say of Pods that could not be created, the newest first."""
+    """Conditions with what the ReplicaSets say of Pods that could not be created, the newest first."""
     failures = (condition_of(s, REPLICA_FAILURE) for s in reversed(revisions.all))
     failure = next((condition for condition in failures if condition), None)
     if failure is not None:
@@ -49,7 +49,7 @@ def is_complete(deployment: ReadOnlyManifest, counts: Mapping[str, int]) -> bool
 
 
 def progress_deadline(deployment: ReadOnlyManifest, status: ReadOnlyManifest) -> datetime | None:
-    """When a rollout that makes no more progress is late; None when there is nothing to wait for."""
+    """Instant at which a rollout that makes no more progress is late; None when there is nothing to wait for."""
     progressing = condition_of({"status": status}, "Progressing")
     if progressing.get("reason") != _MOVING:
         return None

@@ -17,12 +17,12 @@ from leeward.members.rules.pods import is_leaving, is_ready
 from leeward.members.rules.rolling import resolve_share
 
 MAX_DISRUPTION = timedelta(minutes=2)
-"""How long an evicted Pod may take to be deleted before it counts as healthy again."""
+"""Time that an evicted Pod may take to be deleted before it counts as healthy again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """How many Pods there should be, and how many of them healthy."""
+    """Numbers of Pods that there should be, and of healthy ones among them."""
 
     pods: int
     healthy: int

@@ -54,7 +54,7 @@ def is_node_ready(node: Node) -> bool:
 
 
 def node_refusal(pod: ReadOnlyManifest, node: Node, tolerated: Sequence[Mapping[str, str]] = ()) -> str:
-    """Why the node is out of the question however empty it is; empty when it is not."""
+    """Reason for which the node is out of the question however empty it is; empty when it is not."""
     tolerations = from_wire([*list_at(pod, "spec", "tolerations"), *tolerated], tuple[Toleration, ...])
     if node.spec.unschedulable and not tolerated:
         return "node(s) were unschedulable"
@@ -122,7 +122,7 @@ def _sum(parts: Sequence[Mapping[str, Any]]) -> dict[str, Decimal]:
 
 
 def _amount(quantity: object) -> Decimal:
-    """What cannot be read as a quantity counts as nothing."""
+    """Amount of a quantity; what cannot be read as one counts as nothing."""
     try:
         return parse_quantity(str(quantity))
     except ValueError:

@@ -23,7 +23,7 @@ _TOO_LONG = ("DeadlineExceeded", "Job was active longer than specified deadline"
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """How many Pods to create, and which to delete."""
+    """Number of Pods to create, and the Pods to delete."""
 
     create: int = 0
     delete: tuple[Manifest, ...] = ()
@@ -31,7 +31,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a Job has ended: `condition_type` is Complete or Failed."""
+    """End of a Job: `condition_type` is Complete or Failed."""
 
     condition_type: str
     reason: str
@@ -70,7 +70,7 @@ def is_suspended(job: ReadOnlyManifest) -> bool:
 
 
 def active_deadline(job: ReadOnlyManifest) -> datetime | None:
-    """When a Job that has started fails for its activeDeadlineSeconds."""
+    """Instant at which a Job that has started fails for its activeDeadlineSeconds."""
     seconds, started = value_at(job, "spec", "activeDeadlineSeconds"), text_at(job, "status", "startTime")
     if not isinstance(seconds, int) or not started or is_suspended(job):
         return None
@@ -121,7 +121,7 @@ def _conditions(job: ReadOnlyManifest, outcome: Outcome | None) -> Sequence[Cond
 
 
 def _counts(job: ReadOnlyManifest, pods: Sequence[ReadOnlyManifest]) -> Mapping[str, int]:
-    """What was counted before stays counted, though its Pod be gone."""
+    """Counts of a Job's Pods; what was counted before stays counted, though its Pod be gone."""
     phases = [text_at(pod, "status", "phase") for pod in pods]
     return {
         "active": sum(is_active(pod) for pod in pods),

@@ -29,14 +29,14 @@ PULL_BACK_OFF, CONFIG_ERROR = "ImagePullBackOff", "CreateContainerConfigError"
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a container waits."""
+    """Reason for which a container waits."""
 
     reason: str
     message: str
 
 
 class Stage(Enum):
-    """Where a Pod stands; `BOUND` has a node and has not been seen by the kubelet."""
+    """Stage at which a Pod stands; `BOUND` has a node and has not been seen by the kubelet."""
 
     ELSEWHERE = "not on a node"
     BOUND = "bound"
@@ -59,7 +59,8 @@ def stage_of(pod: ReadOnlyManifest) -> Stage:
 
 
 def obstacles_of(pod: ReadOnlyManifest, environment: Mapping[str, str]) -> Mapping[str, Obstacle]:
-    """What keeps containers from being created, by their names; `environment`: what is wrong with their variables."""
+    """Obstacles that keep containers from being created, by their names; `environment`: what is wrong with their
+    variables."""
     broken = {c["name"]: _unpullable(c) for c in all_containers(pod) if _is_broken(c)}
     return {name: Obstacle(CONFIG_ERROR, message) for name, message in environment.items()} | broken
 

@@ -22,7 +22,7 @@ def is_controlled_by(manifest: ReadOnlyManifest, kind: str) -> bool:
 
 
 def owner_reference(owner: ReadOnlyManifest) -> Manifest:
-    """What makes `owner` the controller of another object."""
+    """Reference that makes `owner` the controller of another object."""
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

@@ -45,7 +45,7 @@ def is_ready(pod: ReadOnlyManifest) -> bool:
 
 
 def available_at(pod: ReadOnlyManifest, min_ready_seconds: int) -> datetime | None:
-    """When a Pod that stays ready becomes available, or became it; None when it is not ready."""
+    """Instant at which a Pod that stays ready becomes available, or became it; None when it is not ready."""
     ready = condition_of(pod, "Ready")
     if ready.get("status") != "True":
         return None
@@ -58,7 +58,7 @@ def is_available(pod: ReadOnlyManifest, min_ready_seconds: int, now: datetime) -
 
 
 def next_available_at(pods: Iterable[ReadOnlyManifest], owner: ReadOnlyManifest, now: datetime) -> datetime | None:
-    """When the next ready Pod becomes available by the owner's minReadySeconds."""
+    """Instant at which the next ready Pod becomes available by the owner's minReadySeconds."""
     seconds = int_at(owner, "spec", "minReadySeconds")
     instants = [available_at(pod, seconds) for pod in pods] if seconds else []
     return min((instant for instant in instants if instant is not None and instant > now), default=None)

@@ -43,7 +43,7 @@ def quota_status(quota: ReadOnlyManifest, used: Amounts) -> Manifest:
 
 
 def pod_refusal(quota: ReadOnlyManifest, pod: ReadOnlyManifest, used: Amounts) -> str:
-    """Why the quota takes no such Pod beside what is `used`; empty when it does."""
+    """Reason for which the quota takes no such Pod beside what is `used`; empty when it does."""
     name, hard = quota["metadata"]["name"], mapping_at(quota, "spec", "hard")
     asked = _use_of(pod)
     missing = sorted(limited for limited in hard if limited not in asked and _is_compute(limited))

@@ -38,7 +38,7 @@ class DataReference:
 
 @dataclass(frozen=True, slots=True)
 class MountFault:
-    """Why a volume cannot be set up; `message` is that of the event."""
+    """Fault for which a volume cannot be set up; `message` is that of the event."""
 
     volume: str
     message: str
@@ -90,7 +90,7 @@ def _source_fault(reference: DataReference, found: ReadOnlyManifest | None) -> s
 
 
 def environment_faults(pod: ReadOnlyManifest, find: Lookup) -> Mapping[str, str]:
-    """Why containers cannot be created, by their names."""
+    """Faults for which containers cannot be created, by their names."""
     namespace = pod["metadata"]["namespace"]
     found = ((c["name"], _environment_fault(c, namespace, find)) for c in all_containers(pod))
     return {name: fault for name, fault in found if fault}
@@ -109,7 +109,7 @@ def environment_of(container: Mapping[str, Any]) -> Iterator[DataReference]:
 
 
 def data_of(manifest: ReadOnlyManifest) -> Manifest:
-    """What a ConfigMap or a Secret holds, by key, as it is written there."""
+    """Contents of a ConfigMap or a Secret, by key, as it is written there."""
     return {**mapping_at(manifest, "data"), **mapping_at(manifest, "binaryData")}
 
 

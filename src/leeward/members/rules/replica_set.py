@@ -15,7 +15,7 @@ REPLICA_FAILURE = "ReplicaFailure"
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """How many Pods to create, and which to delete."""
+    """Number of Pods to create, and the Pods to delete."""
 
     create: int
     delete: tuple[Manifest, ...] = ()

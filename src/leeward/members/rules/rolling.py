@@ -20,14 +20,15 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What the ReplicaSets are to be told; `old` in the order in which it was asked."""
+    """Sizes that the ReplicaSets are to be told; `old` in the order in which it was asked."""
 
     new: int
     old: tuple[int, ...]
 
 
 def resolve_bounds(replicas: int, max_surge: IntOrPercent, max_unavailable: IntOrPercent) -> tuple[int, int]:
-    """How many Pods may be there in excess, and how many may lack. Surge is rounded up, the other down; not both are 0.
+    """Numbers of Pods that may be there in excess, and that may lack. Surge is rounded up, the other down; not both are
+    0.
 
     Raises: ValueError.
     """

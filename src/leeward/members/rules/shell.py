@@ -28,7 +28,7 @@ _VARIABLE = re.compile(r"\$(\?|\w+|\{\w+\})")
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command has ended. `exits`: it was `exit`, which ends the shell, too."""
+    """End of a command. `exits`: it was `exit`, which ends the shell, too."""
 
     output: bytes = b""
     errors: bytes = b""

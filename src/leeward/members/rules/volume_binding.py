@@ -27,7 +27,7 @@ BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
 class ClaimStep(Enum):
-    """What happens next with a claim that has no volume."""
+    """Next step for a claim that has no volume."""
 
     BIND = "a volume fits"
     PROVISION = "a volume is made"
@@ -185,7 +185,7 @@ def _capacity(volume: ReadOnlyManifest) -> float:
 
 
 def _amount(amounts: Mapping[str, Any]) -> float:
-    """What cannot be read as a quantity counts as nothing."""
+    """Amount of storage; what cannot be read as a quantity counts as nothing."""
     try:
         return float(parse_quantity(str(amounts.get("storage", "0"))))
     except ValueError:
