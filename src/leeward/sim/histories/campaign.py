@@ -23,12 +23,12 @@ TWICE = 100
 TWIN = 10
 """One seed in so many is compared with its twin without faults."""
 WARM_UP = History(seed=0, members=(("m1", "Push"),), steps=())
-"""What every process would have to learn anew is learned before them."""
+"""History that is played first: what every process would have to learn anew is learned before the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a process tells of one seed; `cpu_seconds` is its share of a core, `decisions` were taken again."""
+    """Report of a process on one seed; `cpu_seconds` is its share of a core, `decisions` were taken again."""
 
     seed: int
     problems: tuple[str, ...]
@@ -39,7 +39,7 @@ class Report:
 
 @dataclass(slots=True)
 class Campaign:
-    """What came of all of them."""
+    """Result of all histories."""
 
     played: int = 0
     cpu_seconds: float = 0.0
@@ -81,7 +81,7 @@ def run_campaign(
     examine: Callable[[int], Report] = examine,
     limits: Limits | None = None,
 ) -> Iterator[Report]:
-    """What came of each history, in the order in which they end. `processes` 0: one for each core."""
+    """Reports on the histories, in the order in which they end. `processes` 0: one for each core."""
     play(WARM_UP)
     gc.freeze()
     for seed, report in each_in_its_process(examine, seeds, processes or os.cpu_count() or 1, limits):

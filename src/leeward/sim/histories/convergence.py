@@ -28,7 +28,8 @@ UNSCHEDULABLE = "Unschedulable"
 
 
 def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str] = ()) -> list[str]:
-    """What is not yet as it has to be. `members` by name, with their mode; what `forsaken` ones run is left alone."""
+    """Finds what is not yet as it has to be. `members` by name, with their mode; what `forsaken` ones run is left
+    alone."""
     truth = scene.truth
     problems = [*_clusters(truth, members), *_bindings(truth), *_works(scene)]
     for key, binding in _all(truth):
@@ -175,7 +176,8 @@ def _copy(
 
 
 def _dependencies(truth: Truth, key: Key, binding: ResourceBinding) -> Iterator[str]:
-    """What its template names is where it is; and nothing that no policy has placed is where nobody needs it."""
+    """Finds what is wrong with dependencies: what its template names is where it is; and nothing that no policy has
+    placed is where nobody needs it."""
     template, resource = truth.template_of(binding), binding.spec.resource
     named = named_in(template) if template is not None and follows(binding) else frozenset[Named]()
     for needed in sorted(named):
@@ -202,8 +204,8 @@ def forsakes(truth: Truth, change: Change) -> str | None:
 
 
 def _works(scene: Scene) -> Iterator[str]:
-    """Where the control plane was restored, Works whose binding is gone stay until somebody reads of them
-    (`orphans.clear_orphans`)."""
+    """Finds Works that are left over. Where the control plane was restored, those whose binding is gone stay until
+    somebody reads of them (`orphans.clear_orphans`)."""
     truth = scene.truth
     for key, work in truth.works.items():
         owner = owner_of(work)

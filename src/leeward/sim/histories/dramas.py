@@ -30,7 +30,7 @@ from leeward.sim.histories.model import (
 )
 
 FIRST, LAST = 85.0, 200.0
-"""When a drama may begin: its application runs by then."""
+"""Instants between which a drama may begin: its application runs by then."""
 KILL_STEPS = 150
 CUT_OFF_SHARE = 0.15
 
@@ -91,7 +91,7 @@ class Dramas:
         return self._draw.choice(deaths)
 
     def _fault(self, victim: str, at: float) -> AnyStep:
-        """Who else fails in the middle of it; or the victim, or another cluster, is to leave for good."""
+        """Fault in the middle of it: somebody else fails; or the victim, or another cluster, is to leave for good."""
         lasts = round(self._draw.uniform(1, 90), 3)
         other = self._draw.choice(sorted({*self._members} - {victim}))
         skew = self._draw.choice((-3600.0, -45.0, 45.0, 3600.0))

@@ -170,7 +170,7 @@ class Drawing:
         return [self._wish() for _ in range(self._draw.choice((0, 0, 1, 2, 3, 4)))]
 
     def _crisis(self, fault: AnyFault) -> float:
-        """When something is likely to be evicted because of it: what else happens then is what matters."""
+        """Instant at which something is likely to be evicted because of it: what else happens then is what matters."""
         return round(fault.at + moments(TIMINGS[self._pace])[3] + self._draw.uniform(-12, 20), 3)
 
     def _wish(self) -> AnyUserStep:
@@ -190,7 +190,7 @@ class Drawing:
         return self._draw.choice(wishes)
 
     def _changes(self, at: float, app: str) -> Sequence[AnyUserStep]:
-        """What may be wanted of an application."""
+        """Changes that may be wanted of an application."""
         return (
             Scale(at=at, app=app, replicas=self._draw.randrange(0, 8)),
             Scale(at=at, app=app, replicas=self._draw.randrange(1, 8)),
@@ -281,7 +281,7 @@ class Drawing:
         return storm(self._draw, at, lasts, who, whom)
 
     def _way(self) -> tuple[str, str]:
-        """Who asks whom."""
+        """Way of a request: who asks whom."""
         member = self._member()
         if self._members[member] == "Push":
             return "controllers", self._draw.choice((member, "control-plane"))

@@ -136,7 +136,7 @@ class HubIsRestored(Fault, frozen=True, kw_only=True):
 
     @property
     def back_at(self) -> float:
-        """When the API server answers again; the fault is over when the controllers run, too."""
+        """Instant at which the API server answers again; the fault is over when the controllers run, too."""
         return self.at + self.lasts
 
     @property

@@ -26,7 +26,7 @@ from leeward.sim.histories.truth import BINDINGS, HOME, KINDS, Change, is_ours
 LIVED_IN = ("Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim")
 PLURALS = {"/apps/deployments/": "deployments", "//configmaps/": "configmaps"}
 GIVEN = (("spec", "clusterIP"), ("spec", "volumeName"), ("spec", "clusterIPs"))
-"""What a member gives to an object for good."""
+"""Fields that a member gives to an object for good."""
 
 
 class BelongingsChecker:
@@ -61,7 +61,7 @@ class BelongingsChecker:
             self._by_hand[change.key.name] = change.seconds
 
     def _evicted(self, old: Binding | None, new: Binding) -> Iterator[str]:
-        """What begins to leave for a taint."""
+        """Judges what begins to leave for a taint."""
         if old is None or old.metadata.uid != new.metadata.uid or new.metadata.deletion_timestamp is not None:
             return
         begun = [t for name, t in tasks_of(new).items() if name not in tasks_of(old) and t.reason == "TaintUntolerated"]
@@ -103,7 +103,7 @@ class BelongingsChecker:
                     yield f"had the {path[-1]} {before}, and has {after}"
 
     def _deleted(self, change: Change) -> Iterator[str]:
-        """Whoever deletes it must know by now that its binding needs it there."""
+        """Judges a deletion: whoever deletes the object must know by now whether its binding needs it there."""
         key = _binding_of(change.old)
         since = self._needs.since(key, change.place) if key is not None else None
         parties = (CONTROLLERS, change.place)

@@ -52,7 +52,7 @@ class ClaimsChecker:
             self._asked.setdefault(noted, States()).note(change.seconds, change.new and change.new["spec"])
 
     def _known(self, policy: "_Policy") -> list[Manifest]:
-        """What somebody may believe that the policy asks for."""
+        """Specs of which somebody may believe that the policy has them."""
         since = self._scene.lateness.oldest(self._scene.truth.now(), CONTROLLERS)
         states = self._asked.get(policy[:2], States())
         return [spec for spec in states.since(since) if spec is not None] or [policy[2]["spec"]]
@@ -152,7 +152,7 @@ def policy_of(truth: Truth, manifest: ReadOnlyManifest | None) -> Manifest | Non
 
 
 def contents_of(template: ReadOnlyManifest) -> bytes:
-    """What a user has written of it."""
+    """Contents that a user has written of it."""
     body = {name: value for name, value in template.items() if name not in ("status", "metadata")}
     marks = [
         {name: value for name, value in found.items() if not any(part in name for part in SYSTEMS)}

@@ -103,7 +103,7 @@ class CopiesChecker:
     def _ended_on_time(
         self, key: Key, binding: ResourceBinding, task: GracefulEvictionTask, others: dict[str, int]
     ) -> Iterator[tuple[str, str]]:
-        """What time may end, and what it may not."""
+        """Judges an eviction that time has ended: what it may end, and what not."""
         name, timing, truth = task.from_cluster, self._scene.timing, self._scene.truth
         grace = timing.graceful_eviction_timeout if task.grace_period_seconds is None else task.grace_period_seconds
         began, _ = self._begun.get(key, {}).get(name, (truth.now(), {}))
@@ -134,7 +134,7 @@ class CopiesChecker:
         return sum(max(0, self._best(binding, name) - had) for name, had in more.items()) - self._spent.get(key, 0)
 
     def _first(self, key: Key) -> tuple[float, Mapping[str, int]]:
-        """When the first of the open tasks began, and the targets before it."""
+        """Beginning of the first of the open tasks, and the targets before it."""
         begun = list(self._begun.get(key, {}).values())
         return min(begun, key=lambda each: each[0]) if begun else (0.0, {})
 

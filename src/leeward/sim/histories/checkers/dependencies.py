@@ -106,7 +106,7 @@ class DependenciesChecker:
                 yield Violation("S15", change.seconds, f"{owner} leaves {cluster}, {message}")
 
     def _early(self, binding: ResourceBinding, owner: Key, work: Work, cluster: str) -> Iterator[str]:
-        """What the copy needs, and is not there."""
+        """Finds what the copy needs, and is not there."""
         following, needed = self._following.get(owner), self._needs.since(owner, cluster)
         now, truth = self._scene.truth.now(), self._scene.truth
         if following is None or not self._scene.must_know(following):
@@ -132,7 +132,7 @@ class DependenciesChecker:
         return work is not None and any(self._placed[work].since(oldest) if work in self._placed else ())
 
     def _taken(self, attached: ResourceBinding, cluster: str) -> Iterator[str]:
-        """Whose copy it is taken from."""
+        """Finds bindings whose copy it is taken from."""
         resource, truth = attached.spec.resource, self._scene.truth
         needed = resource.kind, resource.name
         template = truth.template_of(attached)

@@ -39,13 +39,13 @@ PROMPT_SECONDS = 0.5
 RESUME_SECONDS = 6.0
 """The longest pause between two attempts to watch (5 s and its jitter), and the first line."""
 ANSWER_SECONDS = 11.0
-"""How long a request waits for an answer that was lost."""
+"""Seconds for which a request waits for an answer that was lost."""
 BACKLOG = 4
 """Lines that wait behind each other, each as late as can be."""
 BAD_LUCK = 0.01
-"""How unlikely a row of requests that all fail may be, and still excuse who made them."""
+"""Probability at which a row of requests that all fail still excuses who made them."""
 WORST_RATE = 0.9
-"""Where more than that fails, this much is excused until the storm is over."""
+"""Share of requests that is excused where more than that fails, until the storm is over."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 30.0
 """Between two tries; each is twice as long as the one before."""
 CONTROLLERS = "controllers"
@@ -69,7 +69,8 @@ class Lateness:
         self._windows = {who: sorted(found, key=lambda w: w.begin) for who, found in windows.items()}
 
     def due(self, since: float, *who: str) -> float:
-        """When all of them must know, and have done with what they did before, what became true at `since`."""
+        """Instant at which all of them must know, and have done with what they did before, what became true at
+        `since`."""
         moment = since + PROMPT_SECONDS
         for window in self._of(who):
             if window.begin <= moment < window.end:
@@ -90,7 +91,7 @@ class Lateness:
 
 
 def lateness_of(history: History) -> Lateness:
-    """What the faults of a history excuse."""
+    """Lateness that the faults of a history excuse."""
     windows: dict[str, list[Window]] = {}
     modes = dict(history.members)
     for step in history.steps:
@@ -175,7 +176,7 @@ def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
 
 
 def _party(who: str, whom: str) -> str:
-    """Whose work is late when `who` does not reach `whom`."""
+    """Party whose work is late when `who` does not reach `whom`."""
     if who.startswith("agent-"):
         return who.removeprefix("agent-")
     return CONTROLLERS if whom == "control-plane" else whom

@@ -37,7 +37,7 @@ class Ledger:
         return entries[index - 1] if index else None
 
     def since(self, key: str, revision: int) -> Iterator[Entry]:
-        """What a reader may have seen who asked at `revision`: the write of then, and all that followed."""
+        """Entries that a reader may have seen who asked at `revision`: the write of then, and all that followed."""
         entries = self._of_key.get(key, [])
         yield from entries[max(0, bisect_right(entries, revision, key=_revision) - 1) :]
 

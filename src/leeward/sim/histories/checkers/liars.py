@@ -64,7 +64,7 @@ class LiarsChecker:
             yield f"has said nothing that is absurd, and is doubted: {doubtful.message}"
 
     def _statuses(self, key: Key, old: ResourceBinding | None, new: ResourceBinding) -> Iterator[str]:
-        """What is newly said of copies in honest members is what they really ran."""
+        """Judges what is newly said of copies in honest members: it is what they really ran."""
         before = {item.cluster_name: item for item in old.status.aggregated_status} if old is not None else {}
         for item in new.status.aggregated_status:
             name = item.cluster_name

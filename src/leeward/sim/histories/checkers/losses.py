@@ -44,7 +44,7 @@ def _losses(history: History) -> Iterator[Loss]:
 
 
 def disturbances_of(history: History) -> tuple[tuple[float, float], ...]:
-    """When the control plane has faults of its own, or reaches all members late; by their beginning."""
+    """Times in which the control plane has faults of its own, or reaches all members late; by their beginning."""
     disturbing = (step for step in history.steps if touched_by(step) == CONTROLLERS)
     return tuple(sorted((_begins(step), step.ends_at + AFTERMATH_SECONDS) for step in disturbing))
 
@@ -55,7 +55,7 @@ def _begins(step: AnyStep) -> float:
 
 
 def troubles_of(history: History) -> dict[str, list[tuple[float, float]]]:
-    """When something is wrong with each member, or on the way to it."""
+    """Times in which something is wrong with each member, or on the way to it."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name, _ in history.members}
     for step in history.steps:
         who = touched_by(step)

@@ -61,7 +61,7 @@ class OutagesChecker:
                 yield Violation("S19", change.seconds, f"{change.key.name}: {message}")
 
     def overdue(self, now: float) -> Iterator[Violation]:
-        """What should be there by now; to be asked again and again, also while nothing changes."""
+        """Finds what should be there by now; to be asked again and again, also while nothing changes."""
         if now < self._look_at:
             return
         self._look_at = now + LOOK_SECONDS
@@ -107,7 +107,8 @@ class OutagesChecker:
             self._begun.pop((name, change.key), None)
 
     def _note_restored(self, seconds: float) -> None:
-        """What has left before the backup was taken, as an Outage says, or as the binding shows that it concerns."""
+        """Notes what has left before the backup was taken, as an Outage says, or as the binding shows that it
+        concerns."""
         bindings = self._bindings()
         for outage in outages_in(self._scene.truth):
             for each in outage.status.listed:
@@ -133,7 +134,7 @@ class OutagesChecker:
             yield from self._left_out(new)
 
     def _changed(self, old: ClusterOutage | None, new: ClusterOutage) -> Iterator[str]:
-        """What may become of one, and where another one begins."""
+        """Judges what becomes of one, and where another one begins."""
         if old is not None:
             again = new.status.failures - old.status.failures
             if old.spec != new.spec or again < 0:
@@ -198,7 +199,7 @@ def _is_on_its_way(truth: Truth, key: Key, binding: Binding, cluster: str) -> bo
 
 
 def key_of(application: OutageApplication) -> Key:
-    """That of its binding."""
+    """Key of its binding."""
     return Key(application.namespace, f"{application.name}-{application.kind.lower()}")
 
 
@@ -220,7 +221,7 @@ def _beyond_bounds(status: OutageStatus) -> Iterator[str]:
 
 
 def _miscounted(status: OutageStatus) -> Iterator[str]:
-    """What has moved may be counted and not named."""
+    """Finds wrong counts; what has moved may be counted and not named."""
     counts = {state: int(getattr(status, name)) for state, name in STATES.items()}
     if sum(counts.values()) != status.applications:
         yield f"{counts} are not {status.applications} applications"

@@ -70,7 +70,7 @@ MEMBERS_OWN = ("deployment.kubernetes.io/revision",)
 
 
 class OwnersChecker:
-    """What the journal shows: bindings, and what members own of their objects."""
+    """Checker of what the journal shows: bindings, and what members own of their objects."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -103,7 +103,8 @@ class OwnersChecker:
 
 
 def foreign_fields(request: Request) -> list[str]:
-    """What a request of ours to the control plane writes without owning it; of the kinds that are looked at."""
+    """Fields that a request of ours to the control plane writes without owning them; of the kinds that are looked
+    at."""
     target = target_of(request.path)
     if request.method != "PATCH" or target is None or target.subresource == "status":
         return []
@@ -120,7 +121,8 @@ def foreign_fields(request: Request) -> list[str]:
 
 
 def foreign_conditions(request: Request, clusters: Mapping[str, Cluster]) -> list[str]:
-    """What a request of ours says of a Cluster in another controller's stead: in its status, on the present version.
+    """Finds what a request of ours says of a Cluster in another controller's stead: in its status, on the present
+    version.
 
     Who looks at a member says how it is. While the agent is silent, the cluster controller says that nobody knows.
     """
@@ -172,7 +174,7 @@ def _changed(old: ResourceBinding, new: ResourceBinding) -> list[str]:
 
 
 def _scheduled_generation(binding: ResourceBinding) -> int:
-    """Which generation the scheduler has spoken of last; whoever writes another condition writes its own only."""
+    """Generation that the scheduler has spoken of last; whoever writes another condition writes its own only."""
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     return (scheduled.observed_generation or 0) if scheduled is not None else 0
 

@@ -90,7 +90,7 @@ def _placement(binding: ResourceBinding) -> Placement:
 
 
 def _applied_placement(binding: ResourceBinding | None) -> object:
-    """What the scheduler says that it has carried out; nothing where it says nothing."""
+    """Placement that the scheduler says it has carried out; nothing where it says nothing."""
     text = binding.metadata.annotations.get(APPLIED_PLACEMENT_ANNOTATION) if binding is not None else None
     return json.loads(text) if text is not None else None
 

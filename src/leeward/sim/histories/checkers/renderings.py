@@ -79,7 +79,7 @@ class RenderingsChecker:
                 yield f"has {mark}={marks.get(mark)}, where {' or '.join(told)} is right"
 
     def _carried_out(self, change: Change) -> Iterator[str]:
-        """Where the marks of an object change, they become those of its Work."""
+        """Judges where the marks of an object change: they become those of its Work."""
         manifest: Manifest = change.new
         marks = marks_of(manifest)
         if (

@@ -48,7 +48,7 @@ class ReplacementsChecker:
             del self._since[pair]
 
     def overdue(self, now: float) -> Iterator[Violation]:
-        """What should have happened by now; to be asked again and again, also while nothing changes."""
+        """Finds what should have happened by now; to be asked again and again, also while nothing changes."""
         if now < self._look_at:
             return
         self._look_at = now + LOOK_SECONDS

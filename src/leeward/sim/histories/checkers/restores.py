@@ -102,7 +102,7 @@ def takes_away(scene: Scene, change: Change) -> bool:
 
 
 def copies_of(scene: Scene, member: str) -> Iterator[tuple[tuple[str, Key], Key]]:
-    """What a member holds of ours: its kind and key, and the Work that it says it was made from."""
+    """Copies of ours that a member holds: its kind and key, and the Work that it says it was made from."""
     for kind, prefix in KINDS.items():
         for key, copy in scene.truth.of(prefix, member).items():
             if is_ours(copy) and "deletionTimestamp" not in copy["metadata"]:

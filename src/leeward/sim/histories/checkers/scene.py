@@ -30,7 +30,7 @@ from leeward.sim.histories.truth import Truth
 RESTART_SECONDS = 10.0
 """Until everybody works again who was stopped by a fault, behind its end."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-"""Where the virtual clock begins."""
+"""Beginning of the virtual clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +88,19 @@ class Scene:
     restore: HubIsRestored | None = None
     """The one of the history, if there is one."""
     restored_at: float = float("-inf")
-    """When the control plane was restored last."""
+    """Instant at which the control plane was restored last."""
     is_cleared: bool = False
     """Somebody has read what the control plane has forgotten, and had it deleted."""
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
-    """When the Cluster of this name was last seen being deleted or absent."""
+    """Instant at which the Cluster of each name was last seen being deleted or absent."""
     ended_at: dict[Key, float] = field(default_factory=dict[Key, float])
-    """When the Work of this name was gone."""
+    """Instant at which the Work of each name was gone."""
     policy_changed_at: dict[tuple[str, Key], float] = field(default_factory=dict[tuple[str, Key], float])
-    """When each policy came to ask for what it asks for, by how its key begins."""
+    """Instant at which each policy came to ask for what it asks for, by how its key begins."""
     claimed_at: dict[tuple[str, Key], float] = field(default_factory=dict[tuple[str, Key], float])
-    """When each template came to belong to the policy that has claimed it."""
+    """Instant at which each template came to belong to the policy that has claimed it."""
     contents: dict[tuple[str, Key], States[bytes]] = field(default_factory=dict[tuple[str, Key], States[bytes]])
-    """What users have written of each template."""
+    """Contents that users have written of each template."""
 
     @property
     def is_restored(self) -> bool:
@@ -114,7 +114,7 @@ class Scene:
 
     @property
     def followed_at(self) -> float:
-        """When there were controllers again that follow the control plane which was restored last."""
+        """Instant from which there were controllers again that follow the control plane which was restored last."""
         return self.restored_at + (self.restore.controllers_after if self.restore is not None else 0.0)
 
     def goes_on(self, member: str) -> bool:
@@ -170,7 +170,7 @@ def _forgotten(history: History, member: str) -> float:
 
 
 def _lies(steps: Sequence[Step]) -> dict[str, tuple[tuple[float, float], ...]]:
-    """When each member lies; its own controllers tell the truth again a moment later."""
+    """Times in which each member lies; its own controllers tell the truth again a moment later."""
     lies: dict[str, tuple[tuple[float, float], ...]] = {}
     for step in steps:
         if isinstance(step, MemberLies):
@@ -199,7 +199,7 @@ def seconds_of(instant: datetime) -> float:
 
 
 def scene_of(history: History, timing: Timing, truth: Truth) -> Scene:
-    """What a history excuses, and no more."""
+    """Scene of what a history excuses, and no more."""
     steps = history.steps
     return Scene(
         truth,

@@ -16,7 +16,7 @@ from leeward.sim.histories.scripted import troubles_in
 from leeward.sim.histories.truth import BINDINGS, CUSTOMIZATIONS, HOME, SCRIPTED, WORKS, Change, asks_otherwise
 
 LONG_AGO = float("-inf")
-"""When a task began that was open before anybody looked: it has had its time."""
+"""Beginning of a task that was open before anybody looked: it has had its time."""
 
 
 class ScriptsChecker:

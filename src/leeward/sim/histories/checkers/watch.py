@@ -23,7 +23,7 @@ class Watch:
     _away: tuple[float, bool] | None = None
 
     def note(self, now: float, *, watched: bool, stalled: bool) -> None:
-        """What is so now; to be called about once a second."""
+        """Notes what is so now; to be called about once a second."""
         if not watched and self._away is None:
             self._away = now, stalled
         elif watched and self._away is not None:
@@ -40,7 +40,8 @@ class Watch:
             self._away = now, self._away[1]
 
     def seconds(self, begin: float, end: float, short: float) -> float:
-        """How much of this time was watched. Short gaps count as if they were; of stalls, what is `UNSEEN_SECONDS`."""
+        """Seconds of this time that were watched. Short gaps count as if they were; of stalls, what is
+        `UNSEEN_SECONDS`."""
         missed = (
             max(0.0, min(gap.end, end) - max(gap.begin, begin) - (0 if gap.end - gap.begin > short else UNSEEN_SECONDS))
             for gap in self.gaps

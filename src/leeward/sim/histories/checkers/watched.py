@@ -58,7 +58,7 @@ class WatchedChecker:
         return min(told, change.seconds) - self._scene.skew_seconds
 
     def _tainted(self, cluster: Cluster) -> Iterator[str]:
-        """What --failover-eviction-timeout has brought."""
+        """Judges what --failover-eviction-timeout has brought."""
         began = self._unready_at.get(cluster.name)
         if (
             began is None
@@ -94,7 +94,7 @@ class WatchedChecker:
             yield f"{what} after {watched:.0f} s that somebody watched; {due:g} s are due"
 
     def _unconfirmed(self, name: str, what: str) -> Iterator[str]:
-        """Where the member has answered well for as long as these controllers live."""
+        """Finds what was done although the member has answered well for as long as these controllers live."""
         since, now = self._scene.watch.since, self._scene.truth.now()
         trouble = self._scene.troubles.get(name, ())
         if since > 0 and not any(begin < now and end > since for begin, end in trouble):

@@ -61,7 +61,7 @@ class WatchChecker:
         self._selects = selects
 
     def look(self, line: bytes) -> str:
-        """What is wrong with the next line, or nothing."""
+        """Fault of the next line; empty where it has none."""
         kind = _LINE.match(line)
         if kind is None or kind[1] == b"ERROR":
             return ""
@@ -92,7 +92,7 @@ class WatchChecker:
         return ""
 
     def _peek(self) -> Entry | None:
-        """What was written next under the prefix, as far as it is durable."""
+        """Entry that was written next under the prefix, as far as it is durable."""
         if self._next is None:
             self._next = next(self._expected, None)
             if self._next is None:

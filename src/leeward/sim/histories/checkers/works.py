@@ -82,7 +82,7 @@ class WorksChecker:
         return not binding.spec.is_workload or _replicas(work) == needed
 
     def overdue(self, now: float) -> Iterator[Violation]:
-        """What should be there by now; to be asked again and again, also while nothing changes. Holds: L1."""
+        """Finds what should be there by now; to be asked again and again, also while nothing changes. Holds: L1."""
         if now <= self._look_at:
             return
         self._look_at = ENDLESS
@@ -110,9 +110,9 @@ class WorksChecker:
         return due
 
     def _is_excused(self, binding: Binding, key: Key, cluster: str) -> bool:
-        """What is purged Directly goes first; where a cluster has only just come, there is no room for Works yet; and
-        a binding whose template is gone, or is another one, soon is, too. What cannot be overridden or understood
-        stays as it is."""
+        """Tells whether it is excused. What is purged Directly goes first; where a cluster has only just come, there is
+        no room for Works yet; and a binding whose template is gone, or is another one, soon is, too. What cannot be
+        overridden or understood stays as it is."""
         truth = self._scene.truth
         purging = any(
             t.purge_mode == "Directly" and t.from_cluster in truth.works_of(key) for t in tasks_of(binding).values()

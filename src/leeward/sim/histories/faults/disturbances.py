@@ -43,7 +43,7 @@ class Disturbances:
         self._cordoned: set[str] = set()
 
     def of(self, fault: AnyFault) -> Coroutine[None, None, None] | None:
-        """What the fault does, until it is over; None where it is no disturbance."""
+        """Course of the fault, until it is over; None where it is no disturbance."""
         world = self._world
         match fault:
             case MemberHangs(member=name):
@@ -86,7 +86,7 @@ class Disturbances:
             member.refuse_writes(None)
 
     async def mend(self) -> None:
-        """What only those can mend who answer again."""
+        """Mends what takes members that answer again."""
         for name in self._cordoned:
             await cordon_nodes(self._world.member(name).client, False)
 

@@ -43,7 +43,7 @@ class Outages:
         self._nodes = {name: member.nodes for name, member in world.members.items()}
 
     def of(self, fault: AnyFault) -> Coroutine[None, None, None] | None:
-        """What the fault does, until it is over; None where it is no outage."""
+        """Course of the fault, until it is over; None where it is no outage."""
         member = self._world.member
         match fault:
             case MemberStops(member=name):
