@@ -56,7 +56,7 @@ class SimulatedMember:
         self.identity = ""
         """The UID of its Namespace kube-system, once it has been up."""
         self.workloads = WorkloadSettings()
-        """How big its nodes are, when it starts."""
+        """Settings of how big its nodes are, when it starts."""
         self.nodes = self.workloads.nodes
         self.place = Place()
         self.agent_link = Link()
@@ -100,7 +100,7 @@ class SimulatedMember:
         self.agent_link.flow()
 
     def set_ready(self, ready: bool) -> None:
-        """What /readyz answers."""
+        """Sets what /readyz answers."""
         if self._server is not None:
             self._server.health.ready = ready
 
@@ -185,7 +185,7 @@ class SimulatedMember:
         self._agent = None
 
     async def contents(self) -> Loaded:
-        """What its store keeps, for a backup."""
+        """Contents of its store, for a backup."""
         return await self.medium.load()
 
     def replace_contents(self, loaded: Loaded) -> None:

@@ -16,7 +16,7 @@ OPEN_TIMEOUT_SECONDS = 10.0
 
 
 class Wait(Protocol):
-    """What is under way over a link."""
+    """Wait for what is under way over a link."""
 
     def interrupt(self) -> None:
         """Ends it: the link is cut."""
@@ -84,7 +84,7 @@ _Task = asyncio.Task[Response | StreamResponse]
 
 
 class Place:
-    """Where a server is found: empty while it is stopped, another one after a restart.
+    """Place where a server is found: empty while it is stopped, another one after a restart.
 
     A server with a life works in that life, whatever becomes of those who ask; without one, in the asker's task.
     `witness` sees every request that arrives; `audit` does the answering, so that it sees what comes of it.

@@ -17,7 +17,7 @@ JSON = {"content-type": "application/json"}
 
 @dataclass(slots=True)
 class _Resource:
-    """What is there of one resource, by key, and what each key was before its last write."""
+    """State of one resource: what is there, by key, and what each key was before its last write."""
 
     there: dict[str, Record] = field(default_factory=dict[str, Record])
     before: dict[str, Record | None] = field(default_factory=dict[str, Record | None])
@@ -49,7 +49,7 @@ class Past:
         return _object(found, target) if target.name else _list(found, target)
 
     def _note(self, write: Write) -> None:
-        """What was restored was never otherwise in the server that holds it now."""
+        """Notes a write; what was restored was never otherwise in the server that holds it now."""
         where = (write.place, resource_of(write.record.key))
         found = self._resources.setdefault(where, _Resource())
         if write.restored:

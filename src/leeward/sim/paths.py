@@ -4,7 +4,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 API, APIS = ("api", 3), ("apis", 4)
-"""How a path begins, and which of its parts is the resource or its namespace."""
+"""Beginning of a path, and the index of its part that is the resource or its namespace."""
 MOST_PATHS = 1_000
 """Of which is remembered what they are about: parties ask for the same ones again and again."""
 

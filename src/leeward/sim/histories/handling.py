@@ -23,7 +23,7 @@ TOUCH = json.dumps({"metadata": {"annotations": {"example.com/touched": "true"}}
 
 
 async def unhandled(server: Handler, records: list[Record], seed: int) -> list[str]:
-    """What cannot be done with what, and what is answered."""
+    """Finds objects with which something cannot be done, and what is answered."""
     problems: list[str] = []
     for record in _one_of_each(records, seed):
         for request in _requests(record):

@@ -37,7 +37,7 @@ class Judging:
             yield from checker.look(change)
 
     def overdue(self, now: float) -> Iterator[Violation]:
-        """What should have happened by now."""
+        """Finds what should have happened by now."""
         for checker in self._timed:
             yield from checker.overdue(now)
 

@@ -75,14 +75,14 @@ class Maintainers(Wishing):
         return True
 
     def names(self, app: str, reads: tuple[str, ...]) -> None:
-        """What the template names is this."""
+        """Notes that the template names these."""
         self._reads[app] = tuple(name for name in reads if name in self._known)
 
     def volumes(self, app: str) -> list[dict[str, Any]]:
         return volumes(self._reads.get(app, ()), self._known)
 
     async def let_all_go(self) -> None:
-        """What was broken when a backup was taken is so again; it is mended once more."""
+        """Mends once more what was broken when a backup was taken: it is so again."""
         for wide, name in self._overrides:
             await self._rewrite(wide, name)
         if self._explained is not None:

@@ -126,7 +126,7 @@ def another_plan(wanted: Manifest) -> Manifest:
 
 
 def shared(app: str, what: Shared) -> tuple[Resource[Manifest], Manifest, str]:
-    """What it is, its template, and its namespace."""
+    """Kind, template and namespace of what is shared."""
     kind = SHARED[what]
     match what:
         case "Namespace":
@@ -157,7 +157,7 @@ def shared_policy(
 
 
 def own(app: str, what: Shared) -> tuple[Resource[Manifest], Manifest, str] | None:
-    """What neighbours put into what is shared; None where nothing can be put into it."""
+    """Object that neighbours put into what is shared; None where nothing can be put into it."""
     match what:
         case "Namespace":
             return CONFIG_MAPS, {"metadata": {"name": OWN}, "data": {"precious": "true"}}, app

@@ -156,7 +156,7 @@ Pace = Literal["brisk", "karmada"]
 AnyUserStep = AnyApplicationStep | AnyPropagationStep | AnyPolicyStep
 AnyStep = AnyUserStep | AnyFault
 LASTING = Maintain | Drain | Suspend | Rejoin | BreakOverride | BreakScript
-"""What takes a user's time, while others go on."""
+"""Steps that take a user's time, while others go on."""
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -174,7 +174,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def ends_at(self) -> float:
-        """When the last fault is over."""
+        """Instant at which the last fault is over."""
         return max((step.ends_at for step in self.steps), default=0.0)
 
 

@@ -35,7 +35,7 @@ def provided(name: str, what: Provided, version: int) -> Manifest:
 
 
 def contents(what: Provided, version: int) -> Manifest:
-    """What may change of it: nothing of a claim. Values of a Secret are base64."""
+    """Contents that may change of it: nothing of a claim. Values of a Secret are base64."""
     return {} if what == "PersistentVolumeClaim" else {"data": {"version": f"{version:04}"}}
 
 
@@ -53,7 +53,7 @@ def volumes(reads: Collection[str], known: Mapping[str, Provided]) -> list[dict[
 
 
 def named_in(manifest: ReadOnlyManifest) -> frozenset[Named]:
-    """What a manifest names."""
+    """Objects that a manifest names."""
     pod = manifest.get("spec", {}).get("template", {}).get("spec", {})
     return frozenset(
         (kind, volume[source][field])

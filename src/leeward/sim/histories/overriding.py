@@ -17,7 +17,7 @@ CLUSTER_OVERRIDE_POLICIES = Resource.of_manifests(
     "policy.karmada.io/v1alpha1", "clusteroverridepolicies", "ClusterOverridePolicy", False
 )
 MARK = "override-"
-"""How the label of a policy begins; its name follows."""
+"""Beginning of the label of a policy; its name follows."""
 NOWHERE = "/spec/nowhere/nobody"
 """A path that no manifest has."""
 Marks = Mapping[str, str]
@@ -59,7 +59,7 @@ def _overriders(mark: str, value: str, config: bool, broken: bool) -> Manifest:
 
 
 def marks_of(manifest: ReadOnlyManifest) -> Marks:
-    """What override policies have made of it, where they begin."""
+    """Marks of what override policies have made of it, where they begin."""
     return _marks(labels_of(manifest))
 
 
@@ -75,7 +75,7 @@ def unmarked(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def effect(policy: ReadOnlyManifest, kind: str, name: str, cluster: str) -> Marks | None:
-    """What a policy makes of an object's manifest in a cluster; None where it cannot be carried out there."""
+    """Marks of what a policy makes of an object's manifest in a cluster; None where it cannot be carried out there."""
     spec, marks = policy["spec"], dict[str, str]()
     if not any((each["kind"], each["name"]) == (kind, name) for each in spec["resourceSelectors"]):
         return marks
@@ -96,7 +96,7 @@ def effects(truth: Truth, kind: str, name: str, cluster: str) -> Iterator[Marks 
 
 
 def overridden(truth: Truth, kind: str, name: str, cluster: str) -> Marks:
-    """What all policies make of an object in a cluster; empty where one of them cannot be carried out."""
+    """Marks of what all policies make of an object in a cluster; empty where one of them cannot be carried out."""
     marks = dict[str, str]()
     for made in effects(truth, kind, name, cluster):
         if made is None:

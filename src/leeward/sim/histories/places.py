@@ -12,7 +12,8 @@ from leeward.sim.histories.truth import Truth
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a binding runs in the end. `choosy`: which clusters it runs on is up to scores, beside the room there.
+    """Clusters and replicas with which a binding runs in the end. `choosy`: which clusters it runs on is up to scores,
+    beside the room there.
 
     `roomless`: it is divided by room, and its replicas take none in the members. Room is told in grades of nodes
     (4, 8 or 16 replicas in the same cluster, as the Pods of others lie on its nodes), and what is assigned counts as
@@ -38,7 +39,7 @@ class Place:
 
 
 def wanted(truth: Truth) -> dict[str, object]:
-    """What users asked for. Where it runs, `places` tell."""
+    """Wishes of users. Where it runs, `places` tell."""
     policies = truth.of("/policy.karmada.io/propagationpolicies/").items()
     templates = truth.of("/apps/deployments/").items()
     placements: dict[str, object] = {f"policy {key}": p["spec"]["placement"] for key, p in policies}

@@ -67,12 +67,12 @@ MOST_TURNS = 400_000
 """Of the loop; the longest histories need a tenth of it."""
 HEARTBEATS = ("/coordination.k8s.io/leases/",)
 EVENTS = "//events/"
-"""That something has happened again is counted up minutes later: it is no work that goes on."""
+"""Prefix of Events. That something has happened again is counted up minutes later: it is no work that goes on."""
 
 
 @dataclass(slots=True)
 class Run:
-    """What came of a history. `seconds` are virtual; `decisions` are those that were taken again (`DecisionReplay`)."""
+    """Outcome of a history. `seconds` are virtual; `decisions` are those that were taken again (`DecisionReplay`)."""
 
     history: History
     violations: list[Violation] = field(default_factory=list[Violation])
@@ -82,7 +82,7 @@ class Run:
     decisions: int = 0
     seconds: float = 0.0
     outcome: dict[str, object] = field(default_factory=dict[str, object])
-    """What users ended up with, to be compared with a run without faults."""
+    """State that users ended up with, to be compared with a run without faults."""
     places: dict[str, Place] = field(default_factory=dict[str, Place])
 
 
@@ -150,7 +150,7 @@ class Player:
         return self._run
 
     def broken_off(self, error: Exception) -> Run:
-        """What can be said of a history that came to no end."""
+        """Run of a history that came to no end, as far as it can be told."""
         journal = self._world.journal
         self._run.violations.append(Violation("BUG", self._run.seconds, f"the history has no end: {error}"))
         self._run.trace_hash, self._run.writes = journal.trace_hash, journal.count

@@ -16,7 +16,7 @@ class Preempt(UserStep, frozen=True, kw_only=True):
 
 
 class Retreat(UserStep, frozen=True, kw_only=True):
-    """That policy is deleted."""
+    """Deletion of that policy."""
 
     name: str
 

@@ -33,7 +33,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no result."""
+    """Reason for which there is no result."""
 
     reason: str
 

@@ -14,11 +14,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=Tr
 
 
 class UserStep(Step, frozen=True, kw_only=True):
-    """What a user wants. It is tried until it succeeds, and users do one thing after the other."""
+    """Wish of a user. It is tried until it succeeds, and users do one thing after the other."""
 
 
 class Fault(Step, frozen=True, kw_only=True):
-    """What fails, and works again `lasts` seconds later."""
+    """Failure of something that works again `lasts` seconds later."""
 
     lasts: float
 

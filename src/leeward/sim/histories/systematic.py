@@ -54,7 +54,7 @@ RESTARTS: tuple[AnyFault, ...] = (
     ControllersAreKilled(at=147, lasts=3),
     AgentIsKilled(at=155, lasts=3, member="m2"),
 )
-"""Whoever starts anew reads everything: without these there is hardly a read that could be stale."""
+"""Faults after which somebody reads everything anew: without these there is hardly a read that could be stale."""
 KILL_SECONDS = 6.0
 """A party is dead until the end of the window in which it was to die."""
 WAYS = (("controllers", "control-plane"), ("controllers", "m1"), ("agent-m2", "control-plane"), ("agent-m2", "m2"))
@@ -78,7 +78,7 @@ class Sweep:
         return msgspec.structs.replace(OUTAGE, steps=tuple(sorted(steps, key=lambda step: step.at)))
 
     def runs(self, numbers: Iterator[int] | None = None, play: Callable[[History], Run] = play) -> Iterator[Run]:
-        """What came of each place, until there is none any more."""
+        """Runs of each place, until there is none any more."""
         for number in numbers if numbers is not None else count(1):
             run = play(self.history(number))
             if not run.reached[self.mark]:
@@ -87,7 +87,7 @@ class Sweep:
 
 
 def sweeps(mode: Mode) -> Iterator[Sweep]:
-    """What has to be swept for a mode to be complete."""
+    """Sweeps that make a mode complete."""
     match mode:
         case "kill":
             yield from _kills()
@@ -103,7 +103,7 @@ def sweeps(mode: Mode) -> Iterator[Sweep]:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What came of one sweep: how many places there were, and at which of them something did not hold."""
+    """Result of one sweep: how many places there were, and at which of them something did not hold."""
 
     name: str
     places: int

@@ -21,6 +21,6 @@ TIMINGS: dict[Pace, Timing] = {
 
 
 def bound_seconds(timing: Timing) -> float:
-    """How long a world may take to settle once nothing fails any more; a retry after five minutes included."""
+    """Seconds that a world may take to settle once nothing fails any more; a retry after five minutes included."""
     failover = timing.failover_eviction_timeout + timing.default_not_ready_toleration_seconds
     return 360 + failover + timing.cluster_success_threshold + timing.graceful_eviction_timeout

@@ -54,9 +54,9 @@ KINDS: Mapping[str, str] = {
     "ResourceQuota": "//resourcequotas/",
     "Batch": SCRIPTED,
 }
-"""What is propagated, and how its keys begin."""
+"""Kinds that are propagated, and the beginnings of their keys."""
 CUSTOM = ".example.com/widgets/"
-"""How the kind of a custom resource ends."""
+"""Ending of the kind of a custom resource."""
 POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/")
 QUOTAS = "/policy.karmada.io/federatedresourcequotas/"
 OVERRIDES = ("/policy.karmada.io/clusteroverridepolicies/", "/policy.karmada.io/overridepolicies/")
@@ -105,7 +105,7 @@ class _PodStatus(msgspec.Struct, frozen=True):
 
 
 class _Pod(msgspec.Struct, frozen=True):
-    """What of a Pod says whether it serves, and for which application."""
+    """Part of a Pod that says whether it serves, and for which application."""
 
     metadata: _Labelled
     status: _PodStatus = _PodStatus()
@@ -118,7 +118,7 @@ class _Pod(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Copies:
-    """How many replicas of an application were ready in a member, and since when: (seconds, ready)."""
+    """Numbers of replicas of an application that were ready in a member, and since when: (seconds, ready)."""
 
     levels: deque[tuple[float, int]] = field(default_factory=deque[tuple[float, int]])
 
@@ -204,7 +204,7 @@ class Truth:
         return self.of("//configmaps/").get(Key(SYSTEM_NAMESPACE, BRAKE_NAME))
 
     def copies(self, member: str, binding: Binding) -> Copies:
-        """What the member runs of the binding's template."""
+        """Copies that the member runs of the binding's template."""
         resource = binding.spec.resource
         kind = KINDS[resource.kind]
         return self._copies.get((member, kind, Key(resource.namespace, resource.name))) or Copies()

@@ -51,7 +51,7 @@ def rebalanced(history: History) -> History:
 
 
 def disagreements(run: Run) -> Iterator[str]:
-    """What differs from the twin. Where clusters leave or members are meddled with, chance decides what is reached; a
+    """Differences from the twin. Where clusters leave or members are meddled with, chance decides what is reached; a
     control plane that is restored has lost wishes of its users, as it must."""
     if any(isinstance(step, Meddle | Rejoin | HubIsRestored) for step in run.history.steps):
         return

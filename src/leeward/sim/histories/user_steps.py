@@ -11,7 +11,7 @@ Shared = Literal["Namespace", "CustomResourceDefinition", "Service", "Persistent
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where an application is to run. `weights` belong to `clusters`, in their order, and count for `Static`.
+    """Plan for where an application is to run. `weights` belong to `clusters`, in their order, and count for `Static`.
 
     `groups` are the least and the most clusters of a spread constraint, (0, 0) for none. `toleration_seconds` 0 leaves
     the defaults of admission. With `terms` above 1 the clusters, in their order, are that many affinity terms, tried

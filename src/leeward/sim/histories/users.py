@@ -164,7 +164,8 @@ class Users(Wishing):
             await self.patch(self._kind(app), app, {"metadata": {"labels": {"touched": why}}})
 
     async def let_all_go(self) -> None:
-        """What was suspended, drained or tainted when a backup was taken is so again, and nobody wants it any more."""
+        """Undoes what was suspended, drained or tainted when a backup was taken: it is so again, and nobody wants it
+        any more."""
         await self._administrators.let_all_go()
         await self._maintainers.let_all_go()
         for app in self._plans:

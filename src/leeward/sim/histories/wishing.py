@@ -18,7 +18,7 @@ USER = "user"
 
 
 class Wishing:
-    """What all people have in common who ask the control plane, or a member, for something."""
+    """Base of all people who ask the control plane, or a member, for something."""
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -46,7 +46,7 @@ MOST_LOOKS = int(BUILDING_SECONDS - 20)
 
 @dataclass(slots=True)
 class CopyNotes:
-    """How the copy differs from the picture, for people."""
+    """Notes on how the copy differs from the picture, for people."""
 
     left_out: list[str]
     differs: list[str]
@@ -162,7 +162,7 @@ class CopiedWorld(World):
         return all(name in there and _is_there(there[name], binding) for name in self._assigned[key])
 
     def _ours(self, cluster: str) -> Mapping[str, Decimal]:
-        """What the copies in the cluster ask for."""
+        """Amounts that the copies in the cluster ask for."""
         total = {"pods": Decimal(0)}
         for key, assigned in self._assigned.items():
             replicas = max(1, assigned[cluster]) if cluster in assigned else 0

@@ -21,7 +21,7 @@ from leeward.sim.rehearsal.scenario_file import Expectation, Scenario, ScenarioP
 
 
 class Shortfall(msgspec.Struct, frozen=True, rename="camel"):
-    """What did not come true: of which application, when, and by how much."""
+    """Shortfall of what did not come true: of which application, when, and by how much."""
 
     application: str
     after_seconds: float | None

@@ -37,7 +37,7 @@ _OURS = WORK_NAME_ANNOTATION.encode()
 
 
 class Happening(Enum):
-    """What an entry of the time line is about."""
+    """Subject of an entry of the time line."""
 
     STEP = "Step"
     CLUSTER = "Cluster"
@@ -88,7 +88,7 @@ class ServingRecord:
 
     @property
     def fewest(self) -> tuple[int, float]:
-        """How many served at worst, and when first."""
+        """Number that served at worst, and when first."""
         return min(((ready, seconds) for seconds, ready, _ in self.changes), default=(0, 0.0))
 
     @property
@@ -132,7 +132,7 @@ class FleetRecorder:
             self.happened.append(Happened(round(self.seconds, 3), what, sentence, **more))
 
     def look_at_members(self) -> None:
-        """Which of them run, after a step."""
+        """Notes which of them run, after a step."""
         self._down = {name for name, member in self._world.members.items() if not member.is_up}
         for key in self.bindings:
             self._note_serving(key)
@@ -255,6 +255,6 @@ def _targets(binding: Binding) -> dict[str, int]:
 
 
 def held_reason(binding: Binding) -> str:
-    """Why its eviction is held; empty where none is."""
+    """Reason for which its eviction is held; empty where none is."""
     condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
     return condition.reason if condition is not None and condition.status == "True" else ""

@@ -29,14 +29,14 @@ _THOUSANDTH = Decimal("0.001")
 
 
 def collected_summary(cluster: Cluster) -> ResourceSummary | None:
-    """What it says of its room; None where it says nothing. One whose nodes are all cordoned offers nothing."""
+    """Summary of its room, as it says; None where it says nothing. One whose nodes are all cordoned offers nothing."""
     summary, nodes = cluster.status.resource_summary, cluster.status.node_summary
     has_nodes = nodes is not None and nodes.total_num > 0
     return summary if summary is not None and (summary.allocatable or summary.allocated or has_nodes) else None
 
 
 def free_amounts(summary: ResourceSummary) -> dict[str, Decimal]:
-    """What is left of each resource; nothing where more was given than there is."""
+    """Amounts that are left of each resource; nothing where more was given than there is."""
     taken = defaultdict[str, Decimal](Decimal)
     for part in (summary.allocated, summary.allocating):
         for name, quantity in part.items():
@@ -49,7 +49,8 @@ def free_amounts(summary: ResourceSummary) -> dict[str, Decimal]:
 def nodes_of(
     cluster: Cluster, settings: WorkloadSettings, ours: Amounts, divisors: Divisors, *, one_by_one: bool
 ) -> WorkloadSettings:
-    """How many nodes it has, each with room for all of `ours` beside what is free; as by default where it says nothing.
+    """Settings for as many nodes as it has, each with room for all of `ours` beside what is free; as by default where
+    it says nothing.
 
     `one_by_one`: its nodes matter, and it has as many as it reports.
     """
@@ -71,7 +72,7 @@ def nodes_of(
 
 
 def free_by_node(cluster: Cluster, divisors: Divisors, *, one_by_one: bool) -> list[dict[str, Decimal]]:
-    """What is to be free on each of its nodes, of which there is at least one."""
+    """Amounts that are to be free on each of its nodes, of which there is at least one."""
     summary, nodes = collected_summary(cluster), cluster.status.node_summary
     if summary is None:
         return [{}]

@@ -35,7 +35,7 @@ _LEASE_SECONDS = 40
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What is put back: of bindings those of which a template was made."""
+    """State that is put back: of bindings those of which a template was made."""
 
     state: FleetState
     templates: RebuiltTemplates
@@ -112,7 +112,7 @@ async def _put_binding(client: Client, state: FleetState, key: BindingName) -> N
 
 
 def _items(state: FleetState, binding: Binding, present: Binding) -> tuple[AggregatedStatusItem, ...]:
-    """What clusters report in the copy; of those that are not seen, what is in the picture."""
+    """Reports of clusters in the copy; of those that are not seen, what is in the picture."""
     fresh = {item.cluster_name: item for item in present.status.aggregated_status}
     return tuple(
         fresh.get(item.cluster_name, item)
@@ -123,7 +123,7 @@ def _items(state: FleetState, binding: Binding, present: Binding) -> tuple[Aggre
 
 
 async def _put_heartbeat(client: Client, state: FleetState, now: datetime) -> None:
-    """That of the process that watches: all was watched until now, but for the gaps that it knows."""
+    """Writes the heartbeat of the process that watches: all was watched until now, but for the gaps that it knows."""
     attention = state.recorded.attention
     gaps = render_gaps(attention.time.gaps)
     lease: Manifest = {

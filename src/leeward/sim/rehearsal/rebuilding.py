@@ -61,7 +61,7 @@ def first_assignment(state: FleetState, key: BindingName) -> dict[str, int]:
 
 
 def _left_there(replicas: int, task: GracefulEvictionTask | None, work: Work | None) -> int:
-    """What a cluster that is being left has of it."""
+    """Number of replicas of it that a cluster has which is being left."""
     if task is not None and task.replicas is not None:
         return task.replicas
     return reported_ready(work) or (1 if replicas else 0)
@@ -192,7 +192,7 @@ def _copied_policy(policy: Any) -> Any:
 
 
 def with_identities(loaded: Loaded, renamed: Mapping[str, str]) -> Loaded:
-    """What a store keeps, with other uids, wherever they stand; a uid is like no other text."""
+    """Contents of a store, with other uids, wherever they stand; a uid is like no other text."""
     by_bytes = {before.encode(): after.encode() for before, after in renamed.items() if before and after}
 
     def other(found: re.Match[bytes]) -> bytes:

@@ -49,7 +49,7 @@ def rebuild_templates(state: FleetState) -> RebuiltTemplates:
 
 
 def app_label_of(binding: Binding) -> str:
-    """What the Pods of its template are labelled with."""
+    """Label that the Pods of its template have."""
     resource = binding.spec.resource
     return f"{resource.kind.lower()[:20]}-{resource.name[:41]}".rstrip("-.")
 

@@ -26,11 +26,11 @@ from leeward.sim.rehearsal.scenario_steps import PlannedStep, ScenarioSteps, pla
 
 MOST_CLUSTERS, MOST_BINDINGS, MOST_REPLICAS = 60, 2_000, 10_000
 MOST_TURNS = 200_000_000
-"""How often the virtual loop may turn; a rehearsal of the greatest size needs a tenth of it."""
+"""Number of turns that the virtual loop may make; a rehearsal of the greatest size needs a tenth of it."""
 
 
 class RehearsalFailed(Exception):
-    """Why it could not be played, for people."""
+    """Reason for which it could not be played, for people."""
 
 
 class RehearsedEvent(msgspec.Struct, frozen=True, rename="camel"):

@@ -12,7 +12,7 @@ from leeward.sim.rehearsal.copied_world import CopiedWorld
 from leeward.sim.rehearsal.fleet_recorder import Happened, Happening
 
 CLEANING = timedelta(minutes=1)
-"""How long behind the end of an outage what happens to its cluster, or is held, belongs to it."""
+"""Time behind the end of an outage in which what happens to its cluster, or is held, belongs to it."""
 
 
 async def told_outages(world: CopiedWorld) -> list[OutageStory]:

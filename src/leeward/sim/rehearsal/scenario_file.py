@@ -39,7 +39,7 @@ Fault = tuple[Sequence[str | int], str]
 
 
 class ScenarioProblem(ValueError):
-    """What is wrong with a scenario, with the line and the way out, for people."""
+    """Problem of a scenario, with the line and the way out, for people."""
 
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -196,7 +196,7 @@ def _problem_of(document: LocatedDocument, error: Exception) -> ScenarioProblem:
 
 
 def _choices(path: Sequence[str | int]) -> str:
-    """What may be written instead."""
+    """Words for what may be written instead."""
     of: Mapping[str, type[Any]] = {"steps": ScenarioStep, "expect": Expectation, "slow": SlowClusters}
     of = {**of, "nodesDown": NodesDown, "scale": ScaledApplication, "spec": ScenarioSpec}
     place = next((part for part in reversed(path[:-1]) if part in of), None)
@@ -210,7 +210,7 @@ def _at(document: LocatedDocument, path: Sequence[str | int], fault: str) -> Sce
 
 
 def _faults(spec: ScenarioSpec) -> Iterator[Fault]:
-    """What is wrong although it decodes, each with its path."""
+    """Faults of what decodes all the same, each with its path."""
     if fault := _duration_fault(spec.duration):
         yield ("spec", "duration"), fault
         return

@@ -88,7 +88,7 @@ class ScenarioSteps:
                 await act(name, planned.step)
 
     def _actions(self) -> Mapping[str, Callable[[str, ScenarioStep], Awaitable[Any]]]:
-        """What is done to one cluster."""
+        """Actions on one cluster, by name."""
         client = self._world.client
         return {
             "fail": self._fail,

@@ -111,7 +111,8 @@ def _ends_in_time(w: Writing, task: Task, left: int) -> Iterator[Problem]:
 
 
 def _shrinks_unseen(w: Writing, cluster: int, replicas: int, left: int) -> Iterator[Problem]:
-    """What the user did not ask for takes only replicas that are not seen ready, and that are placed elsewhere."""
+    """Judges what the user did not ask for: it takes only replicas that are not seen ready, and that are placed
+    elsewhere."""
     lost = min(replicas, w.seen_ready(cluster)) - left
     if w.before.asked:
         return

@@ -38,12 +38,12 @@ PLACEMENT = PlacementSettings(graceful_seconds=GRACE_SECONDS)
 THRESHOLDS = Thresholds(TICK_SECONDS, TICK_SECONDS)
 MOST_ANSWERS = 1_000_000
 ROOM = 100
-"""What a cluster says it has room for where a world sets no limit."""
+"""Room that a cluster says it has where a world sets no limit."""
 
 Works = tuple[WorkObject | None, ...]
 Fleet = tuple[ClusterObject, ...]
 Room = tuple[int, ...]
-"""How many more Pods each cluster says it has room for; empty where there is always room."""
+"""Numbers of further Pods that each cluster says it has room for; empty where there is always room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Decisions:
         return self._rules.brake(real, _clusters(fleet).values(), BRAKE)
 
     def _place(self, index: int, plan: Plan, works: Works, fleet: Fleet, braked: bool, room: Room) -> Placing:
-        """What the scheduler writes into a binding now."""
+        """Result that the scheduler writes into a binding now."""
         workload = self._world.workloads[index]
         real_works = {NAMES[i]: work_of(i, work) for i, work in enumerate(works) if work is not None}
         decision = self._rules.placement(

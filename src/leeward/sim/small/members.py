@@ -9,7 +9,7 @@ from leeward.sim.small.worlds import NAMES
 def copy_moves(
     binding: BindingState, index: int, cluster: ClusterState
 ) -> Iterator[tuple[str, BindingState, tuple[Problem, ...]]]:
-    """What can happen to one copy: the member gets what its Work says, Pods become ready, and that is reported."""
+    """Moves of one copy: the member gets what its Work says, Pods become ready, and that is reported."""
     work, copy = binding.works[index], binding.copies[index]
     if copy is not None and copy.ready < copy.replicas:
         yield "ready", with_copy(binding, index, copy._replace(ready=copy.replicas)), ()

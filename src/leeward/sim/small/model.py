@@ -30,7 +30,7 @@ MAINTENANCE = TaintMark("maintenance", "NoExecute")
 
 
 class ClusterObject(NamedTuple):
-    """What the Cluster object says; `outage_age` is since when the clock of its outage runs, at most 1 tick."""
+    """State that the Cluster object tells; `outage_age` is since when the clock of its outage runs, at most 1 tick."""
 
     ready: bool = True
     reason: str = "ClusterReady"
@@ -82,7 +82,7 @@ class Plan(NamedTuple):
 
 
 class WorkObject(NamedTuple):
-    """What a Work orders, and what it reports.
+    """Orders of a Work, and what it reports.
 
     `applied` and `reflected` say that this is so for its present generation; `ready` and `healthy` are the report,
     `since_ready` whether it was read after the cluster last became Ready. `outdated`: the template has changed since.
@@ -99,7 +99,8 @@ class WorkObject(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """What a member really runs; `current`: it carries the Work's present generation, `outdated`: another template."""
+    """Copy that a member really runs; `current`: it carries the Work's present generation, `outdated`: another
+    template."""
 
     replicas: int
     ready: int
@@ -134,7 +135,7 @@ class State(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What happens: a verb, and the numbers that it is about (binding, cluster, replicas)."""
+    """Step of a story: a verb, and the numbers that it is about (binding, cluster, replicas)."""
 
     verb: str
     subject: tuple[int, ...] = ()

@@ -57,7 +57,8 @@ class Moves:
         return None
 
     def held(self, state: State, index: int) -> str:
-        """Why an eviction of the binding is held, as its condition says when the scheduler has looked at it."""
+        """Reason for which an eviction of the binding is held, as its condition says when the scheduler has looked at
+        it."""
         placing = self._placings(state)[index]
         return "" if placing is None else placing.held
 
@@ -92,7 +93,7 @@ class Moves:
                 yield Move(Step("render", (index,)), with_binding(state, index, rendered))
 
     def _placings(self, state: State) -> list[Placing | None]:
-        """What the scheduler would write into each binding now; None for what is deleted."""
+        """Results that the scheduler would write into each binding now; None for what is deleted."""
         fleet, room = state.fleet, self._room(state)
         braked = self._decisions.braked(state.brake, fleet)
         return [
@@ -101,7 +102,7 @@ class Moves:
         ]
 
     def _room(self, state: State) -> tuple[int, ...]:
-        """What every cluster has left; what is known of that is never old."""
+        """Room that every cluster has left; what is known of that is never old."""
         most = self.world.capacity
         if most is None:
             return ()

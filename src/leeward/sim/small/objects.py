@@ -69,7 +69,7 @@ def instant(age: int) -> datetime:
 
 
 def age_of(then: datetime | None, most: int) -> int:
-    """How many ticks ago, cut to `most`; no instant is now."""
+    """Number of ticks since then, cut to `most`; no instant is now."""
     return 0 if then is None else min(most, (NOW - then) // TICK)
 
 

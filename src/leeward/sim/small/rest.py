@@ -58,7 +58,7 @@ class Ending:
 
 
 def problems_at_rest(world: SmallWorld, moves: Moves, state: State) -> tuple[Problem, ...]:
-    """What is wrong with a state in which nothing happens any more."""
+    """Problems of a state in which nothing happens any more."""
     problems: list[Problem] = []
     for index, (workload, binding) in enumerate(zip(world.workloads, state.bindings, strict=True)):
         held = moves.held(state, index)
@@ -86,7 +86,7 @@ def is_whole(state: State) -> bool:
 
 
 def _unfinished(workload: Workload, binding: BindingState, held: str) -> list[str]:
-    """Why a binding is not as it should be in a world that is whole."""
+    """Reasons for which a binding is not as it should be in a world that is whole."""
     if binding.deleted:
         left = [NAMES[i] for i, work in enumerate(binding.works) if work or binding.copies[i]]
         return [f"is deleted, and remains in {', '.join(left)}"] if left else []

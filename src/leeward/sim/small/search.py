@@ -26,7 +26,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What was seen. `faults` is with how many faults all interleavings were seen, None when not even without one.
+    """Result of a search. `faults` is with how many faults all interleavings were seen, None when not even without one.
 
     `is_whole`: there is nothing more to see, with as many faults as the world may have.
     """
@@ -41,7 +41,7 @@ class Search:
 
 
 class _Arrival(NamedTuple):
-    """How a state was reached first."""
+    """Way in which a state was reached first."""
 
     before: State | None
     step: Step
@@ -54,7 +54,7 @@ def search(world: SmallWorld, most_states: int, rules: Rules | None = None) -> S
 
 
 def calm_state(world: SmallWorld, moves: Moves) -> State:
-    """Where every story begins: all is placed and healthy."""
+    """State in which every story begins: all is placed and healthy."""
     nowhere = (None,) * world.clusters
     bindings = tuple(BindingState(Plan(workload.replicas), nowhere, nowhere) for workload in world.workloads)
     state = State((ClusterState(),) * world.clusters, bindings)

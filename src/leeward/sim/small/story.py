@@ -36,7 +36,7 @@ _COPY_PHRASES = {
     "report": "{1} reports on {0}",
 }
 _ROUTINE = frozenset(("render", "apply", "remove", "ready", "report", "tainting"))
-"""What may share a line with what comes before it."""
+"""Verbs of steps that may share a line with what comes before them."""
 
 
 def tell(world: SmallWorld, finding: Finding) -> str:
@@ -79,7 +79,7 @@ def _phrase(step: Step) -> str:
 
 
 def _outcome(step: Step, before: State, after: State) -> str:
-    """What a step changed, where its name does not say it."""
+    """Words for what a step changed, where its name does not say it."""
     if step.verb == "decide":
         return f": {_plan(after.bindings[step.subject[0]].plan)}"
     if step.verb in ("probe", "tainting"):

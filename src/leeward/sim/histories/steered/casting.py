@@ -10,7 +10,7 @@ from leeward.sim.histories.timings import TIMINGS
 
 THREE = ("m1", "m2", "m3")
 BEGINS = 80.0
-"""When the first fault strikes: everything runs by then."""
+"""Instant at which the first fault strikes: everything runs by then."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Casting:
 
     @property
     def evicted(self) -> float:
-        """When a copy leaves that tolerates an outage for the default time, after the death of its cluster."""
+        """Seconds from the death of its cluster until a copy leaves that tolerates an outage for the default time."""
         return moments(TIMINGS["brisk"])[3]
 
     def begins(self) -> float:

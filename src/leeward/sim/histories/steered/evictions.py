@@ -33,7 +33,8 @@ from leeward.sim.histories.steered.casting import BEGINS, THREE, Casting, evenly
 
 
 def stuck(cast: Casting) -> Sequence[AnyStep]:
-    """What replaces the old copy finds no node; past the grace period one unlucky instant follows the other."""
+    """Story in which what replaces the old copy finds no node; past the grace period one unlucky instant follows the
+    other."""
     cast.pushed = THREE
     leaving = (Maintain, Drain)[cast.turn % 2](at=BEGINS, cluster="m1", lasts=300)
     unseen: Sequence[AnyStep] = (

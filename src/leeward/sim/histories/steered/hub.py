@@ -53,7 +53,7 @@ def forgetful(cast: Casting) -> Sequence[AnyStep]:
 
 
 def killed_at_work(cast: Casting) -> Sequence[AnyStep]:
-    """Who is killed has just begun to write."""
+    """Story in which who is killed has just begun to write."""
     cast.sync_seconds = 0.02
     scales = [
         Scale(at=round(80 + 20 * n + 0.01 * m, 3), app=f"app{m}", replicas=2 + n) for n in range(6) for m in range(3)

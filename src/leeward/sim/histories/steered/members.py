@@ -15,7 +15,7 @@ from leeward.sim.histories.steered.casting import BEGINS, THREE, Casting, evenly
 
 
 def refusing(cast: Casting) -> Sequence[AnyStep]:
-    """Where an application moves to, nothing can be written."""
+    """Story in which nothing can be written where an application moves to."""
     refuses = MemberRefusesWrites(at=BEGINS - 10, lasts=330, member="m2", code=(500, 403)[cast.turn % 2])
     return web(in_turn(*THREE), 2), web(evenly(*THREE), 6, "shop"), refuses, cast.death(cast.begins(), 300)
 

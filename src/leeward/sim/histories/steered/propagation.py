@@ -24,7 +24,7 @@ from leeward.sim.histories.steered.casting import THREE, Casting, evenly, in_tur
 
 
 def dependent(cast: Casting) -> Sequence[AnyStep]:
-    """What two applications share moves with them, while one of them comes to name something else."""
+    """Story in which what two applications share moves with them, while one of them comes to name something else."""
     at = cast.begins()
     middle = round(at + cast.evicted, 3)
     killed = (ControllersAreKilled, ApiServerIsKilled)[cast.turn % 2]
@@ -45,7 +45,7 @@ def dependent(cast: Casting) -> Sequence[AnyStep]:
 
 
 def scripted(cast: Casting) -> Sequence[AnyStep]:
-    """What only scripts understand moves while one after the other of them gives no answer."""
+    """Story in which what only scripts understand moves while one after the other of them gives no answer."""
     at = cast.begins()
     middle = round(at + cast.evicted, 3)
     troubles: Sequence[Trouble] = ("fails", "endless", "absurd")

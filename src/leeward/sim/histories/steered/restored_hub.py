@@ -12,7 +12,8 @@ LATE_TURN = 2
 
 
 def forgotten(cast: Casting) -> Sequence[AnyStep]:
-    """What was placed after the backup runs on; one of it is deployed once more, and one is nobody's for good."""
+    """Story in which what was placed after the backup runs on; one of it is deployed once more, and one is nobody's for
+    good."""
     backup = HubIsRestored(at=75, lasts=70, controllers_stay=cast.turn % 2 == 1)
     return (
         web(evenly(*THREE)),
@@ -38,7 +39,8 @@ def in_the_middle(cast: Casting) -> Sequence[AnyStep]:
 
 
 def overtaken(cast: Casting) -> Sequence[AnyStep]:
-    """When the backup is taken a copy is to be removed from a cluster that is away; by now it is the only one.
+    """Story in which a copy is to be removed, when the backup is taken, from a cluster that is away; by now it is the
+    only one.
 
     Where the controllers begin anew, sometimes late, nothing new runs in the other cluster for a while."""
     away = cast.evicted + 70
