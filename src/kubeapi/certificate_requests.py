@@ -13,7 +13,7 @@ from kubeapi.certificates import key_pem, new_key, subject_name
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Who a certificate is for, as API servers read it: the common name is the user, organizations are its groups.
+    """Subject of a certificate, as API servers read it: the common name is the user, organizations are its groups.
 
     Of several common names it is the last one, as authentication has it: what is approved is who comes in with it.
     """
@@ -38,7 +38,8 @@ def make_request(subject: Subject) -> KeyedRequest:
 
 
 def subject_of_request(encoded: str) -> Subject | None:
-    """Who asks, from `spec.request` (PEM in base64); None when it is no request, or not signed by its own key."""
+    """Subject who asks, from `spec.request` (PEM in base64); None when it is no request, or not signed by its own
+    key."""
     try:
         request = x509.load_pem_x509_csr(base64.b64decode(encoded))
         if not request.is_signature_valid:

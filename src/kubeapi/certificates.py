@@ -22,7 +22,7 @@ _PEM = serialization.Encoding.PEM
 
 
 class Usage(Enum):
-    """What a certificate is shown for."""
+    """Usage for which a certificate is shown."""
 
     SERVER = ExtendedKeyUsageOID.SERVER_AUTH
     CLIENT = ExtendedKeyUsageOID.CLIENT_AUTH

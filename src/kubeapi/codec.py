@@ -19,7 +19,7 @@ _canonical_encoder = msgspec.json.Encoder(order="sorted")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 DecodeError = msgspec.MsgspecError
-"""What the decoders raise: bytes that are not JSON, or JSON that is not of the type."""
+"""Error that the decoders raise: bytes that are not JSON, or JSON that is not of the type."""
 
 
 def encode(value: object) -> bytes:

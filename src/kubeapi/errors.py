@@ -18,7 +18,7 @@ class WorldError(Exception):
 
 
 class Fatal(Exception):
-    """What a process stands on has failed, and it ends; `sentence` says all that helps."""
+    """Failure of what a process stands on, which ends it; `sentence` says all that helps."""
 
     @property
     def sentence(self) -> str:

@@ -17,7 +17,7 @@ class Document:
         """The containers that were copied, by identity, which is theirs for as long as they are kept here."""
 
     def find(self, path: list[str]) -> Any:
-        """What is at `path`. Raises: ValueError when nothing is."""
+        """Value at `path`. Raises: ValueError when there is none."""
         found: Any = self.root
         for depth, token in enumerate(path):
             if type(found) is dict and token in found:

@@ -40,7 +40,7 @@ class Status(Object, frozen=True, omit_defaults=False):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with one field. `kind` is Kubernetes' `field.ErrorType`: Invalid, Required, NotSupported, ..."""
+    """Problem of one field. `kind` is Kubernetes' `field.ErrorType`: Invalid, Required, NotSupported, ..."""
 
     field: str
     kind: str

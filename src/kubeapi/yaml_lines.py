@@ -42,7 +42,7 @@ class LocatedDocument:
         return line + 1
 
     def part(self, path: FieldPath) -> "LocatedDocument | None":
-        """What is at the path as a document of its own, as an item of a List is; None where nothing is."""
+        """Part at the path as a document of its own, as an item of a List is; None where nothing is."""
         node, value = self._node, self.value
         for step in path:
             found = _member(node, step)

@@ -29,7 +29,7 @@ def check_size(text: str | bytes) -> None:
 
 
 class _Counted:
-    """What was read so far, with aliases written out."""
+    """Counts of what was read so far, with aliases written out."""
 
     def __init__(self) -> None:
         self.nodes = self.characters = 0

@@ -43,7 +43,7 @@ def compile_path(path: str, *, allow_missing: bool = False) -> Find:
 
 
 def unquoted(text: str) -> str:
-    """What stands between two quotes."""
+    """Text that stands between two quotes."""
     escapes = {"n": "\n", "t": "\t", "r": "\r"}
     return re.sub(r"\\(.)", lambda match: escapes.get(match[1], match[1]), text[1:-1])
 

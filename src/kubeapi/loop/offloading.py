@@ -17,12 +17,13 @@ T = TypeVar("T")
 
 
 async def run_beside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What `function` returns or raises. It touches nothing that the loop changes meanwhile."""
+    """Runs `function` beside the loop, and returns or raises as it does. It touches nothing that the loop changes
+    meanwhile."""
     if isinstance(asyncio.get_running_loop(), VirtualLoop):
         return function(*args, **kwargs)
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
 async def read_beside(read: Callable[[bytes], T], body: bytes) -> T:
-    """What `read` makes of `body`; beside the loop where there is much of it."""
+    """Reads `body`; beside the loop where there is much of it."""
     return read(body) if len(body) < MUCH_BYTES else await run_beside(read, body)

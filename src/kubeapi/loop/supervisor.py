@@ -14,7 +14,7 @@ from typing import Any, Self
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 10.0
-"""How long a task may take to end before it is cancelled once more."""
+"""Seconds that a task may take to end before it is cancelled once more."""
 
 
 class Supervisor:

@@ -34,7 +34,7 @@ class Turns:
             await turn
 
     async def finish(self, work: Generator[object, None, T]) -> T:
-        """What `work` returns, with a turn for each of its steps."""
+        """Result of `work`, with a turn for each of its steps."""
         while True:
             try:
                 next(work)

@@ -33,7 +33,7 @@ class EndlessError(RuntimeError):
 
 
 class _Call(functools.partial[object]):
-    """What is to be called in its context, soon or at `at` seconds. One that is cancelled is passed over.
+    """Call that is to be made in its context, soon or at `at` seconds. One that is cancelled is passed over.
 
     The loop's handle: a `partial`, for there is one for each step of each task, and this is made and called without
     a line of Python.
