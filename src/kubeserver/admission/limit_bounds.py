@@ -120,7 +120,7 @@ def _too_far_apart(kind: str, name: str, bound: str, wanted: Wanted) -> Iterator
 
 
 def _of_whole_pod(spec: Mapping[str, Any]) -> Wanted:
-    """What all containers want together, unless the Pod as a whole says it."""
+    """Wishes of all containers together, unless the Pod as a whole says it."""
     whole = _wanted(spec)
     return _together(spec, whole, 0), _together(spec, whole, 1)
 

@@ -54,7 +54,7 @@ class LimitRanges:
 
 
 def _look(review: AdmissionReview) -> Callable[[Mapping[str, Any]], Iterator[str]] | None:
-    """How one limit is held against the object; None where limits do not matter."""
+    """Function that holds one limit against the object; None where limits do not matter."""
     kind, new, old = review.kind.prefix, review.object, review.old_object
     operation = (review.operation, review.subresource)
     if kind == _CLAIMS and operation in (("CREATE", ""), ("UPDATE", "")):

@@ -12,7 +12,7 @@ FIRST, LAST = 30000, 32767
 
 
 class NodePorts:
-    """What is taken is known from the Services that there are."""
+    """Ports of nodes; what is taken is known from the Services that there are."""
 
     def __init__(self, services: Iterable[ReadOnlyManifest]) -> None:
         self._taken = {port for service in services for port in node_ports(service)}

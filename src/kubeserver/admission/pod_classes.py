@@ -72,7 +72,8 @@ class PodClasses:
 
 
 def _kept(pod: Manifest, before: Mapping[str, Any]) -> Manifest:
-    """Who replaces a Pod and says nothing of its priority does not mean to change it."""
+    """Pod with the priority that it had: who replaces a Pod and says nothing of its priority does not mean to change
+    it."""
     missing = {key: before[key] for key in ("priority", "preemptionPolicy") if key in before and key not in pod["spec"]}
     return {**pod, "spec": {**pod["spec"], **missing}} if missing else pod
 

@@ -26,7 +26,7 @@ class BadCredential(Exception):
 
 class TokenIssuer(Protocol):
     def authenticate(self, token: str) -> User | None:
-        """Whose token it is; None when it is not one of this issuer's, or no longer good."""
+        """User whose token it is; None when it is not one of this issuer's, or no longer good."""
         ...
 
 
@@ -55,7 +55,7 @@ class Authenticator:
         return user
 
     def known_user(self, token: str) -> User | None:
-        """Whose token it is; None when it is nobody's."""
+        """User whose token it is; None when it is nobody's."""
         user = self._users.get(_digest(token))
         if user is not None:
             return user

@@ -48,7 +48,8 @@ class WebhookClient(Protocol):
 
 
 PassedOver = Callable[[Configured], bool]
-"""Whether a webhook whose Service leads nowhere is passed over, whatever its `failurePolicy` says."""
+"""Predicate that tells whether a webhook whose Service leads nowhere is passed over, whatever its `failurePolicy`
+says."""
 
 
 def nobody(webhook: Configured) -> bool:

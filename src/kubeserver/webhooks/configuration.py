@@ -39,7 +39,7 @@ class ServiceReference(_Wire, frozen=True):
 
 
 class ClientConfig(_Wire, frozen=True):
-    """Where a webhook is: at a URL, or behind a Service of this cluster."""
+    """Address of a webhook: at a URL, or behind a Service of this cluster."""
 
     url: str = ""
     service: ServiceReference | None = None
@@ -60,7 +60,7 @@ class MatchCondition(_Wire, frozen=True):
 
 
 class Chooser(_Wire, frozen=True):
-    """Who wants to see some requests: a webhook, or a policy."""
+    """Chooser of requests to see: a webhook, or a policy."""
 
     rules: tuple[Rule, ...] = ()
     match_policy: str = "Equivalent"

@@ -34,10 +34,10 @@ class Check:
 
 
 def unless_own_users(rule: Rule) -> Rule:
-    """Where root is nobody outside, the rule is not needed."""
+    """Rule but for Pods with users of their own: where root is nobody outside, it is not needed."""
     return lambda pod: None if pod.has_own_users else rule(pod)
 
 
 def unless_windows(rule: Rule) -> Rule:
-    """What Linux alone has cannot be asked of others."""
+    """Rule but for Windows: what Linux alone has cannot be asked of others."""
     return lambda pod: None if pod.is_windows else rule(pod)

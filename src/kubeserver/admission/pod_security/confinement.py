@@ -49,7 +49,7 @@ def annotated_seccomp(pod: Pod) -> Violation | None:
 
 
 def added_capabilities(pod: Pod, allowed: Collection[str]) -> Iterator[str]:
-    """Who adds others, in words."""
+    """Words for who adds others."""
     who, added = pod.beyond(lambda security: texts(section(security, "capabilities"), "add"), allowed)
     if who:
         yield f"{who} must not include {quoted_names(added)} in securityContext.capabilities.add"

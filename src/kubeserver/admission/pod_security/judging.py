@@ -32,7 +32,7 @@ _TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "/batch/cronjobs/": ("spec", "jobTemplate", "spec", "template"),
     "/batch/jobs/": ("spec", "template"),
 }
-"""Where what makes Pods says what they are like."""
+"""Paths at which what makes Pods says what they are like."""
 _OF_PODS = ("", "ephemeralcontainers", "resize")
 """The subresources through which what a Pod is like is written."""
 
@@ -135,7 +135,7 @@ def _changes_what_is_judged(new: ReadOnlyManifest, old: ReadOnlyManifest) -> boo
 
 
 def _looks(pod: Pod, field: str) -> list[Mapping[str, Any]]:
-    """What an update may change of containers, or add."""
+    """Fields of containers that an update may change, or add."""
     return [
         {
             "name": container.get("name"),

@@ -53,13 +53,13 @@ class Pod:
         return [_name(each) for each in self.containers if is_meant(section(each, "securityContext"))]
 
     def setters(self, is_meant: Callable[[Security], bool]) -> str:
-        """Who has such a security context, the Pod or containers; empty where nobody has."""
+        """Words for who has such a security context, the Pod or containers; empty where nobody has."""
         names = self.containers_with(is_meant)
         said = [*(["pod"] if is_meant(self.security) else []), *([containers(names)] if names else [])]
         return " and ".join(said)
 
     def beyond(self, read: Callable[[Security], Iterable[str]], allowed: Collection[str]) -> tuple[str, list[str]]:
-        """Who sets other values than `allowed`, and all of these values, sorted."""
+        """Words for who sets other values than `allowed`, and all of these values, sorted."""
 
         def strange(security: Security) -> set[str]:
             return set(read(security)).difference(allowed)

@@ -38,7 +38,7 @@ def _volumes(pod: Pod) -> Violation | None:
 
 
 def _no_root(pod: Pod) -> Violation | None:
-    """Who says that root may be, or, if nobody does, who does not say that it may not."""
+    """Violation of who says that root may be, or, if nobody does, who does not say that it may not."""
     said = pod.setters(lambda security: security.get("runAsNonRoot") is False)
     if said:
         return Violation("runAsNonRoot != true", f"{said} must not set securityContext.runAsNonRoot=false")
@@ -57,7 +57,7 @@ def _no_root_by_number(pod: Pod) -> Violation | None:
 
 
 def _seccomp(pod: Pod) -> Violation | None:
-    """Who says something else, or, if nobody does, who says nothing."""
+    """Violation of who says something else, or, if nobody does, who says nothing."""
     found = confinement.seccomp(pod)
     if found is not None or section(pod.security, "seccompProfile"):
         return found

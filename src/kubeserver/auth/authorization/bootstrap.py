@@ -160,7 +160,7 @@ def _aggregated(name: str, rules: Sequence[Manifest], *wider: str) -> Manifest:
 
 
 def _part(name: str, rules: Sequence[Manifest], *wider: str) -> Manifest:
-    """What an aggregated role has of its own."""
+    """Role of what an aggregated role has of its own."""
     return _part_of(cluster_role(f"system:aggregate-to-{name}", rules), name, *wider)
 
 

@@ -78,7 +78,7 @@ def _refused(message: str, details: StatusDetails) -> Refused:
 
 
 def _wanted(request: Request) -> User | None:
-    """Who is to be impersonated; None when nobody is. Repeated headers come as lines of one."""
+    """User who is to be impersonated; None when nobody is. Repeated headers come as lines of one."""
     headers = request.headers
     if not any(key.startswith("impersonate-") for key in headers):
         return None

@@ -52,7 +52,8 @@ def matches(rule: Rule, asked: Attributes) -> bool:
 
 
 def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """What of `wanted` is not covered by `owned`, compact and sorted. Raises: ValueError for too many single things."""
+    """Parts of `wanted` that are not covered by `owned`, compact and sorted. Raises: ValueError for too many single
+    things."""
     parts = list(islice((part for rule in wanted for part in _broken_down(rule)), MAX_PARTS + 1))
     if len(parts) > MAX_PARTS:
         raise ValueError(f"the rules allow more than {MAX_PARTS} single things: write * where all of a kind is meant")

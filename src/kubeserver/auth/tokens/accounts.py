@@ -52,7 +52,7 @@ class ServiceAccountTokens:
         return render_token(claims, self._key)
 
     def authenticate(self, token: str, audiences: Sequence[str] = AUDIENCES) -> User | None:
-        """Whose token it is, for one of `audiences`; None when it is nobody's, or no longer."""
+        """User whose token it is, for one of `audiences`; None when it is nobody's, or no longer."""
         claims = self._claims_of(token) if looks_like_token(token) else None
         if claims is None or not self._is_current(claims) or not set(audiences).intersection(claims.aud):
             return None

@@ -46,7 +46,7 @@ class BootstrapTokens:
         self._clock = clock
 
     def authenticate(self, token: str) -> User | None:
-        """Whose token it is; None when it is no valid bootstrap token."""
+        """User whose token it is; None when it is no valid bootstrap token."""
         match = _TOKEN.fullmatch(token)
         record = self._store.get(f"{PREFIX}{match[1]}") if match else None
         if match is None or record is None:
@@ -87,7 +87,7 @@ def _base64url(data: bytes) -> str:
 
 
 def _token_data(record: Record, usage: str, now: datetime) -> dict[str, str]:
-    """What the Secret of a token says; empty where it is none, has ended, or is not for this usage."""
+    """Contents of the Secret of a token; empty where it is none, has ended, or is not for this usage."""
     try:
         secret = codec.decode(record.value, _Secret)
     except codec.DecodeError:

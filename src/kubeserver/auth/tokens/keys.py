@@ -28,7 +28,7 @@ class SigningKey:
         return SigningKey(ec.derive_private_key(number or 1, ec.SECP256R1()))
 
     def public_parts(self) -> dict[str, str]:
-        """What verifies the signatures, as the members of a JSON Web Key (RFC 7518)."""
+        """Parts of the key that verify the signatures, as the members of a JSON Web Key (RFC 7518)."""
         return dict(ECAlgorithm.to_jwk(self.public, as_dict=True))
 
     def pem(self) -> bytes:

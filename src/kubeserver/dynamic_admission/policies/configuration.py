@@ -20,7 +20,7 @@ class _Wire(msgspec.Struct, rename="camel", frozen=True, dict=True):
 
 
 class Match(Chooser, frozen=True):
-    """Which requests are meant. Without rules, all that the selectors let through."""
+    """Choice of requests. Without rules, all that the selectors let through."""
 
     rules: tuple[Rule, ...] = msgspec.field(default=(), name="resourceRules")
     exclude_resource_rules: tuple[Rule, ...] = ()
@@ -49,7 +49,7 @@ class Variable(_Wire, frozen=True):
 
 
 class CommonSpec(_Wire, frozen=True):
-    """What policies that judge and policies that change have in common."""
+    """Common part of policies that judge and policies that change."""
 
     match_constraints: Match = Match()
     match_conditions: tuple[MatchCondition, ...] = ()

@@ -95,14 +95,14 @@ class Expressions:
 
 
 class Evaluation(Expressions):
-    """What a policy that judges says."""
+    """Evaluation of a policy that judges."""
 
     def __init__(self, spec: PolicySpec, known: Mapping[str, Any]) -> None:
         super().__init__(spec, known)
         self._spec = spec
 
     def failures(self) -> Iterator[Failure]:
-        """What does not hold, in order; what has no result, too, unless the policy ignores that."""
+        """Failures of what does not hold, in order; what has no result, too, unless the policy ignores that."""
         for index, validation in enumerate(self._spec.validations):
             try:
                 if self.evaluate(validation.expression) is not True:
@@ -113,7 +113,7 @@ class Evaluation(Expressions):
                     yield Failure(message, "Invalid", index)
 
     def annotations(self) -> Iterator[tuple[str, str]]:
-        """What is to be written into the audit log; keys without the policy's name. Raises: Failed."""
+        """Annotations to be written into the audit log; keys without the policy's name. Raises: Failed."""
         for annotation in self._spec.audit_annotations:
             value = self.evaluate(annotation.value_expression)
             if value is None:

@@ -24,7 +24,7 @@ _CODES = {"Unauthorized": 401, "Forbidden": 403, "Invalid": 422, "RequestEntityT
 
 @dataclass(slots=True)
 class _Said:
-    """What comes of all policies. `denied`: who denies, and why."""
+    """Result of all policies. `denied`: who denies, and why."""
 
     denied: list[tuple[Bound, Failure]] = field(default_factory=list[tuple[Bound, Failure]])
     noted: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

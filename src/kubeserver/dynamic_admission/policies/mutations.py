@@ -43,7 +43,7 @@ def _merged(made: Any, structure: Structure, seen: Manifest) -> Manifest:
 
 
 def _atoms(structure: Structure, value: Any, path: str) -> Iterator[str]:
-    """Where a value touches what can only be replaced as a whole."""
+    """Paths at which a value touches what can only be replaced as a whole."""
     if structure.form == "any" or not isinstance(value, dict | list):
         return
     if structure.atomic:

@@ -148,7 +148,7 @@ class AdmissionWebhooks:
         return False
 
     async def _ask(self, question: _Question, what: str, number: int) -> Verdict | None:
-        """What the webhook says; None where it failed and that does not matter. Raises: Refused."""
+        """Verdict of the webhook; None where it failed and that does not matter. Raises: Refused."""
         webhook, request = question.webhook, question.request
         if request["dryRun"] and webhook.side_effects not in _WITHOUT_SIDE_EFFECTS:
             raise errors.bad_request(f'admission webhook "{webhook.name}" does not support dry run')

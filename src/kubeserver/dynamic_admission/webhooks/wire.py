@@ -17,7 +17,7 @@ _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "Del
 
 
 class Unreadable(Exception):
-    """What a webhook answered is no answer to the question."""
+    """Answer of a webhook that is none to the question."""
 
 
 class _Wire(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -49,7 +49,7 @@ class _Review(_Wire, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What a webhook says. `patch` are the operations of a JSON patch; None where it changes nothing."""
+    """Verdict of a webhook. `patch` are the operations of a JSON patch; None where it changes nothing."""
 
     allowed: bool
     said: Said
