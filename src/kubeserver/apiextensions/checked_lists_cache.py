@@ -25,7 +25,7 @@ class Memory:
         self._texts: dict[bytes, None] = {}
 
     def text_of(self, items: list[Any]) -> bytes | None:
-        """What to ask and to remember by; None for a list that is sooner looked at."""
+        """Text to ask and to remember by; None for a list that is sooner looked at."""
         if len(items) < SHORTEST:
             return None
         text = codec.encode(items)

@@ -27,7 +27,7 @@ _TOO_MUCH_MATCHING = (
     "make them shorter, or give the definition patterns with fewer repetitions"
 )
 NOWHERE = "<nil>"
-"""Where something is wrong with an object as a whole."""
+"""Path of what is wrong with an object as a whole."""
 
 
 def check(node: Node, value: Any, old: Any = ABSENT) -> list[Problem]:

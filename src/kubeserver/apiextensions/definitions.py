@@ -34,7 +34,7 @@ PREFIX = "/apiextensions.k8s.io/customresourcedefinitions/"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a definition claims in its group."""
+    """Names that a definition claims in its group."""
 
     plural: str
     singular: str
@@ -59,7 +59,7 @@ def names_of(definition: ReadOnlyManifest) -> Names:
 
 
 def prefix_of(definition: ReadOnlyManifest) -> str:
-    """What the keys of its objects begin with."""
+    """Beginning of the keys of its objects."""
     return f"/{definition['spec']['group']}/{definition['spec']['names']['plural']}/"
 
 

@@ -25,7 +25,7 @@ REMEMBERED_LARGE_PATTERNS = 32
 _FORM = "must be a regular expression without lookaround and backreferences, and not too large"
 
 Matches = Callable[[str], bool]
-"""Whether a text has a match anywhere in it."""
+"""Predicate that tells whether a text has a match anywhere in it."""
 
 
 class _Compiled(NamedTuple):
@@ -36,8 +36,8 @@ class _Compiled(NamedTuple):
 
 
 class MatchBudget:
-    """What is left for matching in one write. `spent_at` is where it did not suffice: nothing is matched from then on,
-    and the write is to be refused."""
+    """Budget for matching in one write. `spent_at` is where it did not suffice: nothing is matched from then on, and
+    the write is to be refused."""
 
     def __init__(self, units: int = MATCH_BUDGET) -> None:
         self._left = units

@@ -52,7 +52,7 @@ class StructuralSchema:
     def judge(
         self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None, found: Sequence[Problem]
     ) -> list[Problem]:
-        """What the rules say; only that they were not asked where what was `found` does not let them be."""
+        """Problems that the rules find; only that they were not asked where what was `found` does not let them be."""
         if not self._has_rules:
             return []
         if any(problem.kind in _BLOCKING for problem in found):

@@ -29,7 +29,7 @@ MAX_REPETITIONS = 1_000
 """Of one expression, nested ones together: the CEL library takes no more."""
 UNKNOWN_WEIGHT = 100
 _UNITS_PER_STATES = 5
-"""What it costs to read an expression, for each `_STATES_PER_LETTER` of its states."""
+"""Cost of reading an expression, for each `_STATES_PER_LETTER` of its states."""
 _STATES_PER_LETTER = 8
 """So many states take as long as one letter that is only read."""
 _MACRO = re.compile(r"\.(all|exists|exists_one|map|filter|existsOne|transformList|transformMap|transformMapEntry)\s*\(")
@@ -40,7 +40,7 @@ class Exhausted(Exception):
 
 
 class Budget:
-    """What is left for one object."""
+    """Budget that is left for one object."""
 
     def __init__(self, units: int = OBJECT_BUDGET) -> None:
         self._left = units
@@ -91,7 +91,7 @@ def _measure(values: tuple[Any, ...]) -> _Size:
 
 
 def nesting_of(text: str) -> int:
-    """How deep comprehensions are nested in a rule."""
+    """Depth to which comprehensions are nested in a rule."""
     text = LITERAL.sub("''", text)
     opened = {match.end() - 1 for match in _MACRO.finditer(text)}
     stack: list[bool] = []
@@ -106,7 +106,8 @@ def nesting_of(text: str) -> int:
 
 
 def matching_of(text: str) -> int:
-    """What a rule makes of each letter by its regular expressions: 1 where it has none, or none with many states.
+    """Weight that a rule gives to each letter by its regular expressions: 1 where it has none, or none with many
+    states.
 
     A state is a letter of an expression, or one of so many repetitions; a group is repeated with all of its letters. An
     expression that is no literal may be anything.

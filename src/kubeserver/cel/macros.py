@@ -42,7 +42,8 @@ def _rewritten(arguments: Sequence[str], *, entries: bool) -> str:
 
 
 def arguments_from(text: str, hidden: str, start: int) -> tuple[int, list[str]]:
-    """Where the brackets end whose first argument begins at `start`, and all of these; none where they do not end."""
+    """Index at which the brackets end whose first argument begins at `start`, and all of these; none where they do not
+    end."""
     cuts = list(_cuts(hidden, start))
     if not cuts or hidden[cuts[-1]] == ",":
         return start, []

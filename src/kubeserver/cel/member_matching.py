@@ -25,8 +25,9 @@ _COMPARING = re.compile(r"\b(?:matches|find|findAll)\(")
 
 
 def each_matched(text: str) -> int:
-    """How many lists or maps at most are put together of whose members each is compared, once in a comprehension, with
-    each expression that is a literal; 0 where anything else is compared in one, or that cannot be told.
+    """Greatest number of lists or maps that are put together of whose members each is compared, once in a
+    comprehension, with each expression that is a literal; 0 where anything else is compared in one, or that cannot be
+    told.
 
     The names of comprehensions over paths of the values stand for members of theirs, as long as nothing else takes such
     a name, nor gives one to what it has made.
@@ -62,7 +63,7 @@ def _without_literals(text: str) -> str:
 
 
 def _end(text: str, start: int) -> int:
-    """Where the bracket ends within which `start` is."""
+    """Index at which the bracket ends within which `start` is."""
     depth = 1
     for place in range(start, len(text)):
         depth += (text[place] == "(") - (text[place] == ")")

@@ -44,7 +44,7 @@ def _entry(field: str) -> str | None:
 
 
 def name_of(value: Any) -> str:
-    """What an object was called; empty for any other value."""
+    """Name that an object was called by; empty for any other value."""
     return cast(Mapping[str, str], value).get(_NAME, "") if isinstance(value, dict) else ""
 
 

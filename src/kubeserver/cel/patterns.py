@@ -40,7 +40,8 @@ def without_groups(pattern: str) -> str:
 
 
 def _part(pattern: str, place: int, in_class: bool) -> str:
-    """What begins at `place`: a letter with its backslash, the opening of a group that catches, `(?`, or one letter."""
+    """Part that begins at `place`: a letter with its backslash, the opening of a group that catches, `(?`, or one
+    letter."""
     rest = pattern[place:]
     if rest.startswith("\\") or in_class:
         return rest[: 2 if rest.startswith("\\") else 1]

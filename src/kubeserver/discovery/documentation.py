@@ -65,7 +65,7 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, bool]]:
 
 
 def _json_name(value: ast.expr | None) -> str | None:
-    """What `field(metadata={"json": ...})` says of a name that Python cannot have."""
+    """Name that `field(metadata={"json": ...})` gives, for one that Python cannot have."""
     match value:
         case ast.Call(keywords=[ast.keyword(arg="metadata", value=metadata), *_]):
             names: dict[str, Any] = ast.literal_eval(metadata)

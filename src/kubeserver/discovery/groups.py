@@ -87,7 +87,7 @@ def _answer(scheme: Scheme, path: GroupPath, aggregated_version: str) -> Respons
 
 
 def root_paths(scheme: Scheme, others: Iterable[str] = ()) -> list[str]:
-    """What `GET /` lists: every path above the kinds, and the `others`, which lead to none."""
+    """Paths that `GET /` lists: every path above the kinds, and the `others`, which lead to none."""
     paths = ["/api", "/api/v1", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", *others]
     for group in scheme.groups():
         paths += [f"/apis/{group}", *(f"/apis/{group}/{version}" for version in scheme.versions_of_group(group))]

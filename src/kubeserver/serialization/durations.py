@@ -9,7 +9,7 @@ _AMOUNT = re.compile(r"(\d+\.?\d*|\.\d+)([^0-9.]*)", re.ASCII)
 
 
 def duration_fault(text: str) -> str:
-    """What is wrong with it, in the words of Go's parser; empty where it is one."""
+    """Fault of a duration, in the words of Go's parser; empty where it is one."""
     rest = text[1:] if text[:1] in ("-", "+") else text
     if rest == "0":
         return ""

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def json_fault(error: Exception, body: bytes) -> str:
-    """What is wrong with a JSON text, in the words of Go's parser."""
+    """Fault of a JSON text, in the words of Go's parser."""
     if "truncated" in str(error):
         return "unexpected end of JSON input"
     found = re.search(r"\(byte (\d+)\)", str(error))
@@ -15,7 +15,7 @@ def json_fault(error: Exception, body: bytes) -> str:
 
 
 def json_name(value: Any) -> str:
-    """What Go's decoder calls the value."""
+    """Name that Go's decoder has for the value."""
     match value:
         case str():
             return "string"

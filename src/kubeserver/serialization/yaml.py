@@ -39,7 +39,7 @@ def read_json(text: bytes) -> Any:
 
 
 def _with_short_booleans(value: Any, text: bytes) -> Any:
-    """What was written as a plain `y` or `n` is a boolean."""
+    """Value with booleans where a plain `y` or `n` was written."""
     if not re.search(rb"[:\-,\[]\s*[yYnN]\s*([,}\]#\n]|$)", text):
         return value
     return next(iter(yaml.load_all(text, Loader=_Loader)), None)

@@ -29,7 +29,7 @@ _OTHERWISE = {
     ("events.k8s.io", "v1"): "New{}",
     ("resource.k8s.io", "v1"): "Dynamic{}",
 }
-"""How structs are called in the tables whose names others have, too."""
+"""Names in the tables of structs whose names others have, too."""
 _PUBLISHED = {
     "ConversionClientConfig": "WebhookClientConfig",
     "ConversionServiceReference": "ServiceReference",
@@ -83,7 +83,7 @@ def package_of(name: str) -> str:
 
 
 def published_name(name: str) -> str:
-    """What a struct is called within its package."""
+    """Name of a struct within its package."""
     return _PUBLISHED.get(name, name)
 
 

@@ -15,7 +15,7 @@ from importlib import resources
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """What a number stands for. `name` is that of the field, or of the struct that is `embedded`."""
+    """Meaning of a number. `name` is that of the field, or of the struct that is `embedded`."""
 
     name: str
     optional: bool = False

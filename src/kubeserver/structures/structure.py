@@ -38,7 +38,7 @@ class Structure:
     """A struct that may have fields which are not declared."""
 
     def child(self, name: str) -> "Structure | None":
-        """What is under a field; None when there is no such field."""
+        """Structure under a field; None when there is no such field."""
         found = self.fields.get(name)
         if found is not None:
             return found
@@ -54,7 +54,7 @@ class Structure:
         return self.element or ANY
 
     def merges(self, value: Any) -> Literal["leaf", "map", "list"]:
-        """How this value is owned: as one piece, or by its fields or elements."""
+        """Way in which this value is owned: as one piece, or by its fields or elements."""
         if self.atomic or self.form == "scalar":
             return "leaf"
         if isinstance(value, dict) and self.form != "list":
@@ -88,7 +88,7 @@ def complete(structure: Structure, value: Any) -> None:
 
 
 def empty(structure: Structure) -> Any:
-    """What is written for a field that is always there and was not given, and for null in a list or a map."""
+    """Value that is written for a field that is always there and was not given, and for null in a list or a map."""
     if structure.form == "struct":
         return {name: empty(structure.fields[name]) for name in structure.always}
     return _EMPTY.get(structure.type)
@@ -103,7 +103,7 @@ def blank(structure: Structure) -> Any:
 
 
 def element_name(structure: Structure, item: Any) -> str:
-    """How an element of a list that is no atom is called: by its keys, or by its value. Raises: ValueError."""
+    """Name of an element of a list that is no atom: by its keys, or by its value. Raises: ValueError."""
     if not structure.keys:
         return "v:" + codec.encode(item).decode()
     if not isinstance(item, dict):

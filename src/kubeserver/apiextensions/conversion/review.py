@@ -23,11 +23,11 @@ _FREE: Mapping[str, Callable[[Mapping[str, str], str], Iterable[Problem]]] = {
 
 
 class Misconverted(Exception):
-    """What a webhook answered is no answer to the question; the message goes on where the webhook is named."""
+    """Answer of a webhook that is none to the question; the message goes on where the webhook is named."""
 
 
 class _Place(NamedTuple):
-    """How a fault of one object is told: of its type, of who it is, and of its labels and annotations."""
+    """Words in which a fault of one object is told: of its type, of who it is, and of its labels and annotations."""
 
     type: str
     identity: str
@@ -80,7 +80,7 @@ def read_review(body: bytes, values: Sequence[bytes], target: str, uid: str, ver
 
 
 def type_of(value: bytes) -> str:
-    """What Kubernetes calls the type of an object."""
+    """Name that Kubernetes has for the type of an object."""
     manifest = codec.decode_manifest(value)
     return f"{manifest['apiVersion']}, Kind={manifest['kind']}"
 
@@ -121,7 +121,7 @@ def _checked(value: bytes, made: msgspec.Raw, place: _Place, target: str) -> byt
 
 
 def _metadata(before: ReadOnlyManifest, after: ReadOnlyManifest, place: _Place) -> Manifest:
-    """That of the object, with the labels and annotations of what became of it."""
+    """Metadata of the object, with the labels and annotations of what became of it."""
     for field, name in _IDENTITY:
         was, became = before.get(field, ""), after.get(field, "")
         if was != became:

@@ -81,7 +81,7 @@ def _spec_problems(spec: Node) -> Problems:
 
 
 def _unchangeable(spec: Node, before: Node, *, established: bool) -> Problems:
-    """What the objects that are stored, and the name of the definition, depend on."""
+    """Problems of changes to what the objects that are stored, and the name of the definition, depend on."""
     fields = [("scope",), ("names", "kind")] if established else []
     for path in (*fields, ("group",), ("names", "plural")):
         new, old = spec, before

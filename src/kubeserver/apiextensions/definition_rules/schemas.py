@@ -33,7 +33,7 @@ _KEY = "this property is in x-kubernetes-list-map-keys, so it"
 
 
 class Context(msgspec.Struct, frozen=True):
-    """Where in a schema a place is.
+    """Place in a schema.
 
     `no_default`: why it may have no default. `uncorrelated`: the place from which on old values have no counterpart.
     """

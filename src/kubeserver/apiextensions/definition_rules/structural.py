@@ -88,7 +88,7 @@ def _types(schema: Node, kind: str, level: Level) -> Problems:
 
 
 def _type_fields(schema: Node, level: Level) -> Problems:
-    """What may be said of the fields that every object has."""
+    """Problems of what is said of the fields that every object has."""
     for name, field in schema["properties"].entries():
         kind = field["type"]
         whole = level == "root" or schema["x-kubernetes-embedded-resource"].value

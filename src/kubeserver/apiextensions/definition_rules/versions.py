@@ -40,7 +40,7 @@ def version_problems(spec: Node) -> Problems:
 
 
 def shared_problems(spec: Node) -> Problems:
-    """What is wrong with what all versions have alike."""
+    """Problems of what all versions have alike."""
     shared, first = _shared(spec), next(iter(spec["versions"].items()), spec["versions"])
     parts = {name: first[name].value for name in shared}
     both = Node(spec.path, {**parts, "validation": parts.pop("schema", None)})
