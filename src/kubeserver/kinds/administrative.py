@@ -14,7 +14,7 @@ def _requested_duration(request: ReadOnlyManifest) -> str:
 
 
 def _signing_condition(request: ReadOnlyManifest) -> str:
-    """What was decided, and what came of it: `Approved,Issued`."""
+    """Words for what was decided, and for what came of it: `Approved,Issued`."""
     status = section(request, "status")
     said = {condition.get("type") for condition in entries(status, "conditions")}
     decided = next((kind for kind in ("Denied", "Approved") if kind in said), "Pending")

@@ -24,7 +24,7 @@ _ORDERED = (
     ("default", _MIN, _LIMIT),
     ("default", _LIMIT, _MAX),
 )
-"""What may not be greater than what: the field that is named, then both with their words."""
+"""Pairs of which the first may not be greater than the second: the field that is named, then both with their words."""
 
 
 def validate_claim(manifest: Manifest, old: Manifest | None) -> list[Problem]:
@@ -60,7 +60,7 @@ def _shrunk(wanted: str, old: ReadOnlyManifest) -> Iterator[Problem]:
 
 
 def _kept(claim: ReadOnlyManifest, old: ReadOnlyManifest) -> dict[str, Any]:
-    """What may not change: the amount may while the claim is bound, and the volume as long as there is none."""
+    """Fields that may not change: the amount may while the claim is bound, and the volume as long as there is none."""
     bound = section(old, "status").get("phase") == "Bound"
     free = {"volumeAttributesClassName", *(("resources",) if bound else ())}
     if not section(old, "spec").get("volumeName"):

@@ -45,7 +45,7 @@ def default_autoscaler(manifest: Manifest) -> None:
 
 
 def _default_behavior(behavior: Manifest) -> None:
-    """Who says anything of it gets the rest written out."""
+    """Writes the rest out where anything is said of it."""
     up, down = grown(behavior, "scaleUp"), grown(behavior, "scaleDown")
     up.setdefault("stabilizationWindowSeconds", 0)
     up.setdefault("policies", [dict(_FOUR_MORE), dict(_TWICE_AS_MANY)])

@@ -55,7 +55,7 @@ def complete_service(manifest: Manifest) -> None:
 
 
 def _complete_foreign_families(spec: dict[str, Any], families: list[str]) -> None:
-    """Whose addresses others write may have them in both families, whatever this cluster has."""
+    """Completes the families of a Service whose addresses others write: it may have both, whatever this cluster has."""
     if spec.setdefault("ipFamilyPolicy", "RequireDualStack") != "SingleStack" and len(families) == 1:
         families.append("IPv6" if families == ["IPv4"] else "IPv4")
 

@@ -74,7 +74,7 @@ def validate_secret(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 
 
 def _type_problems(manifest: Manifest, data: Mapping[str, str]) -> Iterator[Problem]:
-    """What a Secret of this type must have."""
+    """Problems of a Secret without what one of its type must have."""
     of_type = manifest["type"]
     if of_type == TOKEN_TYPE:
         if not section(manifest["metadata"], "annotations").get(ACCOUNT_ANNOTATION):

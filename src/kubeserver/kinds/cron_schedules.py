@@ -22,11 +22,11 @@ _FIELDS: tuple[tuple[int, int, Mapping[str, int]], ...] = (
 
 
 class _Unreadable(ValueError):
-    """What is wrong with one field."""
+    """Fault of one field."""
 
 
 def schedule_fault(schedule: str) -> str:
-    """What is wrong with it; empty when it can be kept."""
+    """Fault of a schedule; empty when it can be kept."""
     if "TZ" in schedule:
         return "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
     if schedule.startswith("@"):
@@ -44,7 +44,7 @@ def schedule_fault(schedule: str) -> str:
 
 
 def zone_fault(name: str) -> str:
-    """What is wrong with a time zone; empty when there is one of this name."""
+    """Fault of a time zone; empty when there is one of this name."""
     if not name:
         return "timeZone must be nil or non-empty string"
     if name.lower() == "local":

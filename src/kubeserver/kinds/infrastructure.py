@@ -30,7 +30,7 @@ def _flag(path: str) -> Column:
 
 
 def _lacks_its_level(schema: ReadOnlyManifest) -> str:
-    """What the one who hands out concurrency says; nobody does here."""
+    """Status that the one gives who hands out concurrency; nobody does here."""
     conditions = entries(section(schema, "status"), "conditions")
     return next((str(c.get("status", "")) for c in conditions if c.get("type") == "Dangling"), "?")
 

@@ -101,7 +101,7 @@ def _job_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
 
 
 def _index_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    """What only Jobs have whose Pods are numbered."""
+    """Problems of what only Jobs have whose Pods are numbered."""
     mode, completions = spec.get("completionMode", "NonIndexed"), spec.get("completions")
     yield from one_of(mode, ("Indexed", "NonIndexed"), f"{path}.completionMode")
     if mode == "Indexed":

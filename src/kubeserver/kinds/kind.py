@@ -39,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where the scale subresource finds its numbers; dotted paths, as in a CRD."""
+    """Places where the scale subresource finds its numbers; dotted paths, as in a CRD."""
 
     spec_replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"
@@ -62,7 +62,7 @@ class Schema(Protocol):
     def judge(
         self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None, found: Sequence[Problem]
     ) -> list[Problem]:
-        """What the schema's rules say, after `found` was found."""
+        """Problems that the schema's rules find, after `found` was found."""
         ...
 
     def validate_status(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]: ...
@@ -83,7 +83,7 @@ class View(Protocol):
 
 
 class Form(Protocol):
-    """How stored objects of one version are shown in one, under the schemas that hold now."""
+    """Form in which objects stored in one version are shown in one, under the schemas that hold now."""
 
     def show(self, value: bytes) -> bytes:
         """The object as it is shown: `value` itself where the schemas change nothing."""
@@ -91,14 +91,14 @@ class Form(Protocol):
 
 
 class Conversion(Protocol):
-    """How objects get from one version into another, where that takes more than another apiVersion."""
+    """Way of objects from one version into another, where that takes more than another apiVersion."""
 
     async def convert(self, values: Sequence[bytes], target: str) -> list[bytes]:
         """The objects in the version `target`, in their order. Raises: Unconvertible."""
         ...
 
     def known(self, value: bytes, target: str) -> bytes | None:
-        """What came of it when it was asked for last; None where that is not remembered."""
+        """Object as it came of that when it was asked for last; None where that is not remembered."""
         ...
 
 
@@ -142,10 +142,10 @@ class Kind:
     storage_version: str = ""
     storage_group: str | None = None
     view: View | None = None
-    """How the stored form is shown as this kind, where that takes more than another apiVersion."""
+    """View in which the stored form is shown as this kind, where that takes more than another apiVersion."""
     columns: tuple[Column, ...] = ()
     conclusion: Callable[[ReadOnlyManifest], tuple[str, str] | None] | None = None
-    """Why an object is done, and what a table says about that; None for kinds of which it says nothing."""
+    """Reason for which an object is done, and what a table says about that; None for kinds of which it says nothing."""
     status: bool = False
     scale: Scale | None = None
     accepts: tuple[str, ...] = ()
@@ -153,12 +153,12 @@ class Kind:
     subresources: tuple[str, ...] = ()
     default: Default = nothing_to_default
     complete: Default = nothing_to_default
-    """What the server adds that nobody asked for and that nobody owns."""
+    """Default that the server adds, which nobody asked for and nobody owns."""
     validate: Validate = nothing_to_check
     validate_status: Validate = nothing_to_check
-    """What a write to the status may not say."""
+    """Check of what a write to the status may not say."""
     warnings: Warnings = nothing_to_warn_of
-    """What is said to the client about an object that is taken."""
+    """Warnings to the client about an object that is taken."""
     problems_group: str | None = None
     """The group that refusals name, where it is not that of the kind."""
     name_rule: NameRule = dns_subdomain
@@ -167,19 +167,19 @@ class Kind:
     )
     """Field selectors beyond metadata.name and metadata.namespace."""
     generation: Changed | None = None
-    """Whether an update counts as a new generation; None for kinds without generations."""
+    """Tells whether an update counts as a new generation; None for kinds without generations."""
     unconditional_update: bool = True
-    """Whether PUT may leave the resourceVersion out."""
+    """Tells whether PUT may leave the resourceVersion out."""
     creates_on_update: bool = False
-    """Whether PUT creates what is not there."""
+    """Tells whether PUT creates what is not there."""
     orphans: bool = False
-    """Whether dependents are left alone by a deletion that does not say what becomes of them."""
+    """Tells whether dependents are left alone by a deletion that does not say what becomes of them."""
     orphans_warning: str = ""
-    """What is then said to the client."""
+    """Warning that the client is then given."""
     returns_deleted: bool = False
-    """Whether the answer to a deletion is the object instead of a Status."""
+    """Tells whether the answer to a deletion is the object instead of a Status."""
     creates_status: bool = False
-    """Whether a create may bring the status along, as Nodes do."""
+    """Tells whether a create may bring the status along, as Nodes do."""
     ephemeral: bool = False
     """Answered and forgotten, as reviews are: POST is the only verb."""
     derived: bool = False
@@ -190,9 +190,11 @@ class Kind:
     terminating: bool = False
     """The definition of the kind is being deleted: nothing new may be created."""
     served: bool = True
-    """Whether there is a path to it. A version that is not served any more may still be one that somebody wrote in."""
+    """Tells whether there is a path to it. A version that is not served any more may still be one that somebody wrote
+    in."""
     form: Form | None = field(default=None, repr=False, compare=False)
-    """How objects that are stored in the storage version are shown; None for kinds that are shown as they are stored.
+    """Form in which objects that are stored in the storage version are shown; None for kinds that are shown as they are
+    stored.
 
     There is one for each pair of schemas, so that who remembers a form remembers which schemas it stood for.
     """
@@ -207,7 +209,7 @@ class Kind:
 
     @cached_property
     def structure(self) -> Structure:
-        """What server-side apply walks along."""
+        """Structure that server-side apply walks along."""
         if self.schema is not None:
             return self.schema.structure(self.kind)
         return structure_of_kind(self.group, self.version, self.kind) or ANY
@@ -227,7 +229,7 @@ class Kind:
 
     @cached_property
     def prefix(self) -> str:
-        """What the store's keys of all objects of this kind begin with."""
+        """Beginning of the store's keys of all objects of this kind."""
         return f"/{self.stored_group}/{self.plural}/"
 
     @cached_property

@@ -42,8 +42,9 @@ _ASKED_ON_UPDATE = {
     ("rbac.authorization.k8s.io", "rolebindings"): 5,
     ("rbac.authorization.k8s.io", "roles"): 5,
 }
-"""How often kube-apiserver asks whether the labels, annotations and owners of an updated object are valid: twice for
-all kinds, and once or twice more in the rules of each. It names a fault as often, and clients count causes."""
+"""Number of times that kube-apiserver asks whether the labels, annotations and owners of an updated object are valid:
+twice for all kinds, and once or twice more in the rules of each. It names a fault as often, and clients count
+causes."""
 
 
 def validate_metadata(kind: Kind, manifest: ReadOnlyManifest, *, update: bool = False) -> list[Problem]:
@@ -69,7 +70,8 @@ def _asked_on_update(kind: Kind) -> int:
 
 
 def size_problems(manifest: ReadOnlyManifest) -> list[Problem]:
-    """What is too much to be looked at one by one; to be asked before anything else is."""
+    """Problems of what is too much to be looked at one by one; to be looked at one by one; to be asked before anything
+    else is."""
     metadata: Mapping[str, Any] = manifest["metadata"]
     sizes = {field: len(metadata.get(field) or ()) for field in _BOUNDED}
     return [
@@ -80,7 +82,8 @@ def size_problems(manifest: ReadOnlyManifest) -> list[Problem]:
 
 
 def validate_metadata_update(old: ReadOnlyManifest, new: ReadOnlyManifest) -> list[Problem]:
-    """What an update must not do to the metadata; to be asked before the system's fields are put back.
+    """Problems of an update that does what it must not to the metadata; to be asked before the system's fields are put
+    back.
 
     A changed field is reported twice, as kube-apiserver does, which asks in two places.
     """

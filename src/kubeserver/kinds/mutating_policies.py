@@ -33,7 +33,7 @@ def _policy_problems(spec: Node) -> Problems:
 
 
 def _operation_problems(match: Node) -> Problems:
-    """What is deleted cannot be changed."""
+    """Problems of rules that name DELETE: what is deleted cannot be changed."""
     for rule in match["resourceRules"].items():
         if "DELETE" in rule["operations"].list:
             where = f"{match.path}.resourceRules.operations"

@@ -65,7 +65,7 @@ def policy_problems(spec: Node) -> Problems:
 
 
 def binding_problems(spec: Node) -> Problems:
-    """What bindings of all policies have in common."""
+    """Problems of what bindings of all policies have in common."""
     if not spec["policyName"].text:
         yield spec["policyName"].required("")
     if spec["paramRef"].is_set:

@@ -70,7 +70,7 @@ def _not_outside(text: str) -> Iterator[str]:
 
 
 def _address_type_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
-    """Which addresses go with one type of Service, and not with another."""
+    """Problems of addresses that go with another type of Service."""
     kind, address_of_cluster = spec["type"], spec.get("clusterIP")
     if kind == "ExternalName":
         if address_of_cluster:

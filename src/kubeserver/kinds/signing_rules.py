@@ -26,7 +26,7 @@ _USAGES = (
 
 
 def validate_signing_request(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    """What was let in once stays as it is, whatever the rules are now."""
+    """Problems of a new request; what was let in once stays as it is, whatever the rules are now."""
     return [] if old is not None else list(_problems(section(manifest, "spec"), "spec"))
 
 

@@ -138,7 +138,7 @@ def _mismatch(labels: Mapping[str, str]) -> Problem:
 
 
 def _restart_problems(template: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    """What runs on and on starts again whenever it ends, and has no deadline."""
+    """Problems with restarts: what runs on and on starts again whenever it ends, and has no deadline."""
     spec = section(template, "spec")
     yield from one_of(spec.get("restartPolicy"), _ALWAYS, f"{path}.spec.restartPolicy")
     if spec.get("activeDeadlineSeconds") is not None:

@@ -125,7 +125,7 @@ def _default_job_spec(spec: dict[str, Any]) -> None:
 
 
 def labelled_as_its_pods(manifest: Manifest) -> None:
-    """Where it has no labels of its own."""
+    """Gives it the labels of its Pods where it has none of its own."""
     metadata, labels = (
         manifest["metadata"],
         section(section(section(manifest["spec"], "template"), "metadata"), "labels"),

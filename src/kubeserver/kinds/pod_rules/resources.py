@@ -33,7 +33,7 @@ def resource_problems(resources: Mapping[str, Any], path: str) -> Iterator[Probl
 
 
 def _limit_problems(name: str, request: Any, limit: Any, path: str) -> Iterator[Problem]:
-    """What cannot be shared is asked for as it is limited."""
+    """Problems of limits; what cannot be shared is asked for as it is limited."""
     shared = _is_native(name) and not name.startswith(_HUGE_PAGES)
     if limit is None:
         if not shared:

@@ -13,7 +13,7 @@ _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 
 
 def named(rule: Callable[[str], list[str]], name: str, path: str) -> Iterator[Problem]:
-    """What `rule` has against a name that is there."""
+    """Problems that `rule` has with a name that is there."""
     yield from (Problem.invalid(path, name, said) for said in rule(name))
 
 

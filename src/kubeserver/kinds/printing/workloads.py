@@ -56,7 +56,7 @@ def _readiness_gates(pod: ReadOnlyManifest) -> str:
 
 
 def pod_conclusion(pod: ReadOnlyManifest) -> tuple[str, str] | None:
-    """Why a Pod has come to its end, and what is to be said about it."""
+    """Reason for which a Pod has come to its end, and what is to be said about it."""
     phase = at(pod, "status.phase", "")
     said = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}.get(phase)
     return (phase, said) if said else None
