@@ -88,7 +88,7 @@ def forbidden(group: str, plural: str, name: str, why: str) -> Refused:
 
 
 def denied(group: str, plural: str, name: str, why: str, reason: str, code: int) -> Refused:
-    """What a policy forbids, with the reason and the code that it wants."""
+    """Refusal by a policy, with the reason and the code that it wants."""
     message = f'{_group_resource(group, plural)} "{name}" is forbidden: {why}'
     details = StatusDetails(name=name, group=group, kind=plural, causes=(StatusCause(message=why),))
     return _refused(code, reason, message, details)
@@ -118,7 +118,7 @@ def method_not_supported(message: str) -> Refused:
 
 
 def found_nowhere(message: str) -> Refused:
-    """Where it is not one place that does not have it."""
+    """Refusal where it is not one place that does not have it."""
     return _refused(404, "NotFound", message, _GENERIC)
 
 

@@ -9,7 +9,7 @@ from kubeapi.transport import Request, Response
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks. `extra` is what the one who vouches for the user knows beyond: keys with their values."""
+    """User who asks. `extra` is what the one who vouches for the user knows beyond: keys with their values."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -25,13 +25,14 @@ class User:
 
 ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
 REJECTED = User("")
-"""Who shows a credential that nobody vouches for. Refused whatever is asked, and told of as any other."""
+"""User who shows a credential that nobody vouches for. Refused whatever is asked, and told of as any other."""
 ADMIN_GROUP = "system:masters"
 
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """What makes an answer a WebSocket: `send` gets each message of the client, `protocol` is what both agreed on.
+    """Way back to the client, which makes an answer a WebSocket: `send` gets each message of the client, `protocol` is
+    what both agreed on.
 
     With an `upgrade`, such as SPDY/3.1, it is no WebSocket but that, of which nothing is known but the bytes.
     """

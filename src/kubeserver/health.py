@@ -24,7 +24,7 @@ _PROBES: dict[str, tuple[str, ...]] = {"healthz": _CHECKS[:2], "livez": _CHECKS[
 
 @dataclass(slots=True)
 class Health:
-    """What the probes are told. `ready = False` makes /readyz (not /livez) fail; `reason` says why."""
+    """Health as the probes are told. `ready = False` makes /readyz (not /livez) fail; `reason` says why."""
 
     store: Store
     metrics: CollectorRegistry
@@ -53,7 +53,7 @@ class Health:
         return ["/metrics", "/version", *(f"/{probe}" for probe in _PROBES), *checks]
 
     def _public_reasons(self) -> dict[str, str]:
-        """What everybody may learn of a failure."""
+        """Reasons of failures, as everybody may learn them."""
         failed = "the store has failed: see the log of the server, or ask /readyz/etcd"
         return {"etcd": failed if self.store.failure else "the store takes no writes: its disk is full"}
 

@@ -18,13 +18,13 @@ MAX_DEPTH = 200
 MAX_VALUES = 200_000
 """A megabyte of `[0,0,...` is half a million values, each of which is looked at many times."""
 LEAVING_BYTES = 64 * 1024
-"""What an object may grow while it is deleted: a deletion must never fail for its size."""
+"""Bytes that an object may grow by while it is deleted: a deletion must never fail for its size."""
 
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """One that does not end goes to the end of the text: no letter is looked at twice."""
 _NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _STEPS = [1 if code in b"[{" else -1 for code in range(256)]
-"""How much deeper the text is behind each bracket."""
+"""Steps by which the text is deeper behind each bracket."""
 
 
 def check_body(body: bytes) -> None:

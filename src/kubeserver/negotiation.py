@@ -14,7 +14,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 _SPOKEN = (JSON, YAML)
 _SAID = (JSON, YAML, PROTOBUF)
 STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
-"""What a watch can be in, as it is said."""
+"""Media types that a watch can be in, as it is said."""
 _ANY = ("", "*/*")
 LONGEST_REMEMBERED = 1024
 """Of the headers whose form is remembered; clients send one of a few."""

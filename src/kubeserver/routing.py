@@ -29,7 +29,7 @@ class Target(Struct, frozen=True):
     name: str = ""
     subresource: str = ""
     watched: bool = False
-    """Whether the path says that it is to be watched."""
+    """Tells whether the path says that it is to be watched."""
 
 
 @dataclass(frozen=True, slots=True)

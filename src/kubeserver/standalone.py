@@ -35,7 +35,7 @@ SIGNING_KEY_FILE, CERTIFICATES = "service-account.key", "pki"
 
 @dataclass(frozen=True, slots=True)
 class AuditLog:
-    """Where the audit log goes, and how much of it is kept: `backups` full files beside the one that is written.
+    """Place of the audit log, and how much of it is kept: `backups` full files beside the one that is written.
 
     No `path` is the standard output, of which nothing is kept.
     """

@@ -29,7 +29,7 @@ USER, GROUP = "admin", "system:masters"
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """How to reach it: as an administrator, with `kubeconfig`, or with `token` and the authority in `ca_file`."""
+    """Ways to reach it: as an administrator, with `kubeconfig`, or with `token` and the authority in `ca_file`."""
 
     url: str
     token: str

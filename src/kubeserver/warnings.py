@@ -30,7 +30,7 @@ def annotate(key: str, value: str) -> None:
 
 
 class CollectedWarnings:
-    """What is warned of within, for one answer: `with CollectedWarnings() as warnings`."""
+    """Warnings that are given within, for one answer: `with CollectedWarnings() as warnings`."""
 
     __slots__ = ("_token",)
 

@@ -43,7 +43,7 @@ class Note(NamedTuple):
 
 
 class Approval(NamedTuple):
-    """What comes of a request; `reason` and `message` stand in its condition."""
+    """Decision on a request; `reason` and `message` stand in its condition."""
 
     approved: bool
     reason: str = ""

@@ -42,7 +42,7 @@ CONTROLLER = User("system:serviceaccount:kube-system:customresourcecleanup", ("s
 RETRY_SECONDS = 1.0
 
 Converter = Callable[[ReadOnlyManifest], Conversion | None]
-"""How a definition wants its objects to be converted; None where only their apiVersion changes."""
+"""Function that says how a definition wants its objects to be converted; None where only their apiVersion changes."""
 
 
 class Definitions:
@@ -204,5 +204,5 @@ def _without_finalizer(definition: Manifest) -> Manifest:
 
 
 def _served_by(definition: ReadOnlyManifest) -> tuple[Any, bool, bool]:
-    """What of a definition decides about what is served."""
+    """Parts of a definition that decide about what is served."""
     return definition["spec"], is_terminating(definition), is_accepted(definition)

@@ -20,7 +20,7 @@ _DECIDED, _UNDECIDED = timedelta(hours=1), timedelta(hours=24)
 
 
 def last_seen(event: ReadOnlyManifest) -> datetime | None:
-    """When an event happened last, by its own account."""
+    """Instant at which an event happened last, by its own account."""
     told = (
         section(event, "series").get("lastObservedTime"),
         event.get("lastTimestamp"),
@@ -41,7 +41,7 @@ def end_of_job(job: ReadOnlyManifest) -> datetime | None:
 
 
 def end_of_bootstrap_token(secret: ReadOnlyManifest) -> datetime | None:
-    """When it expires.
+    """Instant at which it expires.
 
     Kubernetes: pkg/controller/bootstrap/tokencleaner.go; same.
     """

@@ -259,7 +259,7 @@ def _with_list(manifest: Manifest, field: str, values: list[Any]) -> Manifest:
 
 
 async def _quietly(work: Awaitable[object]) -> None:
-    """That an object is gone, or another one by now, is fine."""
+    """Does the work; that an object is gone, or another one by now, is fine."""
     try:
         await work
     except Refused as refusal:

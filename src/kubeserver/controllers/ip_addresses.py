@@ -104,7 +104,7 @@ class IpAddressKeeper:
         }
 
     async def _try(self, work: Coroutine[Any, Any, None]) -> None:
-        """What is refused is tried again when the Service changes."""
+        """Tries the work; what is refused is tried again when the Service changes."""
         try:
             await work
         except (Refused, StoreFailed) as error:

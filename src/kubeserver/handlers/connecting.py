@@ -19,7 +19,8 @@ _DEPTH = 6
 
 @dataclass(frozen=True, slots=True)
 class ConnectRequest:
-    """What is asked of the object `name`, and by whom. `path` begins with a slash; the request has all the rest.
+    """Request to connect to the object `name`, and who makes it. `path` begins with a slash; the request has all the
+    rest.
 
     `resource` is the group, version and plural of the object.
     """
@@ -38,7 +39,7 @@ Connect = Callable[[ConnectRequest], Awaitable[Response | StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class Connects:
-    """Which subresources lead where: `clusters.cluster.karmada.io/proxy`."""
+    """Table of the subresources that lead elsewhere: `clusters.cluster.karmada.io/proxy`."""
 
     known: dict[str, Connect]
 

@@ -18,7 +18,7 @@ from kubeserver.registry.selection import parse_selection
 from kubeserver.store import Store
 
 _CHOOSING = ("labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch")
-"""What says which objects of a collection are deleted."""
+"""Options that say which objects of a collection are deleted."""
 
 
 @dataclass(frozen=True, slots=True)

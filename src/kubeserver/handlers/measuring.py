@@ -35,7 +35,7 @@ _APPLY = "application/apply-patch"
 
 
 class Series(NamedTuple):
-    """What a request is counted under, in the order of the labels."""
+    """Series that a request is counted under, in the order of the labels."""
 
     verb: str
     dry_run: str = ""
@@ -69,7 +69,7 @@ class Measured:
         )  # fmt: skip
         self._reading, self._writing = inflight.labels("readOnly"), inflight.labels("mutating")
         self._known: dict[tuple[Series, int], tuple[Counter, Histogram]] = {}
-        """What is there already: to look it up by its labels takes longer than to count."""
+        """Counters that are there already: to look it up by its labels takes longer than to count."""
         self._streams = Gauge(
             "apiserver_longrunning_requests", "Watches, and connections to members", running, registry=registry
         )
@@ -108,7 +108,7 @@ class Measured:
 
 
 class StoredObjects(Collector):
-    """How many objects of each kind there are, counted when somebody asks."""
+    """Collector of the number of objects of each kind, counted when somebody asks."""
 
     def __init__(self, store: Store, registry: CollectorRegistry) -> None:
         self._store = store

@@ -62,7 +62,7 @@ _SUCCESS: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}
 
 @dataclass(frozen=True, slots=True)
 class PodRequest:
-    """What is asked of a Pod on a node: `action` is log, exec, attach, portforward or proxy."""
+    """Request to a Pod on a node: `action` is log, exec, attach, portforward or proxy."""
 
     action: str
     pod: Manifest

@@ -22,7 +22,7 @@ from kubeserver.serialization.yaml import dump_yaml
 
 
 class Presenter(msgspec.Struct, frozen=True):
-    """How one request sees objects of one kind."""
+    """Presenter of objects of one kind for one request."""
 
     kind: Kind
     form: Form
@@ -63,7 +63,7 @@ class Presenter(msgspec.Struct, frozen=True):
                 return self.respond(self._partial_list_body(page))
 
     def frames(self) -> Render:
-        """How a watch shows objects; the columns of a table only once."""
+        """Function by which a watch shows objects; the columns of a table only once."""
         if self.form.shape != "table":
             return self._one_body
         columns: list[dict[str, Any]] | None = table.render_columns(self.kind)
@@ -77,7 +77,7 @@ class Presenter(msgspec.Struct, frozen=True):
         return render
 
     def view(self, namespace: str, options: ListOptions, selection: Selection) -> View | None:
-        """What a watch has in common with others; a table has its own columns and ages.
+        """View that a watch has in common with others; a table has its own columns and ages.
 
         Fields below the metadata are chosen as the kind says at the moment, so they are nothing to share either.
         """
@@ -98,7 +98,7 @@ class Presenter(msgspec.Struct, frozen=True):
 
     @property
     def _go_type(self) -> str:
-        """What Kubernetes' own source calls an object of the kind."""
+        """Type that an object of the kind has in Kubernetes' own source."""
         package = self.kind.group.partition(".")[0] or "core"
         return "unstructured.Unstructured" if self.kind.custom else f"{package}.{self.kind.kind}"
 
@@ -150,7 +150,7 @@ class Presenter(msgspec.Struct, frozen=True):
 
 
 def _in_protobuf(body: bytes, code: int) -> Response:
-    """What cannot be said in protobuf is said in JSON: it may tell of something that is done."""
+    """Answer in protobuf; what cannot be said so is said in JSON: it may tell of something that is done."""
     try:
         return Response(code, render_protobuf(codec.decode_manifest(body)), {"content-type": PROTOBUF})
     except Unwritable:

@@ -16,7 +16,7 @@ class RateLimiter:
         self._per_second = per_second
         self._burst = burst
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """What was left of each user's bucket, and when."""
+        """Rest of each user's bucket, and the instant of it."""
 
     def wait_seconds(self, user: str, now: float) -> float:
         """Takes a token; 0 when there was one, else how long until there is."""

@@ -16,7 +16,7 @@ from kubeserver.registry.admitting import Admitter
 from kubeserver.registry.options import write_options
 
 TOKEN_REQUEST = Kind("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
-"""What is sent to a service account for a token."""
+"""Kind of what is sent to a service account for a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ReviewVerbs:
         return {"kind": kind.kind, "apiVersion": kind.api_version, **about}
 
     async def _admitted(self, call: Call, manifest: Manifest, dry_run: bool) -> Manifest:
-        """What is asked for and not stored, as webhooks let it pass."""
+        """Manifest of what is asked for and not stored, as webhooks let it pass."""
         target = call.target
         asked = AdmissionReview(
             "CREATE", call.kind, target.namespace, manifest, None, call.user, dry_run, target.subresource, target.name

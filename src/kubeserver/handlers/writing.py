@@ -181,7 +181,7 @@ def _parse_applied(call: Call) -> Manifest:
 
 
 def _check_created(target: Target, metadata: ReadOnlyManifest) -> None:
-    """What an applied configuration must say of an object that is not there yet. Raises: Refused."""
+    """Checks what an applied configuration says of an object that is not there yet. Raises: Refused."""
     kind, name = target.kind, target.name
     if "name" not in metadata:
         why = "was undeterminable: name must be provided"

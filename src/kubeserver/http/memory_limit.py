@@ -29,7 +29,7 @@ class UserLimit:
 
     @contextmanager
     def taken(self, user: str, size: int) -> Generator[None]:
-        """What is larger than all of the room takes all of it. Raises: UserLimitExceeded."""
+        """Holds room within; what is larger than all of it takes all of it. Raises: UserLimitExceeded."""
         size = min(size, self.most)
         self.take(user, size)
         try:

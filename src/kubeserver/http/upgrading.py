@@ -17,7 +17,7 @@ MAX_KEPT_BYTES = 256 * 1024
 
 
 class _Uploads:
-    """What the client has sent and nobody has taken yet. It has the form of a parser of aiohttp's."""
+    """Buffer of what the client has sent and nobody has taken yet. It has the form of a parser of aiohttp's."""
 
     def __init__(self, transport: asyncio.ReadTransport) -> None:
         self._transport = transport

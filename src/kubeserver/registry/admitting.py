@@ -30,7 +30,7 @@ from kubeserver.registry.objects import metadata_of
 from kubeserver.registry.scaling import render_scale, scaled
 
 _WHOLE = ("", "scale")
-"""What is written with all of an object's rules."""
+"""Subresources that are written with all of an object's rules."""
 _SILENT = ("finalize", "binding")
 """Writes that are asked about as something else, or not at all: a namespace must be able to end."""
 
@@ -120,7 +120,8 @@ def _as_scale(review: AdmissionReview) -> AdmissionReview:
 
 
 def _refusal_of(kind: Kind, metadata: Mapping[str, Any], rejection: Rejected) -> errors.Refused:
-    """What is forbidden is told by what its writer has said of its name, not by what the server made of that."""
+    """Refusal of a write. What is forbidden is told by what its writer has said of its name, not by what the server
+    made of that."""
     name, prefix = metadata.get("name", ""), metadata.get("generateName", "")
     if rejection.problems:
         return errors.invalid(kind.group, kind.kind, name, rejection.problems)

@@ -92,7 +92,7 @@ def _under_schemas(kind: Kind, record: Record) -> bytes:
 
 
 def _pruned(kind: Kind, value: bytes) -> bytes:
-    """What a webhook made, without what the version does not have."""
+    """Object that a webhook made, without what the version does not have."""
     assert kind.schema is not None
     manifest = codec.decode_manifest(value)
     if not kind.schema.unknown_fields(manifest):

@@ -118,12 +118,12 @@ def check_type(kind: Kind, manifest: Manifest) -> None:
 
 
 def unregistered(api_version: str, kind_name: str) -> str:
-    """What Kubernetes says about a kind that it does not know."""
+    """Words of Kubernetes about a kind that it does not know."""
     return f'no kind "{kind_name}" is registered for version "{api_version}" in scheme "{SCHEME}"'
 
 
 def _why_not(group: str, version: str, said_version: str, said_kind: str, kind: Kind, manifest: Manifest) -> str:
-    """What is wrong with an object of another kind: it is read as that one first."""
+    """Fault of an object of another kind: it is read as that one first."""
     structure = structure_of_kind(group, version, said_kind) if is_served(said_version, said_kind) else None
     if structure is None:
         return unregistered(said_version, said_kind)

@@ -22,7 +22,7 @@ class DecodingError(Exception):
 
 
 class Place:
-    """Where the reader is: for messages (`owner`, `fields`), and for reports (`path`)."""
+    """Place where the reader is: for messages (`owner`, `fields`), and for reports (`path`)."""
 
     __slots__ = ("fields", "owner", "path")
 
@@ -58,7 +58,7 @@ def go_type(structure: Structure) -> str:
 
 
 def _conversion(structure: Structure, value: Any) -> str:
-    """What Go's converter says when it is to make this type of that value."""
+    """Words of Go's converter when it is to make this type of that value."""
     kind = _go_kind(value)
     match structure.form:
         case "struct":

@@ -68,7 +68,7 @@ def stamp_changed(kind: Kind, old: ReadOnlyManifest, new: Manifest, *, counts: b
 
 
 def only_spec(kind: Kind, old: ReadOnlyManifest, new: Manifest) -> Manifest:
-    """What an update of the object itself may change: all but its status, if that has its own subresource."""
+    """Object with what an update of it may change: all but its status, if that has its own subresource."""
     if kind.prefix == _NAMESPACES:
         new = {**new, "spec": old.get("spec") or {}}
     if not kind.status:
@@ -78,7 +78,8 @@ def only_spec(kind: Kind, old: ReadOnlyManifest, new: Manifest) -> Manifest:
 
 
 def only_status(kind: Kind, old: ReadOnlyManifest, new: ReadOnlyManifest) -> Manifest:
-    """What an update of the status subresource may change. Built-in kinds also let annotations and the like through."""
+    """Object with what an update of the status subresource may change. Built-in kinds also let annotations and the like
+    through."""
     metadata: dict[str, Any] = dict(old["metadata"])
     if not kind.custom:
         asked = metadata_of(dict(new))
@@ -93,7 +94,7 @@ def only_status(kind: Kind, old: ReadOnlyManifest, new: ReadOnlyManifest) -> Man
 
 
 def only_fields(old: ReadOnlyManifest, new: ReadOnlyManifest, subresource: str) -> Manifest:
-    """What a write to one of a Pod's smaller subresources may change."""
+    """Object with what a write to one of a Pod's smaller subresources may change."""
     spec, wanted = dict(section(old, "spec")), section(new, "spec")
     if subresource == "ephemeralcontainers":
         spec.pop("ephemeralContainers", None)

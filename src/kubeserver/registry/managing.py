@@ -107,7 +107,7 @@ def _stored(wire: Any) -> Managed | None:
 
 
 def _ignored(kind: Kind, subresource: str) -> updating.Ignored:
-    """What a write to the object, or to one of its subresources, cannot own."""
+    """Fields that a write to the object, or to one of its subresources, cannot own."""
     if subresource == "status":
         return _outside_status if kind.custom else _spec_and_labels
     return _status if kind.status and not subresource else updating.nothing_ignored

@@ -25,7 +25,7 @@ def encode_stored(kind: Kind, manifest: Manifest, revision: int) -> bytes:
 
 
 def encode_unstored(kind: Kind, manifest: ReadOnlyManifest) -> bytes:
-    """What was not stored (a dry run, a last state), in the same form."""
+    """Text of what was not stored (a dry run, a last state), in the same form."""
     rest = {key: value for key, value in manifest.items() if key not in ("kind", "apiVersion", "metadata")}
     start = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": manifest["metadata"]}
     return codec.encode({**start, **rest})

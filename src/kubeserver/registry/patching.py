@@ -42,7 +42,7 @@ Apply = Callable[[Manifest], Manifest]
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """What a patch does to an object; `apply` raises: Refused.
+    """Change that a patch makes to an object; `apply` raises: Refused.
 
     `warnings` are what fieldValidation says about its own text. `strategic`: it is merged into the object, not into the
     text of it, which shows where the result does not fit. `shares`: what it leaves alone is in the result as the same

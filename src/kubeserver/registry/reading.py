@@ -89,7 +89,8 @@ def _start(store: Store, prefix: str, options: ListOptions) -> tuple[int | None,
 
 
 def _limit(options: ListOptions) -> int:
-    """Who takes any state, resourceVersion 0, gets all of it: kube-apiserver's cache does not cut it."""
+    """Limit of a list. Who takes any state, resourceVersion 0, gets all of it: kube-apiserver's cache does not cut
+    it."""
     return 0 if options.resource_version == 0 and not options.continue_token else options.limit
 
 
@@ -148,6 +149,6 @@ def _invalid_token(why: str) -> errors.Refused:
 
 
 def _first_illegal(text: str) -> int:
-    """Where the text stops to be base64: at a foreign letter, or at its last, incomplete part."""
+    """Index at which the text stops to be base64: at a foreign letter, or at its last, incomplete part."""
     found = re.search("[^A-Za-z0-9_-]", text)
     return found.start() if found is not None else len(text) - len(text) % 4

@@ -67,7 +67,7 @@ def _read_bytes(text: str) -> str:
 
 
 def _first_illegal(text: str) -> int:
-    """Where the text stops to be base64: at a foreign letter, at a wrong padding, or at its end."""
+    """Index at which the text stops to be base64: at a foreign letter, at a wrong padding, or at its end."""
     found = re.search(r"[^A-Za-z0-9+/\n\r]", text)
     if found is None:
         return len(text) - len(text) % 4

@@ -12,7 +12,7 @@ from kubeserver.values import section
 
 SCALE = ("autoscaling", "v1", "Scale")
 SCALE_KIND = Kind("autoscaling", "v1", "Scale", "scales", columns=SCALES)
-"""How a Scale is shown; no objects of it are stored."""
+"""Kind as which a Scale is shown; no objects of it are stored."""
 _KEPT = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -54,7 +54,8 @@ def scaled(kind: Kind, manifest: Manifest, scale: ReadOnlyManifest) -> Manifest:
 
 
 def applied_scale(kind: Kind, name: str, config: ReadOnlyManifest) -> Manifest:
-    """What an applied Scale says about the object itself: of replicas only if it names them. Raises: Refused."""
+    """Manifest of what an applied Scale says about the object itself: of replicas only if it names them.
+    Raises: Refused."""
     manifest: Manifest = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": name}}
     if section(config, "spec").get("replicas") is None:
         return _expecting(manifest, config)

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Unknown(Exception):
-    """What `value` is in the version `target` has to be asked for first."""
+    """Request for a conversion: what `value` is in the version `target` has to be asked for first."""
 
     def __init__(self, conversion: Conversion, value: bytes, target: str) -> None:
         super().__init__(target)
@@ -32,7 +32,7 @@ class Unknown(Exception):
 
 
 async def settled(work: Callable[[], T]) -> T:
-    """What `work` gives once all is known; it begins anew each time, so it may not leave traces. Raises: Refused."""
+    """Result of `work` once all is known; it begins anew each time, so it may not leave traces. Raises: Refused."""
     for _ in range(MOST_ROUNDS):
         try:
             return work()

@@ -39,7 +39,7 @@ Render = Callable[[bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class WatchRequest:
-    """What to watch, and how to show it."""
+    """Request to watch, and how to show it."""
 
     kind: Kind
     namespace: str
@@ -47,7 +47,7 @@ class WatchRequest:
     options: ListOptions
     render: Render
     view: View | None = None
-    """Who has the same one sees the same; None for a watch that is like no other."""
+    """View on the objects: who has the same one sees the same; None for a watch that is like no other."""
 
     @property
     def starts_with_state(self) -> bool:
@@ -113,7 +113,7 @@ class _Watch:
             self.watcher.close()
 
     async def _state(self, present: list[Record]) -> AsyncGenerator[bytes, None]:
-        """What is there, a breath at a time; takes it out of `present`."""
+        """Frames of what is there, a breath at a time; takes it out of `present`."""
         frames, size = list[bytes](), 0
         while present:
             records = present[-SHOWN_AT_ONCE:][::-1]
@@ -145,12 +145,12 @@ class _Watch:
                     yield self._bookmark()
 
     async def _next_piece(self, until: float) -> bytes | None:
-        """What comes next; None where nothing came until then."""
+        """Piece that comes next; None where nothing came until then."""
         records = await self.watcher.take(until)
         return await self._piece(records) if records else None
 
     async def _piece(self, records: Sequence[Record]) -> bytes:
-        """What the records, which follow each other, mean for the selection; empty when they mean nothing."""
+        """Meaning of the records, which follow each other, for the selection; empty when they mean nothing."""
         request = self.request
         if request.view is None:
             return await _events_of(request, records)
@@ -176,7 +176,7 @@ async def _events_of(request: WatchRequest, records: Sequence[Record]) -> bytes:
 
 
 def _event_of(request: WatchRequest, record: Record, value_of: Callable[[Record], bytes]) -> bytes:
-    """What the record means for the selection; empty when it means nothing."""
+    """Meaning of the record for the selection; empty when it means nothing."""
     selected, previous = request.selection.matches, record.previous
     before = previous is not None and selected(value_of(previous))
     after = not record.deleted and selected(value_of(record))

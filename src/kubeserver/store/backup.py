@@ -22,7 +22,7 @@ _REVISIONS = ("records", "compaction")
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is in a copy. `revision` is the newest one, `objects` counts those that live."""
+    """Summary of a copy. `revision` is the newest one, `objects` counts those that live."""
 
     revision: int
     objects: int
@@ -81,7 +81,7 @@ def _checked(copy: Path, source: Path) -> Summary:
 
 
 def revision_behind(copied: int, replaced: int) -> int:
-    """Where revisions go on that a copy ends at `copied`, in the place of a store that ended at `replaced`."""
+    """Revision at which a copy goes on that ends at `copied`, in the place of a store that ended at `replaced`."""
     ahead = copied + REVISIONS_AHEAD
     return ahead if ahead > replaced else replaced + REVISIONS_AHEAD
 

@@ -35,7 +35,7 @@ def check_journal(store: Path, way_out: str) -> None:
 
 
 def _transactions_behind_damage(content: bytes) -> int:
-    """How many transactions are there that SQLite would not see, but for the one that may be half written."""
+    """Number of transactions that SQLite would not see, but for the one that may be half written."""
     if len(content) < _HEADER.size:
         return 0
     magic, _, page_size, _, *salts, first, second = _HEADER.unpack_from(content)

@@ -52,7 +52,7 @@ class Keyspace:
         return chain[-1] if chain else None
 
     def at(self, revision: int, prefix: str, start_after: str) -> list[Record]:
-        """What was live under `prefix`, behind the key `start_after`, at `revision`."""
+        """Records that were live under `prefix`, behind the key `start_after`, at `revision`."""
         states = (
             _state_at(chain, revision)
             for resource in self._under(prefix)
@@ -61,7 +61,7 @@ class Keyspace:
         return [record for record in states if record is not None]
 
     def counts(self) -> dict[str, int]:
-        """How many keys are live under each `/<group>/<plural>/`."""
+        """Number of keys that are live under each `/<group>/<plural>/`."""
         return {
             prefix: sum(not chain[-1].deleted for chain in resource.chains.values())
             for prefix, resource in self._resources.items()

@@ -23,7 +23,7 @@ class MediumFull(MediumFailed):
 
 
 class Batch(Struct, frozen=True):
-    """What one commit does, all of it or nothing: new records, revisions to forget, the new compacted revision."""
+    """Content of one commit, all of it or nothing: new records, revisions to forget, the new compacted revision."""
 
     records: Sequence[Record]
     forgotten: Sequence[int]
@@ -32,7 +32,8 @@ class Batch(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was kept: records in ascending revision (their `previous` not yet set), and the compacted revision."""
+    """Content that was kept: records in ascending revision (their `previous` not yet set), and the compacted
+    revision."""
 
     records: Sequence[Record]
     compacted: int

@@ -23,7 +23,7 @@ class MemoryMedium:
 
     @property
     def uncommitted(self) -> tuple[Batch, ...]:
-        """What was committed and is not synced yet."""
+        """Batches that were committed and are not synced yet."""
         return tuple(self._unsynced)
 
     async def load(self) -> Loaded:
@@ -49,7 +49,7 @@ class MemoryMedium:
         self._unsynced.clear()
 
     def durable(self) -> Loaded:
-        """What survives a power cut now, for a backup."""
+        """Content that survives a power cut now, for a backup."""
         return Loaded(list(self._records.values()), self._compacted)
 
     def become(self, loaded: Loaded) -> None:

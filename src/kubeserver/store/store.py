@@ -102,7 +102,7 @@ class Store:
 
     @property
     def failure(self) -> str:
-        """Why no more writes are taken; empty while they are."""
+        """Reason for which no more writes are taken; empty while they are."""
         return self._failure
 
     @property
@@ -112,7 +112,7 @@ class Store:
 
     @property
     def history_length(self) -> int:
-        """How many records the history holds."""
+        """Number of records that the history holds."""
         return len(self._history.everything.records)
 
     def last_change(self, resource: str) -> int:
@@ -129,13 +129,14 @@ class Store:
         return _live(under_way) if under_way is not None else self.get(key)
 
     def heads(self, prefix: str) -> Sequence[Record]:
-        """What is live under `prefix` as a writer must see it: with the writes under way."""
+        """Records that are live under `prefix` as a writer must see it: with the writes under way."""
         found = {record.key: record for record in self.list(prefix).records}
         found |= {key: record for key, record in self._heads.items() if key.startswith(prefix)}
         return [record for record in found.values() if not record.deleted]
 
     def list(self, prefix: str, *, revision: int | None = None, start_after: str = "", limit: int = 0) -> Listing:
-        """What is live under `prefix`, behind the key `start_after`, at `revision`; up to `limit` when it is not 0.
+        """Records that are live under `prefix`, behind the key `start_after`, at `revision`; up to `limit` when it is
+        not 0.
 
         Raises: Compacted, FutureRevision.
         """
@@ -147,7 +148,7 @@ class Store:
         return Listing(records, revision, remaining > 0, remaining)
 
     def counts(self) -> dict[str, int]:
-        """How many objects there are of each resource; takes as long as there are objects."""
+        """Number of objects of each resource; takes as long as there are objects."""
         return self._keyspace.counts()
 
     async def put(self, key: str, expected: Record | None, render: Render, form: object = None) -> Record:

@@ -24,7 +24,7 @@ _revision = attrgetter("revision")
 
 
 class Ready(NamedTuple):
-    """What a reader gets at once. `all`: there is nothing behind the last record yet."""
+    """Records that a reader gets at once. `all`: there is nothing behind the last record yet."""
 
     records: Sequence[Record]
     all: bool
@@ -49,7 +49,7 @@ class Log:
         return bisect_right(self.records, revision, key=_revision)
 
     def read(self, prefix: str, after: int, limit: int) -> Ready:
-        """What lies behind the revision `after`, up to `limit` records or so many bytes.
+        """Records behind the revision `after`, up to `limit` records or so many bytes.
 
         Watchers that wait at one place ask for the same one after the other: the answer is kept until it changes.
         """

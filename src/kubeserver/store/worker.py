@@ -32,7 +32,8 @@ class Worker:
         self._thread = Thread(target=_serve, args=(self._pieces,), name=name, daemon=True)
 
     def run(self, work: Callable[[], T]) -> asyncio.Future[T]:
-        """What `work` gives or raises, once the thread has come to it. Cancelling the future does not stop it."""
+        """Future of what `work` gives or raises, once the thread has come to it. Cancelling the future does not stop
+        it."""
         if self._thread.ident is None:
             self._thread.start()
         loop = asyncio.get_running_loop()

@@ -19,7 +19,7 @@ _GO_TYPES: Mapping[type, str] = {
 
 
 def schema_errors(structure: Structure, value: Any) -> list[str]:
-    """What does not fit, each with its path."""
+    """Errors of what does not fit, each with its path."""
     return list(_schema_errors(structure, value, ()))
 
 

@@ -52,7 +52,8 @@ def _held(versions: Versions, whole: Any, gone: FieldSet, there: str, other: str
 
 
 def _lost(versions: Versions, whole: Any, gone: FieldSet, there: str, other: str) -> FieldSet:
-    """What is missing in the version `other` when `gone` is taken from `whole`, a value in the version `there`."""
+    """Fields that are missing in the version `other` when `gone` is taken from `whole`, a value in the version
+    `there`."""
     back, structure = versions.structure(there), versions.structure(other)
     if back is None or structure is None:
         return EMPTY

@@ -14,7 +14,7 @@ ANCIENT = "ancient-changes"
 
 
 class Manager(Struct, frozen=True):
-    """Who writes, and how. An apply is the same one in every version of the API."""
+    """Manager of fields: who writes, and how. An apply is the same one in every version of the API."""
 
     name: str
     operation: str
@@ -34,7 +34,7 @@ class Manager(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """What one manager owns, and when it last took something; "" where that is not kept."""
+    """Fields that one manager owns, and when it last took something; "" where that is not kept."""
 
     manager: Manager
     fields: FieldSet

@@ -15,7 +15,7 @@ _ABSENT: Any = object()
 
 @dataclass(slots=True)
 class Difference:
-    """What is in one value and not in the other, or different in both."""
+    """Difference between two values: what is in one and not in the other, or different in both."""
 
     added: set[Path] = field(default_factory=set[Path])
     modified: set[Path] = field(default_factory=set[Path])

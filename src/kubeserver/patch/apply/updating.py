@@ -114,13 +114,13 @@ def _settle(managed: Managed, manager: Manager, comparison: Comparison, ignored:
 
 
 def _contested(entry: Entry, comparison: Comparison, ignored: Ignored) -> FieldSet:
-    """What somebody owns and somebody else has changed."""
+    """Fields that somebody owns and somebody else has changed."""
     difference = comparison.at(entry.manager.api_version)
     return entry.fields & _ownable(difference.taken, ignored) if difference is not None else EMPTY
 
 
 def _left(entry: Entry, comparison: Comparison, ignored: Ignored) -> Entry:
-    """What somebody still owns after a write of somebody else."""
+    """Entry of what somebody still owns after a write of somebody else."""
     difference = comparison.at(entry.manager.api_version)
     if difference is None:
         return structs.replace(entry, fields=EMPTY)

@@ -25,7 +25,7 @@ class Versions(Protocol):
 
 @dataclass(slots=True)
 class Comparison:
-    """How two states of an object, both written in the version `source`, differ in any version."""
+    """Comparison of two states of an object, both written in the version `source`, in any version."""
 
     versions: Versions
     source: str
