@@ -30,7 +30,7 @@ EVICTION_SECONDS = 300
 HOLD_DOWN = HoldDownSettings()
 
 IsUp = Callable[[float], bool]
-"""Whether a cluster is up, by seconds since the day began."""
+"""Tells whether a cluster is up, by seconds since the day began."""
 
 
 class FlappingFleet:

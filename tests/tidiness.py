@@ -8,7 +8,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,16 +57,18 @@ def long_functions(limit: int) -> dict[str, int]:
     return found
 
 
-def docstrings_that_begin_with(word: str) -> set[str]:
-    """Functions, classes and modules, as `file: name`."""
-    documented = (*_FUNCTIONS, ast.ClassDef, ast.Module)
-    return {
-        f"{path}: {getattr(node, 'name', path.stem)}"
-        for path, text in sources(*PYTHON)
-        if f'"""{word} ' in text
-        for node in ast.walk(_tree(text))
-        if isinstance(node, documented) and (ast.get_docstring(node) or "").startswith(f"{word} ")
-    }
+def descriptions_that_begin_with(words: Collection[str], *folders: str) -> set[str]:
+    """Docstrings, and strings below the name that they describe, as `file: first words`."""
+    begins = re.compile(rf'"""(?:{"|".join(words)})\b')
+    found: set[str] = set()
+    for path, text in sources(*folders):
+        for node in ast.walk(_tree(text)) if begins.search(text) else ():
+            match node:
+                case ast.Expr(value=ast.Constant(value=str() as said)) if begins.match(f'"""{said}'):
+                    found.add(f"{path}: {' '.join(said.split()[:5])}")
+                case _:
+                    pass
+    return found
 
 
 def long_files(limit: int) -> dict[str, int]:

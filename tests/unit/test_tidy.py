@@ -8,6 +8,21 @@ import pytest
 from tests import invariants, tidiness
 
 MOST_LINES_OF_A_FUNCTION, MOST_LINES_OF_A_FILE = 40, 330
+CLAUSES = (
+    "Whether",
+    "What",
+    "How",
+    "Who",
+    "Whom",
+    "Whose",
+    "Where",
+    "When",
+    "Why",
+    "Which",
+    "That",
+    "Whoever",
+    "Whatever",
+)
 ROOT = Path(__file__).parents[2]
 
 
@@ -28,9 +43,11 @@ def test_no_two_public_classes_have_the_same_name() -> None:
     assert tidiness.shared_class_names() == tidiness.exceptions()["shared_class_names"]
 
 
-def test_what_answers_a_question_tells_whether() -> None:
-    """A docstring begins with a noun or a verb: `Tells whether`, and not `Whether`."""
-    assert tidiness.docstrings_that_begin_with("Whether") == set()
+def test_a_description_begins_with_what_the_thing_is_or_does() -> None:
+    """A noun or a verb: `Tells whether`, and not `Whether`; `Seconds until`, and not `When`."""
+    found = tidiness.descriptions_that_begin_with(CLAUSES, "src")
+    assert found == set(tidiness.exceptions()["descriptions"]["clauses"])
+    assert tidiness.descriptions_that_begin_with(["Whether"], *tidiness.PYTHON) == set()
 
 
 def test_no_class_of_core_changes_itself() -> None:
@@ -132,7 +149,8 @@ def test_each_measure_sees_what_it_is_for(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     long = "def long():\n" + "    pass\n" * 41
-    text = f'"""As docs/gone.md and decision 7 say, and {"HOUSE"}."""\n\n\nclass Twice: ...\n\n\n{long}'
+    attribute = '_AMONG = 1\n"""Among names."""\n'
+    text = f'"""As docs/gone.md and decision 7 say, and {"HOUSE"}."""\n\n\nclass Twice: ...\n\n\n{long}{attribute}'
     for path in (package / "same.py", package / "below/same.py"):
         path.write_text(text)
     (tmp_path / "README.md").write_text("See `layer/same.py`, `same.py` and `below/other.py`.")
@@ -142,8 +160,10 @@ def test_each_measure_sees_what_it_is_for(tmp_path: Path, monkeypatch: pytest.Mo
     assert tidiness.shared_stems() == {"same": 2}
     assert tidiness.shared_class_names() == {"Twice": 2}
     assert tidiness.unread_names() == {"long", "Twice"}
-    assert tidiness.docstrings_that_begin_with("As") == {
-        f"src/package/layer/{name}.py: same" for name in ("same", "below/same")
+    assert tidiness.descriptions_that_begin_with(["As", "Among"], "src") == {
+        f"src/package/layer/{name}.py: {said}"
+        for name in ("same", "below/same")
+        for said in ("As docs/gone.md and decision 7", "Among names.")
     }
     missing = {told.partition(": ")[2] for told in tidiness.missing_pages()}
     assert missing == {"docs/gone.md", "decision 7", "HOUSE", "below/other.py"}

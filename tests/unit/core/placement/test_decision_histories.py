@@ -48,7 +48,7 @@ class History:
     ready: dict[str, int] = field(default_factory=dict[str, int])
     last: Decision | None = None
     says_why: bool = False
-    """Whether the last attempt to schedule found no room: that stands in the status until the next one."""
+    """Tells whether the last attempt to schedule found no room: that stands in the status until the next one."""
     is_asked: bool = False
     """What the user asks for is done at once."""
 
