@@ -124,7 +124,8 @@ def _not_enforced(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[
 
 
 def _assigned_twice(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
-    """As in Karmada, the first assignment of a cluster is carried out; both count against `spec.overall`."""
+    """Warns of a second assignment to one cluster: as in Karmada, the first is carried out; both count against
+    `spec.overall`."""
     if key != (POLICY, "FederatedResourceQuota"):
         return
     seen: set[str] = set()
@@ -172,7 +173,8 @@ def _may_move(policy: ReadOnlyManifest) -> bool:
 
 
 def _overridden_replicas(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
-    """As in Karmada the override wins in the cluster, and nothing that counts replicas knows of it."""
+    """Warns of replicas that are overridden: as in Karmada the override wins in the cluster, and nothing that counts
+    replicas knows of it."""
     selectors = _mappings(manifest, "spec.resourceSelectors")
     if key not in _OVERRIDES or (selectors and not any(map(_has_replicas, selectors))):
         return

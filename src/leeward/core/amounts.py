@@ -19,7 +19,7 @@ SHOWN = 5
 LONGEST = 40
 LONGEST_NAME, LONGEST_DOUBT = 317, 400
 MOST_NAMES = 500
-"""Of the resources that one Node or one container has, or all of a cluster."""
+"""Bound on the names of the resources that one Node or one container has, or all of a cluster."""
 
 
 class Amount(NamedTuple):
@@ -30,7 +30,7 @@ class Amount(NamedTuple):
 
 
 Amounts = dict[str, Amount]
-"""By resource name."""
+"""Amounts by resource name."""
 
 NOTHING = Amount(Decimal(0), False)
 

@@ -19,10 +19,10 @@ from kubeapi.untrusted import mapping_in, mappings_in, text_in, texts_in
 from leeward.api.names import ADMIN_GROUP, CLUSTER_NAMESPACE, SYSTEM_LABEL
 
 IMPERSONATOR = "karmada-impersonator"
-"""In a member: the account that may do nothing but impersonate, its role, and what binds the two."""
+"""Name, in a member, of the account that may do nothing but impersonate, its role, and what binds the two."""
 GROUP, RESOURCES = "cluster.karmada.io", ("clusters/proxy", "*/proxy")
 MOST_NAMES = 5_000
-"""Of one kind, in the rules of one member: some 300 KiB of names."""
+"""Most names of one kind, in the rules of one member: some 300 KiB of names."""
 EVERY_CLUSTER = "*"
 """The name of all clusters together: who may go there reaches each."""
 _NEVER = frozenset((ADMIN_GROUP, "system:authenticated", "system:unauthenticated"))

@@ -18,9 +18,9 @@ from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.settings_in_force import SettingsInForce
 
 TURN = timedelta(minutes=1)
-"""Between two looks."""
+"""Time between two looks."""
 REST = 50
-"""So many times as long as a look took is the pause after it: it costs a fiftieth of a core at most."""
+"""Factor by which the pause after a look is longer than the look: it costs a fiftieth of a core at most."""
 BINDINGS_IN_A_TURN = 2_500
 """Bindings that are projected in one look, unless a single cluster has more: a second or two of the processor."""
 
@@ -41,7 +41,7 @@ class FleetNow:
 
 @dataclass(frozen=True, slots=True)
 class LossCoverage:
-    """Of the loss of one cluster: `missing` replicas of `wanting` applications find no room elsewhere.
+    """Coverage of the loss of one cluster: `missing` replicas of `wanting` applications find no room elsewhere.
 
     `worst` names the application that misses most. `braked`: the brake would hold everything.
     """

@@ -41,7 +41,7 @@ class SettingsInForce(Object, frozen=True):
 
 
 def render_settings(settings: SettingsInForce) -> str:
-    """As the value of an annotation."""
+    """Renders the settings as the value of an annotation."""
     return encode(settings).decode()
 
 

@@ -66,7 +66,7 @@ class BrakeDecision:
 
 
 def looks_dead(cluster: Cluster) -> bool:
-    """Not Ready, for another reason than that its status could not be collected."""
+    """Tells whether it is not Ready, for another reason than that its status could not be collected."""
     ready = cluster.ready
     return ready is not None and ready.status != "True" and not is_uncollected(ready)
 

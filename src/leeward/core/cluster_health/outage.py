@@ -123,7 +123,7 @@ NO_OUTAGE = OutageReport()
 
 
 def not_seen_since(cluster: Cluster) -> datetime | None:
-    """Since when nothing is known of a cluster; None of one that is Ready, or was never reported of."""
+    """Instant since which nothing is known of a cluster; None of one that is Ready, or was never reported of."""
     ready = cluster.ready
     if ready is None or ready.status == "True":
         return None
@@ -187,7 +187,7 @@ def has_condition_taint(cluster: Cluster) -> bool:
 
 
 def all_not_seen(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> dict[str, datetime]:
-    """Since when nothing is known, by cluster that the binding is assigned to or on its way out of."""
+    """Instants since which nothing is known, by cluster that the binding is assigned to or on its way out of."""
     found = {name: not_seen_since(fleet[name]) for name in clusters_of(spec) if name in fleet}
     return {name: since for name, since in found.items() if since is not None}
 
@@ -215,7 +215,7 @@ def _marked(item: AggregatedStatusItem, instants: Mapping[str, datetime | None])
 
 
 def marks_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
-    """Since when clusters are not seen, as the items say; what cannot be read is no mark."""
+    """Instants since which clusters are not seen, as the items say; what cannot be read is no mark."""
     return _instants_in(items, NOT_SEEN_SINCE)
 
 

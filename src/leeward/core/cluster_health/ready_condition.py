@@ -18,10 +18,10 @@ decoding made worthless; one that is beyond a bound."""
 
 UNCOLLECTED, TOO_LARGE = "StatusCollectionFailed", "ResponseTooLarge"
 UNCOLLECTED_REASONS = frozenset((UNCOLLECTED, TOO_LARGE))
-"""Of `Ready`, and of what begins to be so: it could not be looked, which is doubt and no outage."""
+"""Reasons of `Ready`, and of what begins to be so: it could not be looked, which is doubt and no outage."""
 
 BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
-"""Since when what needs no threshold has been the same."""
+"""Instant since which that has been the same which needs no threshold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class TaintProblem(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TaintEdit:
-    """With `remove`, an empty `effect` is every effect."""
+    """Change of a cluster's taints; with `remove`, an empty `effect` is every effect."""
 
     key: str
     effect: str = ""

@@ -19,12 +19,12 @@ from datetime import UTC, datetime, timedelta
 from kubeapi.meta import format_micro_time, parse_time
 
 STEP = timedelta(seconds=1)
-"""By so much the wall clock and the monotonic one must differ to be a step."""
+"""Difference of the wall clock from the monotonic one that makes a step."""
 CLOCKS_APART = timedelta(seconds=60)
 """Largest difference that is allowed for between two of our clocks: that of an API server, and that of the
 controllers."""
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-"""Of what is not known to have been watched at all."""
+"""Beginning of what is not known to have been watched at all."""
 REMEMBERED = timedelta(days=7)
 MOST_GAPS = 50
 
@@ -44,7 +44,8 @@ class WatchedTime:
     gaps: tuple[Gap, ...] = ()
 
     def moved(self, since: datetime) -> datetime:
-        """From when on it would count, had nothing been missed: `since`, later by what was not watched after it."""
+        """Instant from which it would count, had nothing been missed: `since`, later by what was not watched after
+        it."""
         missed = (gap.end - max(gap.start, since) for gap in self.gaps if gap.end > since)
         return since + sum(missed, timedelta())
 

@@ -10,7 +10,8 @@ from datetime import timedelta
 from leeward.api.work import ResourceBinding, Work
 
 LONGEST_WAIT = timedelta(seconds=15)
-"""So long a new copy waits. What a member refuses, or does not report, holds it up no longer: it may run without."""
+"""Time that a new copy waits at most. What a member refuses, or does not report, holds it up no longer: it may run
+without."""
 
 
 def is_in_place(attached: ResourceBinding | None, work: Work | None, cluster: str, needed: Collection[str]) -> bool:

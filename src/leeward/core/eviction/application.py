@@ -81,7 +81,7 @@ def application_failover(spec: ResourceBindingSpec) -> ApplicationFailover | Non
 
 
 def parse_record(binding: Binding) -> FailureRecord:
-    """From the binding's annotation; empty for a new release, and where nobody can read it."""
+    """Parses the record in the binding's annotation; empty for a new release, and where nobody can read it."""
     try:
         record = decode(binding.metadata.annotations[APPLICATION_FAILURES_ANNOTATION].encode(), FailureRecord)
     except (KeyError, DecodeError):

@@ -41,7 +41,7 @@ NONE_AWAITED: AwaitedTargets = {}
 
 
 def parse_awaited_targets(binding: Binding, now: datetime) -> AwaitedTargets:
-    """From the binding's annotation; without what nobody can read, and what lies in the future."""
+    """Parses the binding's annotation; without what nobody can read, and what lies in the future."""
     try:
         found = decode(binding.metadata.annotations[AWAITED_TARGETS_ANNOTATION].encode(), _Remembered)
     except (KeyError, DecodeError):

@@ -39,7 +39,7 @@ from leeward.core.interpreter.resource_health import ResourceHealth, health_rule
 
 FULLY_APPLIED = "FullyApplied"
 AGENT_SETTLES = timedelta(seconds=60)
-"""After so long Karmada's own agent has reported what is in a cluster that has returned, or was joined anew."""
+"""Time after which Karmada's own agent has reported what is in a cluster that has returned, or was joined anew."""
 
 
 def is_current(binding: Binding) -> bool:
@@ -167,7 +167,8 @@ def _is_applied(work: Work) -> bool:
 
 
 def believed_from(work: Work | None, cluster: Cluster | None) -> datetime | None:
-    """From when on a report of Karmada's own agent is of after its cluster's return; None: it is, or says so itself.
+    """Instant from which a report of Karmada's own agent is of after its cluster's return; None: it is, or says so
+    itself.
 
     Holds: S1."""
     ready = cluster.ready if cluster is not None else None

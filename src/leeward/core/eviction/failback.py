@@ -148,7 +148,8 @@ def _task(cluster: str, now: datetime) -> GracefulEvictionTask:
 
 
 def _trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -> datetime | None:
-    """From when on the cluster has been healthy for long enough, by our own clock where it has been tainted for it."""
+    """Instant from which the cluster has been healthy for long enough, by our own clock where it has been tainted for
+    it."""
     ready, flapping = cluster.ready, parse_flapping(cluster)
     if ready is None or ready.status != "True" or ready.last_transition_time is None:
         return None

@@ -65,7 +65,7 @@ def failover_release_patch(
 
 
 def _parse(binding: Binding) -> _FollowedRelease | None:
-    """From the annotation; None where there is none, or nobody can read it."""
+    """Parses the annotation; None where there is none, or nobody can read it."""
     try:
         return decode(binding.metadata.annotations[FAILOVER_RELEASE_ANNOTATION].encode(), _FollowedRelease)
     except (KeyError, DecodeError):

@@ -50,7 +50,7 @@ HOLDS: Mapping[str, Hold] = {
     HeldReason.WAITING_FOR_PURGE: Hold.HELD,
     HeldReason.WAITING_FOR_TURN: Hold.WAITING,
 }
-"""By the reason of the condition, all of them: kept is Leeward being careful, or somebody's will.
+"""Holds by the reason of the condition, all reasons: kept is Leeward being careful, or somebody's will.
 
 A reason that is not here was written by another version, and is held.
 """

@@ -65,8 +65,8 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """From when on a task may end, by what is known now (None: by nothing that is known); and how many ready replicas
-    of the replacement then stand for its copy and for no other."""
+    """Instant from which a task may end, by what is known now (None: by nothing that is known); and how many ready
+    replicas of the replacement then stand for its copy and for no other."""
 
     at: datetime | None
     taken: int = 0
@@ -101,8 +101,8 @@ class _Copies:
         return not is_doubted and is_seen_healthy(self.works.get(target.name), cluster, target.replicas)
 
     def relied_upon_from(self, now: datetime) -> datetime | None:
-        """From when on what replaces the old copies may be relied upon, where it is seen healthy; None while nobody
-        watches."""
+        """Instant from which what replaces the old copies may be relied upon, where it is seen healthy; None while
+        nobody watches."""
         believed = (believed_from(self.works.get(t.name), self.clusters.get(t.name)) for t in self.spec.clusters)
         looked = now if self.attention.has_settled(now) else self.attention.settles_at(now)
         return looked and max([looked, *(instant for instant in believed if instant is not None)])
@@ -226,7 +226,7 @@ def _waits_for_brake(open_task: _OpenTask) -> _End | None:
 
 
 def _waits_for_replicas(open_task: _OpenTask) -> _End | None:
-    """Not all that is asked for has a place; what was purged, and is gone, makes room for it."""
+    """Waits until all that is asked for has a place; what was purged, and is gone, makes room for it."""
     if _is_replaced(open_task.copies.binding):
         return None
     return _End(open_task.now) if open_task.is_purged and open_task.is_without_work else _NEVER

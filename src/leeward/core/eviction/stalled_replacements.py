@@ -134,7 +134,8 @@ def _is_suspended(work: Work) -> bool:
 
 
 def _expected_since(cluster: Cluster, work: Work) -> datetime | None:
-    """Since when the cluster is Ready, and the Work is there and dispatched: it waits where the old copy goes first."""
+    """Instant since which the cluster is Ready, and the Work is there and dispatched: it waits where the old copy goes
+    first."""
     conditions = (cluster.ready, find_condition(work.status.conditions, DISPATCHING))
     instants = [condition.last_transition_time for condition in conditions if condition is not None]
     return max((at for at in (*instants, work.metadata.creation_timestamp) if at), default=None)

@@ -48,8 +48,8 @@ def noted_claims(binding: Binding) -> tuple[str, ...]:
 
 
 def has_claims(binding: Binding) -> bool:
-    """Also where that is not known: a binding of a StatefulSet that an earlier version, Karmada or somebody else made
-    says nothing, until it is brought up to date."""
+    """Tells whether it claims volumes, also where that is not known: a binding of a StatefulSet that an earlier
+    version, Karmada or somebody else made says nothing, until it is brought up to date."""
     said = binding.metadata.annotations.get(CLAIMS_ANNOTATION)
     return _is_stateful_set(to_wire(binding.spec.resource)) if said is None else bool(said)
 

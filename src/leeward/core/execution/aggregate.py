@@ -69,7 +69,8 @@ def says_nothing_new(before: ResourceBindingStatus, after: ResourceBindingStatus
 
 
 def _item(cluster: str, work: Work, resource: BindingResource) -> AggregatedStatusItem:
-    """Without a report of success, what the member says of its object is not known to be about ours."""
+    """Item of one cluster. Without a report of success, what the member says of its object is not known to be about
+    ours."""
     applied = work.applied
     if _holds_another(work, resource):
         return AggregatedStatusItem(cluster_name=cluster, applied_message=_ANOTHER, health=_UNKNOWN)

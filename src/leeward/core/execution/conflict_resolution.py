@@ -20,7 +20,7 @@ class ConflictResolution(StrEnum):
 
     @property
     def annotation(self) -> str:
-        """Its text in the annotation."""
+        """Text of it in the annotation."""
         return self.value.lower()
 
 

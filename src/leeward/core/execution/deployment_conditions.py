@@ -28,7 +28,7 @@ from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
 
 AVAILABLE, PROGRESSING = "Available", "Progressing"
 CONDITION_TYPES = (AVAILABLE, PROGRESSING)
-"""Of a template; the others that it has are somebody else's."""
+"""Condition types of a template that are ours; the others that it has are somebody else's."""
 COMPLETE = "NewReplicaSetAvailable"
 _DEFAULT_BOUND = "25%"
 _NOTHING: ReadOnlyManifest = {}

@@ -11,9 +11,9 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 SETTLE_SECONDS = 0.3
-"""From the moment in which the taints of the outage are gone: long enough for a decision and its Works."""
+"""Seconds from the moment in which the taints of the outage are gone: long enough for a decision and its Works."""
 LONGEST_SETTLE_SECONDS = 5.0
-"""From the moment in which the cluster was seen Ready, whatever taints it has."""
+"""Seconds from the moment in which the cluster was seen Ready, whatever taints it has."""
 POLL_SECONDS = 0.1
 
 
@@ -41,8 +41,8 @@ def settling_left(known: Return, now: float) -> float:
 
 
 FOUND_SECONDS = 15.0
-"""For so long the controllers may hold a deletion that was found, from when on they are known to run: until they follow
-the control plane, after the longest pause of an informer, and have looked (decision 48)."""
+"""Seconds for which the controllers may hold a deletion that was found, from when on they are known to run: until they
+follow the control plane, after the longest pause of an informer, and have looked (decision 48)."""
 FOUND_UNTOLD_SECONDS = 600.0
 """The same where it may not be read whether they run."""
 RENEWAL_POLL_SECONDS = 2.0

@@ -33,7 +33,7 @@ _GENERATED_LABELS = (
 
 
 def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
-    """As many pods as may run at once."""
+    """Number of pods that may run at once, and what each needs."""
     replicas = int_at(manifest, "spec", "parallelism")
     if value_at(manifest, "spec", "completions") is not None:
         replicas = min(replicas, int_at(manifest, "spec", "completions"))

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, cast
 from kubeapi import codec
 
 MAX_STATUS_BYTES = 256 * 1024
-"""Of all objects of one Work, as compact JSON."""
+"""Most bytes of the statuses of all objects of one Work, as compact JSON."""
 MAX_DEPTH = 64
 MAX_NUMBER = 2**63 - 1
 MAX_COUNT = 2**31 - 1
-"""Of replicas, which Kubernetes counts in 32 bits."""
+"""Most replicas, which Kubernetes counts in 32 bits."""
 
 
 class Kept(NamedTuple):

@@ -62,7 +62,7 @@ def _format(name: str, amount: int) -> str:
 
 
 def _node_claim(pod_spec: Mapping[str, Any]) -> NodeClaim | None:
-    """Only what is required of a node, not what is preferred."""
+    """Claim of what is required of a node, not what is preferred."""
     affinity = mapping_at(pod_spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     selector: Mapping[str, str] = mapping_at(pod_spec, "nodeSelector")
     tolerations = list_at(pod_spec, "tolerations")

@@ -242,7 +242,7 @@ def _check_quantities(request: Any) -> None:
 
 
 def _without_empties(value: Any) -> Any:
-    """Of one level: a table that holds nothing else becomes empty, and stays."""
+    """Drops empties of one level: a table that holds nothing else becomes empty, and stays."""
     if isinstance(value, dict):
         members = cast(Manifest, value)
         return {key: _without_empties(each) for key, each in members.items() if each != {}}

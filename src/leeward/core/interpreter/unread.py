@@ -37,7 +37,7 @@ def unread_customization(found: ReadOnlyManifest) -> ResourceInterpreterCustomiz
 
 
 def unread_configuration(found: ReadOnlyManifest) -> ResourceInterpreterWebhookConfiguration:
-    """Its webhooks are nowhere, and so fail for each question that `found` has one for."""
+    """Configuration with the webhooks nowhere, and so fail for each question that `found` has one for."""
     hooks = (
         ResourceInterpreterWebhook(
             name=text_at(hook, "name"),

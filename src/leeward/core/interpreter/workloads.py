@@ -57,7 +57,7 @@ def _revise(manifest: Manifest, replicas: int) -> None:
 
 
 def _retain_replicas(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    """With the label, an autoscaler in the member decides about replicas."""
+    """Retains replicas: with the label, an autoscaler in the member decides about replicas."""
     if text_at(desired, "metadata", "labels", RETAIN_REPLICAS_LABEL) == "true":
         take(desired, observed, "spec", "replicas")
 
@@ -83,7 +83,8 @@ def _reflect_deployment(manifest: ReadOnlyManifest) -> Status:
 
 
 def template_generation(manifest: ReadOnlyManifest) -> int:
-    """From the annotation; 0 when it is missing or no int64 (Karmada then reports no status at all). Holds: S10."""
+    """Generation of the template from the annotation; 0 when it is missing or no int64 (Karmada then reports no status
+    at all). Holds: S10."""
     text = text_at(manifest, "metadata", "annotations", TEMPLATE_GENERATION_ANNOTATION)
     return int(text) if text.isdecimal() and len(text) <= _INT64_DIGITS else 0
 

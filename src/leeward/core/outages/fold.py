@@ -101,14 +101,14 @@ def _with_brake(status: OutageStatus, cluster: Cluster, seen: OutageObservation)
 
 
 def _named(record: OutageRecord, *, is_whole: bool) -> OutageRecord:
-    """After all bindings were looked at: what was counted, and nobody knows by name any more, has moved."""
+    """Notes, after all bindings were looked at, that what was counted, and nobody knows by name any more, has moved."""
     if not is_whole or record.expected is None:
         return record
     return replace(record, unnamed=max(0, record.expected - len(record.applications)), expected=None)
 
 
 def _of_outage(record: OutageRecord, cluster: Cluster, now: datetime) -> OutageStatus:
-    """Its return, and its end."""
+    """Follows its return, and its end."""
     status = record.status
     if status.phase is OutagePhase.RUNNING and cluster.is_ready:
         ready = cluster.ready

@@ -33,7 +33,7 @@ class ApplicationChange:
 
     @property
     def has_become(self) -> MoveState | None:
-        """Its state, where that is new."""
+        """State of it, where that is new."""
         return self.after.state if self.before is None or self.before.state is not self.after.state else None
 
     @property

@@ -116,7 +116,7 @@ def render(record: OutageRecord) -> ClusterOutage:
 
 
 def counts_of(record: OutageRecord) -> dict[str, int]:
-    """By the fields of the status."""
+    """Counts by the fields of the status."""
     states = Counter(each.state for each in record.applications.values())
     states[MoveState.MOVED] += record.unnamed
     return {"applications": states.total(), **{state.value.lower(): states[state] for state in MoveState}}

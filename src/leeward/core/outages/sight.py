@@ -55,7 +55,7 @@ class CopySight:
 
     @property
     def has_left(self) -> bool:
-        """As a whole, or in part."""
+        """Tells whether it has left, as a whole or in part."""
         return self.task is not None or not self.is_here
 
 
@@ -147,7 +147,7 @@ def decide_state(sight: CopySight, before: MoveState | None, there: ClusterSight
 
 
 def _hold_of(sight: CopySight, there: ClusterSight) -> tuple[MoveState, str, str] | None:
-    """By the condition EvictionHeld, where it speaks of this cluster: something is due, or on its way out."""
+    """Hold by the condition EvictionHeld, where it speaks of this cluster: something is due, or on its way out."""
     is_due = sight.due_at is not None and sight.due_at <= there.now
     if there.cluster.is_ready and sight.task is None:
         return None

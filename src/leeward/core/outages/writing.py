@@ -15,9 +15,9 @@ from leeward.core.outages.record import untold
 SETTLED_COLLECT = timedelta(seconds=10)
 PROGRESS_COLLECT = timedelta(seconds=60)
 PAUSES = tuple(timedelta(seconds=seconds) for seconds in (0, 60, 120, 300))
-"""At least so long between two writes: after news, and then after the first, the second, ... of what is none."""
+"""Pauses between two writes, at least: after news, and then after the first, the second, ... of what is none."""
 QUIET = timedelta(seconds=300)
-"""After so long without a write, the pauses are short again."""
+"""Time without a write after which the pauses are short again."""
 SAID_ELSEWHERE = timedelta(seconds=600)
 
 
@@ -39,7 +39,7 @@ class Pace:
     writes: int = 0
 
     def changed(self, now: datetime, urgency: Urgency) -> "tuple[Pace, datetime]":
-        """There is something to write: when."""
+        """Notes that there is something to write, and says when."""
         due_at = self._due_at(now, urgency)
         if self.due_at is not None:
             due_at = min(due_at, self.due_at)
@@ -70,7 +70,7 @@ class Pace:
 
 
 def urgency_of(written: ClusterOutage | None, outage: ClusterOutage) -> Urgency:
-    """Of what has changed since it was written."""
+    """Urgency of what has changed since it was written."""
     if written is None:
         return Urgency.NEWS
     before, after = written.status, outage.status

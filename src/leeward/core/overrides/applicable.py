@@ -20,7 +20,7 @@ from leeward.core.propagation.matching import NO_MATCH
 from leeward.core.propagation.selecting import Scope, Selected, SelectedIn, scopes_of, select_resources
 
 EVERY_KIND: Final = ("", "")
-"""In place of apiVersion and kind: what a policy without selectors selects."""
+"""Stand-in for apiVersion and kind: what a policy without selectors selects."""
 
 
 def in_order(found: Iterable[tuple[Rules, int]]) -> tuple[Rules, ...]:

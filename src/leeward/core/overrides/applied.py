@@ -35,7 +35,7 @@ def policies_in(text: str) -> frozenset[str]:
 
 
 def _told(overriders: Overriders) -> Manifest:
-    """With a null for the value of an operation that has none, and keys in order, as Go prints them."""
+    """Wire form with a null for the value of an operation that has none, and keys in order, as Go prints them."""
     wire: Manifest = to_wire(overriders)
     fields = (
         operations for each in wire.get("fieldOverrider", ()) for operations in (each.get("json"), each.get("yaml"))

@@ -19,7 +19,7 @@ from leeward.core.overrides.plaintext import patch_document
 MOST_YAML_CHARACTERS: Final = 64 * 1024
 """Reading and writing as much takes a fifth of a second, in which the process does nothing else."""
 REMEMBERED: Final = 32
-"""So many changed YAML texts are kept: they are the same in most clusters."""
+"""Number of changed YAML texts that are kept: they are the same in most clusters."""
 
 
 def override_field(document: Document, overrider: FieldOverrider) -> None:
@@ -64,7 +64,7 @@ def _patched(value: Any, operations: Sequence[FieldPatchOperation]) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """With the keys that YAML lets be numbers and the like as text. Raises: ValueError for what JSON has not."""
+    """Value with the keys that YAML lets be numbers and the like as text. Raises: ValueError for what JSON has not."""
     if isinstance(value, dict):
         members = cast(dict[Any, Any], value)
         return {key if isinstance(key, str) else json.dumps(key): _as_json(item) for key, item in members.items()}

@@ -45,6 +45,6 @@ def describe_failure(failure: OverrideFailure) -> str:
 
 
 def describe_policy(policy: AnyOverridePolicy) -> str:
-    """Its kind, namespace and name."""
+    """Kind, namespace and name of the policy."""
     kind = type(policy).__name__
     return f"{kind} {policy.namespace}/{policy.name}" if policy.namespace else f"{kind} {policy.name}"

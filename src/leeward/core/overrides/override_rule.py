@@ -58,7 +58,7 @@ class OverrideRule:
 
     @cached_property
     def steps(self) -> Sequence[Step]:
-        """Its overriders, in order."""
+        """Overriders of the rule, in order."""
         return [
             (field, index, carry_out, overrider)
             for field, overriders_of, carry_out in _KINDS

@@ -19,7 +19,8 @@ from leeward.core.overrides.applied import joined
 from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule
 
 MOST_POLICIES_OF_A_TEMPLATE: Final = 100
-"""Of either kind; more would have to be gone through for each cluster, and could make the manifest grow without end."""
+"""Most policies of either kind for a template; more would have to be gone through for each cluster, and could make the
+manifest grow without end."""
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]

@@ -97,7 +97,7 @@ def _is_well(cluster: Cluster) -> bool:
 
 
 def _first(most: Mapping[str, int], count: int) -> Mapping[str, int]:
-    """So many of them, cluster by cluster."""
+    """Takes `count` of them, cluster by cluster."""
     found: dict[str, int] = {}
     for name, replicas in most.items():
         if count > 0:

@@ -19,7 +19,7 @@ from leeward.api.policy import AnyPropagationPolicy
 from leeward.core.propagation.digest import user_digest
 
 _WAITING = "waiting-"
-"""Before the digest of a template on which no policy has taken effect yet."""
+"""Prefix of the digest of a template on which no policy has taken effect yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ def is_skipped_namespace(api_version: str, kind: str, name: str, reach: Reach) -
 
 
 def _resource_in(binding: ReadOnlyManifest) -> BindingResource:
-    """Of what is written; what is no text is empty, and refused as such."""
+    """Resource of what is written; what is no text is empty, and refused as such."""
     given = mapping_in(mapping_in(binding, "spec"), "resource")
     texts = {name: value for name, value in given.items() if isinstance(value, str)}
     return BindingResource(

@@ -56,7 +56,8 @@ def leaves_more(old: FederatedResourceQuota, new: FederatedResourceQuota) -> boo
 
 
 def fewer_replicas_alone(patch: Manifest, replicas: int) -> Manifest | None:
-    """Of a merge patch of a binding that has `replicas`: that there are fewer; None where it does not say so."""
+    """Change of replicas in a merge patch of a binding that has `replicas`: that there are fewer; None where it does
+    not say so."""
     wanted: object = mapping_in(patch, "spec").get("replicas", replicas)
     fewer = wanted or 0
     return {"spec": {"replicas": fewer}} if isinstance(fewer, int) and fewer < replicas else None

@@ -55,7 +55,7 @@ def room_in_quotas(requirements: ReplicaRequirements, quotas: Iterable[ReportedQ
 
 
 def _rooms(quota: ReportedQuota, asked: Amounts) -> Iterable[int]:
-    """For each resource that is limited and asked for, how many replicas fit."""
+    """Number of replicas that fit, for each resource that is limited and asked for."""
     for name, limit in quota.hard.items():
         need = asked.get(name.removeprefix(_REQUESTS))
         if need is None or not need.value or name not in quota.used:

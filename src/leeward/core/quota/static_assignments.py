@@ -28,7 +28,7 @@ from leeward.core.quota.usage import amounts_of
 
 QUOTA_NAMESPACE_LABEL = "federatedresourcequota.karmada.io/namespace"
 QUOTA_NAME_LABEL = "federatedresourcequota.karmada.io/name"
-"""On the Works of a quota."""
+"""Label on the Works of a quota."""
 _RENDERED: Manifest = {RENDERED_ANNOTATION: "true"}
 API_VERSION = "work.karmada.io/v1alpha1"
 
@@ -51,7 +51,7 @@ def quota_works(quota: FederatedResourceQuota, clusters: Iterable[str]) -> Mappi
 
 
 def needless(works: Iterable[Work], quota: FederatedResourceQuota | None) -> Iterator[Work]:
-    """Of Works with a quota's labels, those that it does not ask for (any more); None is a quota that is gone."""
+    """Works with a quota's labels that it does not ask for (any more); None is a quota that is gone."""
     if quota is None:
         return iter(works)
     wanted = {execution_space(cluster) for cluster, _ in _assigned(quota)}

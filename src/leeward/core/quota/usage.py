@@ -30,7 +30,7 @@ def usage_in(
 
 
 def growth(before: Amounts, after: Amounts) -> Mapping[str, Decimal]:
-    """By resource, how much more there is after; negative for what is less, and nothing for what stays."""
+    """Growth of each resource; negative for what is less, and nothing for what stays."""
     names = {**before, **after}
     changes = {name: _value(after, name) - _value(before, name) for name in names}
     return {name: change for name, change in changes.items() if change}

@@ -13,7 +13,7 @@ from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.scheduling.model import Filter, Request
 
 UNKNOWN_TIER = 1000
-"""Behind all real tiers."""
+"""Tier behind all real tiers."""
 
 
 def cluster_matches(cluster: Cluster, affinity: ClusterAffinity) -> bool:
@@ -38,7 +38,7 @@ def affinity_matcher(affinity: ClusterAffinity) -> Callable[[Cluster], bool]:
 
 
 def affinity_names(spec: ResourceBindingSpec) -> tuple[str, ...]:
-    """Of the terms, in their order; one without a name where there are none."""
+    """Names of the terms, in their order; one without a name where there are none."""
     return tuple(term.affinity_name for term in (spec.placement or Placement()).cluster_affinities) or ("",)
 
 

@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 FEW = 24
-"""With fewer parties a heap is faster."""
+"""Number of parties below which a heap is faster."""
 _SAFE = 2**62
 
 

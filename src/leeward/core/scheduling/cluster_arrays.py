@@ -50,7 +50,7 @@ class ClusterArrays(Mapping[str, Cluster], ABC):
 
     @abstractmethod
     def feasibility(self, request: Request) -> Feasibility:
-        """For the request's placement and kind."""
+        """Feasibility for the request's placement and kind."""
 
     @abstractmethod
     def available(self, request: Request, rows: Ints) -> Ints:

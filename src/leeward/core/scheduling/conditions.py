@@ -18,7 +18,7 @@ def scheduled_condition(result: Placed | Unplaceable) -> Condition:
 
 
 def exceeded_condition(refusal: str) -> Condition:
-    """Of a result that a quota has refused."""
+    """Condition of a result that a quota has refused."""
     return Condition("Scheduled", "False", "QuotaExceeded", refusal)
 
 

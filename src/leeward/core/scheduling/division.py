@@ -26,7 +26,7 @@ def divide(
 
 
 def names_descend(uid: str) -> bool:
-    """In which direction names break ties for the template with this uid."""
+    """Tells in which direction names break ties for the template with this uid."""
     return bool(uid) and fnv1a_32(uid) % 2 == 1
 
 

@@ -22,7 +22,7 @@ UNAUTHENTIC = -1
 """An estimator's answer for a cluster of which it knows nothing (Karmada: UnauthenticReplica)."""
 
 Answers = Mapping[str, int]
-"""By the cluster's name, how many more replicas, or sets of components, fit."""
+"""Numbers of replicas, or sets of components, that still fit, by the cluster's name."""
 
 
 @dataclass(frozen=True, slots=True)

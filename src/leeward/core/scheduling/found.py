@@ -56,7 +56,7 @@ class Found:
         return np.lexsort((-self.available, -self.score, ~self.kept))
 
     def at(self, chosen: Ints) -> "Found":
-        """Only the chosen ones, in the order of their names; they take their turns as they are given."""
+        """Chosen ones only, in the order of their names; they take their turns as they are given."""
         turn = np.argsort(chosen)
         at = chosen[turn]
         return Found(self.rows[at], self.room[at], self.assigned[at], self.score[at], self.kept[at], turn)
@@ -89,6 +89,6 @@ def _room(request: Request, arrays: ClusterArrays, rows: Ints) -> Ints:
 
 
 def _estimated(request: Request, arrays: ClusterArrays, rows: Ints, estimate: Callable[[Cluster], int]) -> Ints:
-    """Less what is reserved for others, of which the estimator does not know; no limit stays none."""
+    """Estimated room less what is reserved for others, of which the estimator does not know; no limit stays none."""
     room = np.array([estimate(arrays.clusters[row]) for row in listed(rows)], dtype=np.int64)
     return np.where(room == MAX_REPLICAS, room, np.maximum(0, room - arrays.displaced(request, rows)))

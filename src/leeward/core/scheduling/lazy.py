@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Lazy(Generic[T]):
-    """For classes whose instances have a `__dict__`."""
+    """Property that is found once, for classes whose instances have a `__dict__`."""
 
     def __init__(self, find: Callable[[Any], T]) -> None:
         self._find = find

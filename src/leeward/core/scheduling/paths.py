@@ -37,7 +37,7 @@ def ranked_paths(
 def paths_that_keep(
     held: Set[str], groups: Sequence[Group], least: int, most: int, min_clusters: int, max_steps: int = MAX_STEPS
 ) -> list[Path]:
-    """In a failover: the paths in which all groups stay that hold replicas; none when these are too many. Holds: C2."""
+    """Paths, in a failover, in which all groups stay that hold replicas; none when these are too many. Holds: C2."""
     kept = tuple(group for group in groups if group.name in held)
     if len(kept) > most:
         return []
@@ -104,7 +104,8 @@ def _best_first(found: Iterable[Path]) -> list[Path]:
 
 
 def _shortest_first(ranked: list[Path]) -> list[Path]:
-    """Of the paths after the heaviest, each that is a beginning of the best so far replaces it."""
+    """Puts the shortest first: of the paths after the heaviest, each that is a beginning of the best so far replaces
+    it."""
     best: Path = ranked[0] if ranked else ()
     for path in ranked[1:]:
         if path == best[: len(path)]:

@@ -49,7 +49,7 @@ def schedule(
 def affinity_names_to_try(
     spec: ResourceBindingSpec, status: ResourceBindingStatus, *, around: bool = False
 ) -> tuple[str, ...]:
-    """From the observed term on; from the first, when a reschedule is requested or the observed one is gone.
+    """Names from the observed term on; from the first, when a reschedule is requested or the observed one is gone.
 
     `around`: those before it come last. What has fled to the last term can flee from there (Karmada's issue 4990).
     """

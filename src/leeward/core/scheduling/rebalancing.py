@@ -22,7 +22,7 @@ NOT_FOUND = "ReferencedBindingNotFound"
 
 
 def triggered_at(rebalancer: WorkloadRebalancer, now: datetime) -> datetime:
-    """Since when the workloads without a result are wanted afresh."""
+    """Instant since which the workloads without a result are wanted afresh."""
     created = rebalancer.metadata.creation_timestamp
     return created if created is not None and rebalancer.metadata.generation <= 1 else wire_time(now)
 

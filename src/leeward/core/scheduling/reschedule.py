@@ -91,7 +91,7 @@ def _without_affinities(placement: Placement) -> Placement:
 
 
 def _observed_term_changed(applied: Placement, placement: Placement, observed: str) -> bool:
-    """Only the term that the present result satisfies matters; the others may change freely."""
+    """Tells whether the term changed that the present result satisfies: the others may change freely."""
     old = next((t for t in applied.cluster_affinities if t.affinity_name == observed), None)
     new = next((t for t in placement.cluster_affinities if t.affinity_name == observed), None)
     return not observed or old is None or new is None or old != new

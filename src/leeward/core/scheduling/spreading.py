@@ -18,7 +18,7 @@ from leeward.core.scheduling.model import Candidate, Request, Unplaceable
 from leeward.core.scheduling.paths import Path, paths_that_keep, ranked_paths
 
 MAX_CHOICES = 200
-"""So many combinations of groups are tried when several constraints have to agree."""
+"""Number of combinations of groups that are tried when several constraints have to agree."""
 
 Choice = tuple[Candidate, ...]
 

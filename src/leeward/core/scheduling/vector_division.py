@@ -69,7 +69,7 @@ def _by_room(request: Request, arrays: ClusterArrays, selected: Found, aggregate
 
 
 def _fewest(target: int, weights: Ints, selected: Found, used: Ints, aggregated: bool) -> Ints:
-    """For Aggregated the weights of the first clusters that together have room: those in use, then the roomiest."""
+    """Weights, for Aggregated, of the first clusters that together have room: those in use, then the roomiest."""
     if not aggregated:
         return weights
     ties = (-selected.available, -selected.score) if selected.turn is None else (selected.turn,)
@@ -95,7 +95,7 @@ def _scale_down(request: Request, arrays: ClusterArrays, selected: Found, aggreg
 def _divide(
     request: Request, arrays: ClusterArrays, selected: Found, replicas: int, weights: Ints, initial: Ints
 ) -> Ints:
-    """As `division.divide`; where there is something to divide, some weights are above 0."""
+    """Divides as `division.divide`; where there is something to divide, some weights are above 0."""
     if not replicas:
         return initial
     parties = np.flatnonzero(weights > 0)

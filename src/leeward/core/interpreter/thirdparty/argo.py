@@ -14,7 +14,8 @@ _BAD_PHASES = ("", "Failed", "Error")
 
 
 def _replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
-    """Its templates are run one by one, so no request is counted; where they may run, is."""
+    """Number of templates that run at once. They are run one by one, so no request is counted; where they may run,
+    is."""
     claim = node_claim(required_spec(manifest))
     return count_at(manifest, 1, "spec", "parallelism"), ReplicaRequirements(node_claim=claim) if claim else None
 
@@ -36,7 +37,8 @@ def _retain(desired: Manifest, observed: ReadOnlyManifest) -> None:
 
 
 def _dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:
-    """Its spec names what each of its pods gets, as a pod does, and each of its templates what that one's pod gets.
+    """Dependencies by its spec, which names what each of its pods gets, as a pod does, and each of its templates what
+    that one's pod gets.
 
     Karmada: differs. It leaves the templates out, so that their steps fail in the cluster that takes over.
     """

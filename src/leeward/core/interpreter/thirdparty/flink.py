@@ -36,7 +36,7 @@ _NOTHING: Status = {"jobManagerDeploymentStatus": "", "lifecycleState": "", "err
 
 
 def _task_managers(manifest: ReadOnlyManifest) -> int:
-    """As many as are asked for, or as the job's parallelism takes slots."""
+    """Number of task managers: as many as are asked for, or as the job's parallelism takes slots."""
     if value_at(manifest, "spec", "taskManager", "replicas") is not None:
         return count_at(manifest, 1, "spec", "taskManager", "replicas")
     parallelism = count_at(manifest, 0, "spec", "job", "parallelism")
@@ -102,7 +102,8 @@ def _components(manifest: ReadOnlyManifest) -> tuple[Component, ...]:
 
 
 def _is_healthy(manifest: ReadOnlyManifest) -> bool:
-    """It has started: a job that is being reconciled or created counts only when it says what it waits for."""
+    """Tells whether it has started: a job that is being reconciled or created counts only when it says what it waits
+    for."""
     status = mapping_at(manifest, "status")
     state = value_at(status, "jobStatus", "state")
     if isinstance(state, str) and state and state not in _STARTING:

@@ -59,7 +59,7 @@ def count_at(manifest: ReadOnlyManifest, default: int, *path: str) -> int:
 
 
 def whole_count_at(manifest: ReadOnlyManifest, default: int, *path: str) -> int:
-    """As `count_at`, of what is not cut off but refused. Raises: InterpretationError."""
+    """Reads as `count_at`, of what is not cut off but refused. Raises: InterpretationError."""
     value = value_at(manifest, *path)
     if value is not None and number(value) % 1:
         raise InterpretationError(f"{'.'.join(path)}: {value!r} is no whole number")
@@ -88,7 +88,7 @@ def _sidecar_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectRef
 
 
 def _cron_job_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:
-    """Its jobs are of one of two kinds."""
+    """Dependencies of its jobs, which are of one of two kinds."""
     kinds = ("jobTemplate", "broadcastJobTemplate")
     template = mapping_at(required_spec(manifest), "template")
     paths = [("spec", "template", kind, *TEMPLATE) for kind in kinds if kind in template]
@@ -150,7 +150,7 @@ def _are_sidecars_healthy(manifest: ReadOnlyManifest) -> bool:
 
 
 def _retain_sidecar_set(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    """Nothing in the member is of its own."""
+    """Retains nothing: nothing in the member is of its own."""
 
 
 def _aggregate_sidecar_set(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
@@ -170,7 +170,7 @@ def revise_parallelism(manifest: Manifest, replicas: int) -> None:
 
 
 def _is_job_healthy(manifest: ReadOnlyManifest) -> bool:
-    """Nothing failed, and it goes on or all that is desired has been done; unknown is not good."""
+    """Tells whether nothing failed, and it goes on or all that is desired has been done; unknown is not good."""
     if not isinstance(manifest.get("status"), dict):
         raise InterpretationError("status is missing")
     status = mapping_at(manifest, "status")

@@ -130,7 +130,7 @@ def _aggregate_tf(template: ReadOnlyManifest, items: Sequence[AggregatedStatusIt
 
 
 def _aggregate_pytorch(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
-    """As each cluster goes on: created, running while one does, then succeeded or failed."""
+    """Sums up as each cluster goes on: created, running while one does, then succeeded or failed."""
     status = _training_status(template, items)
     ended = "Failed" if _clusters_with(items, "Failed") else "Succeeded" if _has_succeeded(items) else ""
     running = "True" if _clusters_with(items, "Running") and not ended else "False"
@@ -201,7 +201,7 @@ def _is_notebook_healthy(manifest: ReadOnlyManifest) -> bool:
 
 
 def _is_failing(state: Mapping[str, Any]) -> bool:
-    """It waits for what will not come, ended badly, or says nothing."""
+    """Tells whether it waits for what will not come, ended badly, or says nothing."""
     if "running" in state:
         return False
     if "terminated" in state:

@@ -106,7 +106,7 @@ def requirements(template: ReadOnlyManifest) -> ReplicaRequirements | None:
 
 
 def component_requirements(template: ReadOnlyManifest) -> ComponentReplicaRequirements | None:
-    """As `requirements`, for one of several components. Raises: InterpretationError."""
+    """Requirements as `requirements`, for one of several components. Raises: InterpretationError."""
     found = requirements(template)
     if found is None:
         return None

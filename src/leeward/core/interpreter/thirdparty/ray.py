@@ -97,7 +97,7 @@ def _revise_service(manifest: Manifest, replicas: int) -> None:
 
 
 def _divided(whole: int, weights: Sequence[int]) -> list[int]:
-    """By largest remainder; of equal ones the first gets more."""
+    """Divides by largest remainder; of equal ones the first gets more."""
     if not weights:
         return []
     total = sum(weights)
@@ -200,7 +200,8 @@ def _aggregate_service(template: ReadOnlyManifest, items: Sequence[AggregatedSta
 
 
 def _dependencies(manifest: ReadOnlyManifest, path: Sequence[str]) -> list[DependentObjectReference]:
-    """Of the pods of the head and of all groups, those without a template aside. Raises: InterpretationError."""
+    """Dependencies of the pods of the head and of all groups, those without a template aside.
+    Raises: InterpretationError."""
     parts = [mapping_at(manifest, *path, "headGroupSpec"), *_groups(manifest, path)]
     metadata = manifest.get("metadata")
     templated = [{"metadata": metadata, **part} for part in parts if isinstance(part.get("template"), dict)]
@@ -208,7 +209,8 @@ def _dependencies(manifest: ReadOnlyManifest, path: Sequence[str]) -> list[Depen
 
 
 def _job_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:
-    """Also of the pod that submits the job, where there is a template for it. Raises: InterpretationError."""
+    """Dependencies, also of the pod that submits the job, where there is a template for it.
+    Raises: InterpretationError."""
     submitter = ("spec", "submitterPodTemplate")
     own = template_dependencies(manifest, [submitter]) if mapping_at(manifest, *submitter) else []
     return [*own, *_dependencies(manifest, _OF_JOB)]

@@ -17,7 +17,7 @@ def reflected(manifest: ReadOnlyManifest, names: Sequence[str], defaults: Mappin
 
 
 def reflected_with_generations(manifest: ReadOnlyManifest, names: Sequence[str]) -> Status:
-    """As `reflected`, with the object's generation and that of the template which it was made from."""
+    """Status as `reflected`, with the object's generation and that of the template which it was made from."""
     own = value_at(manifest, "metadata", "generation")
     made_from = _template_generation(manifest)
     generations = {"generation": own, "resourceTemplateGeneration": made_from}

@@ -84,7 +84,7 @@ def _needs(manifest: ReadOnlyManifest, part: str) -> ComponentReplicaRequirement
 
 
 def _executors(manifest: ReadOnlyManifest) -> int:
-    """With dynamic allocation, the most that it begins with."""
+    """Number of executors; with dynamic allocation, the most that it begins with."""
     instances = whole_count_at(manifest, 1, "spec", "executor", "instances")
     allocation = mapping_at(manifest, "spec", "dynamicAllocation")
     if allocation.get("enabled") is not True:

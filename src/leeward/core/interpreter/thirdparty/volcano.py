@@ -63,7 +63,7 @@ def _longest(values: Sequence[Any], before: Any) -> Any:
 
 
 def _pods(values: Sequence[Any], before: Any) -> Number | None:
-    """Nothing is said of what there is none of."""
+    """Total of pods; nothing is said of what there is none of."""
     return total_of(values) or None
 
 
