@@ -3,7 +3,7 @@
 from leeward.core.amounts import SHOWN, Doubts
 
 TOLD_BYTES = 300
-"""Of an object that has some, beside the text; about."""
+"""Bytes of an object that has some, beside the text; about."""
 
 
 class AbsurdNumbers:
@@ -13,7 +13,7 @@ class AbsurdNumbers:
         self._by_object: dict[str, Doubts] = {}
         self._count = 0
         self.size = 0
-        """In bytes, about."""
+        """Bytes, about."""
 
     def has(self, name: str) -> bool:
         """Tells whether there are doubts about the object of that name."""
@@ -34,7 +34,7 @@ class AbsurdNumbers:
             self.size -= _size(doubts)
 
     def doubts(self) -> Doubts:
-        """Of all objects, in the order in which these were found; only the first few with their words."""
+        """Doubts of all objects, in the order in which these were found; only the first few with their words."""
         found: list[str] = []
         for doubts in self._by_object.values():
             found += doubts.found

@@ -52,7 +52,7 @@ class CompactMap:
 
 
 def _key(text: str) -> int:
-    """Never 0, which is an empty slot."""
+    """Key of the text; never 0, which is an empty slot."""
     return hash(text) & _BITS or 1
 
 

@@ -14,7 +14,7 @@ class Estimates:
         self._answers: dict[bytes, Answers] = {}
 
     def put(self, question: Question, answers: Answers) -> None:
-        """In the place of what was answered before; nothing is kept of a question without any answer."""
+        """Puts answers in the place of earlier ones; nothing is kept of a question without any answer."""
         self._answers.pop(question.key, None)
         if answers:
             self._answers[question.key] = answers

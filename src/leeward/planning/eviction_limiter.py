@@ -26,9 +26,9 @@ K = TypeVar("K", bound=Hashable)
 
 SLOWEST = timedelta(minutes=30)
 MOST_DIGITS = 9
-"""Of a budget: more is no bound for anybody, and Python reads no number of thousands of digits."""
+"""Most digits of a budget: more is no bound for anybody, and Python reads no number of thousands of digits."""
 RESOLUTION = timedelta(seconds=1)
-"""Of the times that eviction tasks tell."""
+"""Resolution of the times that eviction tasks tell."""
 
 
 def drain_budget(cluster: Cluster | None) -> int | None:

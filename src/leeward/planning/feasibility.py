@@ -99,7 +99,7 @@ class CachedAvailability:
 
 
 class CachedStays:
-    """Until when a copy that is placed now may stay in each cluster, see `ClusterArrays.stays_until`."""
+    """Instants until which a copy that is placed now may stay in each cluster, see `ClusterArrays.stays_until`."""
 
     def __init__(self, leaves_at: Callable[[Cluster], datetime | None], clusters: Sequence[Cluster]) -> None:
         self._leaves_at = leaves_at

@@ -65,7 +65,7 @@ class Fleet(ClusterArrays):
     @overload
     def get(self, key: str, /, default: Cluster | D) -> Cluster | D: ...
     def get(self, key: str, /, default: object = None) -> object:
-        """Without the exception of `Mapping.get`: a decision asks it some forty times."""
+        """Gets a cluster without the exception of `Mapping.get`: a decision asks it some forty times."""
         return self._by_name.get(key, default)
 
     def __iter__(self) -> Iterator[str]:

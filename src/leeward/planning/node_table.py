@@ -11,9 +11,9 @@ from leeward.planning.numbered_pool import UNKNOWN, NumberedPool, digest_of
 from leeward.planning.resource_sums import ResourceShare, ResourceSums
 
 ROW_BYTES = 200
-"""Of one node, beside its name; about."""
+"""Bytes of one node, beside its name; about."""
 CLOSED = -1
-"""In the place of the number of what a node offers, for one that offers nothing."""
+"""Stand-in for the number of what a node offers, for one that offers nothing."""
 
 
 class NodeTable:
@@ -37,7 +37,7 @@ class NodeTable:
 
     @property
     def size(self) -> int:
-        """In bytes, about."""
+        """Bytes, about."""
         return self._size + self._absurd.size
 
     @property

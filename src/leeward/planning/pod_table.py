@@ -20,7 +20,7 @@ from leeward.planning.resource_sums import NANO_DIGITS, ResourceShare, ResourceS
 
 ONE_POD = 10**NANO_DIGITS
 ROW_BYTES, NODE_BYTES, TAKEN_BYTES = 48, 500, 60
-"""Of a Pod; of a Node that has some; of what a Pod takes there of one resource. About, and rather more."""
+"""Bytes of a Pod; of a Node that has some; of what a Pod takes there of one resource. About, and rather more."""
 _SHARE_BITS = 32
 _SHARE = (1 << _SHARE_BITS) - 1
 
@@ -34,7 +34,7 @@ class PodTable:
     def __init__(self) -> None:
         self._rows = CompactMap()
         self._nodes = NumberedPool[str, Taken]()
-        """By name; the one without a name is where Pods wait."""
+        """Nodes by name; the one without a name is where Pods wait."""
         self._requests = NumberedPool[bytes, ResourceShare]()
         self._placed, self._waiting = ResourceSums(), ResourceSums()
         self._waiting_pods = 0
@@ -50,7 +50,7 @@ class PodTable:
 
     @property
     def size(self) -> int:
-        """In bytes, about."""
+        """Bytes, about."""
         return self._size + self._absurd.size
 
     @property
@@ -152,7 +152,7 @@ class PodTable:
 
 
 def _change(taken: Taken, name: str, nanos: int) -> None:
-    """Nothing is left of a resource of which nothing is taken."""
+    """Changes what is taken of a resource; nothing is left of one of which nothing is taken."""
     left = taken.get(name, 0) + nanos
     if left:
         taken[name] = left

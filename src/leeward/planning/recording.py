@@ -85,7 +85,7 @@ class _Kind(Object, frozen=True):
 
 
 def encode_snapshot(snapshot: Snapshot, outcome: RecordedOutcome | None = None) -> bytes:
-    """As indented JSON, with what was decided where that is given.
+    """Encodes the snapshot as indented JSON, with what was decided where that is given.
 
     To be called before anything else is decided on the same fleet, which is a `Fleet`.
     """

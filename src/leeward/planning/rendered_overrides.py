@@ -17,7 +17,7 @@ class RenderedOverrides:
     def __init__(self) -> None:
         self._results: dict[tuple[int, ...], Overridden | OverrideFailure] = {}
         self._besides: dict[tuple[tuple[int, ...], bytes], Overridden] = {}
-        """By rules and all of a manifest but its replicas."""
+        """Results by rules and all of a manifest but its replicas."""
         self._kept: list[object] = []
         """References that keep an identity from being given to something else."""
 

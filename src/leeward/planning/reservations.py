@@ -161,13 +161,13 @@ def _demand(request: Mapping[str, Quantity]) -> Mapping[str, int]:
 
 
 def _smallest(demands: Sequence[Mapping[str, int]]) -> Mapping[str, int]:
-    """By resource, the least that any of them asks for, if any does."""
+    """Smallest amount of each resource that any of them asks for, if any does."""
     names = {name for demand in demands for name, amount in demand.items() if amount > 0}
     return {name: min(demand[name] for demand in demands if demand.get(name, 0) > 0) for name in names}
 
 
 def _displaced(reserved: Mapping[str, int], asked: Mapping[str, int]) -> list[int]:
-    """By resource, how many replicas must go from a node so that one of the reserved size finds room there."""
+    """Numbers of replicas, by resource, that must go from a node so that one of the reserved size finds room there."""
     return [0, *(-(-reserved[name] // amount) for name, amount in asked.items() if name in reserved)]
 
 

@@ -13,7 +13,7 @@ from leeward.core.amounts import MOST, MOST_NAMES, Amount, Amounts
 NANO_DIGITS = 9
 MOST_NANOS = int(MOST.scaleb(NANO_DIGITS))
 SHARE_BYTES, NAME_BYTES = 200, 100
-"""Of a share, and for each resource of it; about."""
+"""Bytes of a share, and for each resource of it; about."""
 
 Columns = tuple[tuple[str, bool], ...]
 """Resources, each with whether it is written with binary suffixes."""
@@ -36,7 +36,7 @@ class ResourceShare:
 
     @property
     def size(self) -> int:
-        """In bytes, about."""
+        """Bytes, about."""
         return SHARE_BYTES + sum(NAME_BYTES + len(name) for name, _ in self.columns)
 
 
@@ -53,7 +53,7 @@ class ResourceSums:
 
     def __init__(self) -> None:
         self._parts: dict[str, list[int]] = {}
-        """By resource the nanos, of how many parts, and how many of these are written with binary suffixes."""
+        """Sums by resource: the nanos, of how many parts, and how many of these are written with binary suffixes."""
 
     def add(self, share: ResourceShare) -> None:
         for (name, binary), nanos in zip(share.columns, share.nanos, strict=True):
@@ -66,7 +66,7 @@ class ResourceSums:
                 part[2] += binary
 
     def subtract(self, share: ResourceShare) -> None:
-        """Of what was added."""
+        """Subtracts what was added."""
         for (name, binary), nanos in zip(share.columns, share.nanos, strict=True):
             part = self._parts[name]
             part[0] -= nanos
@@ -76,11 +76,11 @@ class ResourceSums:
                 del self._parts[name]
 
     def amounts(self) -> Amounts:
-        """At most `MOST` of each, of the first `MOST_NAMES`."""
+        """Amounts of the first `MOST_NAMES`, at most `MOST` of each."""
         names = list(self._parts)[:MOST_NAMES]
         return {name: Amount(units(self._parts[name][0]), self._parts[name][2] > 0) for name in names}
 
 
 def units(nanos: int) -> Decimal:
-    """At most `MOST`."""
+    """Units of so many nanos, at most `MOST`."""
     return Decimal(min(nanos, MOST_NANOS)).scaleb(-NANO_DIGITS)

@@ -27,7 +27,7 @@ class UsageSummary:
         self._models: Sequence[ResourceModel] = ()
         self._bounds: Bounds | None = None
         self._grades: dict[str, int] = {}
-        """Of the nodes that offer something."""
+        """Grades of the nodes that offer something."""
         self._counts = Counter[int]()
         self._ungraded: set[str] = set()
         self._made: tuple[int, int, Summary] | None = None
