@@ -42,7 +42,7 @@ REQUESTS: Resource[Manifest] = Resource.of_manifests(
 )
 COMPONENT = "agent-certificate-controller"
 LOOK_AGAIN = timedelta(minutes=1)
-"""At a request whose token is unknown."""
+"""Pause before another look at a request whose token is unknown."""
 
 
 class AgentCertificateController:
@@ -99,7 +99,7 @@ class AgentCertificateController:
         )
 
     async def _secret_of(self, request: CertificateRequest) -> Secret | None:
-        """Of the bootstrap token that it was made with; None where there is none. Raises: WorldError."""
+        """Secret of the bootstrap token that it was made with; None where there is none. Raises: WorldError."""
         if not request.token_id:
             return None
         return await self._find(SECRETS, TOKEN_PREFIX + request.token_id, TOKEN_NAMESPACE)

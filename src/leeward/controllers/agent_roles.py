@@ -20,7 +20,7 @@ from leeward.core.registration import secrets_of_agent
 
 GROUP = "rbac.authorization.k8s.io"
 JOINING_SUFFIX = ":joining"
-"""After the name of the role that an agent has before its cluster has joined."""
+"""Suffix of the name of the role that an agent has before its cluster has joined."""
 _READ = ["get", "list", "watch"]
 _CHANGE = ["get", "patch", "update"]
 
@@ -57,7 +57,8 @@ def rules_of_agent(cluster: str, *, secrets: bool = True) -> dict[str, list[Mani
 
 
 def rules_before_joining(cluster: str) -> list[Manifest]:
-    """In `karmada-cluster`: Karmada's agent makes two Secrets, and says right after its Cluster whose they are."""
+    """Rules in `karmada-cluster`: Karmada's agent makes two Secrets, and says right after its Cluster whose they
+    are."""
     return [_rule("", ["secrets"], ["get", "patch"], *secrets_of_agent(cluster))]
 
 

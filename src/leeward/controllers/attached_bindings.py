@@ -41,7 +41,7 @@ from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates
 
 GAP = timedelta(seconds=0.25)
-"""Between two writes for one object: a mass failover of those who share it is told in few."""
+"""Time between two writes for one object: a mass failover of those who share it is told in few."""
 
 
 class AttachedBindings:
@@ -68,9 +68,9 @@ class AttachedBindings:
         self._clusters = plane.informers.of(CLUSTERS)
         self._works_of = Index(self._works, RESOURCE_BINDING.key_of_work)
         self._listed: defaultdict[Key, set[TemplateKey]] = defaultdict(set)
-        """By dependant: the objects whose bindings list it."""
+        """Objects whose bindings list a dependant, by dependant."""
         self._lingering: defaultdict[Key, set[TemplateKey]] = defaultdict(set)
-        """By dependant: the objects that its template names no more, and its copies may still need."""
+        """Objects that its template names no more, and its copies may still need, by dependant."""
         self._written: dict[TemplateKey, datetime] = {}
         """Instant of the last write for each object that was written for not long ago."""
         self._events = DependencyEvents(plane)

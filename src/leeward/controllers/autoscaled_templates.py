@@ -52,7 +52,7 @@ class ScaleTargetMarker:
         return None
 
     def _autoscaler_changed(self, old: Manifest | None, new: Manifest | None) -> None:
-        """Also one that is deleted: its target is scaled by nobody then."""
+        """Queues the namespace, also of an autoscaler that is deleted: its target is scaled by nobody then."""
         for autoscaler in (old, new):
             if autoscaler is not None:
                 self._controller.queue.add(key_of(autoscaler).namespace)

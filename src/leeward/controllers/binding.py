@@ -61,7 +61,7 @@ class BindingController:
         self._reach = reach or Reach()
         self._writing = WorkWriting(plane, self._reach)
         self._waiting: dict[Key, set[Key]] = {}
-        """By Work of another binding: the bindings that would need it."""
+        """Bindings that would need a Work of another binding, by Work."""
         self._plane = plane
         self._kind = kind
         self._events = BindingEvents(plane, kind)
@@ -127,7 +127,7 @@ class BindingController:
         return synced.look_at
 
     def _own_works(self, binding: Binding) -> dict[str, Work]:
-        """By cluster. A Work of another name is not the binding's, whatever stands in it."""
+        """Works of the binding, by cluster. A Work of another name is not the binding's, whatever stands in it."""
         name = name_of_works(binding)
         works = self._works_of.get(key_of(binding))
         return {cluster_of_execution_space(work.namespace): work for work in works if work.name == name}

@@ -38,7 +38,7 @@ class BindingEvents:
             self._tell(self._works, binding, WARNING, "SyncWorkFailed", message)
 
     def overridden(self, binding: Binding, cluster: str, overridden: Overridden, before: Work | None) -> None:
-        """On the template, when other policies than before were applied; not while copies move."""
+        """Tells on the template when other policies than before were applied; not while copies move."""
         annotations = before.metadata.annotations if before is not None else dict[str, str]()
         is_news = any(annotations.get(key) != text for key, text in overridden.annotations.items())
         if is_news and not binding.spec.graceful_eviction_tasks:
@@ -80,7 +80,7 @@ class BindingEvents:
         )
 
     def refused(self, binding: Binding, before: Binding, after: Binding) -> None:
-        """On the binding alone: its template may be somebody else's."""
+        """Tells on the binding alone: its template may be somebody else's."""
         refusal = find_condition(after.status.conditions, REFUSED_CONDITION)
         known = find_condition(before.status.conditions, REFUSED_CONDITION)
         if refusal is not None and (known is None or known.message != refusal.message):
@@ -110,7 +110,7 @@ def _what_counts(binding: Binding) -> list[tuple[str, bool | None, str]]:
 
 
 def _title_of(policy: AnyOverridePolicy) -> str:
-    """As Karmada's events name it."""
+    """Title of the policy as Karmada's events name it."""
     if isinstance(policy, OverridePolicy):
         return f"override policy({policy.namespace}/{policy.name})"
     return f"cluster override policy({policy.name})"

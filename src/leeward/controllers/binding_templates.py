@@ -25,7 +25,7 @@ class BindingTemplates:
         self._plane = plane
         self._reach = reach
         self._followed: dict[tuple[str, str], Informer[Manifest]] = {}
-        """By apiVersion and kind."""
+        """Informers by apiVersion and kind."""
 
     async def find(self, binding: Binding) -> Manifest | None:
         """None when the template is gone, or replaced by another of the same name. Raises: OutOfReach, WorldError."""

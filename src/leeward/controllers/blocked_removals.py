@@ -41,7 +41,7 @@ class BlockedRemovals:
         self._since.pop(name, None)
 
     async def _observed(self, manifest: Manifest) -> Manifest | None:
-        """From the cache, which follows the kind."""
+        """Object from the cache, which follows the kind."""
         try:
             resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         except UnknownKind:

@@ -29,7 +29,8 @@ log = logging.getLogger(__name__)
 
 SYNC_SECONDS = 5.0
 OUTDATED_SECONDS = 60.0
-"""Of Nodes or Pods that cannot be followed for so long the summary is told to be old: a watch breaks now and then."""
+"""Seconds for which Nodes or Pods cannot be followed before the summary is told to be old: a watch breaks now and
+then."""
 UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
 """The Pods that count."""
 MAX_DETAIL, MAX_VERSION = 1024, 64
@@ -71,7 +72,7 @@ class FactsCollector:
         self._followed: _Followed | None = None
         self._usage = UsageSummary()
         self._silent_since: dict[str, str] = {}
-        """By kind that cannot be followed."""
+        """Instants since which kinds cannot be followed, by kind."""
         self._too_large: list[str] = []
 
     async def collect(self) -> Facts:
@@ -112,7 +113,8 @@ class FactsCollector:
         return Probe("too large", excess[:MAX_DETAIL]) if excess and probe.sight == "healthy" else probe
 
     async def _read_summary(self) -> Summary | None:
-        """It costs what has changed since the last one. What cannot be followed is as it was told last."""
+        """Reads the summary, which costs what has changed since the last one. What cannot be followed is as it was told
+        last."""
         nodes, pods = self._follow()
         try:
             async with self._collecting("capacity"):
@@ -136,7 +138,8 @@ class FactsCollector:
         return self._followed
 
     def _outdated(self) -> str:
-        """Since when Nodes or Pods cannot be followed. The instant is that of the first look that found it so."""
+        """Words for since when Nodes or Pods cannot be followed. The instant is that of the first look that found it
+        so."""
         now = self._plane.clock.monotonic()
         silent: list[str] = []
         for each in self._followed or ():

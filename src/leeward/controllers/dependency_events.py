@@ -20,7 +20,7 @@ COMPONENT = "dependencies-distributor"
 SUCCEEDED, FAILED = "SyncScheduleResultToDependenciesSucceed", "SyncScheduleResultToDependenciesFailed"
 CONFLICT = "DependencyPolicyConflict"
 MOST_TOLD = 8
-"""So many dependants are told that one object cannot follow them."""
+"""Number of dependants that are told that one object cannot follow them."""
 
 
 class DependencyEvents:
@@ -31,7 +31,7 @@ class DependencyEvents:
         """Conflicts that were told last of each object."""
 
     def succeeded(self, present: ResourceBinding | None, dependants: Collection[Dependant]) -> None:
-        """On each dependant of which the clusters are others than in `present`."""
+        """Tells each dependant of which the clusters are others than in `present`."""
         listed = present.spec.required_by if present is not None else ()
         before = {(snapshot.namespace, snapshot.name): snapshot.clusters for snapshot in listed}
         for dependant in dependants:
@@ -46,7 +46,7 @@ class DependencyEvents:
             self._tell(dependant, WARNING, FAILED, f"{needed.kind} {needed.key} does not follow: {error}")
 
     def disagreed(self, needed: TemplateKey, conflicts: tuple[str, ...]) -> None:
-        """On the binding of the object, once for each disagreement."""
+        """Tells the binding of the object, once for each disagreement."""
         if self._conflicts.get(needed, ()) == conflicts:
             return
         self.forget(needed)

@@ -34,11 +34,11 @@ class DependencyOrder:
         self._works = plane.informers.of(WORKS)
         self._recorder = plane.recorder("binding-controller")
         self._began: dict[Key, dict[str, datetime]] = {}
-        """By binding and cluster: since when a new copy waits."""
+        """Instants since which a new copy waits, by binding and cluster."""
         self._read: dict[Key, tuple[ResourceBinding, Mapping[Place, frozenset[str]]]] = {}
-        """By the binding of an object: what it says, as it was read last."""
+        """Words of each object's binding, as it was read last."""
         self._waiting: defaultdict[Key, set[Key]] = defaultdict(set)
-        """By the binding of an object: who waits for it."""
+        """Dependants that wait for an object, by its binding."""
 
     def start(self, look: Callable[[Key], None]) -> None:
         """Has a binding looked at again when something has changed that it waits for."""
@@ -59,7 +59,7 @@ class DependencyOrder:
         self._works.on_change(work_changed)
 
     async def wait(self, binding: Binding, template: Manifest, cluster: str) -> datetime | None:
-        """Until when the binding's Work in a cluster that has none waits; None when it may be written."""
+        """Instant until which the binding's Work in a cluster that has none waits; None when it may be written."""
         if not isinstance(binding, ResourceBinding) or not follows(binding):
             return None
         missing = [each async for each in self._missing(binding, template, cluster)]

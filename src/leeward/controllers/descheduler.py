@@ -82,7 +82,7 @@ class Descheduler:
                 log.warning("descheduling: %s", error)
 
     async def _look(self) -> None:
-        """At all bindings, once. Raises: WorldError while the control plane cannot be read."""
+        """Looks at all bindings, once. Raises: WorldError while the control plane cannot be read."""
         await self._clusters.wait_synced()
         await self._bindings.works.wait_synced()
         await self._brake.wait_synced()

@@ -48,7 +48,7 @@ from leeward.runtime.templates import TemplateKey, Templates
 from leeward.runtime.webhook_queue import NotAnsweredYet
 
 UNREAD_AGAIN = timedelta(seconds=30)
-"""After which a template is looked at again whose policy could not be read: of its deletion nothing is told."""
+"""Pause after which a template is looked at again whose policy could not be read: of its deletion nothing is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ class Detector:
             raise
 
     async def _priority_of(self, template: Manifest, policy: AnyPropagationPolicy) -> int | None:
-        """Of the class that the policy names. Raises: NotFound while there is no such class, as in Karmada."""
+        """Priority of the class that the policy names. Raises: NotFound while there is no such class, as in Karmada."""
         name = named_priority_class(template, policy)
         if name is None or not self._settings.priorities:
             return None
@@ -317,7 +317,7 @@ class Detector:
 
 
 def _described(policy: AnyPropagationPolicy) -> str:
-    """As Karmada's events begin with it."""
+    """Description with which Karmada's events begin."""
     return f"{'Propagation' if policy.namespace else 'Cluster propagation'} policy({name_of_policy(policy)})"
 
 

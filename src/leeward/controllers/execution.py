@@ -56,7 +56,7 @@ class ExecutionController:
         self._carried_out: dict[str, Work] = {}
         self._return: Return | None = None
         self._returned: set[str] = set()
-        """Of these, what was seen again while the cluster was not Ready."""
+        """Works of these that were seen again while the cluster was not Ready."""
 
     def start(self) -> None:
         self._works.subscribe(self._controller.queue.add, self._matters, lambda: self._returned, (Operation.RETAIN,))
@@ -192,7 +192,7 @@ class ExecutionController:
 
 
 class ApplyFailed(WorldError):
-    """Some manifests of a Work could not be applied; the Work says which."""
+    """Failure to apply some manifests of a Work; the Work says which."""
 
 
 def _is_other_order(old: Work | None, new: Work) -> bool:

@@ -32,7 +32,7 @@ class FoundRemovals:
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
         self._found: dict[str, FoundRemoval] = {}
-        """By uid of the Work."""
+        """Removals by uid of the Work."""
         self._asking = asyncio.Lock()
         self._read: tuple[float, HeartbeatSeen] | None = None
         """The heartbeat, and when it was asked for."""
@@ -72,7 +72,7 @@ class FoundRemovals:
         return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if has_asked or left > 0 else None
 
     async def _heartbeat(self, since: float) -> HeartbeatSeen:
-        """As it was read after `since`, a moment ago or now. Raises: WorldError."""
+        """Heartbeat as it was read after `since`, a moment ago or now. Raises: WorldError."""
         async with self._asking:
             asked_at = self._plane.clock.monotonic()
             if self._read is None or self._read[0] < max(since, asked_at - RENEWAL_POLL_SECONDS):

@@ -40,7 +40,7 @@ class HeartbeatController:
         self._view = view
         self._settings = settings
         self._last: tuple[datetime, float] | None = None
-        """Of the last renewal that succeeded, when it began."""
+        """Time of the last renewal that succeeded, and when it began."""
         self._version = 0
         """Version of the Lease that it wrote last."""
 
@@ -125,7 +125,8 @@ class HeartbeatController:
         return max(1, int(self._view.settings.longest_seconds))
 
     async def _write(self, lease: Lease | None, renewal: Manifest) -> Lease:
-        """With the resourceVersion that was read: of two that renew it, one reads again. Without one it is made.
+        """Writes the Lease with the resourceVersion that was read: of two that renew it, one reads again. Without one
+        it is made.
 
         Raises: WorldError; NotFound where the Lease is gone.
         """

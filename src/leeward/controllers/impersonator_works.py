@@ -106,7 +106,7 @@ class ImpersonatorWorks:
         return True
 
     async def _remove(self, cluster: Cluster) -> None:
-        """Of a member for which nobody speaks any more. Raises: WorldError."""
+        """Removes the impersonator of a member for which nobody speaks any more. Raises: WorldError."""
         for name in sorted(_NAMES):
             work = self._works.get(name, execution_space(cluster.name))
             if work is not None and _is_ours(work) and work.metadata.deletion_timestamp is None:

@@ -37,7 +37,7 @@ from leeward.runtime.propagation_metrics import Write
 ROUNDING_SECONDS = 0.01
 """Instants have whole microseconds: nobody shall wake just before a pause has ended."""
 ATTEMPTS = 3
-"""To delete an object whose status changes meanwhile, before it is looked at again later."""
+"""Attempts to delete an object whose status changes meanwhile, before it is looked at again later."""
 
 
 class Foreign(Exception):
@@ -295,7 +295,7 @@ def _contents(work: Work) -> str:
 
 
 def _by(observed: Manifest) -> str:
-    """By whom the object was changed last, where its server says so."""
+    """Words for who changed the object last, where its server says so."""
     entries = cast(list[dict[str, Any]], observed["metadata"].get("managedFields") or [])
     changes = [entry for entry in entries if not entry.get("subresource")]
     managers = [entry.get("manager", "") for entry in sorted(changes, key=lambda entry: entry.get("time", ""))]

@@ -42,7 +42,7 @@ class NamespaceSyncController:
         self._namespaces = plane.informers.of(NAMESPACES)
         self._clusters = plane.informers.of(CLUSTERS)
         self._last_gone: dict[str, tuple[str, datetime]] = {}
-        """By execution space: the Work that has gone last, and when."""
+        """Work that has gone last, and when, by execution space."""
         self._works = plane.informers.of(WORKS)
         self._controller = plane.controller("namespace-sync-controller", self.reconcile, workers=2)
 

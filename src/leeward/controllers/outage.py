@@ -35,7 +35,7 @@ KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
 SETTLE = timedelta(milliseconds=200)
 """Changes of applications within this time are looked at together."""
 MOST_OUTAGES = 100
-"""Of these that are over, the oldest are deleted beyond."""
+"""Most outages that are over; the oldest are deleted beyond."""
 
 
 @dataclass(slots=True)

@@ -33,7 +33,7 @@ from leeward.runtime.override_matching import OverrideMatching
 from leeward.runtime.plane import ControlPlane
 
 UNREAD_AGAIN = timedelta(seconds=30)
-"""After which a policy that could not be read is looked for again: of its deletion nothing is told."""
+"""Pause after which a policy that could not be read is looked for again: of its deletion nothing is told."""
 _APPLIED = (APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION)
 
 

@@ -28,7 +28,8 @@ from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import Templates
 
 MOST_ASKED_SINGLY = 8
-"""Of more kinds that nobody has asked for yet, it is looked up first which of them there are, all at once."""
+"""Number of kinds that nobody has asked for yet beyond which it is looked up first which of them there are, all at
+once."""
 
 
 class PolicyKey(NamedTuple):

@@ -121,7 +121,7 @@ class QuotaSyncController:
         return True
 
     async def _delete(self, work: Work) -> bool:
-        """As it was seen; its execution controller takes the ResourceQuota out of the cluster."""
+        """Deletes a Work as it was seen; its execution controller takes the ResourceQuota out of the cluster."""
         if work.metadata.deletion_timestamp is not None:
             return False
         metadata = work.metadata

@@ -17,10 +17,11 @@ from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
 FOLLOWS_WITHIN = timedelta(seconds=60)
-"""So long after the return of a control plane its controllers may still write what they knew before."""
+"""Time after the return of a control plane in which its controllers may still write what they knew before."""
 
 LOOK_AGAIN = timedelta(seconds=20)
-"""After which a dependency that is held is looked at again: its own binding does not hear of those that need it."""
+"""Pause after which a dependency that is held is looked at again: its own binding does not hear of those that need
+it."""
 
 
 class RemovalHolds:
@@ -88,7 +89,7 @@ class RemovalHolds:
         return held, later if held else None
 
     def _dependants(self, binding: Binding) -> list[ResourceBinding]:
-        """Of a binding that others need; what is deleted needs nothing."""
+        """Dependants of a binding that others need; what is deleted needs nothing."""
         found = [self._bindings.get(each.name, each.namespace) for each in binding.spec.required_by]
         return [each for each in found if each is not None and each.metadata.deletion_timestamp is None]
 

@@ -20,7 +20,7 @@ from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey
 
 SKIPPED_TOLD = 4_096
-"""So many templates are remembered, so that each is told of once."""
+"""Number of templates that are remembered, so that each is told of once."""
 WAITS_FOR_FINALIZERS = timedelta(seconds=60)
 """Those that Kubernetes sets itself are gone long before that."""
 
@@ -35,7 +35,7 @@ class TemplateEvents:
         """Kinds: there are no more than are defined."""
         self._skipped_told: OrderedDict[TemplateKey, tuple[str, str]] = OrderedDict()
         self._terminating_told: OrderedDict[str, None] = OrderedDict()
-        """By uid."""
+        """Templates by uid."""
 
     def forget(self, key: TemplateKey) -> None:
         self._skipped_told.pop(key, None)
@@ -86,7 +86,7 @@ class TemplateEvents:
         return None
 
     async def not_judged(self, resource: Resource[Manifest], template: Manifest) -> None:
-        """Of its kind nobody can tell when it does its work."""
+        """Tells that nobody can say of its kind when it does its work."""
         kind = template["apiVersion"], template["kind"]
         if kind in self._not_judged_told or not await self._interpreter.lacks_health_rule(template):
             return
@@ -95,5 +95,5 @@ class TemplateEvents:
 
 
 def name_of_policy(policy: AnyPropagationPolicy) -> str:
-    """As Karmada's events name it."""
+    """Name of the policy as Karmada's events have it."""
     return f"{policy.namespace}/{policy.name}" if policy.namespace else policy.name

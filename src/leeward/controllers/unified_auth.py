@@ -24,7 +24,7 @@ LOOK_AGAIN = timedelta(minutes=5)
 SETTLE = timedelta(seconds=1)
 """Changes of roles within this time are written together."""
 IMPERSONATOR_ROLES = ("karmada-impersonator", "system:karmada:impersonator")
-"""In a member that was joined, and in a local one."""
+"""Names of the role in a member that was joined, and in a local one."""
 _RBAC = "rbac.authorization.k8s.io"
 CLUSTER_ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "clusterroles", "ClusterRole", False)
 CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
@@ -37,7 +37,7 @@ _FOREIGN = (
 
 
 class UnifiedAuthController:
-    """For one member; it ends with the member's supervisor, and waits for nobody else's."""
+    """Controller for one member; it ends with the member's supervisor, and waits for nobody else's."""
 
     def __init__(self, plane: ControlPlane, member: Member) -> None:
         self._plane = plane

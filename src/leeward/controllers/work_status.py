@@ -204,7 +204,8 @@ def _is_reflected_since(work: Work, since: datetime, now: datetime) -> bool:
 
 
 def _speaks_of_another_generation(work: Work) -> bool:
-    """Then nobody trusts what stands there, and that it is not carried yet need not be written."""
+    """Tells whether the status is of another generation: then nobody trusts what stands there, and that it is not
+    carried yet need not be written."""
     reflected = find_condition(work.status.conditions, REFLECTED_CONDITION)
     return reflected is not None and reflected.observed_generation not in (0, work.metadata.generation)
 

@@ -19,7 +19,7 @@ from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.runtime.plane import ControlPlane
 
 LEASE_MANIFESTS = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)
-"""With all that the API server notes of them."""
+"""Leases with all that the API server notes of them."""
 
 
 class LeaseTracker:
@@ -35,7 +35,7 @@ class LeaseTracker:
 
     @property
     def started(self) -> datetime:
-        """Since when this control plane listens."""
+        """Instant since which this control plane listens."""
         return self._instant(self._started)
 
     def start(self, heard: Callable[[str], None]) -> None:
@@ -54,7 +54,7 @@ class LeaseTracker:
         self._leases.on_change(lease_changed)
 
     async def recall(self) -> None:
-        """Once: when the API server received each lease last, from before this start. Raises: WorldError."""
+        """Reads once when the API server received each lease last, from before this start. Raises: WorldError."""
         if self._received is None:
             await self._leases.wait_synced()
             leases = (await self._plane.client.list(LEASE_MANIFESTS, CLUSTER_NAMESPACE)).items
@@ -62,11 +62,12 @@ class LeaseTracker:
             self._received = {name: at for name, at in received if at is not None}
 
     def listens_anew(self) -> None:
-        """This process was away, or stood by: it listens for a while before it believes in silence."""
+        """Begins to listen anew: this process was away, or stood by: it listens for a while before it believes in
+        silence."""
         self._started = self._plane.clock.monotonic()
 
     def last_seen(self, name: str) -> datetime:
-        """Now, for a cluster that has never been heard of."""
+        """Instant at which the cluster was last heard of; now, for one that never was."""
         if name not in self._last_seen:
             self._last_seen[name] = self._recalled(name)
         seconds = max(self._last_seen[name], self._started - self._periods.grace_seconds / 2)
@@ -92,7 +93,7 @@ class LeaseTracker:
 
 
 def received_at(lease: Manifest) -> datetime | None:
-    """By the clock of the API server, which dates each manager's last change of a field.
+    """Date by the clock of the API server, which dates each manager's last change of a field.
 
     An agent may write these dates into its own Lease. One that cannot be read is none, and no trouble for others.
     """

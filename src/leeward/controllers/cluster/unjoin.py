@@ -22,7 +22,7 @@ async def give_back(client: Client, cluster: Cluster, space: str) -> Sequence[Wo
 
 
 def why_it_stays(cluster: Cluster, left: Sequence[Work]) -> str:
-    """For people; empty where it only takes its time."""
+    """Reason for people why it stays; empty where it only takes its time."""
     if not left or cluster.is_ready or cluster.spec.sync_mode == "Pull":
         return ""
     first = min(work.name for work in left)

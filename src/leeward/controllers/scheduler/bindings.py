@@ -31,7 +31,7 @@ class Bindings:
         self._works_of = {kind.resource.plural: Index(self.works, kind.key_of_work) for kind in KINDS}
 
     def get(self, key: BindingKey) -> Binding | None:
-        """With the status that is about to be written."""
+        """Binding with the status that is about to be written."""
         binding = self._informers[key.plural].get(key.key.name, key.key.namespace)
         return self.statuses(key).expected(binding) if binding is not None else None
 
@@ -53,7 +53,7 @@ class Bindings:
         return {cluster_of_execution_space(w.namespace): w for w in self._works_of[key.plural].get(key.key)}
 
     def keys_of_work(self, work: Work) -> Iterator[BindingKey]:
-        """Of the bindings that it may belong to."""
+        """Keys of the bindings that it may belong to."""
         for kind in KINDS:
             key = kind.key_of_work(work)
             if key is not None:

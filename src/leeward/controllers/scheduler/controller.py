@@ -22,7 +22,7 @@ UNLISTED_PAUSE = timedelta(seconds=10)
 """Pause before a binding is looked at again that names clusters which are in no list, should no event tell of them."""
 log = logging.getLogger(__name__)
 STROKE = 64
-"""So many bindings are decided together, and written concurrently."""
+"""Number of bindings that are decided together, and written concurrently."""
 
 
 class Scheduler:

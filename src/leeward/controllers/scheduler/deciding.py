@@ -43,7 +43,7 @@ from leeward.runtime.statuses import CROWD
 from leeward.runtime.strokes import Strokes
 
 _REACH = Reach(skipped_namespaces=())
-"""Without the namespaces of --skipped-propagating-namespaces: the binding controller renders nothing of those."""
+"""Reach without the namespaces of --skipped-propagating-namespaces: the binding controller renders nothing of those."""
 DecisionListener = Callable[[Snapshot, Decision], None]
 log = logging.getLogger(__name__)
 
@@ -207,7 +207,7 @@ class Deciding:
         self._estimates.put(question, await self._estimators.ask(question, clusters))
 
     def _decide(self, keys: Sequence[BindingKey]) -> Mapping[BindingKey, tuple[Binding, Decision]]:
-        """For all bindings that are there and have a placement."""
+        """Decides for all bindings that are there and have a placement."""
         found = ((key, self._bindings.get(key)) for key in keys)
         bindings = {key: binding for key, binding in found if binding is not None and _is_placeable(binding)}
         now, brake = self._plane.clock.now(), self._brake.holds(self._fleet.values())

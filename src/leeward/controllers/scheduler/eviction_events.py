@@ -13,7 +13,7 @@ from leeward.runtime.plane import ControlPlane, Recorder
 
 EVICTED, CLUSTER_OUTAGE = "EvictWorkloadFromClusterSucceed", "ClusterOutage"
 CROWD, CROWD_SECONDS = 16, 10.0
-"""So many of a kind within this time are summed up, for nobody would read each event."""
+"""Number of events of a kind, and the time, within which they are summed up: nobody would read each event."""
 
 
 class OutageEvents:

@@ -19,7 +19,7 @@ class HeldEvictions:
         self._cluster_bindings = plane.informers.of(CLUSTER_RESOURCE_BINDINGS)
 
     def start(self) -> None:
-        """From nothing: an earlier life of this process may have counted as well."""
+        """Starts from nothing: an earlier life of this process may have counted as well."""
         self._gauge.clear()
         self._bindings.on_change(self._changed)
         self._cluster_bindings.on_change(self._changed)

@@ -56,7 +56,7 @@ class Waking:
         self._bindings.on_change(self._binding_changed)
 
     def failed(self, key: BindingKey, now: datetime, wake_at: datetime | None) -> datetime:
-        """It found no place, or was held back. When to try again, if nothing changes."""
+        """Notes that it found no place, or was held back. Returns when to try again, if nothing changes."""
         self._attempts[key] = self._attempts.get(key, 0) + 1
         retry_at = now + RETRY_UNSCHEDULABLE
         return retry_at if wake_at is None else min(retry_at, wake_at)

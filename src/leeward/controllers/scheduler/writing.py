@@ -22,7 +22,7 @@ from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Said
 
 _Said = tuple[str, str, str, str]
-"""Of a condition: its type, status, reason and message."""
+"""Type, status, reason and message of a condition."""
 
 
 class QuotaRefused(Forbidden):
