@@ -28,7 +28,7 @@ class CacheBudget:
             raise TooLarge(f"more than {self.max_bytes // MiB} MiB of all kinds that are followed")
 
     def take(self, more_bytes: int, more_objects: int) -> None:
-        """Without a question; negative numbers give back."""
+        """Takes without a question; negative numbers give back."""
         self.used_bytes += more_bytes
         self.used_objects += more_objects
 

@@ -18,8 +18,8 @@ ChangeHandler = Callable[[T | None, T | None], None]
 
 
 class ChangeHandlers(Generic[T]):
-    """By what they are for: `Key(namespace, "")` is a namespace, None everything. What one raises is logged and goes no
-    further. `plural` is the kind's."""
+    """Handlers by what they are for: `Key(namespace, "")` is a namespace, None everything. What one raises is logged
+    and goes no further. `plural` is the kind's."""
 
     def __init__(self, plural: str) -> None:
         self._plural = plural

@@ -17,10 +17,10 @@ from leeward.core.registration import IDENTIFYING_NAMESPACE
 
 _WHAT = f"the Namespace {IDENTIFYING_NAMESPACE}"
 MAX_READ_BYTES = 4 * MiB
-"""Of a Namespace."""
+"""Most bytes of a Namespace."""
 _READY, _HEALTHY = "/readyz", "/healthz"
 LONGEST_SECONDS = 60.0
-"""Beside the time-out: a probe takes no longer, however long the process stands still meanwhile."""
+"""Bound beside the time-out: a probe takes no longer, however long the process stands still meanwhile."""
 
 
 class _Health(NamedTuple):

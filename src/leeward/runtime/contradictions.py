@@ -24,12 +24,12 @@ from leeward.runtime.webhook_queue import ANSWERED_SECONDS
 K = TypeVar("K", bound=Hashable)
 
 STANDS_AFTER = timedelta(seconds=ANSWERED_SECONDS + 60)
-"""So that it was asked for again, since answers are remembered."""
+"""Time after which it was asked for again, since answers are remembered."""
 MOST_KEPT = 10_000
 
 
 class Contradictions(Generic[K]):
-    """By what was asked about: the contradicting answer, and from when on it is believed."""
+    """Contradicting answers by what was asked about, and from when on each is believed."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[K, tuple[Hashable, datetime]] = OrderedDict()
@@ -44,7 +44,7 @@ class Contradictions(Generic[K]):
         return now < known[1]
 
     def forget(self, about: K) -> None:
-        """There is no contradiction, or nothing to ask about any more."""
+        """Forgets a contradiction: there is none, or nothing to ask about any more."""
         self._answers.pop(about, None)
 
 
@@ -75,7 +75,7 @@ class _Named(NamedTuple):
     """Answers about one dependant, as far as they are known."""
 
     digest: str
-    """Of the contents that were asked about last."""
+    """Digest of the contents that were asked about last."""
     losses: Mapping[TemplateKey, datetime]
     """Objects that are not named any more, and from when on that is believed."""
 
@@ -108,5 +108,5 @@ class StandingDependencies:
         return {each: until for each, until in losses.items() if now < until}
 
     def forget(self, dependant: Key) -> None:
-        """There is nothing to ask about any more."""
+        """Forgets the dependant: there is nothing to ask about any more."""
         self._known.pop(dependant, None)

@@ -11,7 +11,7 @@ Kind = tuple[str, str, str]
 
 
 class DependantIndex:
-    """From dependants to the objects that they need, and back."""
+    """Index from dependants to the objects that they need, and back."""
 
     def __init__(self) -> None:
         self._objects: dict[Key, frozenset[TemplateKey]] = {}

@@ -29,7 +29,7 @@ class Offer(NamedTuple):
 
 
 _Found = Mapping[str, Sequence[OfferedResource] | None]
-"""By group version; None for one that does not answer."""
+"""Resources by group version; None for one that does not answer."""
 
 
 class Discovery:

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 MAX_MESSAGE = 1_024
 REMEMBERED = 1_024
-"""So many sources of events a lane remembers: a component and an object of which it tells."""
+"""Number of sources of events that a lane remembers: a component and an object of which it tells."""
 BURST, REFILL_SECONDS = 50, 60.0
 """A source may write so many new events at once, and one more in this time."""
 CHANGE_SECONDS = 10.0
@@ -40,7 +40,7 @@ CHANGE_SECONDS = 10.0
 COUNT_SECONDS = {NORMAL: 300.0, WARNING: 10.0}
 """Seconds between two counts, in the server, of an event that happens again and again; by type."""
 CROWD, CROWD_SECONDS = 16, 10.0
-"""So many events within this time are a crowd: the server has better things to do than to count."""
+"""Number of events, and seconds, that make a crowd: the server has better things to do than to count."""
 ATTEMPTS, LONGEST_REST_SECONDS = 20, 30.0
 """A server that has too much to do (429) is asked again so often, after what it asks for, and no longer than this."""
 

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 BUFFER = 50_000
 """Room for ten events of each of 5,000 applications."""
 LANES = 4
-"""So many events are written at once."""
+"""Number of events that are written at once."""
 CROWD, CROWD_SECONDS = 16, 10.0
 """Steps of so many objects of a kind within this time are a crowd, until there have been fewer for as long."""
 HELD_SECONDS = 0.5

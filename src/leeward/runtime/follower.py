@@ -29,7 +29,7 @@ PAGE_SIZE = 500
 FIRST_RETRY_SECONDS = 0.1
 LAST_RETRY_SECONDS = 5.0
 FIRST_EXCESS_RETRY_SECONDS, LAST_EXCESS_RETRY_SECONDS = 30.0, 300.0
-"""After a list that was too large: to read it again costs as much again."""
+"""Seconds of the first and the last pause after a list that was too large: to read it again costs as much again."""
 
 
 class Follower(ABC, Generic[R]):

@@ -49,7 +49,7 @@ class HeartbeatView:
         self.settings = settings
         self._lag = lag or EventLoopLag()
         self.awake_since = float("-inf")
-        """By the monotonic clock: when this process was found to have been away, itself."""
+        """Instant, by the monotonic clock, at which this process was found to have been away, itself."""
         self._clock = clock
         self._leases = informers.of(LEASES, SYSTEM_NAMESPACE)
         self._lease: Lease | None = None
@@ -97,7 +97,7 @@ class HeartbeatView:
         return Attention(time, lease.spec.holder_identity, is_now, self._settled_at(lease))
 
     def renewed(self, lease: Lease, began: float) -> None:
-        """This process has just renewed it; the renewal `began` then, by the monotonic clock."""
+        """Takes in that this process has just renewed it; the renewal `began` then, by the monotonic clock."""
         self._leases.remember(lease)
         self._take(lease)
         self._counted = began
@@ -158,7 +158,7 @@ class HeartbeatView:
                 changed()
 
     def _late_seconds(self, before: Lease | None, lease: Lease, now: float) -> float:
-        """By how much a renewal heard of at `now` is older than that; 0 within the time that one is believed."""
+        """Seconds by which a renewal heard of at `now` is older than that; 0 within the time that one is believed."""
         if before is None or before.spec.holder_identity != lease.spec.holder_identity:
             return 0.0
         then, renewed = before.spec.renew_time, lease.spec.renew_time

@@ -95,7 +95,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
         return self._objects.list(namespace)
 
     def all_keys(self) -> Sequence[Key]:
-        """Of all objects, which costs less than the objects."""
+        """Keys of all objects, which costs less than the objects."""
         return self._objects.all_keys()
 
     def on_change(self, handler: ChangeHandler[T], scope: Key | None = None) -> Callable[[], None]:
@@ -223,7 +223,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
         self._put(obj, size)
 
     def _delete(self, key: Key, version: int) -> None:
-        """Unless the object has been made anew since, and is remembered."""
+        """Removes the object unless it has been made anew since, and is remembered."""
         old = self._objects.entry(key)
         if old is not None and old.version <= version:
             self._remove(key)

@@ -85,7 +85,7 @@ class Informers:
             follower.hurry()
 
     async def _follow_anew(self, informers: Sequence[Informer[Any]]) -> None:
-        """From where they were."""
+        """Follows from where they were."""
         tasks = [self._following[informer] for informer in informers]
         for task in tasks:
             task.cancel()

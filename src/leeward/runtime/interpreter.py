@@ -55,7 +55,7 @@ from leeward.runtime.interpreter_webhooks import Configurations, InterpreterWebh
 from leeward.runtime.webhook_queue import NotAnsweredYet, WebhookFailed
 
 WEBHOOK_AGAIN = timedelta(seconds=60)
-"""After which a webhook that has failed is asked about an object again: of its recovery nobody tells."""
+"""Pause after which a webhook that has failed is asked about an object again: of its recovery nobody tells."""
 
 
 class NotInterpreted(WorldError):
@@ -76,7 +76,7 @@ class Customizations(Protocol):
 
 
 def followed(informers: Informers) -> Customizations:
-    """As the control plane tells them; followed from the first question on."""
+    """Customizations as the control plane tells them; followed from the first question on."""
 
     async def known() -> Iterable[ResourceInterpreterCustomization]:
         informer = informers.of(RESOURCE_INTERPRETER_CUSTOMIZATIONS)
@@ -87,7 +87,7 @@ def followed(informers: Informers) -> Customizations:
 
 
 def followed_webhooks(informers: Informers) -> Configurations:
-    """As `followed`."""
+    """Configurations, as with `followed`."""
 
     async def known() -> Iterable[ResourceInterpreterWebhookConfiguration]:
         informer = informers.of(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS)
@@ -151,7 +151,7 @@ class Interpreter:
             return revise_replicas(template, replicas)
 
     async def revise_each(self, template: ReadOnlyManifest, counts: Iterable[int]) -> dict[int, Manifest]:
-        """By each of these numbers of replicas. Raises: NotAnsweredYet when all of them have been asked for."""
+        """Revises by each of these numbers of replicas. Raises: NotAnsweredYet when all of them have been asked for."""
         revised, unanswered = dict[int, Manifest](), list[NotAnsweredYet]()
         for count in sorted(set(counts)):
             try:

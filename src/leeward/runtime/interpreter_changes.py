@@ -15,7 +15,7 @@ from leeward.runtime.informers import Informers
 
 T = TypeVar("T")
 Concerned = Callable[[str, str], bool]
-"""Of an apiVersion and a kind: whether it is understood otherwise now."""
+"""Predicate of an apiVersion and a kind: whether it is understood otherwise now."""
 
 
 class InterpreterChanges:

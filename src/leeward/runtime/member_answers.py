@@ -14,7 +14,7 @@ from kubeapi.resource import Resource
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
 
 MAX_ANSWERS = 10_000
-"""Of what is forgotten the member is asked once more."""
+"""Most answers that are kept; of what is forgotten the member is asked once more."""
 
 
 class _Answer(NamedTuple):

@@ -71,7 +71,7 @@ class MemberWorks:
         self._member.supervisor.on_close(self._clusters.on_change(cluster_changed, Key("", self._member.name)))
 
     async def get(self, name: str) -> Work | None:
-        """With the status that is about to be written. Raises: WorldError while the control plane was not seen."""
+        """Work with the status that is about to be written. Raises: WorldError while the control plane was not seen."""
         await self._plane.server.identity.read()
         await self._works.wait_synced()
         await self._clusters.wait_synced()
@@ -97,7 +97,7 @@ class MemberWorks:
         return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""), self.hub)
 
     def post(self, work: Work, writer: str, said: Said[Work], *, within: float) -> None:
-        """As `Statuses.post`; who waits for a Work to be applied hears of it before it is written."""
+        """Posts as `Statuses.post`; who waits for a Work to be applied hears of it before it is written."""
         self._statuses.post(work, writer, said, within=within)
         if work.applied is None and self._statuses.expected(work).applied is not None:
             for add in self._when_applied:

@@ -14,7 +14,7 @@ AmountKind = Literal["allocatable", "allocated"]
 EVICTION_QUEUE = "resource-eviction"
 """The name, in metrics, of what waits to leave a cluster."""
 SCHEDULING_BUCKETS = tuple(0.001 * 2**exponent for exponent in range(15))
-"""In seconds: from a millisecond to sixteen, doubling; as Karmada's."""
+"""Buckets in seconds: from a millisecond to sixteen, doubling; as Karmada's."""
 
 
 class Metrics:
@@ -124,7 +124,7 @@ class Metrics:
         duration.observe(seconds)
 
     def amount(self, cluster: str, resource: Amount, kind: AmountKind, value: float) -> None:
-        """Of a member's capacity: `cpu` in cores, `memory` in bytes, `pod` as a count."""
+        """Sets an amount of a member's capacity: `cpu` in cores, `memory` in bytes, `pod` as a count."""
         self._amounts[resource, kind].labels(cluster).set(value)
 
     @property

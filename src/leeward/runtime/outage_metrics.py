@@ -5,7 +5,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from leeward.api.outage import MoveState, OutageStatus
 
 BUCKETS = (15, 30, 60, 120, 300, 600, 660, 720, 900, 1200, 1800, 3600, 7200)
-"""In seconds; with Karmada's defaults an application recovers in ten to eleven minutes."""
+"""Buckets in seconds; with Karmada's defaults an application recovers in ten to eleven minutes."""
 
 
 class OutageMetrics:

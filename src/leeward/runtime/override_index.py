@@ -33,7 +33,7 @@ class _Selecting:
 
 
 class OverrideIndex(Generic[P]):
-    """Of one kind of policy."""
+    """Index of one kind of policy."""
 
     def __init__(self) -> None:
         self._policies: dict[Key, tuple[Rules, Selected]] = {}

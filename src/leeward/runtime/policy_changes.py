@@ -10,8 +10,8 @@ from leeward.core.propagation.selecting import Selected, SelectedIn
 from leeward.runtime.identity import Key
 
 MOST_EARLIER = 4
-"""Of a policy that changes faster than it is looked at, so many earlier states are kept; then everything of the kinds
-and namespaces that it selected from is looked at."""
+"""Number of earlier states that are kept of a policy that changes faster than it is looked at, so many earlier states
+are kept; then everything of the kinds and namespaces that it selected from is looked at."""
 
 
 class PolicyKey(NamedTuple):

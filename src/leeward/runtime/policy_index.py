@@ -28,7 +28,7 @@ Wanted = tuple[str, str | None]
 """A label that a selector asks for: key and value, or a key of any value."""
 
 PAUSE_AFTER = 200
-"""So many label selectors are asked between two pauses of a search."""
+"""Number of label selectors that are asked between two pauses of a search."""
 _UNNARROWED: Wanted = ("", None)
 Pauses = Generator[None, None, AnyPropagationPolicy | None]
 
@@ -48,11 +48,11 @@ class _Known(Generic[P]):
     rank: Rank
     selected: Selected
     wanted: Mapping[tuple[Scope, Wanted], tuple[Selector, ...]]
-    """Its label selectors by the list in which they are."""
+    """Label selectors by the list in which they are."""
 
 
 class PolicyIndex(Generic[P]):
-    """Of one kind of policy."""
+    """Index of one kind of policy."""
 
     def __init__(self) -> None:
         self._known: dict[Key, _Known[P]] = {}
@@ -133,7 +133,7 @@ class PolicyIndex(Generic[P]):
     def _by_labels(
         self, scope: Scope, lists: _Lists, labels: Mapping[str, str]
     ) -> Generator[None, None, list[tuple[int, Rank]]]:
-        """Of each list the first whose labels match."""
+        """First of each list whose labels match."""
         found: list[tuple[int, Rank]] = []
         asked = 0
         for wanted in labels_to_look_for(labels):
@@ -221,7 +221,7 @@ def wanted_labels(selected: Selected) -> Mapping[tuple[Scope, Wanted], tuple[Sel
 
 
 def labels_to_look_for(labels: Mapping[str, str]) -> Iterable[Wanted]:
-    """Under which `wanted_labels` there can be selectors that match these labels."""
+    """Groups of `wanted_labels` under which there can be selectors that match these labels."""
     return (_UNNARROWED, *((key, None) for key in labels), *labels.items())
 
 

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from kubeapi.meta import ReadOnlyManifest
 
 BUCKETS = tuple(0.001 * 2**exponent for exponent in range(12))
-"""In seconds: from a millisecond to two, doubling; as Karmada's."""
+"""Buckets in seconds: from a millisecond to two, doubling; as Karmada's."""
 
 Write = Literal["create", "update", "delete"]
 
@@ -34,7 +34,7 @@ class PropagationMetrics:
             write: Gauge(f"{write}_resource_{way}_cluster", f"Times a {write} in a member", labels, registry=registry)
             for write, way in (("create", "to"), ("update", "to"), ("delete", "from"))
         }
-        """They only grow. No Counters: a Counter's name ends in `_total`, and these names are Karmada's."""
+        """Gauges that only grow. No Counters: a Counter's name ends in `_total`, and these names are Karmada's."""
 
     def matched_policy(self, seconds: float) -> None:
         self._match.observe(seconds)

@@ -13,12 +13,12 @@ from leeward.api.work import Work
 from leeward.client import Client, NotFound, NotServed
 
 FOREIGN_DELETION_REST = timedelta(seconds=5)
-"""After a Work has gone that somebody else has deleted, before it is made anew: `karmadactl unregister` deletes the
-Works of a cluster until it finds none. Karmada makes such a Work anew when its binding changes."""
+"""Time after which a Work that somebody else has deleted is made anew: `karmadactl unregister` deletes the Works of a
+cluster until it finds none. Karmada makes such a Work anew when its binding changes."""
 
 
 async def keep_objects(client: Client, work: Work) -> Work:
-    """Of a Work that is being deleted and is wanted again; not of one whose cluster leaves the fleet.
+    """Keeps the objects of a Work that is being deleted and is wanted again; not of one whose cluster leaves the fleet.
 
     Whether it leaves only the API server itself can say: a cache may hear of the Work's deletion first.
     Raises: WorldError.
@@ -29,7 +29,8 @@ async def keep_objects(client: Client, work: Work) -> Work:
 
 
 async def give_up_objects(client: Client, work: Work, *, preserve: bool = False, held: bool = False) -> Work:
-    """Of a Work that is being deleted and is not wanted, or not any more; `held`: but not for now (`removal`).
+    """Gives up the objects of a Work that is being deleted and is not wanted, or not any more; `held`: but not for now
+    (`removal`).
 
     Raises: WorldError.
     """

@@ -143,7 +143,7 @@ class Reflector(Follower[Resource[Any]], Generic[B]):
 
 
 async def _fill(table: Table[Any], objects: Sequence[Any]) -> None:
-    """Of many objects beside the loop; nobody else has the table yet."""
+    """Fills the table, of many objects beside the loop; nobody else has the table yet."""
 
     def put_all() -> None:
         for obj in objects:

@@ -6,7 +6,7 @@ LAST_REST_SECONDS = 300.0
 
 
 class Rest:
-    """Of one party that is asked; instants are monotonic seconds."""
+    """Rest of one party that is asked; instants are monotonic seconds."""
 
     __slots__ = ("_failures", "_until")
 

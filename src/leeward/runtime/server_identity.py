@@ -27,7 +27,7 @@ class ServerIdentity:
         self._asked_at: float | None = None
         self._lock = asyncio.Lock()
         self.known = ""
-        """As it was read last; empty before that, and where it may not be read."""
+        """Identity as it was read last; empty before that, and where it may not be read."""
 
     async def read(self) -> str:
         """Identity of the server. What is known already serves while it does not answer. Raises: WorldError before it
@@ -52,5 +52,5 @@ class ServerIdentity:
 
 
 def identity_of(namespace: Namespace) -> str:
-    """Of the API server whose Namespace `kube-system` this is."""
+    """Identity of the API server whose Namespace `kube-system` this is."""
     return namespace.metadata.annotations.get(HUB_ANNOTATION) or namespace.metadata.uid

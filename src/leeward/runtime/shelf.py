@@ -20,7 +20,7 @@ from leeward.runtime.identity import Key, kept, version_of
 T = TypeVar("T")
 
 RECENT = 128
-"""So many objects of a kind are kept as they were read."""
+"""Number of objects of a kind that are kept as they were read."""
 
 
 class Shelved(Generic[T]):

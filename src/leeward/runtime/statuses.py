@@ -33,15 +33,15 @@ PROGRESS_SECONDS = 20.0
 BOOKKEEPING_SECONDS = 60.0
 """Seconds that may pass, at most, before it is written that something was seen, or that nothing is known of it yet."""
 CROWD, CROWD_SECONDS = 16, 10.0
-"""So many objects of a kind of which something is said within this time, or waits, are a crowd: a mass failover, no
-idle fleet. It is one until there have been fewer for as long.
+"""Number of objects of a kind, and seconds, that make a crowd where something is said of so many within this time, or
+waits: a mass failover, no idle fleet. It is one until there have been fewer for as long.
 """
 AT_ONCE = 8
-"""So many statuses of a kind are written at once. The others go on to collect what is said: a crowded server hears less
-of progress, and sooner of what has to be done.
+"""Number of statuses of a kind that are written at once. The others go on to collect what is said: a crowded server
+hears less of progress, and sooner of what has to be done.
 """
 Change = Callable[[Any], Any]
-"""From status to status, of the kind's own type."""
+"""Function from status to status, of the kind's own type."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class _Batch(Generic[T]):
 
 
 class Statuses(Generic[T]):
-    """Of one kind. It holds at most one batch for each object; writing ends with the supervisor."""
+    """Writer of the statuses of one kind. It holds at most one batch for each object; writing ends with the
+    supervisor."""
 
     def __init__(
         self,
@@ -223,12 +224,12 @@ class StatusWriters:
         self._writers: dict[tuple[str, str, str], Statuses[Any]] = {}
 
     def expect_crowd(self) -> None:
-        """So many objects are about to change that it is a crowd, of whatever kind."""
+        """Expects a crowd: so many objects are about to change, of whatever kind."""
         for writer in self._writers.values():
             writer.expect_crowd()
 
     def of(self, resource: Resource[T], namespace: str = "") -> Statuses[T]:
-        """For a kind in all namespaces, or in one."""
+        """Statuses of a kind in all namespaces, or in one."""
         key = (resource.api_version, resource.plural, namespace)
         if key not in self._writers:
             informer = self._informers.of(resource, namespace)

@@ -91,5 +91,5 @@ async def read_template(server: Server, resource: Resource[Manifest], wanted: Bi
 
 
 def _version(text: str) -> int:
-    """Of what somebody has written; 0 where it is no resourceVersion."""
+    """Version of what somebody has written; 0 where it is no resourceVersion."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_VERSION_DIGITS else 0

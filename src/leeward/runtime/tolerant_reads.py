@@ -44,7 +44,7 @@ class TolerantReads(Generic[T]):
     async def list(
         self, resource: Resource[T], namespace: str = "", *, limit: int = 0, continue_token: str = ""
     ) -> Page[T]:
-        """As `Client.list`."""
+        """Lists as `Client.list`."""
         if not continue_token:
             self._told, self.unreadable = self.unreadable, {}
         try:
@@ -65,8 +65,8 @@ class TolerantReads(Generic[T]):
         bookmarks: bool = True,
         opened: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[WatchEvent[T], None]:
-        """As `Client.watch`; in place of what cannot be read comes a bookmark. Raises: Expired when such a one is
-        deleted, which a new list tells."""
+        """Watches as `Client.watch`; in place of what cannot be read comes a bookmark. Raises: Expired when such a one
+        is deleted, which a new list tells."""
         if not self.unreadable:
             try:
                 async with aclosing(

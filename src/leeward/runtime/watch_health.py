@@ -1,4 +1,5 @@
-"""Since when a kind cannot be followed: what is known of it may be old, however complete it once was.
+"""Health of watches: since when a kind cannot be followed. What is known of it may be old, however complete it once
+was.
 
 A request that is refused fails within the time in which a stream must open. So a watch that lasts longer is open,
 though nothing may happen on it.
@@ -19,7 +20,7 @@ class WatchHealth:
 
     @property
     def quiet_seconds(self) -> float:
-        """For how long an open watch has told nothing; 0 while none is open."""
+        """Seconds for which an open watch has told nothing; 0 while none is open."""
         return 0.0 if self._told_at is None else _now() - self._told_at
 
     @property
@@ -43,7 +44,7 @@ class WatchHealth:
         self._told_at = _now()
 
     def breaks_off(self) -> None:
-        """We have ended the watch ourselves."""
+        """Notes that we have ended the watch ourselves."""
         self._told_at = None
 
     def fails(self) -> None:

@@ -29,7 +29,7 @@ AT_ONCE, MOST_WAITING = 4, 1_000
 """Questions to one webhook that are under way, and those that wait for that; more are refused."""
 PATIENCE_SECONDS = 0.5
 LEFT_ALONE_SECONDS = 10.0
-"""After it did not answer."""
+"""Seconds for which it is left alone after it did not answer."""
 ANSWERED_SECONDS, FAILED_SECONDS = 300.0, 45.0
 """Seconds for which an answer is remembered, and that there was none: longer than a controller pauses between two
 attempts."""
