@@ -105,7 +105,7 @@ class Cluster(TypedObject, frozen=True, kw_only=True):
         return self.metadata.deletion_timestamp is not None
 
     def with_taints(self, taints: tuple[Taint, ...], annotations: Mapping[str, str | None]) -> "Cluster":
-        """As it is with these taints and changes of annotations, of which None takes one away."""
+        """Cluster as it is with these taints and changes of annotations, of which None takes one away."""
         merged = {**self.metadata.annotations, **annotations}
         kept = {name: value for name, value in merged.items() if value is not None}
         return structs.replace(

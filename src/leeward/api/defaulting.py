@@ -153,7 +153,8 @@ def _default_cluster(manifest: Manifest, settings: DefaultingSettings, old: Mani
 
 
 def _move_zone(spec: Manifest) -> None:
-    """From the older field to the newer; a bad one stays where the user wrote it, for validation to name that field."""
+    """Moves the zone from the older field to the newer; a bad one stays where the user wrote it, for validation to name
+    that field."""
     zone = spec.get("zone")
     if isinstance(zone, str) and zone and not spec.get("zones") and not label_value_fault(zone):
         spec["zones"] = [spec.pop("zone")]
@@ -174,7 +175,7 @@ def default_resource_models() -> list[Manifest]:
 
 
 def _standardise_models(spec: Manifest) -> None:
-    """In order of grade, from nothing to everything."""
+    """Brings the models into the order of their grades, from nothing to everything."""
     models = list(mappings_in(spec, "resourceModels"))
     if models != spec["resourceModels"] or not all(isinstance(model.get("grade"), int) for model in models):
         return

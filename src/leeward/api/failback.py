@@ -32,7 +32,7 @@ class FailbackOptions:
     is_share: bool = True
 
     def replicas_of_step(self, replicas: int) -> int:
-        """At least one."""
+        """Replicas of a step, at least one."""
         return max(1, -(-replicas * self.step // 100)) if self.is_share else self.step
 
 

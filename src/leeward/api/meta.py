@@ -11,11 +11,12 @@ from msgspec import Meta, field
 from kubeapi.meta import Object, ObjectMeta, wire_time
 
 ON_WIRE = Meta(extra={"on_wire": True})
-"""On a field with a struct default: the schema requires it all the same, as Karmada's does."""
+"""Mark of a field with a struct default: the schema requires it all the same, as Karmada's does."""
 
 
 def schema_default(value: object) -> Meta:
-    """On a field: what the API server fills in. The struct's own default stays "absent", so that nothing is lost."""
+    """Mark of a field with what the API server fills in. The struct's own default stays "absent", so that nothing is
+    lost."""
     return Meta(extra_json_schema={"default": value})
 
 

@@ -25,26 +25,28 @@ RESERVED_NAMESPACES = (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)
 ADMIN_GROUP = "system:masters"
 AGENT_GROUP = "system:karmada:agents"
 AGENT_USER_PREFIX = "system:karmada:agent:"
-"""Before the name of its cluster: as whom an agent speaks to the control plane."""
+"""Prefix of the name of its cluster: as whom an agent speaks to the control plane."""
 
 KARMADA_AGENT_LEASE_PREFIX = "karmada-agent-"
-"""Before the name of its cluster: the Lease in `karmada-system` by which Karmada's agents choose a leader."""
+"""Prefix of the name of its cluster: the Lease in `karmada-system` by which Karmada's agents choose a leader."""
 
 RBAC_GENERATOR = "rbac-generator"
 """No cluster: as `system:karmada:agent:rbac-generator`, `karmadactl register` may write any RBAC object."""
 BOOTSTRAP_CLUSTER_GROUP_PREFIX = "system:bootstrappers:leeward:cluster:"
-"""Before the name of a cluster: the group of bootstrap tokens that are for its agent only (ours)."""
+"""Prefix of the name of a cluster: the group of bootstrap tokens that are for its agent only (ours)."""
 BOOTSTRAP_SINGLE_USE_GROUP = "system:bootstrappers:leeward:single-use"
 """The group of bootstrap tokens that are good for one certificate (ours)."""
 BOOTSTRAP_CLUSTER_ANNOTATION = "leeward.dev/bootstrapped-cluster"
-"""On a bootstrap token's Secret: the cluster whose agent got a certificate with it, and may get another (ours)."""
+"""Annotation on a bootstrap token's Secret: the cluster whose agent got a certificate with it, and may get another
+(ours)."""
 BOOTSTRAP_REQUEST_ANNOTATION = "leeward.dev/bootstrap-request"
-"""On the same Secret: the uid of the certificate request that it was used for last (ours)."""
+"""Annotation on the same Secret: the uid of the certificate request that it was used for last (ours)."""
 AGENT_MADE_ANNOTATION = "leeward.dev/made-by-agent-of"
-"""On a Secret in `karmada-cluster`: the cluster whose agent made it, and nobody else has written its data (ours)."""
+"""Annotation on a Secret in `karmada-cluster`: the cluster whose agent made it, and nobody else has written its data
+(ours)."""
 
 APPLIED_OVERRIDES_ANNOTATION = "policy.karmada.io/applied-overrides"
-"""On a Work: the OverridePolicies that its manifest was made with, as JSON."""
+"""Annotation on a Work: the OverridePolicies that its manifest was made with, as JSON."""
 APPLIED_CLUSTER_OVERRIDES_ANNOTATION = "policy.karmada.io/applied-cluster-overrides"
 """The same of ClusterOverridePolicies."""
 APPLIED_PLACEMENT_ANNOTATION = "policy.karmada.io/applied-placement"
@@ -82,69 +84,77 @@ UNSCHEDULABLE_TAINT = "cluster.karmada.io/unschedulable"
 DRAIN_TAINT = "leeward.dev/drain"
 """Taint that `leeward drain` sets, with the effect NoExecute (ours)."""
 FLAPPING_TAINT = "leeward.dev/flapping"
-"""On a cluster that comes and goes: nothing new is placed there for a while; effect NoSchedule (ours)."""
+"""Taint on a cluster that comes and goes: nothing new is placed there for a while; effect NoSchedule (ours)."""
 
 ALLOW_HTTP_ANNOTATION = "leeward.dev/allow-http"
-"""On a Cluster: `true` lets its `spec.apiEndpoint` be an http:// URL, over which credentials go in the clear (ours)."""
+"""Annotation on a Cluster: `true` lets its `spec.apiEndpoint` be an http:// URL, over which credentials go in the clear
+(ours)."""
 DRAIN_BUDGET_ANNOTATION = "leeward.dev/drain-budget"
-"""On a Cluster that is drained: how many bindings may be on their way out of it at the same time (ours)."""
+"""Annotation on a Cluster that is drained: how many bindings may be on their way out of it at the same time (ours)."""
 WORK_GENERATION_ANNOTATION = "leeward.dev/work-generation"
-"""On a member's object: the generation of the Work whose manifest was applied last (ours)."""
+"""Annotation on a member's object: the generation of the Work whose manifest was applied last (ours)."""
 RENDERED_ANNOTATION = "leeward.dev/rendered"
-"""On a Work: `true` where its contents were written by us, and not by the Karmada that had it before (ours)."""
+"""Annotation on a Work: `true` where its contents were written by us, and not by the Karmada that had it before
+(ours)."""
 HUB_ANNOTATION = "leeward.dev/hub"
-"""On a member's object: the identity of the control plane that it belongs to. On the Namespace `kube-system` of a
-control plane: the identity that it takes instead of that Namespace's uid (ours)."""
+"""Annotation on a member's object: the identity of the control plane that it belongs to. On the Namespace `kube-system`
+of a control plane: the identity that it takes instead of that Namespace's uid (ours)."""
 REASSIGNED_ANNOTATION = "leeward.dev/reassigned"
-"""On a Work that is being deleted: its cluster is assigned again, and its objects stay for the next Work (ours)."""
+"""Annotation on a Work that is being deleted: its cluster is assigned again, and its objects stay for the next Work
+(ours)."""
 REMOVAL_HELD_ANNOTATION = "leeward.dev/removal-held"
-"""On a Work whose deletion was asked for while its cluster was away: it is not carried out for now, because a cluster
-that its copy was moved to is not well (ours)."""
+"""Annotation on a Work whose deletion was asked for while its cluster was away: it is not carried out for now, because
+a cluster that its copy was moved to is not well (ours)."""
 OUTAGE_ANNOTATION = "leeward.dev/outage-since"
-"""On a Cluster that looks dead: the instant from which its eviction clock counts (ours)."""
+"""Annotation on a Cluster that looks dead: the instant from which its eviction clock counts (ours)."""
 OUTAGE_CONFIRMED_ANNOTATION = "leeward.dev/outage-confirmed"
-"""On a Cluster that looks dead: the heartbeat since whose beginning that was seen anew (ours)."""
+"""Annotation on a Cluster that looks dead: the heartbeat since whose beginning that was seen anew (ours)."""
 FLAPPING_ANNOTATION = "leeward.dev/flapping"
-"""On a Cluster that was lost not long ago: how often, and until when it is held down, as JSON (ours)."""
+"""Annotation on a Cluster that was lost not long ago: how often, and until when it is held down, as JSON (ours)."""
 POLICY_TAINTS_ANNOTATION = "leeward.dev/policy-taints"
-"""On a Cluster: the taints, as `key:effect` with commas between, that ClusterTaintPolicy objects have added (ours)."""
+"""Annotation on a Cluster: the taints, as `key:effect` with commas between, that ClusterTaintPolicy objects have added
+(ours)."""
 POLICY_TAINTS_CONFIRMED_ANNOTATION = "leeward.dev/policy-taints-confirmed"
-"""On a Cluster: the heartbeat since whose beginning its NoExecute taints by policies were found right (ours)."""
+"""Annotation on a Cluster: the heartbeat since whose beginning its NoExecute taints by policies were found right
+(ours)."""
 TEMPLATE_DIGEST_ANNOTATION = "leeward.dev/template-digest"
-"""On a binding: what its template asked for when `spec.resource.resourceVersion` was written (ours)."""
+"""Annotation on a binding: what its template asked for when `spec.resource.resourceVersion` was written (ours)."""
 TEMPLATE_CONTENTS_ANNOTATION = "leeward.dev/template-contents"
-"""On a binding: the same without the template's metadata, by which a release is told (ours)."""
+"""Annotation on a binding: the same without the template's metadata, by which a release is told (ours)."""
 APPLICATION_FAILURES_ANNOTATION = "leeward.dev/application-failures"
-"""On a binding: since when its copies are unhealthy, and where its release has failed already, as JSON (ours)."""
+"""Annotation on a binding: since when its copies are unhealthy, and where its release has failed already, as JSON
+(ours)."""
 AWAITED_TARGETS_ANNOTATION = "leeward.dev/awaited-targets"
-"""On a binding: where it is awaited in place of a copy that is gone, and since when, as JSON (ours)."""
+"""Annotation on a binding: where it is awaited in place of a copy that is gone, and since when, as JSON (ours)."""
 FAILOVER_RELEASE_ANNOTATION = "leeward.dev/failover-release"
-"""On a binding: the release that a failover moves, and since when there is that one, as JSON (ours)."""
+"""Annotation on a binding: the release that a failover moves, and since when there is that one, as JSON (ours)."""
 FAILBACK_ANNOTATION = "leeward.dev/failback"
-"""On a policy, and from there on its bindings: `Never` or `Automatic` (ours)."""
+"""Annotation on a policy, and from there on its bindings: `Never` or `Automatic` (ours)."""
 FAILBACK_AFTER_ANNOTATION = "leeward.dev/failback-after"
 """Likewise: how long a returned cluster must have been healthy, as in `10m` (ours)."""
 FAILBACK_PACE_ANNOTATION = "leeward.dev/failback-pace"
 """Likewise: the replicas of one step, as a number or as a share of all: `2`, `25%` (ours)."""
 EVICT_SHARED_ANNOTATION = "leeward.dev/evict-shared-resources"
-"""On a policy, and from there on its bindings: `true` lets taints evict CustomResourceDefinitions, Namespaces,
-PersistentVolumes and PersistentVolumeClaims, with everything that others keep in them (ours)."""
+"""Annotation on a policy, and from there on its bindings: `true` lets taints evict CustomResourceDefinitions,
+Namespaces, PersistentVolumes and PersistentVolumeClaims, with everything that others keep in them (ours)."""
 CLAIMS_ANNOTATION = "leeward.dev/claims"
-"""On a binding of a StatefulSet: the claims that its Pods use, for people (ours)."""
+"""Annotation on a binding of a StatefulSet: the claims that its Pods use, for people (ours)."""
 VOLUMES_FOLLOW_ANNOTATION = "leeward.dev/volumes-follow"
-"""On a policy, and from there on its bindings: `true` says that the volumes of a StatefulSet are in every cluster, as
-replicated storage is, so that a failover may move it (ours)."""
+"""Annotation on a policy, and from there on its bindings: `true` says that the volumes of a StatefulSet are in every
+cluster, as replicated storage is, so that a failover may move it (ours)."""
 LINT_IGNORE_ANNOTATION = "leeward.dev/lint-ignore"
-"""On a policy or a template: ids of rules of `leeward lint` that it is known to break, with commas between (ours)."""
-PRESERVED_STATE_ANNOTATION = "leeward.dev/preserved-state"
-"""On a binding: the labels that its last failover has preserved, and for which cluster, as JSON (ours)."""
-RETAINED_ANNOTATION = "leeward.dev/retains-replicas"
-"""On a template that a HorizontalPodAutoscaler names: `true` where `retain-replicas` was set for that (ours)."""
-LAZY_DIGEST_ANNOTATION = "leeward.dev/lazy-digest"
-"""On a template that a lazy policy has claimed: its contents when that policy took effect last, or began to wait
+"""Annotation on a policy or a template: ids of rules of `leeward lint` that it is known to break, with commas between
 (ours)."""
+PRESERVED_STATE_ANNOTATION = "leeward.dev/preserved-state"
+"""Annotation on a binding: the labels that its last failover has preserved, and for which cluster, as JSON (ours)."""
+RETAINED_ANNOTATION = "leeward.dev/retains-replicas"
+"""Annotation on a template that a HorizontalPodAutoscaler names: `true` where `retain-replicas` was set for that
+(ours)."""
+LAZY_DIGEST_ANNOTATION = "leeward.dev/lazy-digest"
+"""Annotation on a template that a lazy policy has claimed: its contents when that policy took effect last, or began to
+wait (ours)."""
 HOME_ANNOTATION = "leeward.dev/home"
-"""On a binding that an outage has driven from its clusters: where it was before, as JSON (ours)."""
+"""Annotation on a binding that an outage has driven from its clusters: where it was before, as JSON (ours)."""
 
 BRAKE_NAME = "leeward-brake"
 """The ConfigMap in `karmada-system` that holds the state of the brake (ours)."""
@@ -152,9 +162,9 @@ BRAKE_NAME = "leeward-brake"
 HEARTBEAT_NAME = "leeward-heartbeat"
 """The Lease in `karmada-system` that is renewed as long as the clusters are watched (ours)."""
 UNWATCHED_ANNOTATION = "leeward.dev/unwatched"
-"""On that Lease: the times during which nobody watched, as `FROM/TO` with commas between (ours)."""
+"""Annotation on that Lease: the times during which nobody watched, as `FROM/TO` with commas between (ours)."""
 SETTINGS_ANNOTATION = "leeward.dev/settings"
-"""On that Lease: the thresholds, time-outs and switches of the process that watches, as JSON (ours)."""
+"""Annotation on that Lease: the thresholds, time-outs and switches of the process that watches, as JSON (ours)."""
 
 MANAGER_LEASE = "karmada-controller-manager"
 """The Lease in `karmada-system` of whichever controller manager works, Karmada's or ours."""
@@ -163,44 +173,48 @@ SCHEDULER_LEASE = "karmada-scheduler"
 _LEADER_MARK = "_leeward_"
 
 EVICTION_HELD_CONDITION = "leeward.dev/EvictionHeld"
-"""On a binding: True while an eviction that is due is held back, with the reason (ours)."""
+"""Condition on a binding: True while an eviction that is due is held back, with the reason (ours)."""
 FAILING_CONDITION = "leeward.dev/Failing"
-"""On a Cluster, as long as what is seen of it is not yet what `Ready` says: True while it fails already, False while it
-answers again (ours)."""
+"""Condition on a Cluster, as long as what is seen of it is not yet what `Ready` says: True while it fails already,
+False while it answers again (ours)."""
 CLUSTER_OUTAGE_CONDITION = "leeward.dev/ClusterOutage"
-"""On a binding: True while a cluster that it is assigned to is not Ready, or has no node that is ready; with what will
-become of the copy there (ours)."""
+"""Condition on a binding: True while a cluster that it is assigned to is not Ready, or has no node that is ready; with
+what will become of the copy there (ours)."""
 REMOVAL_BLOCKED_CONDITION = "leeward.dev/RemovalBlocked"
-"""On a Work, and on its binding: True while finalizers of others keep in the member what was removed there (ours)."""
+"""Condition on a Work, and on its binding: True while finalizers of others keep in the member what was removed there
+(ours)."""
 LAST_SEEN_CONDITION = "leeward.dev/LastSeen"
-"""On a Cluster that is not Ready: False, since the first look that did not find it well (ours)."""
+"""Condition on a Cluster that is not Ready: False, since the first look that did not find it well (ours)."""
 NOT_SEEN_SINCE = "leeward.dev/notSeenSince"
-"""In the `status` of an aggregated item: since when nothing is known of its cluster; all else in the item is older than
-that (ours)."""
+"""Mark in the `status` of an aggregated item: since when nothing is known of its cluster; all else in the item is older
+than that (ours)."""
 LEAVES_AT = "leeward.dev/leavesAt"
-"""Beside `NOT_SEEN_SINCE`: when the copy there is expected to be evicted (ours)."""
+"""Mark beside `NOT_SEEN_SINCE`: when the copy there is expected to be evicted (ours)."""
 DOUBTFUL_CONDITION = "leeward.dev/DoubtfulResources"
-"""On a Cluster: True while its member reports absurd numbers, which were cut down, with the numbers (ours)."""
+"""Condition on a Cluster: True while its member reports absurd numbers, which were cut down, with the numbers
+(ours)."""
 OUTDATED_CONDITION = "leeward.dev/OutdatedResources"
-"""On a Cluster: True while its Nodes or Pods cannot be followed, with since when: its summary is as old (ours)."""
+"""Condition on a Cluster: True while its Nodes or Pods cannot be followed, with since when: its summary is as old
+(ours)."""
 LOSS_COVERED_CONDITION = "leeward.dev/LossCovered"
-"""On a Cluster: whether the others can take over what runs there, should it be lost (ours)."""
+"""Condition on a Cluster: whether the others can take over what runs there, should it be lost (ours)."""
 OVERRIDE_FAILED_CONDITION = "leeward.dev/OverrideFailed"
-"""On a binding: True while override policies cannot be carried out in some clusters, whose Works stay as they are; with
-the reason for each (ours)."""
+"""Condition on a binding: True while override policies cannot be carried out in some clusters, whose Works stay as they
+are; with the reason for each (ours)."""
 FEATURE_HELD_CONDITION = "leeward.dev/FeatureHeld"
-"""On a binding: True while it keeps what it has by a feature gate that is off (ours)."""
+"""Condition on a binding: True while it keeps what it has by a feature gate that is off (ours)."""
 REFUSED_CONDITION = "leeward.dev/Refused"
-"""On a binding: True while it is not carried out, with the reason: its template is out of its reach, or a Work that it
-would need belongs to another binding (ours)."""
+"""Condition on a binding: True while it is not carried out, with the reason: its template is out of its reach, or a
+Work that it would need belongs to another binding (ours)."""
 REFLECTED_CONDITION = "leeward.dev/Reflected"
-"""On a Work: its manifest statuses were read from objects that carry the generation in `observedGeneration` (ours)."""
+"""Condition on a Work: its manifest statuses were read from objects that carry the generation in `observedGeneration`
+(ours)."""
 
 _SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def leader_identity(host: str, uid: str) -> str:
-    """As whom a process of ours holds a Lease; Karmada's have a host and a uid alone."""
+    """Identity as which a process of ours holds a Lease; Karmada's have a host and a uid alone."""
     return f"{host}{_LEADER_MARK}{uid}"
 
 

@@ -115,14 +115,15 @@ class OutageCounts(Object, frozen=True):
 
 
 class RecoveryCount(Object, frozen=True):
-    """So many applications took so long."""
+    """Number of applications that took so long."""
 
     seconds: Int64
     count: Int32
 
 
 class RecoveryTimes(Object, frozen=True):
-    """From the first failure until a replacement was healthy. `times` are all of them, in coarser steps when many."""
+    """Times from the first failure until a replacement was healthy. `times` are all of them, in coarser steps when
+    many."""
 
     count: Int32 = 0
     median_seconds: Int64 = 0

@@ -12,7 +12,7 @@ from leeward.api.cluster import Cluster
 
 
 class SpreadField(StrEnum):
-    """In the order in which clusters are grouped."""
+    """Field to spread by, in the order in which clusters are grouped."""
 
     REGION = "region"
     PROVIDER = "provider"
@@ -59,5 +59,5 @@ def rules_of_field(field: SpreadField) -> SpreadRules:
 
 
 SPREAD_FIELDS = tuple(SpreadField(text) for text in get_args(SpreadFieldText) if text)
-"""In the order in which people are told of them."""
+"""Fields in the order in which people are told of them."""
 GROUP_FIELDS = tuple(field for field in SPREAD_FIELDS if rules_of_field(field).groups)

@@ -21,7 +21,7 @@ DESCRIPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     **BINDING_FIELDS,
     **OUTAGE_FIELDS,
 }
-"""By the name of the struct, then of the field."""
+"""Descriptions by the name of the struct, then of the field."""
 
 
 def description_of(struct: type[Any], field: str) -> str:

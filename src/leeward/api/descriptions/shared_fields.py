@@ -9,7 +9,7 @@ OBJECT_FIELDS: Final[Mapping[str, str]] = {
     "spec": "What is asked for.",
     "status": "What was observed last. It is written by controllers.",
 }
-"""Of every object; metadata is described by the API server, and may not be here."""
+"""Fields of every object; metadata is described by the API server, and may not be here."""
 
 SHARED_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "LabelSelector": {

@@ -11,12 +11,13 @@ from kubeapi.status import Problem
 MOST_SELECTORS = 1_000
 MOST_POLICY_BYTES = 512 * 1024
 MOST_POLICIES = 5_000
-"""Of one kind in one namespace; asked where a policy is created, with the number of those that are there."""
+"""Most policies of one kind in one namespace; asked where a policy is created, with the number of those that are
+there."""
 _FEWER = "select by label or by kind instead of by name, or make several policies of it"
 
 
 def policy_count_problem(namespace: str, plural: str, there: int) -> Problem | None:
-    """Of one policy more in a namespace that has `there` of the kind."""
+    """Problem of one policy more in a namespace that has `there` of the kind."""
     if there < MOST_POLICIES:
         return None
     message = f"namespace {namespace} has {MOST_POLICIES} {plural} already; delete some, or let one policy select more"
@@ -24,7 +25,8 @@ def policy_count_problem(namespace: str, plural: str, there: int) -> Problem | N
 
 
 def policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
-    """Of a new policy, and of an update that does not make what was stored before any smaller or leave it as it was."""
+    """Problems of a new policy, and of an update that does not make what was stored before any smaller or leave it as
+    it was."""
     spec, old_spec = policy["spec"], Node("", None) if old is None else old["spec"]
     selectors, old_selectors = spec["resourceSelectors"], old_spec["resourceSelectors"].list
     count = len(selectors.list)
