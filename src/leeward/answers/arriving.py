@@ -24,7 +24,7 @@ MOST_READ = 200
 AT_ONCE = 10
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 COLUMN = "FULLYAPPLIED"
-"""Of the CRDs of Karmada and of Leeward, in any case of letters."""
+"""Column of the CRDs of Karmada and of Leeward, in any case of letters."""
 
 
 class Arriving(NamedTuple):
@@ -55,7 +55,7 @@ class _Table(Object, frozen=True):
 
 
 async def read_arriving(client: Client, but: BindingName) -> Arriving:
-    """Of all bindings `but` one. Raises: WorldError."""
+    """Reads what arrives of all bindings `but` one. Raises: WorldError."""
     local = [key async for key in _not_applied(client, RESOURCE_BINDINGS) if key != but]
     wide = [key async for key in _not_applied(client, CLUSTER_RESOURCE_BINDINGS) if key != but]
     read_local, read_wide = local[:MOST_READ], wide[:MOST_READ]

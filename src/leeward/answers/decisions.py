@@ -46,7 +46,7 @@ class Explained:
 
 
 def fleet_of(state: FleetState, clusters: Iterable[Cluster] | None = None) -> Fleet:
-    """Of the picture's clusters, or of these in their place."""
+    """Fleet of the picture's clusters, or of these in their place."""
     settings = state.settings
     groups = WorkloadGroups(state.bindings.values()) if settings.workload_affinity else None
     given = state.clusters.values() if clusters is None else clusters
@@ -69,7 +69,8 @@ def snapshot_of(
     settings: PlacementSettings | None = None,
     binding: Binding | None = None,
 ) -> Snapshot:
-    """Of a binding of the picture, or of another one in its place, on a fleet on which nothing else was decided."""
+    """Snapshot of a binding of the picture, or of another one in its place, on a fleet on which nothing else was
+    decided."""
     given = state.bindings[key] if binding is None else binding
     fleet.release(owner_of(given), unless_at=given.spec.clusters)
     return Snapshot(

@@ -19,11 +19,11 @@ from leeward.core.cluster_health.modeling import count_grades
 from leeward.planning.reservations import Reserved
 
 MOST_NODES, MOST_PLACED = 5_000, 5_000
-"""Beyond this nodes are not followed one by one; their grades stay as they are reported."""
+"""Most nodes, and Pods on them, that are followed one by one; beyond, their grades stay as they are reported."""
 NODE_PODS = Decimal(110)
 
 Divisors = Mapping[str, Decimal]
-"""By resource: what all requests in a cluster are whole multiples of."""
+"""Amounts, by resource, that all requests in a cluster are whole multiples of."""
 
 
 def divisors_of(requests: Iterable[Mapping[str, Quantity]]) -> Divisors:

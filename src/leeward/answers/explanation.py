@@ -178,7 +178,7 @@ def _headline(
 
 
 def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequence[ClusterVerdict]) -> Iterator[str]:
-    """After the claim: what evicts, what passes, how it is divided, and why it stays."""
+    """Sentences that follow the claim: what evicts, what passes, how it is divided, and why it stays."""
     for target in binding.spec.clusters:
         cluster = state.clusters.get(target.name)
         harmful = [] if cluster is None else [t for t in cluster.spec.taints if t.effect == "NoExecute"]
@@ -232,7 +232,7 @@ def verdicts_of(snapshot: Snapshot, term: TermTrace) -> list[ClusterVerdict]:
 
 
 def _why_no_candidate(snapshot: Snapshot, name: str) -> str:
-    """Of a cluster that no plug-in was asked about."""
+    """Reason of a cluster that no plug-in was asked about."""
     cluster = snapshot.clusters[name]
     if cluster.is_being_deleted:
         return "it is being unjoined"

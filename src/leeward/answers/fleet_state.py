@@ -124,7 +124,7 @@ class FleetState:
 
     @cached_property
     def templates(self) -> Mapping[tuple[str, str, str, str], TemplateMetadata]:
-        """By apiVersion, kind, namespace and name."""
+        """Templates by apiVersion, kind, namespace and name."""
         return {(t.api_version, t.kind, t.namespace, t.name): t for t in self.recorded.templates}
 
     @cached_property
@@ -173,7 +173,7 @@ class FleetState:
         return self._works.get(key, {})
 
     def template_of(self, binding: Binding) -> TemplateMetadata:
-        """Without labels where it could not be seen."""
+        """Template of the binding, without labels where it could not be seen."""
         found = binding.spec.resource
         key = found.api_version, found.kind, found.namespace, found.name
         return self.templates.get(key) or TemplateMetadata(
@@ -202,7 +202,7 @@ def binding_of_work(work: Work) -> BindingName | None:
 
 
 def encode_state(state: FleetState) -> bytes:
-    """As JSON with an object on each line or so, that can be compared."""
+    """Encodes the state as JSON with an object on each line or so, that can be compared."""
     return msgspec.json.format(encode(state.recorded), indent=1)
 
 

@@ -171,7 +171,7 @@ def _needing(rows: SeenRows) -> tuple[str, str]:
 
 
 def _well(rows: SeenRows, *, is_whole: bool) -> str:
-    """Of all there are, or of those that could be read."""
+    """Sentence on all there are, or of those that could be read."""
     states = Counter(row.state for row in rows.clusters)
     ready = states.pop(ClusterState.READY, 0)
     usable = (ClusterState.CORDONED, ClusterState.DRAINED, ClusterState.DRAINING, ClusterState.HELD_DOWN)

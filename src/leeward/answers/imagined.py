@@ -103,7 +103,7 @@ def imagine_scale(state: FleetState, key: BindingName, replicas: int) -> Mapping
 
 
 def _policy_of(state: FleetState, manifest: Manifest) -> AnyPropagationPolicy:
-    """With the identity of the one that it replaces, and what admission fills in."""
+    """Policy with the identity of the one that it replaces, and what admission fills in."""
     kind, metadata = manifest.get("kind", ""), mapping_in(manifest, "metadata")
     name = f"{kind} {metadata.get('name', '')}"
     types = {"PropagationPolicy": PropagationPolicy, "ClusterPropagationPolicy": ClusterPropagationPolicy}

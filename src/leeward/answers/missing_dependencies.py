@@ -45,7 +45,7 @@ class DependencyNames:
 
     @property
     def needs(self) -> tuple[TemplateNeeds, ...]:
-        """Of templates that name anything, by name."""
+        """Names of templates that name anything, by their own name."""
         return tuple(
             TemplateNeeds(namespace=key.namespace, name=key.name, objects=objects)
             for key, objects in sorted(self._found.items())

@@ -27,7 +27,7 @@ class NextStep(msgspec.Struct, frozen=True, rename="camel"):
 def next_steps(
     state: FleetState, key: BindingName, decision: Decision, report: OutageReport | None
 ) -> tuple[NextStep, ...]:
-    """In the order of their instants; those without one come last."""
+    """Steps in the order of their instants; those without one come last."""
     steps = [*_of_clusters(state, key), *_of_decision(state, key, decision), *_of_outages(report, decision)]
     wake_at, told = decision.wake_at, {step.at for step in steps}
     if wake_at is not None and wake_at not in told and not decision.evicted and not _is_retried(decision):

@@ -34,10 +34,10 @@ from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.planning.fleet import Fleet
 
 HORIZON = timedelta(hours=24)
-"""Beyond the last planned instant nothing is projected that is later than this."""
+"""Time beyond the last planned instant after which nothing is projected."""
 MOST_INSTANTS = 10_000
 REPORTED_AFTER = timedelta(seconds=15)
-"""After so long a cluster reports what it was given; until then it is reserved there."""
+"""Time after which a cluster reports what it was given; until then it is reserved there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,11 @@ class Projection:
     before_return: Moment | None = None
     braked: bool = False
     cut_off: bool = False
-    """There was more to come than is projected."""
+    """Mark that there was more to come than is projected."""
 
     @property
     def worst(self) -> Moment:
-        """At the end of the outage, or of all."""
+        """Moment at the end of the outage, or of all."""
         return self.before_return or Moment(dict(self.fleet), self.bindings, self.decisions)
 
 

@@ -76,7 +76,7 @@ class _PartialList(Object, frozen=True):
 
 
 async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: bool = True) -> FleetState:
-    """With its Works, unless nobody asks about copies.
+    """Reads a fleet with its Works, unless nobody asks about copies.
 
     Raises: OperationFailed where there is no control plane of Leeward or Karmada, Unreachable where none answers.
     """
@@ -196,7 +196,7 @@ async def _common(reader: PictureReader, clock: Clock, name: str) -> RecordedFle
 
 
 async def _now(client: Client, clock: Clock) -> datetime:
-    """By our clock, or by the server's where they are far apart. Raises: WorldError."""
+    """Instant by our clock, or by the server's where they are far apart. Raises: WorldError."""
     response, ours = await client.raw("GET", "/version"), clock.now()
     try:
         theirs = parsedate_to_datetime(response.headers["date"]).astimezone(UTC)

@@ -63,7 +63,7 @@ class Resilience(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def losses_by(state: FleetState, by: str, number: int = 1) -> Losses:
-    """So many groups at the same time. Raises: OperationFailed for what is no such grouping, or too much."""
+    """Losses of so many groups at the same time. Raises: OperationFailed for what is no such grouping, or too much."""
     groups = dict(_groups(state, by))
     if not groups:
         raise OperationFailed(

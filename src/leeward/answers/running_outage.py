@@ -26,7 +26,8 @@ _FROM_APPLICATIONS = ("applications", "moved", "moving", "due", "kept", "held", 
 
 
 def brought_up_to_date(outage: ClusterOutage, state: FleetState) -> ClusterOutage:
-    """With the steps and taints of the Cluster, and with the state of each application, as they are in the picture.
+    """Outage with the steps and taints of the Cluster, and with the state of each application, as they are in the
+    picture.
 
     Where bindings or Works could not be read, or were not, only the Cluster is believed.
     """
@@ -50,7 +51,7 @@ def _with_applications(status: OutageStatus, now: OutageStatus, as_of: datetime)
 
 
 def _undated(application: OutageApplication, as_of: datetime) -> OutageApplication:
-    """Without the instants for which only that of the picture could stand."""
+    """Application without the instants for which only that of the picture could stand."""
     changes: dict[str, object] = {}
     if application.left_at == wire_time(as_of):
         changes["left_at"] = None
@@ -78,7 +79,7 @@ def _sight(binding: Binding | None, key: BindingName, lost: Cluster, state: Flee
 
 
 def _is_told_healthy(binding: Binding, lost: Cluster) -> bool:
-    """By what the binding says of its copies elsewhere; for a picture without Works."""
+    """Tells whether it is healthy by what the binding says of its copies elsewhere; for a picture without Works."""
     told = {item.cluster_name: item for item in binding.status.aggregated_status}
     others = [told.get(target.name) for target in binding.spec.clusters if target.name != lost.name]
     is_well = all(item is not None and item.applied and item.health == ResourceHealth.HEALTHY.value for item in others)

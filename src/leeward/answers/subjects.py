@@ -81,7 +81,7 @@ def asked_of(text: str, namespace: str) -> AskedOf:
 
 
 def explain_in(state: FleetState, asked: AskedOf) -> Answer:
-    """From a whole picture. Raises: OperationFailed where there is no such thing in it."""
+    """Answer from a whole picture. Raises: OperationFailed where there is no such thing in it."""
     if asked.kind is SubjectKind.CLUSTER:
         if asked.name not in state.clusters:
             raise _no_cluster(asked, state)
@@ -97,7 +97,7 @@ def explain_in(state: FleetState, asked: AskedOf) -> Answer:
 
 
 def binding_asked_of(state: FleetState, text: str, namespace: str) -> BindingName:
-    """Of a template or a binding in the picture. Raises: OperationFailed."""
+    """Name of the binding of a template, or of a binding, in the picture. Raises: OperationFailed."""
     return _binding_of(state, asked_of(text, namespace))
 
 

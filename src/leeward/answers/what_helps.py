@@ -31,7 +31,7 @@ class Help(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def what_helps(state: FleetState, key: BindingName, decision: Decision, rooms: list[RoomRow]) -> tuple[Help, ...]:
-    """Nothing where nothing is missed."""
+    """Help for what is missed; none where nothing is."""
     binding = state.bindings[key]
     if decision.held is not None and decision.held.reason == HeldReason.BRAKE_ENGAGED:
         return (Help("leeward brake release", "what is due leaves, if the clusters are really lost"),)

@@ -125,7 +125,7 @@ def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
 
 
 def fates_of(state: FleetState, change: ImaginedChange) -> tuple[list[ApplicationFate], bool]:
-    """Only what becomes of applications, worst first, and whether the brake engages."""
+    """Fates of applications, worst first, and whether the brake engages."""
     found = project(state, change)
     return _fates(state, change, found), _is_braked(found)
 

@@ -27,7 +27,7 @@ class WorkExplanation(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def explain_work(state: FleetState, work: Work, key: BindingName) -> WorkExplanation:
-    """Of a Work of one of the picture's bindings."""
+    """Explanation of a Work of one of the picture's bindings."""
     name = cluster_of_execution_space(work.namespace)
     cluster, binding = state.clusters.get(name), state.bindings[key]
     replicas = next((target.replicas for target in binding.spec.clusters if target.name == name), 0)

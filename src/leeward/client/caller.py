@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 HEADER = "leeward-controller"
 CALLER: ContextVar[str] = ContextVar("caller", default="")
-"""In the context of the tasks of one controller, its name; empty for anybody else."""
+"""Name of the controller in the context of whose tasks it is asked; empty for anybody else."""
 
 
 def with_caller(headers: Mapping[str, str]) -> Mapping[str, str]:

@@ -71,7 +71,7 @@ def transport_of(connection: Connection, clock: Clock | None = None) -> "Transpo
 
 
 def asking_transport_of(connection: Connection) -> "Transport":
-    """For who asks a few things, one after the other, on a loop where nothing else goes on; see `blocking`.
+    """Transport for who asks a few things, one after the other, on a loop where nothing else goes on; see `blocking`.
 
     Raises: ValueError when a certificate or key cannot be used.
     """

@@ -6,7 +6,8 @@ from collections import deque
 from leeward.client.http_connection import HttpConnection, ServerAddress, connect
 
 MAX_IDLE_SECONDS = 15.0
-"""Less than servers and what stands before them wait: a request shall not meet a connection that is being closed."""
+"""Seconds for which a connection is kept idle, less than servers and what stands before them wait: a request shall not
+meet a connection that is being closed."""
 
 
 class ConnectionPool:

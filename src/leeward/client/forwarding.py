@@ -26,7 +26,7 @@ from leeward.client.upgrading import upgrade
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 50.0
-"""Until the answer begins; less than the API server's own patience, so that the reason can be told."""
+"""Seconds until the answer begins; less than the API server's own patience, so that the reason can be told."""
 QUIET_SECONDS = 4 * 3600.0
 """A stream may be as quiet as a kubelet lets one be."""
 MAX_CONNECTIONS = 256
@@ -74,7 +74,7 @@ class Forwarded:
 
 
 class Forwarder:
-    """To one server, with one identity. It connects on the loop that first uses it. Raises: ValueError."""
+    """Forwarder to one server, with one identity. It connects on the loop that first uses it. Raises: ValueError."""
 
     def __init__(self, connection: Connection) -> None:
         self._server = connection.server.rstrip("/")

@@ -18,14 +18,14 @@ _GREETING = Request("GET", "/livez")
 
 
 def greeting_transport_of(connection: Connection) -> Transport:
-    """As `transport_of`, for who waits for the answer. Raises: ValueError."""
+    """Transport as `transport_of`, for who waits for the answer. Raises: ValueError."""
     is_near = urlsplit(connection.server).hostname in _THIS_MACHINE and connection.exec_plugin is None
     seconds = ANSWER_SECONDS if is_near else REMOTE_ANSWER_SECONDS
     return GreetingTransport(transport_of(connection), connection.server, seconds)
 
 
 class GreetingTransport:
-    """Before the first request it asks for a path that a living server answers at once, whoever asks.
+    """Transport that, before the first request, asks for a path that a living server answers at once, whoever asks.
 
     Any answer will do, whatever it says. `server` is named in the error.
     """

@@ -29,7 +29,7 @@ class HttpConnection(asyncio.Protocol):
         self._exchange: Exchange | None = None
         self.is_open = False
         self.is_fresh = True
-        """Nothing was asked yet: that the server does not answer has no reason in what was before."""
+        """Tells whether nothing was asked yet: that the server does not answer has no reason in what was before."""
         self.idle_since = 0.0
 
     def ask(self, request: bytes, method: str, most: int | None = None) -> Exchange:

@@ -149,7 +149,7 @@ class _Section:
 
 
 def _read_all(source: Path | Sequence[Path] | Mapping[str, Any]) -> list[_Section]:
-    """At least one. Raises: KubeconfigError."""
+    """Reads all files, at least one. Raises: KubeconfigError."""
     if isinstance(source, Mapping):
         return [_Section("kubeconfig", Path(), "", source)]
     paths = [source] if isinstance(source, Path) else list(source)

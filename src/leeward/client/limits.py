@@ -42,7 +42,7 @@ class LimitedTransport:
         await self._inner.close()
 
     def _take_turn(self, now: float, timeout_seconds: float) -> float:
-        """In how many seconds the turn comes."""
+        """Seconds until the turn comes. Raises: Unreachable."""
         turn = max(self._next, now - self._interval * (self._burst - 1))
         wait = max(turn - now, 0.0)
         if wait >= timeout_seconds:

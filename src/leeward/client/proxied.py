@@ -169,7 +169,7 @@ def resolver_of(addresses: AddressRules | None) -> JudgedResolver | None:
 
 @contextmanager
 def mapped_library_errors(what: str) -> Generator[None, None, None]:
-    """As `mapped_errors`, for what aiohttp says, too. Raises: Unreachable, Untrusted."""
+    """Maps errors as `mapped_errors`, for what aiohttp says, too. Raises: Unreachable, Untrusted."""
     with mapped_errors(what):
         try:
             yield

@@ -18,7 +18,7 @@ from leeward.client.client import MERGE_PATCH
 
 ATTEMPTS = 5
 REMEMBERED_SECONDS = 600.0
-"""For so long a kind whose patches were refused is updated at once; then a patch is tried again."""
+"""Seconds for which a kind whose patches were refused is updated at once; then a patch is tried again."""
 
 _Target = tuple[str, str]
 """Collection and subresource."""

@@ -81,7 +81,7 @@ async def upgrade(
 async def _connect(
     url: URL, tls: ssl.SSLContext | bool, rules: AddressRules | None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """To the first address of the host that answers. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
+    """Connects to the first address of the host that answers. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
     host, port, is_tls = url.host or "", url.port or 0, url.scheme == "https"
     failed = OSError(f"{host} has no address")
     for address in await judged_addresses(rules, host, port):

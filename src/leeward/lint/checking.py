@@ -39,7 +39,8 @@ def _named(inputs: Iterable[LintInput]) -> str:
 
 
 def _bad_ignores(picture: LintPicture) -> Iterator[LintFinding]:
-    """Nothing that is written down is ignored silently, the wish to ignore something least of all."""
+    """Findings on what is to be ignored: nothing that is written down is ignored silently, the wish to ignore something
+    least of all."""
     for found in unknown_ignores(picture, RULES_BY_ID):
         if _is_asked(found):
             yield _told(RULES_BY_ID["LW001"], found, picture)
@@ -55,7 +56,7 @@ def _is_asked(found: Diagnostic) -> bool:
 
 
 def _told(rule: LintRule, found: Diagnostic, picture: LintPicture) -> LintFinding:
-    """Of an object that nobody asked about, the finding stands at the first that was."""
+    """Finding as it is told. Of an object that nobody asked about, the finding stands at the first that was."""
     at = next((each for each in _objects(found) if each.is_asked), None)
     path = found.path if at is found.about else ()
     about = str(found.about) if found.about is not None else _control_plane(picture)

@@ -123,7 +123,7 @@ def _target_of(picture: LintPicture, autoscaler: LintObject) -> ClaimedTemplate 
 
 
 def not_judged(picture: LintPicture) -> Iterator[Diagnostic]:
-    """Once for each kind, as the event `HealthNotInterpreted`."""
+    """Notes once for each kind, as the event `HealthNotInterpreted`."""
     customizations = list(_typed(picture, ResourceInterpreterCustomization))
     configurations = list(_typed(picture, ResourceInterpreterWebhookConfiguration))
     told: set[tuple[str, str]] = set()

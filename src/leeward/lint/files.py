@@ -171,7 +171,7 @@ def _fault_of_metadata(metadata: Manifest) -> tuple[FieldPath, str]:
 
 
 def _in_their_namespaces(objects: list[LintObject], namespace: str) -> list[LintObject]:
-    """With the namespace that kubectl would give to those that name none."""
+    """Objects with the namespace that kubectl would give to those that name none."""
     wide = _CLUSTER_SCOPED | {kind for each in objects if (kind := _wide_kind(each.manifest)) is not None}
     return [
         each

@@ -18,7 +18,7 @@ CLUSTER = ("cluster.karmada.io", "Cluster")
 
 
 def invalid(picture: LintPicture) -> Iterator[Diagnostic]:
-    """Of files only: what a control plane has stored was taken."""
+    """Faults of files only: what a control plane has stored was taken."""
     for each in picture.objects:
         if each.document is None:
             continue

@@ -90,7 +90,7 @@ class LintPicture:
 
     @cached_property
     def templates_by_name(self) -> Mapping[tuple[str, str], Sequence[LintObject]]:
-        """By kind and name."""
+        """Templates by kind and name."""
         found: dict[tuple[str, str], list[LintObject]] = {}
         for each in self.templates:
             found.setdefault((each.kind, each.name), []).append(each)
@@ -139,7 +139,7 @@ class LintPicture:
 
     @cached_property
     def claim_of(self) -> Mapping[tuple[str, str, str, str], ClaimedTemplate]:
-        """By the template's identity."""
+        """Claims by the template's identity."""
         return {claim.template.identity: claim for claim in self.claimed}
 
     @cached_property
@@ -172,7 +172,7 @@ class LintPicture:
 
 
 def _is_skipped(template: LintObject) -> bool:
-    """As the flags of controllers say by default."""
+    """Tells whether it is skipped as the flags of controllers say by default."""
     return (
         bool(template.namespace and _REACH.skips_namespace(template.namespace))
         or is_skipped_namespace(template.api_version, template.kind, template.name, _REACH)
@@ -190,7 +190,7 @@ def bound(template: LintObject, policy: AnyPropagationPolicy) -> Binding:
 
 
 def as_stored(each: LintObject) -> Manifest:
-    """With what admission fills in. What a control plane has stored is as it is."""
+    """Manifest with what admission fills in. What a control plane has stored is as it is."""
     if each.document is None:
         return each.manifest
     settings = DefaultingSettings(now=EPOCH, new_uid=lambda: f"lint-{'-'.join(filter(None, each.identity))}")

@@ -61,7 +61,7 @@ def can_be_spread(placement: Placement, names: Collection[str], clusters: Cluste
 
 
 def most_copies(placement: Placement) -> int:
-    """In how many clusters copies are at most, where replicas are not divided; 0 where there is no limit."""
+    """Number of clusters that copies are in at most, where replicas are not divided; 0 where there is no limit."""
     constraints = placement.spread_constraints
     over_clusters = [each.max_groups for each in constraints if is_over_clusters(each)]
     return over_clusters[-1] if over_clusters else max((each.max_groups for each in constraints), default=0)

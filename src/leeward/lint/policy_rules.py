@@ -15,7 +15,8 @@ _REACH = Reach()
 
 
 def selects_nothing(picture: LintPicture) -> Iterator[Diagnostic]:
-    """Of other files nothing is known: there, only what is near enough to be a mistake is told."""
+    """Finds selectors that select nothing. Of other files nothing is known: there, only what is near enough to be a
+    mistake is told."""
     for policy in picture.policies:
         selectors = policy.policy.spec.resource_selectors
         matched = [_matches_some(picture, policy, each) for each in selectors]

@@ -122,7 +122,7 @@ class KarmadaAdmission:
             yield Joined(cluster["metadata"]["name"], _id(cluster), section(cluster, "spec").get("syncMode", ""))
 
     def _own_id(self) -> str:
-        """Of the control plane, as of any cluster."""
+        """Identity of the control plane, as of any cluster."""
         record = self._store.head(f"{_NAMESPACES}/{IDENTIFYING_NAMESPACE}")
         return codec.decode_manifest(record.value)["metadata"]["uid"] if record is not None else ""
 

@@ -38,7 +38,7 @@ from leeward.client.forwarding import Conversation, Forwarded
 EVERY_CLUSTER = "*"
 ANSWER_SECONDS = 15.0
 MAX_LIST_BYTES = 32 * 1024 * 1024
-"""Of one cluster."""
+"""Most bytes of a list of one cluster."""
 MAX_MESSAGE = 200
 """Letters of a cluster's own message in a warning."""
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 5.0
 """Longer than a leader waits between two renewals: a Lease that does not change meanwhile says nothing."""
 UNLED_SECONDS = 60.0
-"""After so long without a leader that is a warning: nobody places, and nobody evicts."""
+"""Seconds without a leader after which that is a warning: nobody places, and nobody evicts."""
 COMPONENT = "taint-manager"
 
 Begin = Callable[[Supervisor], None]
@@ -52,7 +52,7 @@ class ForeignSchedulerEvictions:
             await running.close()
 
     async def _watch(self) -> None:
-        """Until cancelled."""
+        """Watches until cancelled."""
         before: Lease | None = None
         unled_since: float | None = self._plane.clock.monotonic()
         while True:

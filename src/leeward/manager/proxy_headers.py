@@ -23,7 +23,7 @@ _UNAUTHENTICATED = "system:unauthenticated"
 _UPGRADE = "upgrade"
 _CREDENTIALS = ("authorization", "cookie", "cookie2")
 _IDENTITIES = ("impersonate-", "x-remote-", "audit-")
-"""Of those who vouch for somebody to an API server; none of them is the client's to say."""
+"""Prefixes of headers of those who vouch for somebody to an API server; none of them is the client's to say."""
 _CONDITIONS = ("if-none-match", "if-modified-since")
 _DROPPED = frozenset(
     (
@@ -38,7 +38,7 @@ PAGE_RULES = {
     "content-security-policy": "sandbox allow-scripts allow-forms",
     "x-content-type-options": "nosniff",
 }
-"""For browsers: a page of a member is no page of the control plane."""
+"""Headers for browsers: a page of a member is no page of the control plane."""
 _NOT_IN_A_HEADER = re.compile(r"^\s|\s$|[\x00-\x1f\x7f]")
 
 

@@ -23,7 +23,7 @@ from leeward.core.quota.usage import usage_of
 from leeward.manager.gates import FeatureGates
 
 REMEMBERED = 8_192
-"""So many stored bindings are not read again for what they use."""
+"""Number of stored bindings that are not read again for what they use."""
 _BINDINGS = f"/{RESOURCE_BINDINGS.group}/{RESOURCE_BINDINGS.plural}/"
 _QUOTAS = f"/{FEDERATED_RESOURCE_QUOTAS.group}/{FEDERATED_RESOURCE_QUOTAS.plural}/"
 
@@ -73,7 +73,7 @@ class QuotaAdmission:
 
 @lru_cache(maxsize=REMEMBERED)
 def _usage_of_stored(value: bytes, multiple_pod_templates: bool) -> Amounts:
-    """Nothing for a binding that cannot be read: no controller carries it out."""
+    """Usage of a stored binding; none for one that cannot be read: no controller carries it out."""
     try:
         binding = codec.decode(value, ResourceBinding)
     except codec.DecodeError:

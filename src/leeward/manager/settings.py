@@ -85,7 +85,7 @@ class ManagerSettings:
     safety: Safety = field(default_factory=Safety)
     brake: BrakeSettings = field(default_factory=BrakeSettings)
     hold_down: HoldDownSettings = field(default_factory=HoldDownSettings)
-    """Of clusters that flap."""
+    """Settings for clusters that flap."""
     estimators: tuple[Estimator, ...] = ()
     """Asked for room besides what clusters report of themselves."""
     cluster_estimator: ClusterEstimator | None = None
@@ -100,8 +100,8 @@ class ManagerSettings:
     """Says of clusters whether the rest can take over if they are lost; None: nothing is said of that."""
 
     def karmada_exact(self) -> "ManagerSettings":
-        """With every safety switch at what Karmada does, and nothing said that it does not say; rates and time-outs
-        stay."""
+        """Settings with every safety switch at what Karmada does, and nothing said that it does not say; rates and
+        time-outs stay."""
         return replace(
             self,
             safety=Safety.karmada(),
@@ -139,7 +139,7 @@ class ManagerSettings:
         )
 
     def whole_decision(self) -> PlacementSettings:
-        """For the scheduler; without the taint manager it only places."""
+        """Settings of the scheduler; without the taint manager it only places."""
         whole = self.eviction.taint_manager
         return replace(
             self._placement(),
@@ -150,7 +150,7 @@ class ManagerSettings:
         )
 
     def halves(self) -> PlacementSettings:
-        """For the halves that --controllers names: they evict and finish, and somebody else places."""
+        """Settings of the halves that --controllers names: they evict and finish, and somebody else places."""
         runs = self.controllers.runs
         return replace(
             self._placement(),

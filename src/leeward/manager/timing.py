@@ -36,7 +36,7 @@ class Timing:
 
     @staticmethod
     def fast() -> "Timing":
-        """For demonstrations and tests on real processes: a failover within some ten seconds."""
+        """Timing for demonstrations and tests on real processes: a failover within some ten seconds."""
         return Timing(
             cluster_status_update_frequency=1,
             cluster_failure_threshold=2,

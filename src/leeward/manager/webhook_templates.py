@@ -25,10 +25,11 @@ class WebhookTemplates:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seen = dict[str, tuple[tuple[int, int], dict[str, bool]]]()
-        """By resource: of which revisions of it and of the policies, and which of its objects are templates."""
+        """Templates by resource: of which revisions of it and of the policies, and which of its objects are
+        templates."""
 
     def passed_over(self, webhook: Configured) -> bool:
-        """Of kubeserver's `PassedOver`."""
+        """Tells as kubeserver's `PassedOver`."""
         plural, name = webhook.plural, webhook.configuration
         prefix = f"/{_GROUP}/{plural}/"
         revisions = self._store.last_change(prefix), self._store.last_change(_POLICIES)

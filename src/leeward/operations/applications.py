@@ -21,7 +21,7 @@ from leeward.operations.clusters import is_application
 from leeward.operations.findings import HINDRANCES, Hold, hindrances_of, hold_of
 
 READY_FIELDS = ("readyReplicas", "numberReady")
-"""Of a status, what says how many replicas are ready: of workloads, and of a DaemonSet."""
+"""Fields of a status that say how many replicas are ready: of workloads, and of a DaemonSet."""
 
 
 class RowState(Enum):
@@ -192,7 +192,7 @@ def _places(binding: Binding) -> Iterator[CopyPlace]:
 
 
 def _ready_in(item: AggregatedStatusItem | None) -> int | None:
-    """As its status tells it; of a kind without such a figure, one where it is healthy."""
+    """Number of ready replicas as the status tells it; of a kind without such a figure, one where it is healthy."""
     if item is None:
         return None
     status = mapping_in({"status": item.status}, "status")

@@ -33,7 +33,8 @@ def components(observed: Observed) -> Iterator[Finding]:
 
 
 def nobody_watches(observed: Observed) -> Iterator[Finding]:
-    """While the heartbeat is not renewed no threshold and no toleration runs: nothing would be failed over."""
+    """Finds a heartbeat that is not renewed: meanwhile no threshold and no toleration runs, and nothing would be failed
+    over."""
     for lease in observed.leases:
         if lease.name == HEARTBEAT_NAME and is_silent(lease, observed.now):
             yield needs_somebody(

@@ -31,7 +31,7 @@ T = TypeVar("T")
 PAGE_SIZE = 500
 ATTEMPTS = 3
 PAUSE_SECONDS = 0.1
-"""Between two of them: until a write that is under way can be read."""
+"""Seconds between two of them: until a write that is under way can be read."""
 KINDS = (
     (RESOURCE_BINDING.resource, BINDING_ID_LABEL),
     (CLUSTER_RESOURCE_BINDING.resource, CLUSTER_BINDING_ID_LABEL),
@@ -131,7 +131,7 @@ async def _has_binding(client: Client, orphan: OrphanWork) -> bool:
 
 
 async def _candidates(client: Client) -> dict[str, OrphanWork]:
-    """By uid, all Works that name a binding and are not being deleted."""
+    """Works, by uid, that name a binding and are not being deleted."""
     found = [_read(work) async for work in _all(client, WORKS)]
     return {work.uid: work for work in found if work is not None}
 

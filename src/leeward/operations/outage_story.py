@@ -52,7 +52,7 @@ SENTENCES: Mapping[StepKind, tuple[Tone, str]] = {
     StepKind.CLEANED: (Tone.PLAIN, "cleaned up there: the old copies of {applications}"),
     StepKind.UNJOINED: (Tone.PLAIN, "{cluster} has left the fleet"),
 }
-"""Of all kinds of steps but a wave, which is told in two lines."""
+"""Sentences of all kinds of steps but a wave, which is told in two lines."""
 
 
 def is_running(outage: ClusterOutage) -> bool:
@@ -159,7 +159,7 @@ def _leaving(outage: ClusterOutage, step: OutageStep) -> str:
 
 
 def _who(outage: ClusterOutage, step: OutageStep) -> str:
-    """Its name where it is one, and was held or kept for that reason."""
+    """Name of it where it is one, and was held or kept for that reason."""
     named = [each for each in outage.status.listed if each.reason and each.reason == step.reason]
     return name_of(named[0]) if step.applications == len(named) == 1 else _applications(step.applications)
 

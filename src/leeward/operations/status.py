@@ -169,7 +169,7 @@ _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     doubtful_clusters,
     drains,
 )
-"""In the order in which they are told."""
+"""Sources in the order in which they are told."""
 
 
 def _status(
@@ -230,7 +230,7 @@ async def _clusters(client: Client) -> tuple[tuple[Cluster, ...], list[ClusterRo
 
 
 async def _leases(client: Client) -> tuple[Lease, ...]:
-    """Of the components that are led by one replica each, under Karmada's names. Raises: WorldError."""
+    """Leases of the components that are led by one replica each, under Karmada's names. Raises: WorldError."""
     return (await client.list(LEASES, SYSTEM_NAMESPACE)).items
 
 
