@@ -33,8 +33,8 @@ _READER = "leeward:cluster-info"
 
 
 async def publish_current(client: Client, connection: Connection) -> None:
-    """As `publish`, for a control plane that has its own: one with another CA, or another port of this machine, is
-    replaced. Raises: WorldError.
+    """Publishes as `publish`, for a control plane that has its own: one with another CA, or another port of this
+    machine, is replaced. Raises: WorldError.
     """
     await publish(client, connection)
     info = await client.get(_CONFIG_MAPS, NAME, NAMESPACE)

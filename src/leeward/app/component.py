@@ -89,7 +89,7 @@ async def meet(client: Client) -> None:
 
 
 class _Process:
-    """It works on those of its parts that it leads.
+    """Process that works on those of its parts that it leads.
 
     Leases are renewed over connections of their own: behind the writes of a large failover they would end unrenewed.
     """
@@ -109,7 +109,7 @@ class _Process:
         self._standby = Standby(_name_of(config.parts), partial(self._make, self._whole()), self._clock)
 
     async def run(self) -> None:
-        """Until cancelled. The work ends before the leases are given back."""
+        """Runs until cancelled. The work ends before the leases are given back."""
         self._addresses = await address_rules(self._server, self._settings.limits.member_addresses)
         async with Supervisor("leases") as leasing, Supervisor("process") as working:
             tasks = [leasing.start(self._lead(part), part) for part in self._names]
@@ -121,7 +121,7 @@ class _Process:
                 task.result()
 
     def _whole(self) -> Led[Part]:
-        """As if all parts were led here."""
+        """Leaderships as if all parts were led here."""
         led: dict[Part, Leadership | None] = dict.fromkeys(self._names)
         led |= {part: elector.leadership for part, elector in self._electors.items()}
         return led
@@ -141,7 +141,7 @@ class _Process:
         await elector.lead(lambda: self._parts.lead(part, elector.leadership))
 
     async def _work(self, led: Led[Part]) -> None:
-        """On all parts with what was made ready; on some of them with controllers that are made now."""
+        """Works on all parts with what was made ready; on some of them with controllers that are made now."""
         try:
             if len(led) == len(self._names):
                 await self._standby.work()
@@ -164,7 +164,7 @@ class _Process:
         return ControllerManager(plane, self._connector(led, name), share)
 
     def _share(self, led: Led[Part]) -> ManagerSettings:
-        """Of the controllers that are to run, those of the parts that are led."""
+        """Settings of those of the controllers to run that belong to the parts that are led."""
         settings = self._settings.manager
         chosen = settings.controllers
         if "karmada-descheduler" in led:

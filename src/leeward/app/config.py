@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from leeward.manager.settings import ManagerSettings
 
 SIGNING_KEY_FILE = "service-account.key"
-"""In `data_dir`: what signs the service account tokens of a cluster."""
+"""File in `data_dir` with what signs the service account tokens of a cluster."""
 AUDIT_FILE = "audit.log"
-"""In `data_dir`: who asked the control plane for what."""
+"""File in `data_dir` that tells who asked the control plane for what."""
 IMPERSONATOR = "karmada-impersonator"
-"""In a member: the user that speaks for the users of the cluster proxy; its account and ClusterRole where it joined."""
+"""Name, in a member, of the user that speaks for the users of the cluster proxy; its account and ClusterRole where it
+joined."""
 SPEAKER_ACCESS = "system:karmada:impersonator"
-"""In a local member: the ClusterRole that lets the group of that user speak for others, also after an unjoin."""
+"""Name, in a local member, of the ClusterRole that lets the group of that user speak for others, also after an
+unjoin."""
 MEMBER_ACCESS = "system:karmada:member-access"
-"""In a member: the group that the control plane or the agent is in, and the ClusterRole that it is bound to."""
+"""Name, in a member, of the group that the control plane or the agent is in, and the ClusterRole that it is bound
+to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,7 +106,8 @@ def connecting(addresses: AddressRules) -> Callable[[Cluster, Secret | None], Cl
 
 
 def _check_addresses(cluster: Cluster, addresses: AddressRules) -> None:
-    """Again at the time of use: admission may not have been asked, or by other rules. Raises: ValueError."""
+    """Checks addresses again at the time of use: admission may not have been asked, or by other rules.
+    Raises: ValueError."""
     spec = cluster.spec
     if not spec.api_endpoint:
         raise ValueError("spec.apiEndpoint of the Cluster is empty")
@@ -144,4 +145,4 @@ class UnusableTransport:
         raise NoCredential(self._reason)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Closes nothing: there is nothing to let go of."""

@@ -77,7 +77,8 @@ async def forget_cluster(member: Client, name: str, hub: str = "") -> list[str]:
 
 
 async def own_identity(control_plane: Client) -> str:
-    """By which its things in members are told apart; empty for an API server that has no kube-system.
+    """Identity by which the control plane's things in members are told apart; empty for an API server that has no
+    kube-system.
 
     Raises: WorldError."""
     try:
@@ -89,7 +90,7 @@ async def own_identity(control_plane: Client) -> str:
 
 
 async def _refuse_joined(control_plane: Client, name: str, cluster_id: str) -> None:
-    """Before anything is written. Raises: FleetError."""
+    """Refuses a cluster that has joined, before anything is written. Raises: FleetError."""
     clusters = (await control_plane.list(CLUSTERS)).items
     joined = [Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters]
     if problem := problem_of_identity(name, cluster_id, joined, await _own_id(control_plane)):
@@ -113,7 +114,7 @@ async def _end_approved_agent(control_plane: Client, name: str) -> None:
 
 
 async def _own_id(control_plane: Client) -> str:
-    """Of the control plane, as of any cluster; empty for an API server that has no such Namespace."""
+    """Identity of the control plane, as of any cluster; empty for an API server that has no such Namespace."""
     try:
         return (await control_plane.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
     except NotFound:

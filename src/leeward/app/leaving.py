@@ -106,7 +106,7 @@ async def _give_up_works(client: Client, name: str) -> None:
 
 
 async def _take_finalizer_off(client: Client, work: Work) -> None:
-    """Of this very Work, as it is by then. Raises: WorldError."""
+    """Takes our finalizer off this very Work, as it is by then. Raises: WorldError."""
     with suppress(NotFound):
         found = await client.get(WORKS, work.name, work.namespace)
         finalizers = [f for f in found.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]

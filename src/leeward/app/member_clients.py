@@ -28,7 +28,7 @@ def members_of(control_plane: Client, transport: Transport) -> Callable[[Cluster
 
 
 async def _direct(control_plane: Client, cluster: Cluster) -> Transport | None:
-    """With the credential that the Push controllers have; None where there is none."""
+    """Transport with the credential that the Push controllers have; None where there is none."""
     reference = cluster.spec.secret_ref
     if cluster.spec.sync_mode != "Push" or reference is None:
         return None

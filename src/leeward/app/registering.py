@@ -28,7 +28,7 @@ from leeward.core.registration import SIGNER, USAGES
 SIGNED_SECONDS, POLL_SECONDS = 120.0, 0.5
 CERTIFICATE_SECONDS = 90 * 24 * 3600
 RENEW_AT = 0.7
-"""After this part of its life a certificate is renewed."""
+"""Part of its life after which a certificate is renewed."""
 
 
 def subject_of_agent(cluster: str) -> Subject:

@@ -59,7 +59,7 @@ class Scene:
         return tuple(f"{taint.key.removeprefix('cluster.karmada.io/')}:{taint.effect}" for taint in taints)
 
     def ready_replicas(self, cluster: str) -> int:
-        """As the member itself says it; the last that was seen, when it does not answer."""
+        """Ready replicas as the member itself says; the last that was seen, when it does not answer."""
         return self.deployments.get(cluster, {}).get("status", {}).get("readyReplicas", 0)
 
     def reported_replicas(self, cluster: str) -> int:

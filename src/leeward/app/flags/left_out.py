@@ -123,4 +123,4 @@ SWITCHES = frozenset(
         "skip-log-headers",
     }
 )
-"""Of these, those that may stand without a value."""
+"""Flags, of these, that may stand without a value."""

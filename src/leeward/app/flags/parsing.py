@@ -62,14 +62,14 @@ def parse_toleration(text: str) -> int:
 
 
 def parse_rate(text: str) -> float:
-    """Not negative."""
+    """Parses a number that is not negative. Raises: ValueError."""
     if not re.fullmatch(r"\d+\.?\d*|\.\d+", text):
         raise ValueError(f"{text!r} is no number of 0 or more, such as 0.5")
     return float(text)
 
 
 def parse_fraction(text: str) -> float:
-    """Between 0, not included, and 1."""
+    """Parses a number between 0, not included, and 1. Raises: ValueError."""
     value = parse_rate(text)
     if not 0 < value <= 1:
         raise ValueError(f"{text} is not between 0 and 1")
@@ -113,7 +113,7 @@ def parse_serving_address(text: str) -> Address:
 
 
 def parse_file(text: str) -> Path:
-    """It is not looked into here."""
+    """Parses a path; the file is not looked into here."""
     return Path(parse_name(text))
 
 

@@ -40,7 +40,7 @@ def _render(manifests: Iterable[Manifest]) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Without anchors, which would tie what only happens to be the same."""
+    """Dumper without anchors, which would tie what only happens to be the same."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True

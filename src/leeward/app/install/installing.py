@@ -29,7 +29,7 @@ from leeward.webhook import configurations as webhook
 
 WAIT_SECONDS, POLL_SECONDS = 60.0, 0.2
 _MADE_BY_KARMADA = "controller-gen.kubebuilder.io/version"
-"""On the definitions that Karmada installs, and on none of ours."""
+"""Annotation on the definitions that Karmada installs, and on none of ours."""
 
 
 async def install(client: Client) -> None:
@@ -104,7 +104,7 @@ async def uninstall_definitions(client: Client) -> None:
 
 
 async def delete_definitions(client: Client, names: Iterable[str]) -> None:
-    """These, with whatever objects they have. Returns when none is left.
+    """Deletes these definitions, with whatever objects they have. Returns when none is left.
 
     Raises: WorldError; FleetError when a definition does not go in time.
     """
@@ -144,7 +144,8 @@ async def _refuse_joined(client: Client) -> None:
 async def _wait_definitions(
     client: Client, names: Iterable[str], is_done: Callable[[Manifest | None], bool]
 ) -> list[str]:
-    """Until all are done, as they are in the control plane (None: not there). Gives those that are not in time."""
+    """Waits until all are done, as they are in the control plane (None: not there). Gives those that are not in
+    time."""
     waiting = set(names)
     with suppress(TimeoutError):
         async with asyncio.timeout(WAIT_SECONDS):

@@ -38,7 +38,7 @@ _WITH_EVERY_KIND = [*_READ, "patch"]
 
 
 def namespaces() -> list[Manifest]:
-    """With the label that newer servers give by themselves: the webhook selects by it."""
+    """Namespaces with the label that newer servers give by themselves: the webhook selects by it."""
     names = (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE)
     return [{"metadata": {"name": name, "labels": {NAME_LABEL: name}}} for name in names]
 
@@ -83,7 +83,8 @@ def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
 
 
 def _rights_of_generator() -> list[tuple[Resource[Manifest], str, Manifest]]:
-    """Of the user as whom `karmadactl register` writes an agent's roles: it has what it grants, and waits for a person.
+    """Objects that give rights to the user as whom `karmadactl register` writes an agent's roles: it has what it
+    grants, and waits for a person.
 
     Karmada: operator/pkg/karmadaresource/rbac (AgentRBACGeneratorClusterRole); same, with Secrets of one namespace.
     """

@@ -17,7 +17,7 @@ from leeward.app.local.processes import State
 TIMEOUT_SECONDS = 5.0
 NOT_FOUND, CONFLICT = 404, 409
 ATTEMPTS = 5
-"""To delete an object that changes meanwhile."""
+"""Attempts to delete an object that changes meanwhile."""
 
 
 class NoAnswer(FleetError):

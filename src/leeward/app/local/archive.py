@@ -27,7 +27,7 @@ STORE = "store.db"
 FORMAT_VERSION = 1
 MAX_STORE_BYTES = 16 << 30
 MAX_FILE_BYTES = 1 << 20
-"""Of each file but the store: a key, a certificate, a table of tokens, fleet.json."""
+"""Most bytes of each file but the store: a key, a certificate, a table of tokens, fleet.json."""
 MAX_ENTRIES = 20_000
 
 _CONTENTS = "backup.json"

@@ -31,7 +31,7 @@ from leeward.app.local.planning import refuse_foreign_directory
 from leeward.app.local.starting import LOCK_SECONDS, start_components
 
 RESTORING = ".restoring"
-"""In the data directory: a fleet that is being put back, until all of it is there."""
+"""Name, in the data directory, of a fleet that is being put back, until all of it is there."""
 
 
 def back_up(layout: Layout, member: str, target: Path) -> Summary:

@@ -105,7 +105,7 @@ def settings_of_fleet(fleet: Fleet) -> "ComponentSettings":
 
 
 def _settings_of_agent(fleet: Fleet) -> "ComponentSettings":
-    """Of the fleet's flags those that an agent has; it serves nothing but its member."""
+    """Settings by those of the fleet's flags that an agent has; it serves nothing but its member."""
     from leeward.app.flags.settings import Serving, settings_of
     from leeward.app.flags.table import flags_of
 

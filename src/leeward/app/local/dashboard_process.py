@@ -18,7 +18,7 @@ from leeward.app.local.layout import DASHBOARD, Layout
 
 HOST = "127.0.0.1"
 NICE = 5
-"""It gives way to the processes that run the fleet."""
+"""Niceness by which it gives way to the processes that run the fleet."""
 _PAGE = Path(__file__).parents[2] / "dashboard" / "page" / "index.html"
 
 

@@ -135,7 +135,8 @@ def _change_faults(layout: Layout, name: str, **changes: bool | float) -> None:
 
 
 def _refuse_joined(layout: Layout, fleet: Fleet, member: Member, *, is_new: bool) -> None:
-    """Before anything is done. Raises: FleetError when there is a Cluster of this name."""
+    """Refuses a name that is taken, before anything is done. Raises: FleetError when there is a Cluster of this
+    name."""
     with closing(AdminClient(layout, fleet.control_plane_port)) as api:
         cluster = api.find(CLUSTERS.path(name=member.name))
     if cluster is not None and is_new:

@@ -64,7 +64,7 @@ def taken_ports(fleet: Fleet) -> Sequence[int]:
 
 
 def _with_dashboard(fleet: Fleet, request: UpRequest, randomness: Randomness) -> Fleet:
-    """It keeps its port, unless another program took that meanwhile."""
+    """Fleet with its dashboard as asked for, which keeps its port, unless another program took that meanwhile."""
     if not request.dashboard:
         return msgspec.structs.replace(fleet, dashboard_port=0)
     others = taken_ports(msgspec.structs.replace(fleet, dashboard_port=0))

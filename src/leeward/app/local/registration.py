@@ -62,7 +62,7 @@ def offer_pull_member(api: AdminClient, layout: Layout, member: Member, cluster_
 
 
 def offer_anew(api: AdminClient, layout: Layout, member: Member, cluster_id: str) -> None:
-    """As `offer_pull_member`, where nobody has done so since its agent has joined it. Raises: FleetError."""
+    """Offers as `offer_pull_member`, where nobody has done so since its agent has joined it. Raises: FleetError."""
     path = CLUSTERS.path(name=member.name)
     if not wait_until(lambda: api.find(path) is not None, REJOIN_SECONDS, poll_seconds=0.1):
         raise FleetError(f"its agent has not joined it within {REJOIN_SECONDS:g} s")

@@ -12,7 +12,7 @@ from leeward.app.local.layout import AGENT_SUFFIX, CONTROL_PLANE, DASHBOARD, Lay
 from leeward.operations.findings import Finding, Severity, worst_first
 
 _ENDED = {"paused": ("is frozen: its process is stopped by a signal", "resume"), "stopped": ("does not run", "start")}
-"""By the state of the process: what is wrong, and the verb of `leeward member` that mends it."""
+"""Words by the state of the process: what is wrong, and the verb of `leeward member` that mends it."""
 
 
 class ComponentStatus(msgspec.Struct, frozen=True, rename="camel"):

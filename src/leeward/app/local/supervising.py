@@ -19,7 +19,8 @@ STEADY_SECONDS = 300.0
 
 @dataclass(slots=True)
 class _Restarts:
-    """Of one component, in seconds of the monotonic clock; `due_at` is when it is started again, None while it runs."""
+    """Restarts of one component, in seconds of the monotonic clock; `due_at` is when it is started again, None while it
+    runs."""
 
     started_at: float = float("-inf")
     pause: float = 0.0
@@ -50,7 +51,8 @@ def supervise_fleet(
 
 
 def _start_what_died(layout: Layout, restarts: dict[str, _Restarts], tell: Tell, now: Callable[[], float]) -> None:
-    """Under the lock: a verb that stops a process forgets it before it gives the lock back. Raises: FleetLocked."""
+    """Starts what died, under the lock: a verb that stops a process forgets it before it gives the lock back.
+    Raises: FleetLocked."""
     with fleet_lock(layout):
         for name in processes.remembered_components(layout):
             if processes.state_of(layout, name) is not State.STOPPED:

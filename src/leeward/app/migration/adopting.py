@@ -101,7 +101,8 @@ async def _write_down(client: Client, clock: Clock, survey: Survey, resumed: Swi
 
 
 async def _clusters_now(client: Client, known: Sequence[ClusterRecord]) -> list[ClusterRecord]:
-    """As Karmada's server shows them, with what belongs to them, also where that was taken away by a try before."""
+    """Clusters as Karmada's server shows them, with what belongs to them, also where that was taken away by a try
+    before."""
     dependents, before = await find_dependents(Inventory(client)), {cluster.name: cluster for cluster in known}
     clusters = list[ClusterRecord]()
     for manifest in await list_manifests(client, CLUSTER_MANIFESTS):
@@ -132,7 +133,7 @@ async def _take_webhooks_away(client: Client, record: SwitchRecord, tell: Tell) 
 
 
 async def _move_clusters(client: Client, record: SwitchRecord, tell: Tell) -> None:
-    """In this order nothing belongs to a uid that is no more, at any time."""
+    """Moves the Clusters in the order in which nothing belongs to a uid that is no more, at any time."""
     clusters = await read_clusters(client, record)
     before = [cluster.before for cluster in clusters if cluster.before is not None]
     tell("taking the references to the Clusters away from what belongs to them")

@@ -24,7 +24,7 @@ OUR_PREFIX = "leeward.dev/"
 _BORN_WITH = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
 
 Clusters = Mapping[str, Manifest]
-"""By name."""
+"""Clusters by name."""
 
 
 async def serve_from_definition(client: Client, foreign_uids: Collection[str]) -> None:

@@ -20,7 +20,7 @@ ATTEMPTS = 5
 
 
 async def find_dependents(inventory: Inventory) -> Mapping[str, tuple[Dependent, ...]]:
-    """By the uid of the Cluster. Raises: WorldError."""
+    """Dependents by the uid of the Cluster. Raises: WorldError."""
     kinds = [resource for resource in await inventory.kinds() if resource.group != CLUSTERS.group]
     found = dict[str, list[Dependent]]()
     async for each in inventory.objects(kinds):

@@ -115,7 +115,8 @@ async def _put_back(client: Client, kept: Iterable[KeptObject], tell: Tell) -> N
 
 
 async def _move_clusters_back(client: Client, record: SwitchRecord, service: Manifest, tell: Tell) -> SwitchRecord:
-    """In this order nothing belongs to a uid that is no more, at any time. Gives the record as it is after it.
+    """Moves the Clusters back in the order in which nothing belongs to a uid that is no more, at any time. Gives the
+    record as it is after it.
 
     Of a switch that never came to its end, Karmada's server has all Clusters as they were, and nobody has used others:
     only what belongs to them is given back.

@@ -30,7 +30,7 @@ _LABEL = "leeward.dev/adoption"
 _KEY = "record.json.gz"
 _OWN_METADATA = ("name", "namespace", "labels", "annotations")
 MAX_BYTES = 900_000
-"""Of one record, packed: an API server takes ConfigMaps of 1 MiB."""
+"""Most bytes of one record, packed: an API server takes ConfigMaps of 1 MiB."""
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024
 _GZIP = zlib.MAX_WBITS | 16
 
@@ -77,7 +77,7 @@ class KeptObject(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def content(self) -> Manifest:
-        """As it is created again."""
+        """Content as it is created again."""
         metadata = {key: value for key, value in self.manifest["metadata"].items() if key in _OWN_METADATA}
         return {**{key: value for key, value in self.manifest.items() if key != "status"}, "metadata": metadata}
 

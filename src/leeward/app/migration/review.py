@@ -49,7 +49,7 @@ class Weight(Enum):
     CHANGES = "changes"
     """The switch does this."""
     STAYS = "stays"
-    """Nothing is done about it; somebody may want to."""
+    """Weight of what nothing is done about; somebody may want to."""
 
 
 class Remark(msgspec.Struct, frozen=True):

@@ -36,7 +36,7 @@ LONGEST_WATCH_SECONDS, POLL_SECONDS = 60.0, 1.0
 """Seconds of the longest watch, and between two looks: what has not run out after the first is taken for running."""
 _GROUP_SUFFIX = ".karmada.io"
 _GROUP_SUFFIXES = (_GROUP_SUFFIX, "multicluster.x-k8s.io")
-"""Of the kinds that Karmada has controllers for."""
+"""Suffixes of the groups of the kinds that Karmada has controllers for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Survey:
     webhooks: tuple[WebhookConfiguration, ...] = ()
     running: tuple[str, ...] = ()
     definitions: tuple[str, ...] = ()
-    """Of our kinds, those that are there; and of these, those that Karmada has installed."""
+    """Definitions of our kinds that are there; and of these, those that Karmada has installed."""
     karmada_definitions: tuple[str, ...] = ()
     definition_gaps: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Fields and values of ours that these lack, by their names."""
