@@ -40,7 +40,7 @@ class Channels:
         await self._output.put(bytes([channel]) + data)
 
     async def end(self, status: Manifest) -> None:
-        """Nothing may be written after that."""
+        """Ends the conversation; nothing may be written after that."""
         await self.write(ERROR, encode(status))
         await self._output.put(None)
 

@@ -32,9 +32,9 @@ from leeward.runtime.identity import key_of
 FOLLOW_SECONDS = 1.0
 MAX_LINE_BYTES = 64 * 1024
 MOST_INPUT_BYTES = 2 * MOST_BYTES
-"""Of one command."""
+"""Most bytes of the input of one command."""
 MOST_WRITTEN_IN = 64
-"""So many containers keep what was copied into them."""
+"""Most containers that keep what was copied into them."""
 _TEXT = {"content-type": "text/plain"}
 
 
@@ -45,7 +45,7 @@ class KubeletApi:
         self._platform = platform
         self._sources = PodSources(platform, lambda key: None)
         self._written: OrderedDict[tuple[str, str, str], dict[str, bytes]] = OrderedDict()
-        """By Pod, container and the time of its start: the files that were copied into it."""
+        """Files that were copied into containers, by Pod, container and the time of its start."""
 
     async def answer(self, asked: PodRequest) -> Response | StreamResponse:
         """Raises: Refused."""

@@ -32,7 +32,7 @@ class MetricsApi:
         api_server.derive(NODE_METRICS, self.nodes)
 
     def pods(self) -> Iterator[Manifest]:
-        """Of those that are ready."""
+        """Metrics of the Pods that are ready."""
         for pod, usage in self._usage.of(self._platform.pods.list()):
             containers = [{"name": name, "usage": _shown(part)} for name, part in container_usage(pod, usage)]
             metadata = {key: pod["metadata"][key] for key in ("name", "namespace", "labels") if key in pod["metadata"]}

@@ -90,7 +90,7 @@ class Platform:
         self._events.record(Note(component, reference_of(resource, about), WARNING, reason, message))
 
     def tell(self, component: str, resource: Resource[Manifest], about: Manifest, reason: str, message: str) -> None:
-        """As `warn`, of what is not wrong."""
+        """Tells as `warn`, of what is not wrong."""
         self._events.record(Note(component, reference_of(resource, about), NORMAL, reason, message))
 
     async def create(self, resource: Resource[Manifest], manifest: Manifest) -> None:

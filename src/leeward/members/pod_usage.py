@@ -23,7 +23,7 @@ class PodUsage:
         self._owners = {resource: platform.informer(resource) for resource in _OWNERS}
 
     def of(self, pods: Iterable[Manifest]) -> list[tuple[Manifest, Usage]]:
-        """Of those of these Pods that are ready. A load is shared by as many of them as have the same owner."""
+        """Usage of those of these Pods that are ready. A load is shared by as many of them as have the same owner."""
         ready = [(pod, self._owners_of(pod)) for pod in pods if is_active(pod) and is_ready(pod)]
         tops = [owners[-1]["metadata"]["uid"] if owners else "" for _, owners in ready]
         return [(pod, usage_of(pod, owners, tops.count(top))) for (pod, owners), top in zip(ready, tops, strict=True)]

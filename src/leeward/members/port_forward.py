@@ -55,7 +55,7 @@ class _Connection:
 
 
 class PortForwarding:
-    """To one Pod, for one client."""
+    """Port forwarding to one Pod, for one client."""
 
     def __init__(self, pod: Manifest) -> None:
         self._pod = pod

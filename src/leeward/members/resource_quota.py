@@ -41,7 +41,7 @@ class ResourceQuotaAdmission:
         return review.object
 
     def _objects(self, prefix: str, namespace: str) -> Iterator[Manifest]:
-        """With what is being written: many Pods come at once."""
+        """Objects with what is being written: many Pods come at once."""
         return (codec.decode_manifest(record.value) for record in self._store.heads(f"{prefix}{namespace}/"))
 
 

@@ -19,7 +19,7 @@ class SimulatedWebhooks:
         self._store = store
 
     def passed_over(self, webhook: Configured) -> bool:
-        """Of kubeserver's `PassedOver`."""
+        """Tells as kubeserver's `PassedOver`."""
         reference = webhook.webhook.client_config.service
         if reference is None:
             return False

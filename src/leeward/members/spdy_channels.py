@@ -37,7 +37,7 @@ class SpdyChannels(Channels):
         self._wanted = wanted
         self._spdy = SpdyConnection()
         self._streams: dict[int, int] = {}
-        """By channel, the stream that the client has opened for it."""
+        """Streams that the client has opened, by channel."""
         self._opened = 0
         self._are_open = asyncio.Event()
 
@@ -55,7 +55,7 @@ class SpdyChannels(Channels):
         return self._are_open.is_set()
 
     async def write(self, channel: int, data: bytes) -> None:
-        """To a channel that the client has not opened, nothing is written."""
+        """Writes to a channel; to one that the client has not opened, nothing is written."""
         if data and channel in self._streams:
             await self._output.put(data_frame(self._streams[channel], data))
 

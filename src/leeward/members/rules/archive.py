@@ -9,7 +9,8 @@ import tarfile
 from collections.abc import Iterable, Mapping
 
 MOST_BYTES = 1024 * 1024
-"""Of all files that were written in one container; an archive may be as large again by what stands around them."""
+"""Most bytes of all files that were written in one container; an archive may be as large again by what stands around
+them."""
 
 
 class ArchiveProblem(ValueError):

@@ -103,7 +103,7 @@ def expired_jobs(cron_job: ReadOnlyManifest, jobs: Sequence[Manifest]) -> tuple[
 
 
 def _since(cron_job: ReadOnlyManifest, now: datetime) -> datetime:
-    """From when on instants count that have not been served."""
+    """Instant from which instants count that have not been served."""
     last = text_at(cron_job, "status", "lastScheduleTime") or cron_job["metadata"]["creationTimestamp"]
     deadline = value_at(cron_job, "spec", "startingDeadlineSeconds")
     earliest = parse_time(last)

@@ -101,7 +101,7 @@ def _as_known(known: Mapping[str, Any]) -> Condition:
 
 
 def _has_moved(deployment: ReadOnlyManifest, counts: Mapping[str, int]) -> bool:
-    """More that is new, ready or available than was reported, or less that is old."""
+    """Tells whether more is new, ready or available than was reported, or less that is old."""
     before = {name: int_at(deployment, "status", name) for name in _COUNTS}
     grown = any(counts[name] > before[name] for name in ("updatedReplicas", "readyReplicas", "availableReplicas"))
     return grown or counts["replicas"] - counts["updatedReplicas"] < before["replicas"] - before["updatedReplicas"]

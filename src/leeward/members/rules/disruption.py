@@ -86,7 +86,7 @@ def budget_status(
 
 
 def failed_status(budget: ReadOnlyManifest, why: str, now: datetime) -> Manifest:
-    """Nothing may go where it is not known how many have to stay."""
+    """Status of a budget that failed: nothing may go where it is not known how many have to stay."""
     verdict = _verdict(budget, False, "SyncFailed", why, now)
     return {**mapping_at(budget, "status"), **verdict, "disruptionsAllowed": 0}
 

@@ -59,7 +59,8 @@ def decide_outcome(job: ReadOnlyManifest, pods: Sequence[ReadOnlyManifest], now:
 
 
 def decide_steps(job: ReadOnlyManifest, pods: Sequence[Manifest], outcome: Outcome | None) -> Steps:
-    """As many active Pods as parallelism and what is missing allow; none when it has ended or is suspended."""
+    """Decides for as many active Pods as parallelism and what is missing allow; none when it has ended or is
+    suspended."""
     active = sorted((pod for pod in pods if is_active(pod)), key=deletion_rank)
     wanted = 0 if outcome or is_suspended(job) else _wanted(job, pods)
     return Steps(max(0, wanted - len(active)), tuple(active[: max(0, len(active) - wanted)]))

@@ -83,7 +83,7 @@ def running_status(pod: ReadOnlyManifest, pod_ip: str, now: datetime) -> Manifes
 
 
 def blocked_status(pod: ReadOnlyManifest, obstacles: Mapping[str, Obstacle], now: datetime) -> Manifest:
-    """Some containers cannot be created; the others wait with them."""
+    """Status of a Pod of which some containers cannot be created; the others wait with them."""
 
     def state(pod: ReadOnlyManifest, container: Container) -> Mapping[str, Any]:
         obstacle = obstacles.get(container["name"])

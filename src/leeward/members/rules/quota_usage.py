@@ -27,7 +27,7 @@ def has_scopes(quota: ReadOnlyManifest) -> bool:
 
 
 def pods_use(pods: Iterable[ReadOnlyManifest]) -> dict[str, Decimal]:
-    """By the names that quotas have for it."""
+    """Use of Pods by the names that quotas have for it."""
     total: dict[str, Decimal] = {}
     for pod in pods:
         if not is_finished(pod):

@@ -51,7 +51,7 @@ def replica_set_status(
 
 
 def _conditions(replica_set: ReadOnlyManifest, failure: str, now: datetime) -> Sequence[Condition]:
-    """As long as it fails, the condition says how it failed first."""
+    """Conditions; as long as it fails, one says how it failed first."""
     known = list_at(replica_set, "status", "conditions")
     if not failure:
         return [condition for condition in known if condition.get("type") != REPLICA_FAILURE]

@@ -40,12 +40,12 @@ def resolve_bounds(replicas: int, max_surge: IntOrPercent, max_unavailable: IntO
 
 
 def resolve_unavailable(total: int, max_unavailable: IntOrPercent) -> int:
-    """As DaemonSets read it: rounded up. Raises: ValueError."""
+    """Resolves as DaemonSets read it: rounded up. Raises: ValueError."""
     return _resolve("maxUnavailable", max_unavailable, total, round_up=True)
 
 
 def resolve_share(field: str, value: IntOrPercent, total: int) -> int:
-    """As PodDisruptionBudgets read both of their fields: rounded up. Raises: ValueError."""
+    """Resolves as PodDisruptionBudgets read both of their fields: rounded up. Raises: ValueError."""
     return _resolve(field, value, total, round_up=True)
 
 

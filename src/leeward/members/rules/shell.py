@@ -38,12 +38,12 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """In one container, at one moment."""
+    """Shell in one container, at one moment."""
 
     inside: Inside
     now: datetime
     written: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    """By absolute path: files beside those of volumes, which stay as long as the container runs."""
+    """Files by absolute path, beside those of volumes, which stay as long as the container runs."""
 
     @property
     def files(self) -> Mapping[str, bytes]:
@@ -189,7 +189,7 @@ def _test(shell: Shell, arguments: Sequence[str], stdin: bytes) -> Ended:
 
 
 def _tar(shell: Shell, arguments: Sequence[str], stdin: bytes) -> Ended:
-    """As `kubectl cp` asks for it: an archive goes to the output, or comes from the input."""
+    """Runs `tar` as `kubectl cp` asks for it: an archive goes to the output, or comes from the input."""
     options, directory, paths, rest = "", "/", list[str](), list(arguments)
     while rest:
         word = rest.pop(0)

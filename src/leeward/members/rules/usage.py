@@ -21,12 +21,12 @@ Usage = dict[str, Decimal]
 
 
 def usage_of(pod: ReadOnlyManifest, owners: Sequence[ReadOnlyManifest], sharing: int) -> Usage:
-    """Of one Pod, in cores and bytes. `owners` begins with the nearest; `sharing` Pods bear their load."""
+    """Usage of one Pod, in cores and bytes. `owners` begins with the nearest; `sharing` Pods bear their load."""
     return {name: _amount(pod, name) or _share(owners, name, sharing) or idle for name, idle in _IDLE.items()}
 
 
 def amount_text(name: str, amount: Decimal) -> str:
-    """As metrics show it: thousandths of cores, or bytes in units of 1024."""
+    """Text as metrics show it: thousandths of cores, or bytes in units of 1024."""
     return f"{math.ceil(amount * 1000)}m" if name == "cpu" else f"{math.ceil(amount / 1024)}Ki"
 
 
