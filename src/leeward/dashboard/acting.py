@@ -41,7 +41,7 @@ MOST_AT_ONCE = 10_000
 
 
 class OperatorAction(Enum):
-    """By their names in a path."""
+    """Actions by their names in a path."""
 
     CORDON = "cordon"
     UNCORDON = "uncordon"

@@ -190,7 +190,7 @@ def _seconds(request: web.Request, name: str) -> float | None:
 
 
 async def _events(session: Session, namespace: str, names: Sequence[str]) -> list[Event]:
-    """Of the template and its binding, as far as the user may read them: asked in the user's own name."""
+    """Events of the template and its binding, as far as the user may read them: asked in the user's own name."""
     found = list[Event]()
     for name in names:
         try:

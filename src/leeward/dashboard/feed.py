@@ -46,7 +46,7 @@ class FeedReader:
             self.end()
 
     def end(self) -> None:
-        """It reads no more; what waits is not worth sending."""
+        """Ends the feed: it reads no more; what waits is not worth sending."""
         self.is_ended = True
         while not self._waiting.empty():
             self._waiting.get_nowait()
@@ -167,7 +167,8 @@ def _object(objects: Mapping[str, bytes]) -> bytes:
 
 
 def _chunks(collections: Collections) -> Iterator[Collections]:
-    """In pieces of about CHUNK_BYTES, every collection at least once, so that an empty one is known as empty."""
+    """Collections in pieces of about CHUNK_BYTES, every collection at least once, so that an empty one is known as
+    empty."""
     part: dict[str, dict[str, bytes]] = {name: {} for name in collections}
     size = 0
     for name, key, value in _items(collections):

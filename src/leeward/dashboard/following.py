@@ -62,7 +62,7 @@ FOLLOWED: tuple[Resource[Any], ...] = (
     OUTAGES,
 )
 NEEDED = (CLUSTERS, RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
-"""Without these nothing is shown: less would be taken for all there is."""
+"""Resources without which nothing is shown: less would be taken for all there is."""
 
 
 class FleetFeed:
@@ -173,7 +173,8 @@ class FleetFollower:
         return self._of(resource).synced or (resource is OUTAGES and not self._has_outages)
 
     def _is_lost(self, resource: Resource[Any]) -> bool:
-        """Of a control plane that is silent all is as it was, which is told as that."""
+        """Tells whether a kind is lost to sight. Of a control plane that is silent all is as it was, which is told as
+        that."""
         since = self._of(resource).health.failing_since
         is_asked = self._health.silent_since is None and (resource is not OUTAGES or self._has_outages)
         return is_asked and since is not None and self._clock.monotonic() - since > LOST_SECONDS
@@ -202,7 +203,7 @@ class FleetFollower:
                     await self._of(resource).wait_synced()
 
     async def _render(self) -> None:
-        """For each scope that somebody sees; beside the loop, on objects that never change."""
+        """Renders for each scope that somebody sees; beside the loop, on objects that never change."""
         if not self._feeds:
             return
         seen = self.seen()

@@ -56,7 +56,7 @@ class FleetPictures:
             self._waiting -= 1
 
     async def with_objects(self) -> tuple[FleetState, list[LintObject], list[str]]:
-        """With the templates that lint looks at, and what of these could not be read. Raises: as `whole`."""
+        """Picture with the templates that lint looks at, and what of these could not be read. Raises: as `whole`."""
         state = await self.whole()
         async with self._one:
             objects, missed = await read_objects(self._client, state)

@@ -124,7 +124,7 @@ async def may(client: Client, right: Right) -> bool:
 
 
 async def name_of_user(client: Client) -> str:
-    """By which the control plane knows the client's user. Raises: Unauthorized, WorldError."""
+    """Name by which the control plane knows the client's user. Raises: Unauthorized, WorldError."""
     answer = await client.create(SELF_REVIEWS, {})
     return text_in(mapping_in(mapping_in(answer, "status"), "userInfo"), "username")
 

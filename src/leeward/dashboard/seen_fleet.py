@@ -37,7 +37,7 @@ class PlaneHealth:
 
     @staticmethod
     def of_answer(code: int, body: bytes) -> "PlaneHealth":
-        """Of an answer to /readyz; who may not ask that is answered, too."""
+        """Health by an answer to /readyz; who may not ask that is answered, too."""
         if code < 500:
             return PlaneHealth()
         text = body.decode(errors="replace")
@@ -70,7 +70,7 @@ class SeenFleet:
 
     @cached_property
     def state(self) -> FleetState:
-        """As the picture that answers are made of; without Works, and with outages as they stand now."""
+        """State as the picture that answers are made of; without Works, and with outages as they stand now."""
         state = FleetState(
             RecordedFleet(
                 api_version=API_VERSION,

@@ -15,7 +15,7 @@ from leeward.client import Client
 from leeward.dashboard.rights import NOTHING_SEEN, FleetSight
 
 MOST_SESSIONS, MOST_SESSIONS_OF_ONE = 200, 10
-"""Of all users together, and of each; the dashboard's own identity has its own beside those of all."""
+"""Most sessions of all users together, and of each; the dashboard's own identity has its own beside those of all."""
 IDLE_SECONDS = 8 * 3600.0
 LONGEST_SECONDS = 24 * 3600.0
 

@@ -134,7 +134,8 @@ class SigningIn:
         return await self._context.sessions.begin(user or "a user", client, is_own=False)
 
     async def _name(self, client: Client) -> str:
-        """Of a control plane that does not tell names (before Kubernetes 1.28) nothing, after it has let us in."""
+        """Name of the user; of a control plane that does not tell names (before Kubernetes 1.28) nothing, after it has
+        let us in."""
         try:
             return await name_of_user(client)
         except NotFound:

@@ -17,7 +17,8 @@ from leeward.operations.sentences import counted
 
 
 class BrakeSummary(msgspec.Struct, frozen=True, rename="camel"):
-    """It holds evictions from `needed` clusters on that look dead; `dead` do, of `clusters`."""
+    """Summary of the brake, which holds evictions from `needed` clusters on that look dead; `dead` do, of
+    `clusters`."""
 
     engaged: bool
     overruled: bool
@@ -30,7 +31,7 @@ class BrakeSummary(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class MoveCounts(msgspec.Struct, frozen=True, rename="camel"):
-    """Of all outages that are running, how many applications were there, and what has become of them."""
+    """Numbers of applications there by all outages that are running, and of what has become of them."""
 
     applications: int
     moved: int

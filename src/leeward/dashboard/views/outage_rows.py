@@ -38,7 +38,7 @@ class OutageRow(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def outage_rows(state: FleetState) -> dict[str, OutageRow]:
-    """By name, running ones first, then the newest."""
+    """Rows by name, running ones first, then the newest."""
     return {story.name: _row(story) for story in timeline(_without_bindings(state), OutageFilter()).outages}
 
 
@@ -71,7 +71,8 @@ def known_by_outages(outages: Iterable[ClusterOutage]) -> Mapping[str, OutageOf]
 
 
 def _without_bindings(state: FleetState) -> FleetState:
-    """So that an outage is told as it was given: it is as it stands now, and names nobody who is not seen."""
+    """State without bindings, so that an outage is told as it was given: it is as it stands now, and names nobody who
+    is not seen."""
     return FleetState(msgspec.structs.replace(state.recorded, bindings=(), cluster_bindings=()))
 
 
