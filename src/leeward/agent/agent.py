@@ -23,7 +23,7 @@ FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 10.0
 period), before it takes the silence for an outage."""
 ACCESS_SECONDS, LAST_ACCESS_SECONDS = 0.1, 10.0
 ACCESS_TOLD_SECONDS = 5.0
-"""Until then nobody wonders that the rights are not there yet."""
+"""Seconds until somebody wonders that the rights are not there yet."""
 PULL = ClusterSpec(sync_mode="Pull")
 _DESCRIBED = {
     "api_endpoint": "apiEndpoint",

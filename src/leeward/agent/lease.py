@@ -51,7 +51,7 @@ class LeaseController:
             await self._plane.client.create(LEASES, self._lease(cluster), CLUSTER_NAMESPACE)
 
     def _lease(self, cluster: Cluster) -> Manifest:
-        """As a manifest: the API takes no time without microseconds here, and a struct leaves zeros out."""
+        """Lease as a manifest: the API takes no time without microseconds here, and a struct leaves zeros out."""
         owner = OwnerReference(CLUSTERS.api_version, CLUSTERS.kind, cluster.name, cluster.metadata.uid)
         return {
             "metadata": {"name": cluster.name, "namespace": CLUSTER_NAMESPACE, "ownerReferences": [to_wire(owner)]},

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from leeward.client.connection import Connection
 
 YOUNG_OBJECTS = 5_000
-"""More of these that can be in cycles, made and not given back, are looked through."""
+"""Number of objects that can be in cycles, made and not given back, beyond which they are looked through."""
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 kubeconfig_option = click.option(

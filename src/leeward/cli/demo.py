@@ -59,7 +59,7 @@ def _play(layout: Layout, story: Story) -> None:
 
 
 def _clean_up(layout: Layout, *, keep: bool) -> None:
-    """Not to be interrupted: no process may be left behind."""
+    """Cleans up without being interrupted: no process may be left behind."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         stop_fleet(layout)

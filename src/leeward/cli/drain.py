@@ -108,7 +108,7 @@ async def _watch(client: "Client", cluster: str, deadline: Deadline) -> list["Co
 
 
 async def rest() -> None:
-    """Until the next look."""
+    """Waits until the next look."""
     await asyncio.sleep(POLL_SECONDS)
 
 

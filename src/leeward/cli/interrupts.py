@@ -4,6 +4,6 @@ import signal
 
 
 def interrupt_on_termination() -> None:
-    """From now on the three raise KeyboardInterrupt, also where a shell started us with SIGINT ignored."""
+    """Lets the three raise KeyboardInterrupt from now on, also where a shell started us with SIGINT ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

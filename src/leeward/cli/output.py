@@ -16,7 +16,7 @@ def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def say_line(text: str) -> None:
-    """Of one line, whatever is in it."""
+    """Says one line, whatever is in it."""
     click.echo(shown(text))
 
 

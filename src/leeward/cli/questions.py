@@ -81,7 +81,7 @@ def source_options(command: F) -> F:
 
 
 def whole_picture(settings: Settings, kubeconfig: Path | None, context: str, file: Path | None) -> "FleetState":
-    """From a file, or all of a control plane. Raises: FleetError."""
+    """Picture from a file, or all of a control plane. Raises: FleetError."""
     if file is not None:
         state = picture_in(file, kubeconfig, context)
     else:
@@ -125,7 +125,7 @@ async def _read(client: "Client", target: Target) -> "FleetState":
 
 
 def rendered(answer: object, output: str) -> str:
-    """As JSON or YAML, for programs."""
+    """Renders the answer as JSON or YAML, for programs."""
     import msgspec
 
     from kubeapi.codec import render_yaml

@@ -23,7 +23,7 @@ from leeward.operations.sentences import counted, full_moment, moment, span
 from leeward.operations.status import FleetStatus
 
 MOST_LINES = 4
-"""Of one sentence: what is longer is whole with `-o json`."""
+"""Most lines of one sentence: what is longer is whole with `-o json`."""
 MARKS = {Severity.NEEDS_SOMEBODY: NEEDS_SOMEBODY, Severity.SOON: SOON}
 _CLUSTER_HEADER = ("CLUSTER", "STATE", "SINCE", "FOR", "CORES", "OF", "REPLICAS", "APPS", "NOTE")
 _CLUSTER_FIGURES = (3, 4, 5, 6, 7)
@@ -59,7 +59,7 @@ class Report:
                 return "\n".join(_lines(self))
 
     def plain(self) -> dict[str, Any]:
-        """For machines."""
+        """Plain form for machines."""
         seen: dict[str, Any] = {"clusters": None} if self.fleet is None else msgspec.to_builtins(self.fleet)
         own: dict[str, Any] = {} if self.own is None else msgspec.to_builtins(self.own)
         findings = {"findings": msgspec.to_builtins(self.findings)}

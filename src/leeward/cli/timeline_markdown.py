@@ -101,7 +101,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 
 def _text(text: str) -> str:
-    """In one line, with nothing in it that Markdown acts on within a cell."""
+    """Text in one line, with nothing in it that Markdown acts on within a cell."""
     escaped = printable(text)
     for letter in "\\`*_<>[]|":
         escaped = escaped.replace(letter, f"\\{letter}")

@@ -100,6 +100,6 @@ def _announce(layout: Layout, started: Started) -> None:
 
 
 def _say_aside(sentence: str) -> None:
-    """For who watches: it is no part of the output."""
+    """Says it to who watches: it is no part of the output."""
     if sys.stderr.isatty():
         say(sentence, err=True)

@@ -86,7 +86,7 @@ def _missing(told: WhatIf, wide: bool) -> Iterator[str]:
 
 
 def _cause(message: str) -> str:
-    """Without what is of one application alone."""
+    """Cause without what is of one application alone."""
     return message.partition("there is no place to go: ")[2] or message
 
 

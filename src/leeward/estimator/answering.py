@@ -20,7 +20,7 @@ from leeward.runtime.plane import Member
 
 SYNC_SECONDS = 2.0
 STALE_SECONDS = 30.0
-"""After so long without a word from the member, what is known of it is no answer."""
+"""Seconds without a word from the member after which what is known of it is no answer."""
 REVISION = "deployment.kubernetes.io/revision"
 
 _Owner = tuple[str, str, str, str]

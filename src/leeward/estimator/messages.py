@@ -101,7 +101,8 @@ def write_count(count: int) -> bytes:
 
 
 def read_count(data: bytes) -> int:
-    """As it was written: negative, or beyond what is plausible, where the answer is. Raises: ValueError."""
+    """Reads the count as it was written: negative, or beyond what is plausible, where the answer is.
+    Raises: ValueError."""
     return _integer(_read(data), 1)
 
 

@@ -15,7 +15,7 @@ from leeward.core.toleration import tolerates, untolerated_taint
 
 _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 _Term = tuple[Selector, Selector]
-"""Of labels and of fields; all of both must match."""
+"""Selectors of labels and of fields; all of both must match."""
 
 
 @dataclass(frozen=True, slots=True)

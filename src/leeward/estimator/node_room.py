@@ -19,7 +19,7 @@ from leeward.planning.nodes import is_counted
 from leeward.runtime.identity import Key, key_of
 
 MAX_SETS = 10_000
-"""More sets than this are not counted."""
+"""Most sets that are counted."""
 Sizes = Mapping[str, int]
 _POD: Sizes = {"pods": 1}
 
@@ -112,7 +112,7 @@ class NodeRoom:
         return found
 
     def _free(self, assumed: Sequence[Component]) -> list[_Free]:
-        """By node. What is assumed takes the first room there is; what finds none takes nothing."""
+        """Free amounts by node. What is assumed takes the first room there is; what finds none takes nothing."""
         nodes = [_Free(node, self._free_on(name)) for name, node in self._nodes.items()]
         for component in assumed:
             _Asked.of(component.replica_requirements, component.replicas).place(nodes)
@@ -155,7 +155,7 @@ def _container_sizes(container: Container) -> Sizes:
 
 
 def _sizes(quantities: Mapping[str, Quantity]) -> Sizes:
-    """Without what cannot be read."""
+    """Sizes without what cannot be read."""
     found: dict[str, int] = {}
     for name, quantity in quantities.items():
         try:

@@ -34,7 +34,7 @@ class PlacedPod(TypedObject, frozen=True):
 
     @property
     def unschedulable_since(self) -> datetime | None:
-        """Since when the member's scheduler says that no node has room for it; None where it does not say so.
+        """Instant since which the member's scheduler says that no node has room for it; None where it does not say so.
 
         Karmada: pkg/estimator/server/replica; the same condition.
         """

@@ -253,6 +253,6 @@ RULES: Sequence[LintRule] = (
         repeated,
     ),
 )
-"""In the order of their ids."""
+"""Rules in the order of their ids."""
 
 RULES_BY_ID = {rule.id: rule for rule in RULES}

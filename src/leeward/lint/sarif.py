@@ -16,7 +16,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def render_sarif(report: LintReport) -> dict[str, Any]:
-    """Of plain JSON values."""
+    """Report as plain JSON values."""
     run: dict[str, Any] = {
         "tool": {
             "driver": {

@@ -15,7 +15,7 @@ from leeward.lua.jail import Jail
 
 MOST_ANSWERS = 5_000
 LARGEST_ANSWER = 64 * 1024
-"""In bytes of JSON; what is larger is not kept."""
+"""Most bytes of JSON that are kept; what is larger is not."""
 FAILED_SECONDS = 60
 _CLOCKS = ("os.", '"os"', "'os'", "math.random")
 

@@ -23,9 +23,9 @@ from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
 from leeward.lua.sandbox import Sandbox
 
 INSTRUCTIONS = 20_000_000
-"""Of one call on virtual time: about as many as a second allows."""
+"""Most instructions of one call on virtual time: about as many as a second allows."""
 DEADLINE_SECONDS = 10.0
-"""Of the call that a process works on, whatever else the machine does; its own limit is a second of CPU."""
+"""Deadline of the call that a process works on, whatever else the machine does; its own limit is a second of CPU."""
 MOST_WAITING = 2_000
 """Calls that wait for one process; more are refused."""
 MOST_SUSPECTS = 1_000
@@ -147,7 +147,7 @@ class _Cell:
                 return
 
     async def _read(self, process: asyncio.subprocess.Process) -> None:
-        """Until the process ends, takes too long for one call, or answers too much."""
+        """Reads until the process ends, takes too long for one call, or answers too much."""
         assert process.stdout is not None
         loop, begun = asyncio.get_running_loop(), bytearray()
         with contextlib.suppress(TimeoutError):
@@ -183,7 +183,7 @@ class _Cell:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Until nothing of the process is left."""
+    """Ends the process, and waits until nothing of it is left."""
     if process.returncode is None:
         process.kill()
     await process.communicate()

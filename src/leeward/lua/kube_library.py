@@ -70,4 +70,4 @@ LIBRARY: Mapping[str, Callable[[Sequence[Any]], Any]] = {
     "accuratePodRequirements": accurate_pod_requirements,
     "getPodDependencies": get_pod_dependencies,
 }
-"""By the name that scripts know."""
+"""Library by the names that scripts know."""

@@ -18,7 +18,7 @@ from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
 from leeward.lua.kube_library import LIBRARY
 
 MEMORY_BYTES = 96 * 1024 * 1024
-"""Of all that one interpreter holds."""
+"""Most bytes of all that one interpreter holds."""
 LONGEST_MESSAGE = 500
 
 

@@ -16,7 +16,7 @@ from leeward.core.interpreter.thirdparty.pod_templates import without_nulls
 from leeward.lua.sandbox import Sandbox
 
 CPU_SECONDS = 1.0
-"""Of one call."""
+"""Most CPU seconds of one call."""
 ADDRESS_SPACE_BYTES = 1024 * 1024 * 1024
 OPEN_FILES = 3
 """Input, output, and where errors go: there is no fourth."""
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def serve(sandbox: Sandbox, calls: BinaryIO, answers: BinaryIO) -> None:
-    """Until there are no more calls."""
+    """Serves until there are no more calls."""
     while line := calls.readline():
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
         answer = _answer(sandbox, line)

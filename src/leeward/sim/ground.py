@@ -41,7 +41,7 @@ class Ground:
 
     @property
     def seconds(self) -> float:
-        """Since the world began."""
+        """Seconds since the world began."""
         return self.clock.monotonic()
 
     def link(self, who: str, whom: str) -> Link:
@@ -86,7 +86,7 @@ class Ground:
         )
 
     async def bury_the_dead(self) -> None:
-        """For the end of a world: what lies still since its life ended, ends as cancelled tasks do."""
+        """Buries lives at the end of a world: what lies still since its life ended, ends as cancelled tasks do."""
         for life in self._lives:
             if life.ended:
                 await life.bury()

@@ -17,10 +17,10 @@ from leeward.api.validation import DELETION_PROTECTED_LABEL
 
 NAME = "leeward-webhook"
 CERTIFICATE_SECRET = "leeward-webhook-cert"
-"""In `karmada-system`: the key that the webhook serves with."""
+"""Name of the Secret in `karmada-system` with the key that the webhook serves with."""
 TIMEOUT_SECONDS = 5
 NAME_LABEL = "kubernetes.io/metadata.name"
-"""Of a namespace: its own name. Servers before 1.21 do not set it; `leeward init` does for ours."""
+"""Label of a namespace: its own name. Servers before 1.21 do not set it; `leeward init` does for ours."""
 CONDITIONS = "matchConditions"
 _GROUP_VERSION = "admissionregistration.k8s.io/v1"
 MUTATING: Resource[Manifest] = Resource.of_manifests(

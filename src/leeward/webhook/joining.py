@@ -43,7 +43,7 @@ async def _joined(client: Client) -> list[Joined]:
 
 
 async def _own_id(client: Client) -> str:
-    """Of the control plane, as of any cluster. Raises: WorldError."""
+    """Identity of the control plane, as of any cluster. Raises: WorldError."""
     try:
         return (await client.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
     except NotFound:

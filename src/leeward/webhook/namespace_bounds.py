@@ -25,7 +25,7 @@ _COUNTED = {
     (policy.group, policy.plural): Resource.of_manifests(policy.api_version, policy.plural, policy.kind, True)
     for policy in (PROPAGATION_POLICIES, OVERRIDE_POLICIES)
 }
-"""As plain objects: one that cannot be read as a policy counts, too."""
+"""Resources as plain objects: one that cannot be read as a policy counts, too."""
 
 
 async def judge_policy_count(request: Mapping[str, Any], client: Client) -> Manifest | None:

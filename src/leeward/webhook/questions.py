@@ -8,7 +8,7 @@ from kubeapi.resource import Resource
 from leeward.client import Client, WorldError
 
 SECONDS = 3.0
-"""Less than the kube-apiserver waits for us."""
+"""Seconds that an answer may take, less than the kube-apiserver waits for us."""
 PAGE_SIZE = 500
 T = TypeVar("T")
 

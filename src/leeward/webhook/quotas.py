@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 PAGE_SIZE = 500
 ADMITTED_SECONDS = 5.0
-"""So long a write that was admitted counts, be it in the list or not: by then it is, or has failed."""
+"""Seconds for which a write that was admitted counts, be it in the list or not: by then it is, or has failed."""
 _UNTOLD = "it cannot be told whether a quota leaves room for more: {}; try again"
 
 
@@ -87,7 +87,7 @@ class QuotaJudge:
             return refused
 
     async def _used(self, namespace: str) -> AsyncGenerator[tuple[str, Amounts], None]:
-        """By the binding's name. Raises: WorldError."""
+        """Usage by the binding's name. Raises: WorldError."""
         async for binding in self._all(RESOURCE_BINDINGS, namespace):
             yield binding.name, usage_of(binding.spec, multiple_pod_templates=self._multiple_pod_templates)
 
@@ -103,7 +103,7 @@ class QuotaJudge:
                 return
 
     def _usage(self, binding: Manifest) -> Amounts:
-        """Nothing for a binding that is not there, or cannot be read: others refuse that."""
+        """Usage of a binding; none for one that is not there, or cannot be read: others refuse that."""
         try:
             spec = codec.decode(codec.encode(binding), ResourceBinding).spec if binding else None
         except codec.DecodeError:

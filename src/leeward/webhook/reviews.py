@@ -31,7 +31,7 @@ MAX_NAMED_PROBLEMS = 20
 _REASONS = {403: "Forbidden", 422: "Invalid", 503: "ServiceUnavailable"}
 
 Answer = Callable[[Mapping[str, Any]], Awaitable[Manifest]]
-"""From the `request` of a review to its `response`, without the uid."""
+"""Function from the `request` of a review to its `response`, without the uid."""
 
 
 class BadReview(ValueError):

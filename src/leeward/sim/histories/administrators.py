@@ -31,7 +31,7 @@ TAINT_POLICY = "no-execute-on-outage"
 
 
 class Administrators(Wishing):
-    """They go by what they have asked for. `kind` is that of an application."""
+    """Administrators, who go by what they have asked for. `kind` is that of an application."""
 
     def __init__(self, world: World, kind: Callable[[str], Resource[Manifest]]) -> None:
         super().__init__(world)
@@ -103,7 +103,8 @@ class Administrators(Wishing):
         await self.client.patch(CLUSTERS, name, patch, resource_version=version)
 
     async def _rejoin(self, member: SimulatedMember) -> None:
-        """They wait as long as it takes: a Push cluster that is dead leaves when it is back."""
+        """Takes a cluster out and lets it join again. They wait as long as it takes: a Push cluster that is dead leaves
+        when it is back."""
         if not await self.delete(CLUSTERS, member.name, ""):
             return
         await self._wait_until_gone(member.name)

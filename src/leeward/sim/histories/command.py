@@ -24,9 +24,9 @@ from leeward.sim.histories.systematic import MODES, Mode, sweep_all
 from leeward.sim.histories.telling import tell
 
 STORIES = 3
-"""So many failures of a campaign are cut down and told."""
+"""Most failures of a campaign that are cut down and told."""
 PROGRESS = 100
-"""After so many histories of a campaign it is said how far it is."""
+"""Number of histories of a campaign after which it is said how far it is."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.truth import WORKS, Change
 
 SERVED_SECONDS = 2.0
-"""To apply a Work, or to take it back; a write, a few reads, and the pace of the queues."""
+"""Seconds to apply a Work, or to take it back; a write, a few reads, and the pace of the queues."""
 
 
 class CalmChecker:

@@ -17,7 +17,7 @@ from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, 
 from leeward.sim.histories.truth import Change
 
 SECONDS = 15.0
-"""For retries, for a write that waits for others, and for a status that is told a little later."""
+"""Seconds for retries, for a write that waits for others, and for a status that is told a little later."""
 LOOK_SECONDS = 1.0
 
 
@@ -104,7 +104,7 @@ class FailoversChecker:
                 self._opened[key, loss.member] = now
 
     def _patience(self, binding: ResourceBinding) -> float:
-        """From the loss of a cluster until a binding has left it, at the latest."""
+        """Seconds from the loss of a cluster until a binding has left it, at the latest."""
         timing = self._scene.timing
         look = timing.cluster_status_update_frequency + timing.cluster_probe_timeout
         noticed = max(timing.cluster_failure_threshold + 2 * look, timing.cluster_monitor_grace_period + look)

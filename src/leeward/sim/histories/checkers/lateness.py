@@ -35,7 +35,7 @@ from leeward.sim.histories.model import (
 )
 
 PROMPT_SECONDS = 0.5
-"""For a write that is on its way, and for a decision that was taken just before."""
+"""Seconds for a write that is on its way, and for a decision that was taken just before."""
 RESUME_SECONDS = 6.0
 """The longest pause between two attempts to watch (5 s and its jitter), and the first line."""
 ANSWER_SECONDS = 11.0
@@ -47,14 +47,14 @@ BAD_LUCK = 0.01
 WORST_RATE = 0.9
 """Share of requests that is excused where more than that fails, until the storm is over."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 30.0
-"""Between two tries; each is twice as long as the one before."""
+"""Seconds between two tries; each is twice as long as the one before."""
 CONTROLLERS = "controllers"
 ENDLESS = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `begin` to `end`, what a party knows may be up to `late_seconds` old."""
+    """Time from `begin` to `end` in which what a party knows may be up to `late_seconds` old."""
 
     begin: float
     end: float
@@ -78,7 +78,7 @@ class Lateness:
         return moment
 
     def oldest(self, moment: float, *who: str) -> float:
-        """Since when what they know at `moment` may be out of date."""
+        """Instant since which what they know at `moment` may be out of date."""
         oldest = moment - PROMPT_SECONDS
         for window in reversed(self._of(who)):
             if window.begin <= oldest < window.end:
@@ -144,7 +144,7 @@ def touched_by(step: AnyStep) -> str:
 
 
 def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
-    """By party; `agents` are all of them, and `members` all members."""
+    """Windows by party; `agents` are all of them, and `members` all members."""
     match step:
         case Storm():
             yield _party(step.who, step.whom), _storm(step)
@@ -198,6 +198,6 @@ def _storm(step: Storm) -> Window:
 
 
 def _pauses(rate: float) -> Iterator[float]:
-    """After each of the requests that fail in a row, with bad luck, where this share of them fails."""
+    """Pauses after each of the requests that fail in a row, with bad luck, where this share of them fails."""
     for failed in range(math.ceil(math.log(BAD_LUCK) / math.log(min(rate, WORST_RATE)))):
         yield min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2**failed)

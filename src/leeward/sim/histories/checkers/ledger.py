@@ -78,7 +78,8 @@ class Ledger:
         self.newest = max(self.newest, record.revision)
 
     def _forget(self, place: str) -> None:
-        """Of a store that is restored everybody is told anew; streams that are open have their own entries."""
+        """Forgets what was told of a store: of one that is restored everybody is told anew; streams that are open have
+        their own entries."""
         if place == HOME:
             self._of_key, self._of_resource, self.newest = {}, {}, 0
 

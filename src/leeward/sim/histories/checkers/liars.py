@@ -17,7 +17,8 @@ from leeward.sim.histories.truth import Change, owner_of
 
 MOST = Decimal(2**63 - 1)
 HEARSAY_SECONDS = 60.0
-"""Until members were looked at again (20 s), and what waits longest was told (20 s), after the watches are back."""
+"""Seconds until members were looked at again (20 s), and what waits longest was told (20 s), after the watches are
+back."""
 
 
 class LiarsChecker:

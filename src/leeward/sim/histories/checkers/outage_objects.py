@@ -22,7 +22,7 @@ from leeward.sim.histories.truth import BINDINGS, OUTAGES, Change, Truth
 
 CLUSTERS = "/cluster.karmada.io/clusters/"
 SECONDS = 15.0
-"""From when a cluster is lost until there is its Outage: for retries, and for a write that waits for others."""
+"""Seconds from when a cluster is lost until there is its Outage: for retries, and for a write that waits for others."""
 LOOK_SECONDS = 1.0
 SAME_OUTAGE_SECONDS = 600.0
 """A cluster that fails again so soon after its return is in the same outage."""
@@ -30,7 +30,7 @@ MOST_LISTED, MOST_STEPS, MOST_POINTS = 200, 64, 120
 NOT_DUE = (TOLERATED, NOT_EVICTED, NOT_COLLECTED, "BrakeEngaged")
 """Reasons for which something is held or kept that is not due, so that its binding need not say so."""
 NOT_CONFIRMED = "NotConfirmed"
-"""While an outage is looked at again, what was held or kept stays told as it was."""
+"""Reason that is told while an outage is looked at again: what was held or kept stays told as it was."""
 STATES = {state: state.value.lower() for state in MoveState}
 
 

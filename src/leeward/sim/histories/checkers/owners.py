@@ -61,8 +61,8 @@ OWNED: Mapping[str, Mapping[str, frozenset[str]]] = {
         "cluster-controller": FINALIZERS,
     },
 }
-"""By kind, what each controller may patch beside the status; any other controller nothing. Templates, policies and
-Clusters are their users'; the data of a ConfigMap is ours in `karmada-system` only. The detector makes bindings: of
+"""Fields, by kind, that each controller may patch beside the status; any other controller nothing. Templates, policies
+and Clusters are their users'; the data of a ConfigMap is ours in `karmada-system` only. The detector makes bindings: of
 them it may patch what is nobody else's."""
 SYSTEM = "/karmada-system/"
 MEMBERS_OWN = ("deployment.kubernetes.io/revision",)

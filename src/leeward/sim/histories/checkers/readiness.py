@@ -8,7 +8,7 @@ from leeward.sim.histories.truth import Change
 ALLOWANCE = 0.75
 """A write that is late shortens what can be seen of the state after it."""
 AGAIN_SECONDS = 5.0
-"""After a restore, until agents, and controllers that went on, have written once more what was before it."""
+"""Seconds after a restore until agents, and controllers that went on, have written once more what was before it."""
 
 
 class ReadinessChecker:

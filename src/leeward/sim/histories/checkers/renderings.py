@@ -110,5 +110,5 @@ class RenderingsChecker:
 
 
 def _effect(state: Manifest | None, manifest: Manifest, cluster: str) -> Marks | None:
-    """Of a policy in this state; none of one that is not there."""
+    """Marks of a policy in this state; none of one that is not there."""
     return effect(state, manifest["kind"], manifest["metadata"]["name"], cluster) if state is not None else {}

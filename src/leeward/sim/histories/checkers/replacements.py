@@ -17,7 +17,7 @@ from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, 
 from leeward.sim.histories.truth import Change
 
 SECONDS = 20.0
-"""Behind the grace period: for what is told of a copy, and for the evictions that wait for each other."""
+"""Seconds behind the grace period: for what is told of a copy, and for the evictions that wait for each other."""
 LOOK_SECONDS = 1.0
 MOVING = ("TaintUntolerated", "ApplicationFailure", "AffinityTermLeft", "ReplacementFailed")
 """Reasons of evictions whose copies are replaced without anybody's asking for it."""

@@ -28,7 +28,7 @@ from leeward.sim.histories.model import (
 from leeward.sim.histories.truth import Truth
 
 RESTART_SECONDS = 10.0
-"""Until everybody works again who was stopped by a fault, behind its end."""
+"""Seconds until everybody works again who was stopped by a fault, behind its end."""
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 """Beginning of the virtual clock."""
 
@@ -131,7 +131,7 @@ class Scene:
         return member in self.forgotten and self.ended_at.get(work, float("-inf")) <= self.forgotten[member]
 
     def evidence_since(self, name: str) -> float:
-        """From when health may be that a decision rests on: a member that died is still Ready for a while."""
+        """Instant from which health may be that a decision rests on: a member that died is still Ready for a while."""
         timing = self.timing
         probe = timing.cluster_status_update_frequency + timing.cluster_probe_timeout
         silence = max(timing.cluster_failure_threshold + 2 * probe, timing.cluster_monitor_grace_period + probe)
@@ -194,7 +194,7 @@ def covers(binding: Binding, clusters: dict[str, int]) -> bool:
 
 
 def seconds_of(instant: datetime) -> float:
-    """Since the world began."""
+    """Seconds since the world began."""
     return (instant - EPOCH).total_seconds()
 
 

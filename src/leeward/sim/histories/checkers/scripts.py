@@ -84,7 +84,8 @@ class ScriptsChecker:
             self._begun.setdefault((change.key, name), LONG_AGO if change.restored else change.seconds)
 
     def _ended(self, key: Key, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
-        """Before their time, though what replaces the copy was written anew since its health has been unknown."""
+        """Judges evictions that ended before their time, though what replaces the copy was written anew since its
+        health has been unknown."""
         for name, task in tasks_of(old).items():
             if name in tasks_of(new):
                 continue

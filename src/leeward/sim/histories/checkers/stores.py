@@ -15,7 +15,7 @@ class StoresChecker:
         self._gone: set[str] = set()
 
     def look(self, change: Change) -> Iterator[Violation]:
-        """Only the control plane's store: members lose data on purpose."""
+        """Judges the control plane's store only: members lose data on purpose."""
         if change.place != HOME:
             return
         if change.restored:

@@ -4,14 +4,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 UNSEEN_SECONDS = 3.0
-"""Of a short stall: how late a tick, and a look at the lives, may come at both ends of it."""
+"""Seconds of a short stall that may go unseen: how late a tick, and a look at the lives, may come at both ends of
+it."""
 
 
 class Unwatched(NamedTuple):
     begin: float
     end: float
     stalled: bool
-    """They stood still, and were not gone."""
+    """Tells whether they stood still, and were not gone."""
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ class Watch:
             self.since, self._away = now, None
 
     def restored(self, taken_at: float, now: float) -> None:
-        """Of what was seen since its backup was taken a restored control plane knows nothing."""
+        """Forgets what a restored control plane knows nothing of: what was seen since its backup was taken."""
         before = [gap._replace(end=min(gap.end, taken_at)) for gap in self.gaps if gap.begin < taken_at]
         self.gaps = [*before, Unwatched(taken_at, now, stalled=False)]
         self.since = now

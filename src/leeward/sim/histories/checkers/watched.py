@@ -50,8 +50,8 @@ class WatchedChecker:
                 yield Violation("S13", change.seconds, f"{name} {message}")
 
     def _told(self, change: Change, instants: Iterable[datetime | None]) -> float:
-        """Since when it is so. Of what was so when a backup was taken only the object itself says that, to the second,
-        and by a clock that may have been wrong."""
+        """Instant since which it is so. Of what was so when a backup was taken only the object itself says that, to the
+        second, and by a clock that may have been wrong."""
         if not change.restored:
             return change.seconds
         told = min((seconds_of(at) for at in instants if at is not None), default=change.seconds)

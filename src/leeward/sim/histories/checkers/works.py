@@ -20,7 +20,7 @@ from leeward.sim.histories.scripted import troubles_in
 from leeward.sim.histories.truth import BINDINGS, CUSTOMIZATIONS, WORKS, Change, is_execution_space, owner_of
 
 SYNC_SECONDS = 15.0
-"""To render a binding: two tries that wait for each other included."""
+"""Seconds to render a binding: two tries that wait for each other included."""
 
 
 class WorksChecker:
@@ -70,7 +70,8 @@ class WorksChecker:
         self._look_at = min(self._look_at, now + SYNC_SECONDS)
 
     def _agrees(self, binding: Binding, key: Key, cluster: str, needed: int | None) -> bool:
-        """Nothing is asked of a binding that is going, of a cluster that is, and of a Work that is."""
+        """Tells whether all is as it should be. Nothing is asked of a binding that is going, of a cluster that is, and
+        of a Work that is."""
         truth = self._scene.truth
         work = truth.works_of(key).get(cluster)
         if binding.metadata.deletion_timestamp is not None or self._scene.was_leaving(cluster):
