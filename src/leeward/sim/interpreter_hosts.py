@@ -9,7 +9,8 @@ from leeward.client import Response, Unreachable
 from leeward.core.interpreter.webhook_exchange import CONTEXT_KIND, CONTEXT_VERSION, address_of
 
 Answering = Callable[[Manifest], Awaitable[Manifest]]
-"""From the request of a question to the response, without its uid. It may hang, or raise as a connection does."""
+"""Function from the request of a question to the response, without its uid. It may hang, or raise as a connection
+does."""
 
 
 class InterpreterHosts:

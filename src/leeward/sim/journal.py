@@ -95,8 +95,8 @@ class JournaledMedium(MemoryMedium):
         self._told = 0
 
     async def load(self) -> Loaded:
-        """Of a backup it is told what is there, and not how that came to be: those were other days. What a server was
-        about to commit when it was killed becomes durable here, with what it was to forget."""
+        """Loads what is kept. Of a backup it is told what is there, and not how that came to be: those were other days.
+        What a server was about to commit when it was killed becomes durable here, with what it was to forget."""
         left = self.uncommitted
         loaded = await super().load()
         latest = {record.key: record for record in loaded.records}

@@ -48,7 +48,7 @@ def agent_of(member: str) -> str:
 
 
 class SimulatedMember:
-    """Its API server and its workloads are one process, its agent is another."""
+    """Member whose API server and workloads are one process, its agent is another."""
 
     def __init__(self, ground: Ground, name: str, mode: Mode) -> None:
         self.name = name
@@ -189,7 +189,7 @@ class SimulatedMember:
         return await self.medium.load()
 
     def replace_contents(self, loaded: Loaded) -> None:
-        """While it is stopped: it comes back with other data."""
+        """Replaces its contents while it is stopped: it comes back with other data."""
         self.medium.replace(loaded)
 
 

@@ -73,7 +73,7 @@ def _object(found: _Resource, target: Target) -> Response | None:
 
 
 def _list(found: _Resource, target: Target) -> Response | None:
-    """Without the last write to it; its revision is the one before."""
+    """List without the last write to it; its revision is the one before."""
     writes = [record for key, record in found.last.items() if key.startswith(target.prefix)]
     if not writes:
         return None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 API, APIS = ("api", 3), ("apis", 4)
 """Beginning of a path, and the index of its part that is the resource or its namespace."""
 MOST_PATHS = 1_000
-"""Of which is remembered what they are about: parties ask for the same ones again and again."""
+"""Most paths of which is remembered what they are about: parties ask for the same ones again and again."""
 
 
 class Target(NamedTuple):

@@ -138,7 +138,7 @@ class World(Ground):
         await ensure_namespaces(self.client)
 
     def admission(self, store: Store) -> Sequence[Admission]:
-        """Of the control plane's API server."""
+        """Admission of the control plane's API server."""
         reach = self._settings.skipped.reach
         karmada = KarmadaAdmission(self.clock, self.randomness, self.timing, store, reach)
         return (karmada, AgentRestriction(store), *quota_admissions(store, self._settings.gates))
@@ -196,7 +196,7 @@ class World(Ground):
         return manager
 
     def make_manager(self, supervisor: Supervisor, fence: Callable[[Transport], Transport]) -> ControllerManager:
-        """As `start_manager`, and not started."""
+        """Makes a manager as `start_manager`, and does not start it."""
         transport = fence(LinkedTransport(self.place, ADMIN, self.link(CONTROLLERS, self.NAME)))
         plane = self.plane(Client(transport, CONTROLLERS), supervisor, self.controllers_clock)
 
@@ -245,7 +245,7 @@ class World(Ground):
         await asyncio.sleep(seconds)
 
     async def sleep_to_whole(self, step: float, offset: float = 0) -> None:
-        """To the next instant that is a multiple of `step` and `offset` more."""
+        """Sleeps to the next instant that is a multiple of `step` and `offset` more."""
         await asyncio.sleep(step - self.seconds % step + offset)
 
     def cluster(self, name: str) -> Cluster:

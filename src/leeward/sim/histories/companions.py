@@ -36,11 +36,11 @@ OBJECTS: tuple[tuple[str, Provided], ...] = (
 )
 EVERYTHING_RUNS = 76.0
 BEHIND = (-5.0, 90.0)
-"""Around a fault, in seconds: until what it has moved has come to rest."""
+"""Seconds around a fault until what it has moved has come to rest."""
 
 
 def with_companions(history: History) -> History:
-    """Some histories with them."""
+    """Adds companions to some histories."""
     draw = random.Random(f"companions {history.seed}")
     apps = [step for step in history.steps if isinstance(step, Deploy)]
     moments = [step.at for step in history.steps if isinstance(step, Fault)]

@@ -77,7 +77,7 @@ def _selected(truth: Truth) -> set[tuple[str, str, str]]:
 
 
 def _bindings(truth: Truth) -> Iterator[str]:
-    """There is one for each template that has a policy, and no other."""
+    """Finds what is wrong with bindings: there is one for each template that has a policy, and no other."""
     selected = _selected(truth)
     for kind_name, prefix in KINDS.items():
         for key, template in truth.of(prefix).items():

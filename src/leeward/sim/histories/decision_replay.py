@@ -20,7 +20,7 @@ class DecisionReplay:
         self.count = 0
 
     def look(self, snapshot: Snapshot, decision: Decision) -> None:
-        """To be called before anything else is decided on the same fleet."""
+        """Decides again from what is recorded; to be called before anything else is decided on the same fleet."""
         self.count += 1
         again = decide(decode_snapshot(encode_snapshot(snapshot)))
         if again != decision:

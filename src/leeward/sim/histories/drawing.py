@@ -130,7 +130,8 @@ class Drawing:
         return msgspec.structs.replace(history, steps=tuple(steps))
 
     def _rate(self, steps: Sequence[AnyStep]) -> float:
-        """Seldom limited; two sets of controllers that know nothing of each other cannot keep one rate."""
+        """Rate of evictions, seldom limited; two sets of controllers that know nothing of each other cannot keep one
+        rate."""
         rate = self._draw.choice((0.05, 0.2, 1.0)) if self._draw.random() < RATE_SHARE else 0.0
         return 0.0 if any(isinstance(step, TwoLeaders) for step in steps) else rate
 
@@ -293,7 +294,7 @@ class Drawing:
         return self._draw.choice(("controllers", f"agent-{self._pull_member()}"))
 
     def _lasts(self) -> float:
-        """Around one of the moments at which something happens because of a fault."""
+        """Duration around one of the moments at which something happens because of a fault."""
         moment = self._draw.choice(moments(TIMINGS[self._pace]))
         return round(max(1.0, moment + self._draw.uniform(-8, 8)), 3)
 

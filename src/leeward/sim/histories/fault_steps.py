@@ -10,7 +10,7 @@ class MemberStops(Fault, frozen=True, kw_only=True):
 
 
 class MemberIsKilled(Fault, frozen=True, kw_only=True):
-    """Its API server dies `steps` awaits after its time."""
+    """Death of a member's API server, `steps` awaits after its time."""
 
     member: str
     steps: int = 0
@@ -32,19 +32,19 @@ class MemberIsUnready(Fault, frozen=True, kw_only=True):
 
 
 class MemberLosesData(Fault, frozen=True, kw_only=True):
-    """It stops, and comes back empty."""
+    """Stop of a member that comes back empty."""
 
     member: str
 
 
 class MemberComesBackOld(Fault, frozen=True, kw_only=True):
-    """It stops half-way, and comes back with what it held when the step began."""
+    """Stop of a member half-way, which comes back with what it held when the step began."""
 
     member: str
 
 
 class MemberShrinks(Fault, frozen=True, kw_only=True):
-    """It restarts with fewer nodes, and again with all of them."""
+    """Restart of a member with fewer nodes, and again with all of them."""
 
     member: str
     nodes: int
@@ -57,20 +57,20 @@ class NodesAreCordoned(Fault, frozen=True, kw_only=True):
 
 
 class MemberRefusesWrites(Fault, frozen=True, kw_only=True):
-    """It answers reads and /readyz, and every write with this status: a full disk, a quota."""
+    """Refusal by a member, which answers reads and /readyz, and every write with this status: a full disk, a quota."""
 
     member: str
     code: Literal[403, 500] = 500
 
 
 class MemberLies(Fault, frozen=True, kw_only=True):
-    """Its Deployments claim absurd numbers of ready replicas, and its nodes absurd capacity."""
+    """Lies of a member, whose Deployments claim absurd numbers of ready replicas, and its nodes absurd capacity."""
 
     member: str
 
 
 class MemberFlaps(Fault, frozen=True, kw_only=True):
-    """It is cut off from everybody and back again every `period` seconds."""
+    """Flapping of a member, which is cut off from everybody and back again every `period` seconds."""
 
     member: str
     period: float

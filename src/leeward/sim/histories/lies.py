@@ -8,7 +8,7 @@ ABSURD = 1_000_000
 
 
 async def lie(client: Client) -> None:
-    """Once; the member's own controllers tell the truth again as soon as they notice."""
+    """Lies once; the member's own controllers tell the truth again as soon as they notice."""
     try:
         for copy in (await client.list(DEPLOYMENTS, NAMESPACE)).items:
             status = {"readyReplicas": ABSURD, "replicas": ABSURD, "availableReplicas": ABSURD}

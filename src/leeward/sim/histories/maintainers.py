@@ -32,8 +32,8 @@ from leeward.sim.world import World
 
 
 class Maintainers(Wishing):
-    """They go by what they have asked for. `kind` is that of an application, `known` is what
-    can be named."""
+    """Maintainers, who go by what they have asked for. `kind` is that of an application, `known` is what can be
+    named."""
 
     def __init__(self, world: World, kind: Callable[[str], Resource[Manifest]], known: Mapping[str, Provided]) -> None:
         super().__init__(world)

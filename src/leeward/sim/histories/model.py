@@ -184,5 +184,5 @@ def read_history(text: str | bytes) -> History:
 
 
 def write_history(history: History) -> bytes:
-    """As JSON, one step to a line."""
+    """Writes a history as JSON, one step to a line."""
     return msgspec.json.format(msgspec.json.encode(history), indent=1)

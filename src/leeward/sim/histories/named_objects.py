@@ -22,7 +22,7 @@ _SOURCES: Mapping[Provided, tuple[str, str]] = {
     "Secret": ("secret", "secretName"),
     "PersistentVolumeClaim": ("persistentVolumeClaim", "claimName"),
 }
-"""Of a volume: the field of its source, and the one that names the object."""
+"""Fields of a volume: that of its source, and the one that names the object."""
 Named = tuple[str, str]
 """Kind and name of an object in the namespace of who names it."""
 

@@ -40,7 +40,7 @@ class Neighbours(Wishing):
         return True
 
     async def _meddle(self, step: Meddle) -> None:
-        """Once, if the member answers: whoever meddles does not insist."""
+        """Meddles once, if the member answers: whoever meddles does not insist."""
         client = self.at(step.cluster)
         kind = kind_of(step.app in self._configs)
         self.touched.add((step.cluster, kind.plural, step.app))
@@ -78,7 +78,7 @@ class Neighbours(Wishing):
             return
 
     async def _own(self, client: Client, app: str) -> None:
-        """Once: there may be nothing of it here."""
+        """Puts something of its own there once: there may be nothing of it here."""
         what = self._shared.get(app)
         found = manifests.own(app, what) if what is not None else None
         if found is None:

@@ -16,7 +16,7 @@ from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
 WORK_SECONDS = 3.0
-"""To bring up what is asked for, and between two tries."""
+"""Seconds to bring up what is asked for, and between two tries."""
 
 
 class Operators:
@@ -31,7 +31,7 @@ class Operators:
         self._supervisor = supervisor
 
     def look(self, change: Change) -> None:
-        """To be called with every change."""
+        """Looks at a change; to be called with every one."""
         if change.kind != SCRIPTED or change.place == HOME or change.new is None:
             return
         supervisor, what = self._supervisor, (change.place, change.key)

@@ -18,7 +18,7 @@ from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
 CARRY_OUT_SECONDS = 10.0
-"""Until what a Work has made is taken out of its member."""
+"""Seconds until what a Work has made is taken out of its member."""
 
 
 async def clear_orphans(world: World, scene: Scene) -> list[str]:

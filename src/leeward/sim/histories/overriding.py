@@ -89,7 +89,7 @@ def effect(policy: ReadOnlyManifest, kind: str, name: str, cluster: str) -> Mark
 
 
 def effects(truth: Truth, kind: str, name: str, cluster: str) -> Iterator[Marks | None]:
-    """Of all policies, in the order in which they are carried out."""
+    """Effects of all policies, in the order in which they are carried out."""
     for prefix in OVERRIDES:
         for _, policy in sorted(truth.of(prefix).items()):
             yield effect(policy, kind, name, cluster)

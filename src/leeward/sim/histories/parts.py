@@ -24,7 +24,7 @@ SHARING_SHARE = 0.15
 RESTORE_SHARE = 0.1
 BACKUP_AT = (60.0, 220.0)
 MOST_SECONDS_AFTER = 60.0
-"""Until the controllers of a control plane that is restored begin: election alone takes a quarter of that."""
+"""Seconds until the controllers of a control plane that is restored begin: election alone takes a quarter of that."""
 SHARED_AT, OWNED_AT = (40.0, 70.0), 78.0
 
 
@@ -45,13 +45,13 @@ def storm(draw: random.Random, at: float, lasts: float, who: str, whom: str) -> 
 
 
 def paused_leader(draw: random.Random, at: float) -> LeaderIsPaused:
-    """It is stopped around that time; replicas need some seconds to begin, and to take over."""
+    """Pause of a leader that is stopped around that time; replicas need some seconds to begin, and to take over."""
     after, pause = round(draw.uniform(6, 16), 3), draw.choice((5.0, 20.0, 45.0))
     return LeaderIsPaused(at=round(at - 10, 3), lasts=after + pause + 20, after=after, pause_seconds=pause)
 
 
 def with_restore(history: History) -> History:
-    """Some histories with a control plane that is restored. What is drawn for it is no part of the other draws."""
+    """Adds a control plane that is restored to some histories. What is drawn for it is no part of the other draws."""
     draw = random.Random(f"restore {history.seed}")
     if draw.random() >= RESTORE_SHARE:
         return history

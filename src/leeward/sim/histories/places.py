@@ -47,8 +47,8 @@ def wanted(truth: Truth) -> dict[str, object]:
 
 
 def places(truth: Truth) -> dict[str, Place]:
-    """By binding. None where a cluster is held down because it flapped: nothing goes there for an hour. None either
-    where room is short, or a quota refuses somebody: who has it is up to who came first."""
+    """Places by binding. None where a cluster is held down because it flapped: nothing goes there for an hour. None
+    either where room is short, or a quota refuses somebody: who has it is up to who came first."""
     if any(taint.key == FLAPPING_TAINT for cluster in truth.clusters.values() for taint in cluster.spec.taints):
         return {}
     placed = {key: binding for key, binding in truth.bindings.items() if binding.spec.placement is not None}

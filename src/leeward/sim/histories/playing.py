@@ -64,7 +64,7 @@ HANDLED = 5
 MARGIN_SECONDS = 1.0
 USERS_SECONDS = 420.0
 MOST_TURNS = 400_000
-"""Of the loop; the longest histories need a tenth of it."""
+"""Most turns of the loop; the longest histories need a tenth of it."""
 HEARTBEATS = ("/coordination.k8s.io/leases/",)
 EVENTS = "//events/"
 """Prefix of Events. That something has happened again is counted up minutes later: it is no work that goes on."""

@@ -29,7 +29,7 @@ QUOTA_AT = (36.0, 90.0)
 
 
 def with_policies(history: History) -> History:
-    """Some histories with them."""
+    """Adds policies to some histories."""
     draw = random.Random(f"policies {history.seed}")
     apps = [step for step in history.steps if isinstance(step, Deploy)]
     moments = [step.at for step in history.steps if isinstance(step, Fault)]
@@ -71,7 +71,8 @@ class _Policies:
         return [*waiting, *changes]
 
     def quota(self) -> list[AnyStep]:
-        """It is there first, or comes to what runs; it is raised, lowered below what is used, and goes."""
+        """Steps of a quota, which is there first, or comes to what runs; it is raised, lowered below what is used, and
+        goes."""
         first = LimitUsage(at=round(self._draw.uniform(*QUOTA_AT), 3), cpu=self._cpu(), assigned=self._some())
         later: Sequence[AnyStep] = (
             LimitUsage(at=self._at(), cpu=self._cpu(), assigned=self._some()),

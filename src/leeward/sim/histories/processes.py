@@ -25,7 +25,8 @@ _FORK = multiprocessing.get_context("fork")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one process. `elapsed_seconds` is for one that hangs, and counts also while the machine does other things."""
+    """Limits of one process. `elapsed_seconds` is for one that hangs, and counts also while the machine does other
+    things."""
 
     cpu_seconds: float = 120.0
     elapsed_seconds: float = 1_200.0
@@ -81,7 +82,7 @@ def _start(work: Callable[[A], R], argument: A, limits: Limits) -> tuple[Connect
 
 
 def _serve(work: Callable[[A], R], argument: A, answer: Connection, limits: Limits) -> None:
-    """In the child. When its CPU seconds are used up, it says where it is, and dies."""
+    """Serves in the child. When its CPU seconds are used up, it says where it is, and dies."""
     faulthandler.register(signal.SIGPROF, chain=True)
     signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
     try:

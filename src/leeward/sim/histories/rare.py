@@ -140,7 +140,7 @@ class RareSituations:
         self._reached[f"weather: {name}"] += 1
 
     def step(self, step: Step) -> None:
-        """As it begins."""
+        """Notes a step as it begins."""
         found = [name for each in _OTHERS for name in each.of_step(self._truth, step)]
         for name in (*self._of_step(step), *found, *rare_restores.of_step(step)):
             self._reached[name] += 1

@@ -38,7 +38,7 @@ _REASONS: Mapping[str, str] = {
 
 
 def of_step(truth: Truth, step: Step) -> Iterator[str]:
-    """As it begins."""
+    """Situations of a step as it begins."""
     is_away = isinstance(step, ControllersAreKilled | HubIsSuspended) and step.lasts > AWAY_SECONDS
     if is_away and any(not cluster.is_ready for cluster in truth.clusters.values()):
         yield "the hub is away for longer than a toleration"

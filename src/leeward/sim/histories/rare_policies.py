@@ -29,7 +29,7 @@ POLICIES_REACHED = (*CLAIMS_REACHED, *QUOTAS_REACHED)
 
 
 def of_step(truth: Truth, step: Step) -> Iterator[str]:
-    """As it begins."""
+    """Situations of a step as it begins."""
     if isinstance(step, Retreat) and any(key.name == step.name for key in truth.of(POLICIES[0])):
         yield "what was taken over goes back to its first policy"
     if isinstance(step, Replan) and step.plan.lazy and any(k.name.startswith(f"{step.app}-") for k in truth.bindings):

@@ -34,7 +34,7 @@ PROPAGATION = (*OVERRIDES_REACHED, *DEPENDENCIES_REACHED, *SCRIPTS_REACHED)
 
 
 def of_step(truth: Truth, step: Step) -> Iterator[str]:
-    """As it begins."""
+    """Situations of a step as it begins."""
     evicting = any(tasks_of(binding) for binding in truth.bindings.values())
     if evicting and isinstance(step, Override | BreakOverride | Unoverride):
         yield "an override policy is changed in the middle of an eviction"

@@ -22,7 +22,7 @@ def of_step(step: Step) -> Iterator[str]:
 
 
 def of_scene(scene: Scene) -> Iterator[str]:
-    """As the control plane has just been restored."""
+    """Situations of a scene, as the control plane has just been restored."""
     if scene.orphaned:
         yield FORGOTTEN
     if any(tasks_of(binding) for binding in scene.truth.bindings.values()):
@@ -32,7 +32,7 @@ def of_scene(scene: Scene) -> Iterator[str]:
 
 
 def of_change(scene: Scene, change: Change) -> Iterator[str]:
-    """To be asked before the checkers are."""
+    """Situations of a change; to be asked before the checkers are."""
     is_work = change.kind == WORKS and change.new is not None
     if is_work and (cluster_of_execution_space(change.key.namespace), change.key) in scene.orphaned:
         yield ADOPTED

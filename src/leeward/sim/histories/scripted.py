@@ -60,7 +60,8 @@ _FIELDS: Mapping[Question, tuple[str, str, str, str]] = {
         " end return found",
     ),
 }
-"""By question: the field of a customization, the function, its parameters, and what it does."""
+"""Parts of a customization by question: the field of a customization, the function, its parameters, and what it
+does."""
 _TROUBLES: Mapping[Trouble, str] = {
     "fails": "error('out of order')",
     "endless": "while true do end",
@@ -109,7 +110,7 @@ def definition() -> Manifest:
 
 
 def policy_of_definition(clusters: Sequence[str]) -> Manifest:
-    """It goes to all of them."""
+    """Policy of the definition, which goes to all of them."""
     kind, made = "CustomResourceDefinition", definition()
     selector = {"apiVersion": "apiextensions.k8s.io/v1", "kind": kind, "name": made["metadata"]["name"]}
     placement = {"clusterAffinity": {"clusterNames": list(clusters)}}

@@ -46,7 +46,7 @@ OUTAGE = History(
 )
 """m1 dies, its application moves to m2 for as long as it takes, and m1 comes back just after the eviction began."""
 BEGINS, ENDS = 44.0, 206.0
-"""From just before the application is deployed until the eviction is over."""
+"""Instants from just before the application is deployed until the eviction is over."""
 RESTARTS: tuple[AnyFault, ...] = (
     ControllersAreKilled(at=100, lasts=5),
     AgentIsKilled(at=100, lasts=5, member="m2"),
@@ -117,7 +117,7 @@ def sweep_all(mode: Mode, processes: int = 0) -> Iterator[Swept]:
 
 
 def _sweep(which: tuple[Mode, int]) -> Swept:
-    """As a process of its own: a sweep itself does not go through a pipe."""
+    """Sweeps in a process of its own: a sweep itself does not go through a pipe."""
     mode, index = which
     sweep = list(sweeps(mode))[index]
     runs = list(sweep.runs())

@@ -60,7 +60,7 @@ CUSTOM = ".example.com/widgets/"
 POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clusterpropagationpolicies/")
 QUOTAS = "/policy.karmada.io/federatedresourcequotas/"
 OVERRIDES = ("/policy.karmada.io/clusteroverridepolicies/", "/policy.karmada.io/overridepolicies/")
-"""In the order in which they are carried out."""
+"""Prefixes in the order in which they are carried out."""
 OTHERS = frozenset(
     {
         *POLICIES,
@@ -87,7 +87,7 @@ class Change:
     revision: int
     deleted: bool
     restored: bool = False
-    """Nothing changes: it is as it was when the backup was taken that the control plane has now."""
+    """Mark that nothing changes: it is as it was when the backup was taken that the control plane has now."""
 
 
 class _Labelled(msgspec.Struct, frozen=True, rename="camel"):
@@ -191,7 +191,7 @@ class Truth:
         return self.of(WORKS)
 
     def works_of(self, binding: Key) -> dict[str, Work]:
-        """By cluster."""
+        """Works by cluster."""
         works = self.works
         return {cluster: works[key] for cluster, key in self._works_of.get(binding, {}).items()}
 

@@ -29,11 +29,11 @@ ROUNDS = 2
 TOUCHED = 99
 """A label that no template has before."""
 APART_SECONDS = 30.0
-"""Between the rebalancing of one application and the next, which finds the room that the first has left."""
+"""Seconds between the rebalancing of one application and the next, which finds the room that the first has left."""
 
 
 def twin_of(history: History) -> History:
-    """Without what fails, at the same times."""
+    """History without what fails, at the same times."""
     steps = tuple(step for step in history.steps if not isinstance(step, Fault))
     return msgspec.structs.replace(history, steps=steps)
 

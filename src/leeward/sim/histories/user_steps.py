@@ -68,7 +68,8 @@ class Relabel(UserStep, frozen=True, kw_only=True):
 
 
 class Suspend(UserStep, frozen=True, kw_only=True):
-    """Nothing is scheduled for the application, or nothing is dispatched to members, until `lasts` seconds later."""
+    """Suspension in which nothing is scheduled for the application, or nothing is dispatched to members, until `lasts`
+    seconds later."""
 
     app: str
     what: Literal["scheduling", "dispatching"]
@@ -174,7 +175,7 @@ class Share(UserStep, frozen=True, kw_only=True):
 
 
 class Unshare(UserStep, frozen=True, kw_only=True):
-    """It is deleted with its policy, and with it all that others have put into it."""
+    """Deletion of it with its policy, and with it all that others have put into it."""
 
     app: str
 

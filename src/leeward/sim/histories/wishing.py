@@ -28,7 +28,7 @@ class Wishing:
         return Client(LinkedTransport(self.world.member(member).place, ADMIN), USER)
 
     async def create(self, resource: Resource[Any], manifest: Manifest, namespace: str = NAMESPACE) -> None:
-        """Again, while an earlier one of the name is still going."""
+        """Creates it, again while an earlier one of the name is still going."""
 
         async def create() -> None:
             await self.client.create(resource, manifest, namespace)

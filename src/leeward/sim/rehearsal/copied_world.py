@@ -39,7 +39,8 @@ from leeward.sim.world import World
 
 BUILDING_SECONDS = 120.0
 SETTLING_SECONDS = 60.0
-"""Less half of the interval between probes: what fails at the beginning is noticed neither at once nor late."""
+"""Seconds to settle, less half of the interval between probes: what fails at the beginning is noticed neither at once
+nor late."""
 _LOOK_SECONDS = 1.0
 MOST_LOOKS = int(BUILDING_SECONDS - 20)
 
@@ -136,7 +137,7 @@ class CopiedWorld(World):
                 self.notes.differs.append(f"{workload} moves before anything is done: {_said(before)} to {_said(now)}")
 
     def any_binding(self, key: BindingName) -> Binding | None:
-        """Of either kind, as it is now."""
+        """Binding of either kind, as it is now."""
         return (
             self.binding(key.name, key.namespace)
             if key.namespace

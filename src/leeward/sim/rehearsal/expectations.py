@@ -128,7 +128,7 @@ def _never_fewer(asked: Expectation, bindings: Sequence[BindingName], seen: Flee
 
 
 def _nothing_deleted(asked: Expectation, bindings: Sequence[BindingName], seen: FleetRecorder) -> Iterator[Shortfall]:
-    """Of the applications that are chosen; of everything, where none is."""
+    """Finds deletions of the applications that are chosen; of everything, where none is."""
     is_narrow = asked.applications or asked.namespace or asked.selector
     for each in seen.happened:
         if each.what is Happening.DELETED and (not is_narrow or each.binding in bindings):

@@ -74,7 +74,8 @@ class ServingRecord:
             self.changes.append((seconds, ready, wanted))
 
     def spans_below(self) -> Iterator[tuple[float, float | None, int, int]]:
-        """From when to when (None: to the end) fewer serve than it is to have; how few at worst, and of how many."""
+        """Spans in which fewer serve than it is to have: from when to when (None: to the end), how few at worst, and of
+        how many."""
         since, worst = None, (0, 0)
         for seconds, ready, wanted in self.changes:
             if ready < wanted:
@@ -97,7 +98,7 @@ class ServingRecord:
 
 
 class FleetRecorder:
-    """From `begin` on it keeps what happens; before, only how everything is."""
+    """Recorder that keeps what happens from `begin` on; before, only how everything is."""
 
     def __init__(self, world: CopiedWorld) -> None:
         self.happened: list[Happened] = []
@@ -109,7 +110,7 @@ class FleetRecorder:
         self._zero: float | None = None
         self._clusters: dict[str, Cluster] = {}
         self._ready: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-        """By kind and key of a template, the ready replicas in each member."""
+        """Ready replicas in each member, by kind and key of a template."""
         self._deleting: set[tuple[str, str]] = set()
         self._down: set[str] = set()
         self._of: dict[tuple[str, str], BindingName] = {}
@@ -124,7 +125,7 @@ class FleetRecorder:
 
     @property
     def seconds(self) -> float:
-        """Since the scenario began."""
+        """Seconds since the scenario began."""
         return 0.0 if self._zero is None else self._world.seconds - self._zero
 
     def tell(self, what: Happening, sentence: str, **more: Any) -> None:

@@ -42,7 +42,8 @@ class Remembered:
 
 
 async def put_back(client: Client, remembered: Remembered, now: datetime) -> None:
-    """While no controller runs, and those clusters are stopped that were down. Raises: WorldError."""
+    """Puts the state back while no controller runs, and those clusters are stopped that were down.
+    Raises: WorldError."""
     state = remembered.state
     for name in state.clusters:
         await _put_cluster(client, state, name)

@@ -83,7 +83,7 @@ class Rebuilding:
         """The uids of the picture, by those of the copy."""
 
     async def make_cluster(self, name: str) -> None:
-        """Without taints, and as the simulated member is reached; all else is as in the picture."""
+        """Makes the Cluster without taints, and as the simulated member is reached; all else is as in the picture."""
         cluster, member = self._state.clusters[name], self._world.member(name)
         spec = msgspec.structs.replace(
             cluster.spec,
@@ -163,7 +163,7 @@ class Rebuilding:
         return msgspec.structs.replace(binding, metadata=metadata, spec=spec)
 
     def _definitions(self, cluster: Cluster) -> list[Manifest]:
-        """Of the custom kinds that are copied, as far as the cluster offers them."""
+        """Definitions of the custom kinds that are copied, as far as the cluster offers them."""
         wanted = {
             (b.spec.resource.api_version, b.spec.resource.kind): bool(b.namespace)
             for b in self._state.bindings.values()

@@ -54,7 +54,7 @@ class SlowClusters(_Strict, frozen=True):
 
 
 class NodesDown(_Strict, frozen=True):
-    """So many `nodes` of each of the clusters take no Pods any more, and those that ran there are gone."""
+    """Number of `nodes` of each of the clusters that take no Pods any more, and those that ran there are gone."""
 
     clusters: Clusters
     nodes: Annotated[int, Meta(ge=1)]
@@ -94,7 +94,7 @@ class ScenarioStep(_Strict, frozen=True):
 
     @property
     def clusters(self) -> Clusters:
-        """As they are written; none of what people change."""
+        """Clusters as they are written; none of what people change."""
         given = (self.fail, self.return_, self.partition, self.unready, self.refuse_writes)
         of_people = (self.drain, self.cordon, self.uncordon)
         inside = tuple(each.clusters for each in (self.slow, self.nodes_down) if each is not None)

@@ -45,7 +45,8 @@ class PlannedStep:
 
 
 def plan_steps(state: FleetState, scenario: Scenario) -> list[PlannedStep]:
-    """In the order of their instants. Raises: ScenarioProblem for a cluster or an application that is not there."""
+    """Plans the steps in the order of their instants. Raises: ScenarioProblem for a cluster or an application that is
+    not there."""
     planned: list[PlannedStep] = []
     for index, step in enumerate(scenario.spec.steps):
         try:
@@ -176,7 +177,7 @@ class ScenarioSteps:
             await client.update(kind, {**manifest, "metadata": {**kept, **merged}}, metadata["name"], namespace)
 
     def _ways_to(self, name: str) -> list[Link]:
-        """Between the control plane and the member, in either direction."""
+        """Links between the control plane and the member, in either direction."""
         world = self._world
         return [world.link(CONTROLLERS, name), world.link(agent_of(name), world.NAME)]
 

@@ -14,7 +14,7 @@ BUILDING = Choice(
 
 
 def timing_of(settings: SettingsInForce) -> Timing:
-    """Of controllers and of agents. What is not told, such as how often a lease is renewed, fits what is."""
+    """Timing of controllers and of agents. What is not told, such as how often a lease is renewed, fits what is."""
     return Timing(
         cluster_status_update_frequency=settings.cluster_status_update_frequency,
         cluster_failure_threshold=settings.cluster_failure_threshold,
@@ -29,7 +29,7 @@ def timing_of(settings: SettingsInForce) -> Timing:
 
 
 def manager_settings(settings: SettingsInForce) -> ManagerSettings:
-    """Of the controllers: the inverse of `ManagerSettings.in_force`, as far as that tells."""
+    """Settings of the controllers: the inverse of `ManagerSettings.in_force`, as far as that tells."""
     placement = settings.placement
     return ManagerSettings(
         timing=timing_of(settings),

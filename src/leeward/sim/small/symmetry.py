@@ -32,5 +32,5 @@ class Symmetry:
         return state._replace(bindings=tuple(bindings))
 
     def _rank(self, binding: BindingState) -> int:
-        """In the order in which they were met first, which is the same in every run."""
+        """Rank of bindings in the order in which they were met first, which is the same in every run."""
         return self._ranks.setdefault(binding, len(self._ranks))

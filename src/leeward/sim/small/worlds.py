@@ -79,7 +79,7 @@ def duplicated(groups: int = 0) -> Placement:
 
 
 def divided(weights: Mapping[str, int] | None = None, *, aggregated: bool = False) -> Placement:
-    """By static weight, or by what is available: spread, or on as few clusters as will do."""
+    """Placement that divides by static weight, or by what is available: spread, or on as few clusters as will do."""
     rules = tuple(StaticClusterWeight(ClusterAffinity(cluster_names=(n,)), w) for n, w in (weights or {}).items())
     preference = ClusterPreferences(static_weight_list=rules, dynamic_weight="" if rules else "AvailableReplicas")
     return Placement(

@@ -134,7 +134,7 @@ class Outages:
         life.resume()
 
     async def _pause_leader(self, fault: LeaderIsPaused) -> None:
-        """While replicas compete, the controllers that know of no lease are gone."""
+        """Pauses the leader. While replicas compete, the controllers that know of no lease are gone."""
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + fault.lasts
         self._holds.hold("controllers")
@@ -211,7 +211,7 @@ class Outages:
         fault: MemberIsKilled | AgentIsKilled | ControllersAreKilled | ApiServerIsKilled,
         crash: Callable[[], None],
     ) -> None:
-        """After so many steps; at the end of the fault, where it did not even live for so long."""
+        """Kills it after so many steps; at the end of the fault, where it did not even live for so long."""
         if life is not None:
             life.end_after(fault.steps, crash)
         await asyncio.sleep(fault.lasts)

@@ -63,7 +63,7 @@ def evenly(*clusters: str, directly: bool = False, toleration_seconds: int = 0, 
 
 
 def in_turn(*clusters: str, application_seconds: int = 0) -> Plan:
-    """On the first of the clusters that can be: each is an affinity term."""
+    """Plan on the first of the clusters that can be: each is an affinity term."""
     return Plan(division="Duplicated", clusters=clusters, terms=len(clusters), application_seconds=application_seconds)
 
 

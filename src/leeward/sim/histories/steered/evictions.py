@@ -66,14 +66,14 @@ def cut_off_while_stuck(cast: Casting) -> Sequence[AnyStep]:
 
 
 def in_vain(cast: Casting) -> Sequence[AnyStep]:
-    """Nothing runs any more, here or there: time ends the eviction."""
+    """Story in which nothing runs any more, here or there: time ends the eviction."""
     nowhere = [NodesAreCordoned(at=BEGINS - 5, lasts=260, member=name) for name in ("m1", "m2")]
     lost = MemberLosesData(at=BEGINS, lasts=cast.evicted + 5, member="m1")
     return web(evenly("m1", "m2")), *nowhere, lost
 
 
 def in_part(cast: Casting) -> Sequence[AnyStep]:
-    """Only some of the replicas find another place: the other cluster has room for two."""
+    """Story in which only some of the replicas find another place: the other cluster has room for two."""
     first = Plan(division="Static", clusters=("m1", "m2"), weights=(2, 1))
     other = Replan(at=60, app="web", plan=Plan(division="Dynamic", clusters=("m1", "m2")))
     return web(first, 3, cpu=7), other, cast.death(cast.begins(), cast.evicted + 60)

@@ -45,7 +45,7 @@ def leader(cast: Casting) -> Sequence[AnyStep]:
 
 
 def forgetful(cast: Casting) -> Sequence[AnyStep]:
-    """More is written than the control plane remembers, while it is heard late, and watches break."""
+    """Story in which more is written than the control plane remembers, while it is heard late, and watches break."""
     cast.revisions = 10
     busy = [Scale(at=round(81 + number / 2, 3), app="web", replicas=1 + number % 5) for number in range(40)]
     late = Storm(at=80, lasts=30, who="controllers", whom="control-plane", lag_seconds=2.0, breaks=0.2)

@@ -32,7 +32,7 @@ def shared(cast: Casting) -> Sequence[AnyStep]:
 
 
 def shared_with_room(cast: Casting) -> Sequence[AnyStep]:
-    """There would be another cluster for what others live in."""
+    """Story in which there would be another cluster for what others live in."""
     kinds: Sequence[Shared] = ("Namespace", "CustomResourceDefinition", "PersistentVolumeClaim")
     shares = [
         Share(at=45 + number, app=f"shared{number}", what=what, clusters=THREE, groups=(1, 2))
@@ -97,7 +97,7 @@ def taken_up_again(cast: Casting) -> Sequence[AnyStep]:
 
 
 def nowhere(cast: Casting) -> Sequence[AnyStep]:
-    """There is no place to go to; and somebody is there already, or meddles."""
+    """Story in which there is no place to go to; and somebody is there already, or meddles."""
     both = Plan(division="Duplicated", clusters=("m1", "m2"), groups=(2, 2))
     return (
         Squat(at=42, app="shop", cluster="m3"),
