@@ -24,7 +24,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class KeyedRequest:
-    """Both in PEM."""
+    """Key and request, both in PEM."""
 
     key: bytes
     request: bytes

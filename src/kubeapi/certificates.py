@@ -75,7 +75,8 @@ class Issuer:
         return builder.sign(self.key, hashes.SHA256())
 
     def _key_identifier(self) -> x509.AuthorityKeyIdentifier:
-        """As the authority's certificate names its key; others may derive that name in another way than we do."""
+        """Identifier as the authority's certificate names its key; others may derive that name in another way than we
+        do."""
         try:
             named = self.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
         except x509.ExtensionNotFound:

@@ -34,7 +34,7 @@ class Untrusted(Unreachable):
 
 
 class NoCredential(WorldError):
-    """Our own credential is missing or cannot be had; nothing was sent."""
+    """Lack of our own credential, which is missing or cannot be had; nothing was sent."""
 
 
 class Undecodable(WorldError):

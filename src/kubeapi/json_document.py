@@ -27,7 +27,8 @@ class Document:
         return found
 
     def field(self, path: list[str]) -> Any:
-        """As above; null for a field that its object does not have, as in kube-apiserver. Raises: ValueError."""
+        """Value as `find` gives it; null for a field that its object does not have, as in kube-apiserver.
+        Raises: ValueError."""
         holder = self.find(path[:-1]) if path else None
         if isinstance(holder, dict):
             return cast(dict[str, Any], holder).get(path[-1])

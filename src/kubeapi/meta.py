@@ -20,7 +20,7 @@ Int32 = Annotated[int, Meta(extra_json_schema={"format": "int32"})]
 Int64 = Annotated[int, Meta(extra_json_schema={"format": "int64"})]
 
 ATOMIC = Meta(extra_json_schema={"x-kubernetes-list-type": "atomic"})
-"""On a list: server-side apply replaces it as a whole."""
+"""Mark of a list that server-side apply replaces as a whole."""
 
 
 class Object(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel", gc=False):

@@ -77,7 +77,7 @@ def text_field(number: int, text: str) -> bytes:
 
 
 def integer_field(number: int, value: int) -> bytes:
-    """Also for booleans."""
+    """Writes an integer, or a boolean."""
     return _written(number << 3 | VARINT) + _written(int(value) & _MASK_64)
 
 

@@ -18,7 +18,8 @@ MAX_EXPONENT = 30
 """Greater exponents and amounts are cut to this: no machine has as much, and what is absurd must stay finite."""
 _LARGEST, _LONGEST_EXPONENT = Decimal(f"1e{MAX_EXPONENT}"), 10
 LONGEST_REMEMBERED = 32
-"""Of the texts whose amount is remembered: a fleet has few different ones, and each is read again and again."""
+"""Most letters of the texts whose amount is remembered: a fleet has few different ones, and each is read again and
+again."""
 
 
 def parse_quantity(quantity: Quantity) -> Decimal:

@@ -72,7 +72,7 @@ class Problem:
 
 
 def quoted(text: str) -> str:
-    """As Go writes a string between quotes."""
+    """Text as Go writes a string between quotes."""
     return '"' + "".join(_ESCAPED.get(letter) or _shown(letter) for letter in text) + '"'
 
 

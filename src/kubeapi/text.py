@@ -39,5 +39,5 @@ def _cut(text: str, most: int) -> str:
 
 
 def escaped(letter: str) -> str:
-    r"""As Python writes it: \n, \x1b, \u202e."""
+    r"""Letter as Python writes it: \n, \x1b, \u202e."""
     return letter.encode("unicode_escape").decode()

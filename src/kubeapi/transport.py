@@ -10,7 +10,7 @@ import msgspec
 from kubeapi.errors import TooLarge
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""Of one object in a stream: ten times what etcd takes."""
+"""Most bytes of one object in a stream: ten times what etcd takes."""
 _PATH_SAFE = "/:@!$&'()*+,;=~"
 
 

@@ -86,7 +86,7 @@ def _member(node: yaml.Node, step: str | int) -> tuple[int, yaml.Node] | None:
 
 
 def _fault(error: yaml.YAMLError) -> YamlFault:
-    """On one line."""
+    """Fault of the text, told on one line."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error)
     said = " ".join(str(problem).split())

@@ -17,7 +17,7 @@ def render_sorted_yaml(value: Any) -> str:
 
 
 def render_yaml_document(value: Any) -> str:
-    """With keys in the order of the value."""
+    """Renders the value with its keys in the order that they have."""
     return yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False)
 
 

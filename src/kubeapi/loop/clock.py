@@ -66,5 +66,5 @@ class Deadline:
 
     @property
     def seconds_left(self) -> float:
-        """Nothing, and less, once it has passed."""
+        """Seconds that are left; none, and less, once it has passed."""
         return self._end - time.monotonic()

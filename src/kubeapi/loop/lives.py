@@ -43,7 +43,7 @@ class Life:
         return context
 
     def end(self) -> None:
-        """From now on nothing of it runs."""
+        """Ends the life: from now on nothing of it runs."""
         if not self.ended:
             self.ended = True
             self.carefree = False
@@ -55,7 +55,7 @@ class Life:
         return self._pause is not None
 
     def pause(self) -> None:
-        """Nothing of it runs until it is resumed, or ends."""
+        """Pauses the life: nothing of it runs until it is resumed, or ends."""
         if self._pause is None and not self.ended:
             self._pause = []
             self.carefree = False

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 from kubeapi.loop.virtual import VirtualLoop
 
 MUCH_BYTES = 256 * 1024
-"""Of an answer that is decoded beside the loop."""
+"""Bytes of an answer that is decoded beside the loop."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from kubeapi.loop.lives import freezable
 
 TIE_NANOSECONDS = 1_000
 FEWEST_CANCELLED = 100
-"""So many cancelled timers may lie about; then those who wait are counted, and sorted anew."""
+"""Number of cancelled timers that may lie about; then those who wait are counted, and sorted anew."""
 
 T = TypeVar("T")
 

@@ -136,7 +136,7 @@ def _target_problems(target: Mapping[str, Any], path: str) -> Iterator[Problem]:
 
 
 def _aim_problems(field: str, target: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    """Of the numbers that a target can have, each source knows its own."""
+    """Problems of the numbers that a target can have; each source knows its own."""
     match field:
         case "pods":
             if parse_quantity(target.get("averageValue", "0")) <= 0:

@@ -46,7 +46,7 @@ def _pods(wanted: Mapping[str, Any], target: Mapping[str, Any], now: Mapping[str
 
 
 def _outside(wanted: Mapping[str, Any], target: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Of another object, or of something outside of the cluster."""
+    """Target by a metric of another object, or of something outside of the cluster."""
     del wanted
     if "averageValue" in target:
         return f"{now.get('averageValue', _UNKNOWN)}/{target['averageValue']} (avg)"

@@ -84,7 +84,7 @@ def age(instant: str, now: datetime) -> str:
 
 
 def duration(seconds: int) -> str:
-    """As kubectl prints durations: the older, the coarser."""
+    """Text as kubectl prints durations: the older, the coarser."""
     if seconds < -1:
         return "<invalid>"
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400

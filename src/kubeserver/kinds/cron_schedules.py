@@ -58,7 +58,7 @@ def zone_fault(name: str) -> str:
 
 @cache
 def _zones_are_known() -> bool:
-    """Not on a machine that has no database of time zones: there every name is taken."""
+    """Tells whether time zones are known: on a machine that has no database of them, every name is taken."""
     return bool(zoneinfo.available_timezones())
 
 

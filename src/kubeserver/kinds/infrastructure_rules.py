@@ -170,7 +170,7 @@ def default_claim_template(manifest: Manifest) -> None:
 
 
 def _default_requests(spec: dict[str, Any]) -> None:
-    """Of one device, unless somebody says how many."""
+    """Defaults requests to one device, unless somebody says how many."""
     for request in entries(section(spec, "devices"), "requests"):
         exact = [request["exactly"]] if isinstance(request.get("exactly"), dict) else []
         for wanted in (*exact, *entries(request, "firstAvailable")):

@@ -69,7 +69,8 @@ def _schedule_problems(spec: Mapping[str, Any], before: Mapping[str, Any]) -> It
 
 
 def _generated_problems(manifest: Manifest) -> Iterator[Problem]:
-    """Unless it says that it selects by hand, a Job's selector and labels are those that were made for it."""
+    """Problems of a Job's selector and labels, which, unless it says that it selects by hand, are those that were made
+    for it."""
     spec = section(manifest, "spec")
     if spec.get("manualSelector") or spec.get("selector") is None:
         return

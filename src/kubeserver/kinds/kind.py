@@ -183,7 +183,7 @@ class Kind:
     ephemeral: bool = False
     """Answered and forgotten, as reviews are: POST is the only verb."""
     derived: bool = False
-    """Never stored, but made when it is asked for: get and list are the only verbs."""
+    """Tells whether objects are never stored, but made when they are asked for: get and list are the only verbs."""
     custom: bool = False
     schema: Schema | None = None
     deprecation: str = ""

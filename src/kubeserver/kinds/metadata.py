@@ -13,7 +13,7 @@ from kubeserver.values import entries, section, texts
 
 MAX_ANNOTATION_BYTES = 256 * 1024
 MAX_ENTRIES = 5_000
-"""Of labels, of annotations, of finalizers and of owners: each is looked at many times with every write (ours)."""
+"""Most labels, annotations, finalizers or owners: each is looked at many times with every write (ours)."""
 _BOUNDED = ("labels", "annotations", "finalizers", "ownerReferences")
 _IMMUTABLE_FIELDS = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")

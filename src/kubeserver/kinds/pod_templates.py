@@ -12,7 +12,7 @@ from kubeserver.values import entries, section
 
 
 def validate_pod_template(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    """Of a template that is an object itself."""
+    """Problems of a template that is an object itself."""
     del old
     return list(template_problems(section(manifest, "template"), "template"))
 

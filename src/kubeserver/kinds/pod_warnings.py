@@ -24,7 +24,7 @@ _BYTES = ("memory", "ephemeral-storage")
 
 
 def template_warnings(path: str) -> Warnings:
-    """Of kinds that have a pod template under `path`, and Pods that are called after them."""
+    """Warnings of kinds that have a pod template under `path`, and Pods that are called after them."""
 
     def warnings(manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[str]:
         template = at(manifest, path, {})

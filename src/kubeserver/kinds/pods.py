@@ -36,7 +36,7 @@ def default_pod_spec(spec: dict[str, Any]) -> None:
 
 
 def _fill(mapping: dict[str, Any], field: str, text: str) -> None:
-    """For fields whose empty text says as little as their absence."""
+    """Fills a field whose empty text says as little as its absence."""
     if not mapping.get(field):
         mapping[field] = text
 
@@ -88,7 +88,8 @@ def validate_pod(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 
 
 def _pod_update_problems(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[Problem]:
-    """Of a Pod that exists only its images, deadline and further tolerations change; its node is set by binding it."""
+    """Problems of an update of a Pod that exists: only its images, deadline and further tolerations change; its node is
+    set by binding it."""
     problems = [*_deadline_problems(new.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds"))]
     if problems:
         return problems
@@ -158,7 +159,7 @@ def _default_container(container: dict[str, Any]) -> None:
 
 
 def _open_on_node(spec: Mapping[str, Any]) -> None:
-    """In the network of the node, ports are those of the node."""
+    """Opens ports on the node: in its network they are those of the node."""
     for container in _containers(spec):
         for port in entries(container, "ports"):
             if not port.get("hostPort"):
@@ -193,7 +194,7 @@ def _default_volume(volume: dict[str, Any]) -> None:
 
 
 def _canonical(quantity: str | int | float) -> str:
-    """As the API server writes a quantity back; text that is none is left for validation to name."""
+    """Quantity as the API server writes it back; text that is none is left for validation to name."""
     try:
         return format_quantity(parse_quantity(quantity), is_binary(quantity))
     except ValueError:

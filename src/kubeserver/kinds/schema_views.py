@@ -34,5 +34,5 @@ class PairOfSchemas:
 
 @lru_cache(maxsize=MOST_FORMS)
 def form_of(stored: Schema, asked: Schema) -> PairOfSchemas:
-    """Always the same one for the same schemas."""
+    """Form for a pair of schemas, always the same for the same ones."""
     return PairOfSchemas(stored, asked)

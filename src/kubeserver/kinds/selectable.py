@@ -29,7 +29,7 @@ def _source(event: ReadOnlyManifest) -> str:
 
 
 def _nothing(manifest: ReadOnlyManifest) -> str:
-    """For a field that may be asked for, and that no object has."""
+    """Text for a field that may be asked for, and that no object has."""
     del manifest
     return ""
 

@@ -15,7 +15,7 @@ _EVENT_FIELDS = (
     ("reportingComponent", "reportingController"),
 )
 _ALWAYS = ("reportingComponent", "reportingInstance")
-"""On the wire of the core group also when they are empty."""
+"""Fields that are on the wire of the core group also when they are empty."""
 _LEFT_OUT = ("reportingController", "reportingInstance")
 
 

@@ -103,7 +103,7 @@ def _version_problems(versions: Node) -> Problems:
 
 
 def client_problems(client: Node) -> Problems:
-    """Of where a webhook is."""
+    """Problems of where a webhook is."""
     url, service = client["url"], client["service"]
     if bool(url.text) == service.is_set:
         yield client.required("exactly one of url or service is required")
@@ -150,7 +150,7 @@ def _authority_fault(text: str) -> str:
 
 
 def rule_problems(rule: Node) -> Problems:
-    """Of one rule with operations."""
+    """Problems of one rule with operations."""
     for field in ("operations", "apiGroups", "apiVersions", "resources"):
         if not rule[field].list:
             yield rule[field].required("")
@@ -167,7 +167,7 @@ def rule_problems(rule: Node) -> Problems:
 
 
 def condition_problems(conditions: Node, variables: tuple[str, ...]) -> Problems:
-    """Of match conditions, whose expressions know the `variables`."""
+    """Problems of match conditions, whose expressions know the `variables`."""
     if len(conditions.list) > MAX_CONDITIONS:
         yield Problem(conditions.path, "FieldValueTooMany", f"Too many: must have at most {MAX_CONDITIONS} items")
         return
@@ -185,7 +185,7 @@ def condition_problems(conditions: Node, variables: tuple[str, ...]) -> Problems
 
 
 def expression_problems(expression: Node, variables: tuple[str, ...]) -> Problems:
-    """Of one expression in CEL that must be there."""
+    """Problems of one expression in CEL that must be there."""
     if not expression.text.strip():
         yield expression.required("")
         return

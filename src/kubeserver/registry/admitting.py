@@ -68,7 +68,7 @@ class Admitter:
         await self.ask(review)
 
     async def ask(self, review: AdmissionReview) -> Manifest:
-        """For what changes no object of the kind: deletions, connections, and deeds like an eviction.
+        """Admits what changes no object of the kind: deletions, connections, and deeds like an eviction.
 
         Gives what is asked for as it is wanted by all who may change it.
         """

@@ -69,7 +69,7 @@ class DeleteOptions:
 
 
 def delete_options(body: bytes, query: dict[str, str], content_type: str) -> DeleteOptions:
-    """From the body, else from the query. Raises: Refused."""
+    """Options from the body, else from the query. Raises: Refused."""
     read = _read_body(body, content_type) if body else _of_query(query)
     dry_run = read.dry_run or []
     problems = _problems(read, dry_run)
@@ -226,7 +226,7 @@ def _finalizers(kind: Kind, old: ReadOnlyManifest, propagation: str | None) -> l
 
 
 def _grace(kind: Kind, old: ReadOnlyManifest, asked: int | None) -> int:
-    """Only Pods that run somewhere are given time."""
+    """Grace of a Pod; only those that run somewhere are given time."""
     if kind.prefix != _PODS:
         return 0
     spec = section(old, "spec")

@@ -11,7 +11,7 @@ from kubeserver.serialization.yaml import read_json
 
 
 class _Repeated(Exception):
-    """There is at least one."""
+    """Signal that there is at least one."""
 
 
 class _Pairs(NamedTuple):
@@ -19,7 +19,7 @@ class _Pairs(NamedTuple):
 
 
 def duplicate_fields(body: bytes) -> list[str]:
-    """Their paths, each once. Holds: `body` is JSON."""
+    """Paths of fields that occur twice, each once. Holds: `body` is JSON."""
     if _says_all(body):
         return []
     try:
@@ -40,7 +40,8 @@ def _says_all(body: bytes) -> bool:
 
 
 def duplicate_yaml_fields(body: bytes) -> list[str]:
-    """As above, of the first document. Holds: `body` is YAML that was read before, within its limits."""
+    """Paths as `duplicate_fields` gives them, of the first document. Holds: `body` is YAML that was read before, within
+    its limits."""
     if body[:1] == b"{" and read_json(body) is not None:
         return duplicate_fields(body)
     document = next(iter(yaml.compose_all(body, Loader=yaml.CSafeLoader)), None)

@@ -27,7 +27,7 @@ class Hook(Protocol):
 
 
 class NoHook:
-    """For the kinds without one."""
+    """Hook for the kinds without one."""
 
     def before_write(self, new: Manifest, old: ReadOnlyManifest | None) -> None:
         del new, old

@@ -18,7 +18,7 @@ _INITIAL = "sendInitialEvents"
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Of create, update and patch. `field_validation` is Strict, Warn or Ignore."""
+    """Options of create, update and patch. `field_validation` is Strict, Warn or Ignore."""
 
     dry_run: bool = False
     field_validation: str = "Warn"
@@ -27,7 +27,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """Of list, watch and deletecollection. `resource_version` is None where it was not given."""
+    """Options of list, watch and deletecollection. `resource_version` is None where it was not given."""
 
     watch: bool = False
     label_selector: str = ""
@@ -153,7 +153,7 @@ def _number(query: Mapping[str, str], name: str) -> int:
 
 
 def parse_integer(text: str) -> int:
-    """Of 64 bits. Raises: Refused."""
+    """Parses an integer of 64 bits. Raises: Refused."""
     if not (text.isascii() and text.removeprefix("-").isdigit()):
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     if len(text) > _MAX_DIGITS or not -(1 << 63) <= int(text) < 1 << 63:

@@ -28,7 +28,8 @@ _TOKEN_VERSION = "meta.k8s.io/v1"
 
 
 class _Token(msgspec.Struct, gc=False):
-    """After which key (`start`) the next page begins, and of which revision (`rv`) it is; named as in Kubernetes."""
+    """Token that tells after which key (`start`) the next page begins, and of which revision (`rv`) it is; named as in
+    Kubernetes."""
 
     v: str = ""
     rv: int = 0

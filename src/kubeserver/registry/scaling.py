@@ -63,7 +63,7 @@ def applied_scale(kind: Kind, name: str, config: ReadOnlyManifest) -> Manifest:
 
 
 def _expecting(manifest: Manifest, scale: ReadOnlyManifest) -> Manifest:
-    """With the uid and resourceVersion that the object has to have."""
+    """Manifest with the uid and resourceVersion that the object has to have."""
     asked = section(scale, "metadata")
     manifest["metadata"] |= {key: asked[key] for key in ("uid", "resourceVersion") if asked.get(key)}
     return manifest

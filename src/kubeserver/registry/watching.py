@@ -34,7 +34,7 @@ SHOWN_AT_ONCE = 500
 """Objects of the present state that are brought into the version of the watch together."""
 
 Render = Callable[[bytes], bytes]
-"""From a shown value to the object in a frame."""
+"""Function from a shown value to the object in a frame."""
 
 
 @dataclass(frozen=True, slots=True)

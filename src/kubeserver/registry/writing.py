@@ -43,7 +43,7 @@ MAX_RACES = 10
 DURABLE_TIMEOUT_SECONDS = 10.0
 
 Change = Callable[[Manifest], Manifest]
-"""From a private copy of the stored object to the wanted one. Raises: Refused."""
+"""Function from a private copy of the stored object to the wanted one. Raises: Refused."""
 
 _NO_HOOK = NoHook()
 

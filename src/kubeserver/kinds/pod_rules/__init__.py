@@ -41,7 +41,7 @@ def validate_pod_spec(spec: Mapping[str, Any], path: str) -> list[Problem]:
 
 
 def validate_whole_pod(spec: Mapping[str, Any], path: str) -> list[Problem]:
-    """Of a Pod itself more is asked than of a template."""
+    """Problems of a Pod itself, of which more is asked than of a template."""
     problems = validate_pod_spec(spec, path)
     said = "must not have leading or trailing whitespace"
     for key in ("containers", "initContainers"):

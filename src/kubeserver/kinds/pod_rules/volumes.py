@@ -53,7 +53,7 @@ def mount_problems(container: Mapping[str, Any], volumes: Mapping[str, Source], 
 
 
 def _below_problems(mount: Mapping[str, Any], where: str, path: str) -> Iterator[Problem]:
-    """Only a part of the volume is mounted."""
+    """Problems of a part of a volume, where only that is mounted."""
     below, expression = mount.get("subPath", ""), mount.get("subPathExpr", "")
     if below:
         yield from descending_path(below, f"{path}.subPath")
@@ -186,4 +186,4 @@ _RULES: Mapping[str, Callable[[Source, str], Iterator[Problem]]] = {
     "configMap": _config_map,
     "projected": _projected,
 }
-"""In the order in which Kubernetes looks at the sources of a volume: the first is the one that counts."""
+"""Rules in the order in which Kubernetes looks at the sources of a volume: the first is the one that counts."""
