@@ -63,7 +63,7 @@ def render_status(status: Status) -> dict[str, Any]:
 
 
 def status_response(status: Status, headers: Mapping[str, str] | None = None, accept: str = "") -> Response:
-    """In YAML, where the client asked for nothing but that."""
+    """Answer with a Status, in YAML where the client asked for nothing but that."""
     wire = render_status(status)
     if accept.partition(";")[0].strip() == YAML:
         return Response(status.code, dump_yaml(wire), {"content-type": YAML, **(headers or {})})
@@ -160,7 +160,7 @@ def too_large(message: str) -> Refused:
 
 
 def unsupported_media_type(accepted: Sequence[str] = ()) -> Refused:
-    """With `accepted`, the answer says what would do."""
+    """Refusal of a media type; with `accepted`, the answer says what would do."""
     if not accepted:
         return _refused(415, "UnsupportedMediaType", "415: Unsupported Media Type", _GENERIC)
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"

@@ -31,7 +31,7 @@ class InProcessTransport:
         return answer if isinstance(answer, Response) else await _collect(answer, timeout_seconds)
 
     async def carry(self, request: Request, timeout_seconds: float) -> Response:
-        """As `send`, where the caller watches over the deadline already."""
+        """Carries a request as `send`, where the caller watches over the deadline already."""
         answer = await self._ask(request)
         return answer if isinstance(answer, Response) else await _collect(answer, timeout_seconds)
 
@@ -56,7 +56,7 @@ class InProcessTransport:
         return await self._server.handle(request, self._user)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Closes nothing: there is nothing to let go of."""
 
 
 async def _collect(answer: StreamResponse, timeout_seconds: float) -> Response:

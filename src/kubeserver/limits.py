@@ -59,7 +59,7 @@ def too_large() -> Refused:
 
 
 def is_too_deep(body: bytes) -> bool:
-    """In time linear in the body; few objects have enough brackets to be looked at."""
+    """Tells so in time linear in the body; few objects have enough brackets to be looked at."""
     if len(body) <= MAX_DEPTH or body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
         return False
     brackets = _STRINGS.sub(b"", body).translate(None, _NOT_BRACKETS)
@@ -67,7 +67,7 @@ def is_too_deep(body: bytes) -> bool:
 
 
 def has_too_many_values(body: bytes) -> bool:
-    """By the commas between them, in time linear in the body; few objects have enough commas to be looked at."""
+    """Tells so by the commas, in time linear in the body; few objects have enough of them to be looked at."""
     if body.count(b",") < MAX_VALUES:
         return False
     return _STRINGS.sub(b"", body).count(b",") >= MAX_VALUES

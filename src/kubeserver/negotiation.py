@@ -10,14 +10,14 @@ from kubeserver.errors import not_acceptable
 JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
-"""Of built-in kinds, and only for who reads nothing else."""
+"""Media type of built-in kinds, and only for who reads nothing else."""
 _SPOKEN = (JSON, YAML)
 _SAID = (JSON, YAML, PROTOBUF)
 STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 """Media types that a watch can be in, as it is said."""
 _ANY = ("", "*/*")
 LONGEST_REMEMBERED = 1024
-"""Of the headers whose form is remembered; clients send one of a few."""
+"""Most headers whose form is remembered; clients send one of a few."""
 _LOOSE = ("*", "application/*")
 """Understood where objects of custom kinds are asked for; for the others, kube-apiserver's router does not."""
 

@@ -15,7 +15,7 @@ from kubeserver.kinds.kind import Kind
 from kubeserver.kinds.scheme import Scheme
 
 WATCH = "watch"
-"""In a path, before what is to be watched."""
+"""Part of a path before what is to be watched."""
 
 
 class Target(Struct, frozen=True):

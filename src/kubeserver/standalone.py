@@ -30,7 +30,7 @@ from kubeserver.webhooks.calling import WebhookClient
 from kubeserver.webhooks.https import HttpsWebhooks
 
 SIGNING_KEY_FILE, CERTIFICATES = "service-account.key", "pki"
-"""In `data_dir`: what the server shows when it was given no certificate."""
+"""Names in `data_dir` of what the server shows when it was given no certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ class AuditLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServerConfig:
-    """Without a certificate the server makes its own; without `client_ca_file` no client is known by certificate.
+    """Configuration of a server. Without a certificate it makes its own; without `client_ca_file` no client is known by
+    certificate.
 
     Without `audit_log` nobody is told who asked for what.
     """

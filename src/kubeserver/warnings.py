@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 MAX_WARNINGS = 100
-"""Of one answer; what is said beyond is dropped."""
+"""Most warnings of one answer; what is said beyond is dropped."""
 
 _warnings: ContextVar[list[str] | None] = ContextVar("warnings", default=None)
 _annotations: ContextVar[dict[str, str] | None] = ContextVar("annotations", default=None)

@@ -87,7 +87,7 @@ class Mutations(Protocol):
 
 
 class NoMutations:
-    """There are no rules that change."""
+    """Mutations where there are no rules that change."""
 
     async def mutate(self, review: AdmissionReview, before: Mutated | None = None) -> Mutated:
         del before

@@ -53,7 +53,7 @@ class PodClasses:
         return codec.decode_manifest(record.value)
 
     def _default_class(self) -> ReadOnlyManifest | None:
-        """Of several the one with the lowest value."""
+        """Default class; of several the one with the lowest value."""
         known = (codec.decode_manifest(record.value) for record in self._store.list(PRIORITY_CLASSES).records)
         defaults = [found for found in known if found.get("globalDefault")]
         return min(defaults, key=lambda found: found.get("value", 0)) if defaults else None

@@ -17,7 +17,7 @@ from kubeserver.values import grown, section, texts
 
 _HEADLESS = "None"
 _CHECKED_VERSION = 4
-"""Of the range; Services say that their addresses are IPv4 where they say nothing."""
+"""Version of the range; Services say that their addresses are IPv4 where they say nothing."""
 
 
 class ServiceAddresses:

@@ -17,7 +17,7 @@ MOST = 8
 
 
 class Memory:
-    """Of one place, and of one question about it."""
+    """Memory of one place, and of one question about it."""
 
     __slots__ = ("_texts",)
 

@@ -16,7 +16,7 @@ Show = Callable[[Any, datetime], Any]
 
 
 def columns_of(columns: Iterable[Mapping[str, Any]]) -> Iterable[Column]:
-    """From `additionalPrinterColumns`. Raises: JSONPathError."""
+    """Columns by `additionalPrinterColumns`. Raises: JSONPathError."""
     for column in columns:
         path = column["jsonPath"]
         yield Column(

@@ -9,7 +9,7 @@ from kubeserver.apiextensions.node import Node
 from kubeserver.values import texts
 
 ABSENT: Any = object()
-"""There was nothing, or nobody can tell which it was."""
+"""Stand-in for a value where there was nothing, or nobody can tell which it was."""
 
 
 class KeyedItems(msgspec.Struct, frozen=True):

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 REMEMBERED_PATTERNS = 1_024
 SMALL_BYTES = 256 * 1024
-"""Of a compiled pattern: such as a name, an address, a quantity."""
+"""Bytes of a compiled pattern up to which it is small: such as a name, an address, a quantity."""
 GRADES = (4 * 1024, 16 * 1024, 64 * 1024, SMALL_BYTES, 1024 * 1024, 10 * 1024 * 1024)
 """Sizes of compiled patterns that are told apart."""
 MATCH_BUDGET = 5_000_000_000
-"""Of one write, in bytes of text times bytes of its compiled pattern; at the worst it takes half a second to a second.
-A name of 253 letters may be asked about by the largest pattern, and a text of a MiB by one of 4 KiB."""
+"""Budget of one write, in bytes of text times bytes of its compiled pattern; at the worst it takes half a second to a
+second. A name of 253 letters may be asked about by the largest pattern, and a text of a MiB by one of 4 KiB."""
 REMEMBERED_LARGE_PATTERNS = 32
 _FORM = "must be a regular expression without lookaround and backreferences, and not too large"
 

@@ -155,7 +155,7 @@ def _default_object(node: Node, value: dict[str, Any], *, root: bool) -> None:
 
 
 def _default_entry(child: Node, value: dict[str, Any], name: str) -> None:
-    """Of a map, whose entries have one schema and names of their own."""
+    """Defaults an entry of a map, whose entries have one schema and names of their own."""
     if value[name] is None and child.has_default and not child.nullable:
         value[name] = copy.deepcopy(child.default)
     _drop_null(child, value, name)

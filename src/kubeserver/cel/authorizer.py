@@ -19,10 +19,10 @@ from typing import Any
 from kubeserver.cel.function import Function
 
 MAX_CHECKS = 100
-"""In one evaluation."""
+"""Most checks in one evaluation."""
 
 Ask = Callable[[str, Mapping[str, str]], tuple[bool, str]]
-"""From a verb, and what it is about, to whether that is allowed, and why.
+"""Function from a verb, and what it is about, to whether that is allowed, and why.
 
 It is about a `path`, or about `group`, `resource`, `subresource`, `namespace` and `name`, as far as they were said;
 `subject` is `NAMESPACE/NAME` of a service account, or empty for whoever asks.
@@ -40,7 +40,7 @@ _asking: ContextVar[_Asking | None] = ContextVar("asking", default=None)
 
 @contextmanager
 def authorizing(ask: Ask) -> Generator[None]:
-    """Within this, `ask` decides."""
+    """Lets `ask` decide within."""
     token = _asking.set(_Asking(ask))
     try:
         yield

@@ -17,21 +17,21 @@ from typing import Any, NamedTuple, cast
 from kubeserver.cel.member_matching import LITERAL
 
 MAX_STEPS = 10_000
-"""Of all comprehensions of one rule; the CEL library counts them and gives up."""
+"""Most steps of all comprehensions of one rule; the CEL library counts them and gives up."""
 OBJECT_BUDGET = 5_000_000
-"""For all rules of one write: less than a second, or two of regular expressions at the worst."""
+"""Budget for all rules of one write: less than a second, or two of regular expressions at the worst."""
 OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 _CHARACTERS_PER_UNIT = 10
 _REGULAR = re.compile(r"\b(matches|find|findAll)\s*\(")
 _UNKNOWN = re.compile(r"\b(matches|find|findAll)\s*\(\s*(?!'')")
 _REPETITION = re.compile(r"(.)\{(\d*),?(\d*)\}")
 MAX_REPETITIONS = 1_000
-"""Of one expression, nested ones together: the CEL library takes no more."""
+"""Most repetitions of one expression, nested ones together: the CEL library takes no more."""
 UNKNOWN_WEIGHT = 100
 _UNITS_PER_STATES = 5
 """Cost of reading an expression, for each `_STATES_PER_LETTER` of its states."""
 _STATES_PER_LETTER = 8
-"""So many states take as long as one letter that is only read."""
+"""Number of states that take as long as one letter that is only read."""
 _MACRO = re.compile(r"\.(all|exists|exists_one|map|filter|existsOne|transformList|transformMap|transformMapEntry)\s*\(")
 
 

@@ -20,7 +20,7 @@ def _named_format(name: str) -> Mapping[str, str]:
 
 
 def _prefix(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """Of what comes before a generated part: it may end with a dash."""
+    """Check of what comes before a generated part: it may end with a dash."""
     return lambda text: check(f"{text[:-1]}a" if text.endswith("-") else text)
 
 

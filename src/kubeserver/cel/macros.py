@@ -30,7 +30,7 @@ def without_map_macros(text: str) -> str:
 
 
 def without_literals(text: str) -> str:
-    """As long as `text`, with nothing in its strings that could be taken for syntax."""
+    """Text as long as `text`, with nothing in its strings that could be taken for syntax."""
     return _LITERAL.sub(lambda literal: "_" * len(literal.group()), text)
 
 

@@ -38,7 +38,7 @@ def _is_link_local_multicast(address: _Address) -> bool:
 
 
 def _is_global_unicast(address: _Address) -> bool:
-    """As in Go: private addresses count as well."""
+    """Tells whether an address is one as in Go: private addresses count as well."""
     others = address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local
     return not others and str(address) != "255.255.255.255"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from kubeserver.cel.function import Function
 
 Extract = Callable[[str, str], Sequence[str]]
-"""From a text and an expression to all matches. Raises: ValueError for what is no expression."""
+"""Function from a text and an expression to all matches. Raises: ValueError for what is no expression."""
 
 
 def pattern_functions(extract: Extract) -> tuple[Function, ...]:

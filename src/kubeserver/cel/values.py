@@ -86,7 +86,7 @@ def _sign(amount: Decimal) -> int:
 
 
 def _ordered(one: Typed, other: Typed) -> int:
-    """Below 0, 0 or above: of two quantities, or of two versions."""
+    """Order, below 0, 0 or above, of two quantities, or of two versions."""
     if "semver" in one and "semver" in other:
         return parse_version(one["semver"]).compare(parse_version(other["semver"]))
     return _order(_amount(one), _amount(other))

@@ -62,7 +62,7 @@ _PRIORITIES: Mapping[str, tuple[int, int]] = {
     "flowcontrol.apiserver.k8s.io": (16_100, 21),
     "resource.k8s.io": (15_900, 15),
 }
-"""Of each built-in group: where it stands among the groups, and its first version among its versions."""
+"""Priorities of each built-in group: where it stands among the groups, and its first version among its versions."""
 _LATER_VERSIONS = {("autoscaling", "v2"): 30}
 
 

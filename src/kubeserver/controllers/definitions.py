@@ -58,7 +58,7 @@ class Definitions:
         self._converter = converter
         self._decoded: dict[str, tuple[int, ReadOnlyManifest]] = {}
         self._compiled: dict[str, tuple[ReadOnlyManifest, bool, tuple[Kind, ...]]] = {}
-        """Of each definition, the kinds that its spec gave last, while it lived or as it ended."""
+        """Kinds that the spec of each definition gave last, while it lived or as it ended."""
 
     def serve_stored(self) -> None:
         """Serves what was defined before a restart."""

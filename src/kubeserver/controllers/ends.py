@@ -31,7 +31,7 @@ def last_seen(event: ReadOnlyManifest) -> datetime | None:
 
 
 def end_of_job(job: ReadOnlyManifest) -> datetime | None:
-    """So long after it was finished as it says.
+    """Instant so long after it was finished as it says.
 
     Kubernetes: pkg/controller/ttlafterfinished; same.
     """
@@ -66,7 +66,7 @@ def end_of_signing_request(request: ReadOnlyManifest) -> datetime | None:
 
 
 def _since(status: Mapping[str, Any], *types: str) -> Iterator[datetime]:
-    """Since when these conditions are true."""
+    """Instants since which these conditions are true."""
     for condition in entries(status, "conditions"):
         if condition.get("type") in types and condition.get("status") == "True":
             told = (_instant(condition.get(field)) for field in ("lastUpdateTime", "lastTransitionTime"))

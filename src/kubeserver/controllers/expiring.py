@@ -38,7 +38,7 @@ def events(writer: Writer, kind: Kind, ttl_seconds: float) -> Expiring:
 
 
 def jobs(deleter: Deleter, kind: Kind) -> Expiring:
-    """With their Pods, and whatever else belongs to them, first."""
+    """Deletes finished Jobs with their Pods, and whatever else belongs to them, first."""
 
     def end_of(record: Record, written: datetime | None) -> datetime | None:
         del written

@@ -21,7 +21,7 @@ from kubeserver.store import Raced, Record, Store, StoreFailed
 log = logging.getLogger(__name__)
 
 MAX_DELETIONS = 200
-"""At a time; between two such steps others have their turn."""
+"""Most deletions at a time; between two such steps others have their turn."""
 PAUSE_SECONDS, RETRY_SECONDS, LONGEST_SLEEP_SECONDS = 0.05, 30.0, 60.0
 _SPARE = 1_000
 
@@ -107,7 +107,7 @@ class Expiry:
         return due
 
     def _sleep_seconds(self) -> float | None:
-        """Never very long, for a clock may be set; None where there is nothing to wait for."""
+        """Seconds to sleep, never very many, for a clock may be set; None where there is nothing to wait for."""
         if not self._due:
             return None
         left = (self._due[0].end - self._clock.now()).total_seconds()

@@ -17,7 +17,7 @@ _PARAMETER = re.compile(r"^\* \*\*(\w+)\*\* ``[^`]*`` - ", re.MULTILINE)
 
 
 class Documentation(NamedTuple):
-    """Of one type. `fields` are by their name in JSON."""
+    """Documentation of one type. `fields` are by their name in JSON."""
 
     text: str = ""
     fields: Mapping[str, str] = {}
@@ -32,7 +32,7 @@ def documentation_of(name: str) -> Documentation:
 
 @cache
 def _module(name: str) -> Mapping[str, Documentation]:
-    """By the name of the type; empty for a group and version that the library does not have."""
+    """Documentation by the name of the type; empty for a group and version that the library does not have."""
     file = resources.files(_LIBRARY) / f"{name}.py"
     if not file.is_file():
         return {}

@@ -41,7 +41,7 @@ _OWN_VERBS = {
 }
 _AGGREGATED = "APIGroupDiscoveryList"
 MOST_HEADERS = 64
-"""Of which is remembered what they ask for; clients send one of a few."""
+"""Most headers of which is remembered what they ask for; clients send one of a few."""
 
 
 class Discovery:
@@ -150,7 +150,7 @@ def _resources(kind: Kind) -> list[dict[str, Any]]:
 
 
 def _subresources(kind: Kind) -> Sequence[str]:
-    """In the order in which they are installed."""
+    """Subresources in the order in which they are installed."""
     return kind.all_subresources if kind.custom else sorted(kind.all_subresources)
 
 

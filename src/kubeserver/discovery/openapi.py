@@ -73,7 +73,7 @@ class OpenApi:
                 return _above_kinds(name) if kinds is None else _version_three(name, kinds)
 
     def _names(self) -> list[str]:
-        """Of all documents of version 3: one for each version of a group, and for each path above those."""
+        """Names of all documents of version 3: one for each version of a group, and for each path above those."""
         groups = [group for group in self._scheme.groups() if self._scheme.is_builtin_group(group)]
         versions = [name for name, _ in self._groups()]
         return sorted(["api", "apis", "version", *(f"apis/{group}" for group in groups), *versions])

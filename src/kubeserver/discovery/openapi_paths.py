@@ -20,7 +20,8 @@ _LIST = (
 _DELETE = ("dryRun", "gracePeriodSeconds", "orphanDependents", "pretty", "propagationPolicy")
 _ACTIONS = {"get": "get", "put": "put", "post": "post", "patch": "patch", "delete": "delete"}
 _PATCH_TYPES = ("application/json-patch+json", "application/merge-patch+json")
-"""Without the strategic one: kubectl would take it for a promise that the schemas here say how lists are merged."""
+"""Types of patches without the strategic one: kubectl would take it for a promise that the schemas here say how lists
+are merged."""
 
 
 def paths_of(root: str, kind: Kind, dialect: str) -> dict[str, Any]:

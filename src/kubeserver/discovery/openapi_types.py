@@ -40,7 +40,7 @@ _PACKAGES = {
     "apiextensions.k8s.io": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
     "apiregistration.k8s.io": "io.k8s.kube-aggregator.pkg.apis.apiregistration",
 }
-"""Of the groups that have APIs of their own; all others are together."""
+"""Packages of the groups that have APIs of their own; all others are together."""
 
 
 def definition_name(kind: Kind) -> str:

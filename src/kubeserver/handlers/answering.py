@@ -156,7 +156,7 @@ class Verbs:
 
 
 def _check_segment(name: str) -> None:
-    """There are no objects whose names a path cannot carry. Raises: Refused."""
+    """Refuses names that a path cannot carry: there are no objects of such. Raises: Refused."""
     found = path_segment(name)
     if found:
         raise errors.bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(found)}")

@@ -127,7 +127,7 @@ def write_to_stdout(line: bytes) -> None:
 def _event(
     request: Request, user: User, answer: Response | StreamResponse | None, received: datetime, answered: datetime
 ) -> dict[str, Any]:
-    """Without an answer the request was given up: by the client, or because it took too long."""
+    """Event of a request. Without an answer it was given up: by the client, or because it took too long."""
     asked = attributes_of(request)
     streams = isinstance(answer, StreamResponse)
     event: dict[str, Any] = {

@@ -107,7 +107,7 @@ def check_uid(kind: Kind, name: str, wanted: ReadOnlyManifest, found: str) -> No
 
 
 def check_conditional(kind: Kind, name: str, manifest: Manifest) -> None:
-    """Some kinds are only replaced by those who know what they replace."""
+    """Refuses an update without a resourceVersion where a kind is only replaced by those who know what they replace."""
     if not kind.unconditional_update and metadata_of(manifest).get("resourceVersion", "") in ("", "0"):
         problem = Problem.invalid("metadata.resourceVersion", 0, "must be specified for an update")
         raise errors.invalid(kind.group, kind.plural, name, [problem])

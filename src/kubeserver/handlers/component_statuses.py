@@ -10,7 +10,7 @@ from kubeapi.meta import Manifest
 from kubeserver.store import Store
 
 STORE = "etcd-0"
-"""As kube-apiserver calls its own store."""
+"""Name by which kube-apiserver calls its own store."""
 
 
 def component_statuses(store: Store) -> Iterator[Manifest]:

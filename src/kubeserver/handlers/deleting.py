@@ -23,7 +23,7 @@ _CHOOSING = ("labelSelector", "fieldSelector", "limit", "continue", "resourceVer
 
 @dataclass(frozen=True, slots=True)
 class DeleteVerbs:
-    """Both raise: Refused."""
+    """Verbs that delete; both raise: Refused."""
 
     deleter: Deleter
     store: Store

@@ -47,7 +47,7 @@ async def take_disruption(writer: Writer, pod: ReadOnlyManifest, dry_run: bool) 
 
 
 def _needs_no_budget(pod: ReadOnlyManifest) -> bool:
-    """It does not serve anybody, or goes anyway."""
+    """Tells whether it does not serve anybody, or goes anyway."""
     phase = section(pod, "status").get("phase")
     return "deletionTimestamp" in pod["metadata"] or phase in ("Pending", "Succeeded", "Failed")
 

@@ -21,7 +21,7 @@ TOKEN_REQUEST = Kind("authentication.k8s.io", "v1", "TokenRequest", "tokenreques
 
 @dataclass(frozen=True, slots=True)
 class ReviewVerbs:
-    """Both raise: Refused."""
+    """Verbs of reviews; both raise: Refused."""
 
     admission: Admitter
     clock: Clock

@@ -73,11 +73,11 @@ class ApiServer:
         return TokenSecrets(self._writer, secrets, self._access.accounts, randomness, authority)
 
     def connect(self, group: str, plural: str, subresource: str, to: Connect) -> None:
-        """From now on, paths below this subresource lead to `to`."""
+        """Leads paths below this subresource to `to` from now on."""
         self._connects.known[key_of(group, plural, subresource)] = to
 
     def reach_kubelet(self, kubelet: Kubelet) -> None:
-        """From now on, `kubelet` answers for the containers of Pods: logs, exec, attach, portforward, proxy."""
+        """Lets `kubelet` answer from now on for the containers of Pods: logs, exec, attach, portforward, proxy."""
         self._verbs.reach_kubelet(kubelet)
 
     def derive(self, kind: Kind, objects: DerivedObjects) -> None:

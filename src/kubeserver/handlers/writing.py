@@ -59,12 +59,12 @@ class WriteVerbs:
         return await call.shown(written)
 
     def _check_may_create(self, call: Call) -> None:
-        """Of who asked for something else, and would create."""
+        """Checks the right of who asked for something else, and would create."""
         kind, target = call.kind, call.target
         self.gate.check(call.user, Attributes("create", kind.group, kind.plural, "", target.namespace, target.name))
 
     async def _create_by_update(self, call: Call, wanted: Manifest, dry_run: bool) -> Written:
-        """For who may create."""
+        """Creates by an update, for who may create."""
         kind, target = call.kind, call.target
         if not kind.creates_on_update:
             raise errors.not_found(kind.group, kind.plural, target.name)

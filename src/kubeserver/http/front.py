@@ -36,13 +36,13 @@ log = logging.getLogger(__name__)
 MAX_BODIES_BYTES = 64 * 1024 * 1024
 MAX_ANSWERS_BYTES = 256 * 1024 * 1024
 MAX_PIECES_BYTES = 512 * 1024 * 1024
-"""Of watches, that their clients have not taken yet."""
+"""Most bytes of watches that their clients have not taken yet."""
 MAX_WATCHES = 1_000
 """All of these are of one user, at a time."""
 SMALL_BYTES = 64 * 1024
 """An answer that the system takes at once, whether or not somebody fetches it."""
 IDLE_SECONDS = 90.0
-"""So long may a connection say nothing, or not come to the end of a head."""
+"""Seconds for which a connection may say nothing, or not come to the end of a head."""
 REQUEST_TIMEOUT_SECONDS = 60.0
 WRITE_TIMEOUT_SECONDS = 60.0
 STOP_TIMEOUT_SECONDS = 0.5
@@ -285,7 +285,7 @@ def _refusal(code: int, reason: str, message: str) -> Response:
 
 
 def _failed(incoming: web.BaseRequest) -> Response:
-    """To be called where an exception is handled."""
+    """Answer to an error; to be called where an exception is handled."""
     log.exception("%s %s failed", incoming.method, incoming.path)
     return _refusal(500, "InternalError", "an internal error; the server's log says more")
 

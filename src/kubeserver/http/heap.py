@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Callable
 
 TRIM_AFTER_SECONDS = 5.0
-"""So long after the first end of a stream: what ends with it is trimmed with it."""
+"""Seconds after the first end of a stream until memory is trimmed: what ends with it is trimmed with it."""
 
 
 def trim_heap() -> None:

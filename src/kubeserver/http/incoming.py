@@ -95,7 +95,8 @@ async def read_body(incoming: web.BaseRequest, user: User, room: UserLimit) -> A
 
 
 class WithoutWhatWasSent(logging.Filter):
-    """For the library's log: its errors about garbled heads show the bytes, and there may be a token among them."""
+    """Filter for the library's log: its errors about garbled heads show the bytes, and there may be a token among
+    them."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None

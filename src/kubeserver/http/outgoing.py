@@ -12,17 +12,18 @@ from kubeapi.transport import Response
 GZIP_FROM_BYTES = 128 * 1024
 PIECE_BYTES = 64 * 1024
 _WARNINGS = re.compile(r", (?=299 - )")
-"""Between the values of one `Warning` header; over HTTP each is a header of its own."""
+"""Separator of the values of one `Warning` header; over HTTP each is a header of its own."""
 
 
 async def render(incoming: web.BaseRequest, answer: Response) -> web.Response:
-    """For the library, which writes it in one piece."""
+    """Renders the answer for the library, which writes it in one piece."""
     headers, body = await _form(incoming, answer)
     return web.Response(status=answer.code, body=body, headers=headers)
 
 
 async def write(incoming: web.BaseRequest, answer: Response) -> web.StreamResponse:
-    """In pieces, as the client takes them: over TLS, a piece of any size is taken and kept at once."""
+    """Writes the answer in pieces, as the client takes them: over TLS, a piece of any size is taken and kept at
+    once."""
     headers, body = await _form(incoming, answer)
     outgoing = web.StreamResponse(status=answer.code, headers=headers)
     outgoing.content_length = len(body)

@@ -51,7 +51,7 @@ class _Uploads:
 async def pass_bytes(
     incoming: web.BaseRequest, answer: StreamResponse, way_back: WayBack, streams: Supervisor
 ) -> web.StreamResponse:
-    """Until either side ends. Raises: WorldError."""
+    """Passes bytes until either side ends. Raises: WorldError."""
     transport = incoming.transport
     if transport is None:
         raise ConnectionResetError("the client has gone")

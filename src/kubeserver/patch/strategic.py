@@ -76,7 +76,7 @@ def _merge_value(old: Any, new: Any, rule: Rule | None, order: list[Any], path: 
 
 
 def _schema_in(rule: Rule | None) -> Schema:
-    """Of a mapping that the rule is about; nothing is known of one that stands where a list belongs."""
+    """Schema of a mapping that the rule is about; nothing is known of one that stands where a list belongs."""
     return {} if rule is None or isinstance(rule, Keyed | ValueSet | Replaced) else rule
 
 

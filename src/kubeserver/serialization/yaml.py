@@ -46,7 +46,7 @@ def _with_short_booleans(value: Any, text: bytes) -> Any:
 
 
 class _Loader(YamlLoader):
-    """With the short booleans."""
+    """Loader with the short booleans."""
 
 
 _Loader.yaml_implicit_resolvers = {

@@ -87,7 +87,8 @@ def revision_behind(copied: int, replaced: int) -> int:
 
 
 def _newest_revision(store: Path) -> int:
-    """Of the store that is replaced; 0 where there is none, or it cannot be read, which may be why it is replaced."""
+    """Newest revision of the store that is replaced; 0 where there is none, or it cannot be read, which may be why it
+    is replaced."""
     if not store.exists():
         return 0
     try:

@@ -19,14 +19,14 @@ from kubeserver.store.medium import MediumFailed
 
 _HEADER, _FRAME = struct.Struct(">8I"), struct.Struct(">6I")
 _MAGIC = 0x377F0682
-"""Its last bit says that checksums are of big-endian words."""
+"""Magic number, whose last bit says that checksums are of big-endian words."""
 _WORD = 0xFFFFFFFF
 
 Sums = tuple[int, int]
 
 
 def check_journal(store: Path, way_out: str) -> None:
-    """Nothing where there is no log, or a whole one. Raises: MediumFailed."""
+    """Checks the log. Nothing is wrong where there is none, or a whole one. Raises: MediumFailed."""
     path = store.with_name(f"{store.name}-wal")
     content = path.read_bytes() if path.exists() else b""
     lost = _transactions_behind_damage(content)

@@ -19,7 +19,7 @@ class MediumFailed(Fatal):
 
 
 class MediumFull(MediumFailed):
-    """There is no room for a batch: nothing of it is kept, and later ones may be."""
+    """Lack of room for a batch: nothing of it is kept, and later ones may be."""
 
 
 class Batch(Struct, frozen=True):

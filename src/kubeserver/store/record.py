@@ -29,7 +29,7 @@ class Record(Struct, frozen=True, eq=False):
         structs.force_setattr(self, "previous", None)
 
     def remember(self, form: object) -> None:
-        """Beside the forgetting the only change that a record ever sees."""
+        """Remembers a form; beside the forgetting the only change that a record ever sees."""
         structs.force_setattr(self, "form", form)
 
 
@@ -63,7 +63,7 @@ class StoreFailed(Fatal):
 
 
 class Overloaded(StoreFailed):
-    """Too many writes are under way; this one was not begun. Later ones may be."""
+    """Refusal of a write where too many are under way; this one was not begun. Later ones may be."""
 
 
 def resource_prefix(key_or_prefix: str) -> str:

@@ -33,7 +33,7 @@ BUSY_SECONDS = 5.0
 JOURNAL_BYTES = 64 * 1024 * 1024
 MAX_REVISION = 2**62
 ROWS = 1_000
-"""So many records go into one statement at most: SQLite takes 32,766 values."""
+"""Most records that go into one statement: SQLite takes 32,766 values."""
 RESTORE = "; restore it from a backup, or begin with an empty data directory"
 
 _FORGET = "DELETE FROM records WHERE revision IN (SELECT value FROM json_each(?))"
@@ -166,7 +166,8 @@ def _read_compacted(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _empty_journal(connection: sqlite3.Connection) -> None:
-    """After a transaction of its own: SQLite takes `quick_check` for one that goes on until the next."""
+    """Empties the journal after a transaction of its own: SQLite takes `quick_check` for one that goes on until the
+    next."""
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("COMMIT")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -231,7 +232,8 @@ Statement = tuple[str, Sequence[Any]]
 
 
 def _transaction(batch: Batch) -> list[Statement]:
-    """As few statements as there can be: before and after each, the thread gives Python up and waits for it again.
+    """Statements of a batch, as few as there can be: before and after each, the thread gives Python up and waits for it
+    again.
 
     One alone is a transaction by itself.
     """

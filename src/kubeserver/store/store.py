@@ -29,7 +29,7 @@ COMPACTION_STEP = 1_000
 MAX_UNDER_WAY = 10_000
 CLOSE_TIMEOUT_SECONDS = 10.0
 ROOM_SECONDS = 5.0
-"""So often a full medium is asked whether it has room again."""
+"""Seconds after which a full medium is asked whether it has room again."""
 
 Render = Callable[[int], bytes]
 
@@ -243,7 +243,8 @@ class Store:
             await asyncio.wait([self._committer])
 
     async def _wait_for_work(self) -> None:
-        """Until something is to be committed or forgotten; where there was no room, until it is time to try again."""
+        """Waits until something is to be committed or forgotten; where there was no room, until it is time to try
+        again."""
         if not self._full:
             await self._wake.wait()
         else:

@@ -18,7 +18,7 @@ from kubeserver.store.record import Record, resource_prefix
 BREATH = 64
 """Records that a reader gets at once before it lets others run."""
 BREATH_BYTES = 256 * 1024
-"""So much of values is enough at once, however few records that are."""
+"""Bytes of values that are enough at once, however few records that are."""
 
 _revision = attrgetter("revision")
 

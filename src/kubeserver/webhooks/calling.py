@@ -64,7 +64,7 @@ class NoCalls:
         raise Uncallable(f"this server was started without a way to call webhooks, as that at {address.url}")
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Closes nothing: there is nothing to let go of."""
 
 
 def address_of(client: ClientConfig, store: Store) -> Address:

@@ -27,7 +27,7 @@ class Rule(_Wire, frozen=True):
     operations: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
     resource_names: tuple[str, ...] = ()
-    """Only these objects; only policies have them."""
+    """Names of the objects that are meant alone; only policies have them."""
     scope: str = "*"
 
 

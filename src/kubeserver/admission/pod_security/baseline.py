@@ -120,4 +120,4 @@ BASELINE = (
     ),
     Check("windowsHostProcess", {0: _host_process}),
 )
-"""In the order in which violations are told: that of their names."""
+"""Checks in the order in which violations are told: that of their names."""

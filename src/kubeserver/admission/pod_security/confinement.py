@@ -17,7 +17,7 @@ _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 
 
 def app_armor(pod: Pod) -> Violation | None:
-    """In fields, and in the annotations that were before them."""
+    """Judges AppArmor in fields, and in the annotations that were before them."""
     who, types = pod.beyond(lambda security: _profile(security, "appArmorProfile"), PROFILES)
     annotated = sorted(
         f"{key}={quoted(value)}"
@@ -37,7 +37,7 @@ def seccomp(pod: Pod) -> Violation | None:
 
 
 def annotated_seccomp(pod: Pod) -> Violation | None:
-    """Before there were fields."""
+    """Judges seccomp as it was said before there were fields."""
     keys = {_SECCOMP_OF_POD, *(SECCOMP_OF_CONTAINER + each.get("name", "") for each in pod.containers)}
     set_to = {key: pod.annotations[key] for key in sorted(keys & pod.annotations.keys())}
     bad = [
@@ -56,7 +56,7 @@ def added_capabilities(pod: Pod, allowed: Collection[str]) -> Iterator[str]:
 
 
 def selinux(*types: str) -> Rule:
-    """Of these types, and of no special user or role."""
+    """Rule for SELinux options of these types, and of no special user or role."""
 
     def rule(pod: Pod) -> Violation | None:
         who = pod.setters(lambda security: bool(_selinux_faults(security, types)))

@@ -10,18 +10,18 @@ from kubeserver.admission.pod_security.standards import Level, Standard
 
 
 def violations(standard: Standard, pod: Pod) -> list[Violation]:
-    """In the order in which they are told."""
+    """Violations in the order in which they are told."""
     found = (rule(pod) for rule in _rules(standard))
     return [violation for violation in found if violation is not None]
 
 
 def details(found: Iterable[Violation]) -> str:
-    """For who can mend the Pod."""
+    """Details for who can mend the Pod."""
     return ", ".join(map(str, found))
 
 
 def reasons(found: Iterable[Violation]) -> str:
-    """For who looks at many Pods."""
+    """Reasons for who looks at many Pods."""
     return ", ".join(violation.reason for violation in found)
 
 

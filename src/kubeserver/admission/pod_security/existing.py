@@ -11,7 +11,7 @@ from kubeserver.admission.pod_security.pods import Pod
 from kubeserver.admission.pod_security.standards import Level, Standard
 
 MAX_PODS = 3000
-"""As many are looked at."""
+"""Most Pods that are looked at."""
 
 
 def is_to_look(before: Standard, after: Standard) -> bool:

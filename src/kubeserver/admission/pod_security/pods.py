@@ -45,7 +45,7 @@ class Pod:
 
     @property
     def has_own_users(self) -> bool:
-        """It runs in a user namespace: root in there is nobody outside."""
+        """Tells whether it runs in a user namespace: root in there is nobody outside."""
         return self.spec.get("hostUsers") is False
 
     def containers_with(self, is_meant: Callable[[Security], bool]) -> list[str]:

@@ -75,4 +75,4 @@ RESTRICTED = (
     Check("runAsUser", {23: _no_root_by_number, 35: unless_own_users(_no_root_by_number)}),
     Check("seccompProfile_restricted", {19: _seccomp, 25: unless_windows(_seccomp)}, "seccompProfile_baseline"),
 )
-"""In the order in which violations are told: that of their names."""
+"""Checks in the order in which violations are told: that of their names."""

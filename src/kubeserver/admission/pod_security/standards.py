@@ -48,12 +48,12 @@ class Policy:
 
     @property
     def is_silent(self) -> bool:
-        """Nothing would be said about any object."""
+        """Tells whether nothing would be said about any object."""
         return self.audit.level == self.warn.level == Level.PRIVILEGED
 
     @property
     def is_privileged(self) -> bool:
-        """There is nothing to look for."""
+        """Tells whether there is nothing to look for."""
         return self.is_silent and self.enforce.level == Level.PRIVILEGED
 
 

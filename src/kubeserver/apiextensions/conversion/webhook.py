@@ -19,7 +19,7 @@ from kubeserver.webhooks.configuration import ClientConfig
 TIMEOUT_SECONDS = 30
 MOST_OBJECTS = 500
 MOST_BYTES = 4 * 1024 * 1024
-"""Of one batch, but for an object that is larger by itself."""
+"""Most bytes of one batch, but for an object that is larger by itself."""
 
 
 class _Webhook(msgspec.Struct, rename="camel", frozen=True):

@@ -21,7 +21,7 @@ _WAY_OUT = "; make several definitions of it, or check the rest in an admission 
 
 
 def expression_bounds_problems(spec: Node, before: Node) -> Problems:
-    """Of a definition that has more than one may have; of an update, only of what it has not had before."""
+    """Problems of a definition that has more than one may have; of an update, only of what it has not had before."""
     now, then = _expressions_of(spec), _expressions_of(before)
     patterns, rules = _new(now.patterns, then.patterns), _new(now.rules, then.rules)
     versions = spec["versions"]

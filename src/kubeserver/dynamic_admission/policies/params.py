@@ -18,7 +18,8 @@ class Misconfigured(Exception):
 async def find_params(
     policy: AnyPolicy, binding: Binding, namespace: str, scheme: Scheme, store: Store
 ) -> list[Manifest | None]:
-    """With what the policy is to be evaluated: once for each parameter, or once with none. Raises: Misconfigured.
+    """Finds the parameters with which the policy is to be evaluated: once for each parameter, or once with none.
+    Raises: Misconfigured.
 
     `namespace` is that of the object; parameters in namespaces come from there, unless the binding names another.
     """

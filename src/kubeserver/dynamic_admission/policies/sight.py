@@ -35,7 +35,7 @@ class Sight:
         self._authorizer = authorizer
 
     def wanted_kind(self, policy: AnyPolicy, binding: Binding, review: AdmissionReview) -> Kind | None:
-        """As which kind the policy sees the object; None where the request is not meant by both."""
+        """Kind as which the policy sees the object; None where the request is not meant by both."""
         kind = self._matched(policy.spec.match_constraints, review)
         bound = kind is not None and self._matched(binding.spec.match_resources, review) is not None
         return kind if bound else None

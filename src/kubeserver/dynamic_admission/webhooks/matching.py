@@ -28,7 +28,7 @@ def is_exempt(kind: Kind) -> bool:
 
 
 def matched_kind(chooser: Chooser, review: AdmissionReview, equivalents: Iterable[Kind]) -> Kind | None:
-    """As which kind the chooser sees the object: its own, else an equivalent one if it takes that; None if neither."""
+    """Kind as which the chooser sees the object: its own, else an equivalent one if it takes that; None if neither."""
     if _has_rule_for(chooser, review, review.kind):
         return review.kind
     if chooser.match_policy != "Equivalent":

@@ -78,12 +78,12 @@ def below(fields: Iterable[Path], prefix: Path) -> FieldSet:
 
 
 def show_path(path: Path) -> str:
-    """As messages name it: `.spec.containers[name="a"].image`."""
+    """Path as messages name it: `.spec.containers[name="a"].image`."""
     return "".join(_show(name) for name in path)
 
 
 def in_order(fields: Iterable[Path]) -> list[Path]:
-    """As conflicts are listed: what is higher up first, then by name."""
+    """Paths as conflicts are listed: what is higher up first, then by name."""
     return sorted(fields, key=_rank)
 
 
