@@ -25,7 +25,7 @@ from leeward.app.connect import address_rules, transport_to
 from leeward.app.estimating import estimator_channels
 from leeward.app.flags.settings import ComponentSettings
 from leeward.app.probes import Probes, served
-from leeward.client import Client, Transport, WorldError
+from leeward.client import Client, Transport
 from leeward.client.connection import Connection, transport_of
 from leeward.client.limits import limited
 from leeward.lua.jail import ProcessJail
@@ -38,7 +38,7 @@ from leeward.runtime.leader import LeaderElector, Leadership
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.parts import Led, Parts, fenced
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.retrying import Backoff, Trouble
+from leeward.runtime.retrying import Backoff, Trouble, attempt
 
 log = logging.getLogger(__name__)
 
@@ -76,16 +76,7 @@ async def run_component(config: ComponentConfig) -> None:
 async def meet(client: Client) -> None:
     """Returns when the control plane has answered, and has the namespaces that leases are in."""
     pauses = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS)
-    trouble = Trouble(log, "waiting for the control plane")
-    while True:
-        try:
-            await ensure_namespaces(client)
-        except WorldError as error:
-            trouble.tell(error)
-            await asyncio.sleep(pauses.next_seconds())
-        else:
-            trouble.is_over()
-            return
+    await attempt(partial(ensure_namespaces, client), pauses, Trouble(log, "waiting for the control plane"))
 
 
 class _Process:

@@ -12,7 +12,7 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from leeward.app.flags.settings import ComponentSettings, Estimation
 from leeward.app.probes import Probes, served
-from leeward.client import Client, WorldError
+from leeward.client import Client
 from leeward.client.bounds import MEMBER_BOUNDS
 from leeward.client.connection import Connection, transport_of
 from leeward.client.limits import limited
@@ -20,7 +20,7 @@ from leeward.estimator.access import EstimatorAccess
 from leeward.estimator.answering import MemberEstimates
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Member
-from leeward.runtime.retrying import Backoff, Trouble
+from leeward.runtime.retrying import Backoff, Trouble, attempt
 
 if TYPE_CHECKING:
     from leeward.estimator.channels import EstimatorChannels
@@ -92,16 +92,8 @@ def _certificates(settings: Estimation) -> "ServerCertificates | None":
 
 async def _meet(estimates: MemberEstimates) -> None:
     """Returns when the member has been listed."""
-    pauses, trouble = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS), Trouble(log, "waiting for the member")
-    while True:
-        try:
-            await estimates.wait_synced()
-        except WorldError as error:
-            trouble.tell(error)
-            await asyncio.sleep(pauses.next_seconds())
-        else:
-            trouble.is_over()
-            return
+    pauses = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS)
+    await attempt(estimates.wait_synced, pauses, Trouble(log, "waiting for the member"))
 
 
 def _quiet() -> None:

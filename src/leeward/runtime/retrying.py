@@ -1,6 +1,10 @@
 """Trying again what the outside world refuses: longer and longer pauses, and one line of the log for each change."""
 
+import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+
+from leeward.client import WorldError
 
 
 class Backoff:
@@ -37,3 +41,16 @@ class Trouble:
         if self._told:
             self._told = ""
             self._log.info("%s: it works again", self._what)
+
+
+async def attempt(work: Callable[[], Awaitable[object]], pauses: Backoff, trouble: Trouble) -> None:
+    """Does the work again and again until it succeeds; `trouble` is told of each WorldError."""
+    while True:
+        try:
+            await work()
+        except WorldError as error:
+            trouble.tell(error)
+            await asyncio.sleep(pauses.next_seconds())
+        else:
+            trouble.is_over()
+            return

@@ -1,10 +1,13 @@
 """Longer and longer pauses, and one line for each change."""
 
+import asyncio
 import logging
 
 import pytest
 
-from leeward.runtime.retrying import Backoff, Trouble
+from leeward.client import Unreachable
+from leeward.loop.virtual import run_virtual
+from leeward.runtime.retrying import Backoff, Trouble, attempt
 
 
 def test_pauses_grow_to_a_bound_and_begin_anew() -> None:
@@ -28,3 +31,28 @@ def test_a_failure_is_told_when_it_begins_when_it_changes_and_when_it_is_over(ca
         "joining: refused",
         "joining: it works again",
     ]
+
+
+def test_work_is_attempted_until_it_succeeds_and_told_of_meanwhile(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    attempted: list[float] = []
+
+    async def work() -> None:
+        attempted.append(asyncio.get_running_loop().time())
+        if len(attempted) < 4:
+            raise Unreachable("no route")
+
+    async def story() -> None:
+        await attempt(work, Backoff(1.0, 2.0), Trouble(logging.getLogger("test"), "joining"))
+
+    run_virtual(story())
+    assert [at - attempted[0] for at in attempted] == [0, 1, 3, 5]
+    assert caplog.messages == ["joining: no route", "joining: it works again"]
+
+
+def test_a_fault_of_our_own_is_not_attempted_again() -> None:
+    async def work() -> None:
+        raise ValueError("a mistake")
+
+    with pytest.raises(ValueError, match="a mistake"):
+        run_virtual(attempt(work, Backoff(1.0, 2.0), Trouble(logging.getLogger("test"), "joining")))
