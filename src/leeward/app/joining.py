@@ -25,7 +25,7 @@ from leeward.client.connection import Connection
 from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.runtime.deleting import delete_seen
-from leeward.runtime.server_identity import identity_of
+from leeward.runtime.server_identity import cluster_id_of, identity_of
 
 _UNTYPED_NAMESPACES = Resource.of_manifests("v1", "namespaces", "Namespace", False)
 _UNTYPED_SECRETS = Resource.of_manifests("v1", "secrets", "Secret", True)
@@ -93,7 +93,7 @@ async def _refuse_joined(control_plane: Client, name: str, cluster_id: str) -> N
     """Refuses a cluster that has joined, before anything is written. Raises: FleetError."""
     clusters = (await control_plane.list(CLUSTERS)).items
     joined = [Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters]
-    if problem := problem_of_identity(name, cluster_id, joined, await _own_id(control_plane)):
+    if problem := problem_of_identity(name, cluster_id, joined, await cluster_id_of(control_plane)):
         raise FleetError(problem)
     for other in joined:
         if other.name == name and other.id not in ("", cluster_id):
@@ -111,14 +111,6 @@ async def _end_approved_agent(control_plane: Client, name: str) -> None:
             await delete_seen(control_plane, resource, manifest["metadata"]["name"], CLUSTER_NAMESPACE)
         except NotServed:
             continue
-
-
-async def _own_id(control_plane: Client) -> str:
-    """Identity of the control plane, as of any cluster; empty for an API server that has no such Namespace."""
-    try:
-        return (await control_plane.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
-    except NotFound:
-        return ""
 
 
 def _secret(name: str, data: dict[str, bytes]) -> Manifest:

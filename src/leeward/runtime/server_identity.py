@@ -12,7 +12,7 @@ import logging
 from leeward.api.core import Namespace
 from leeward.api.names import HUB_ANNOTATION, KUBE_SYSTEM_NAMESPACE
 from leeward.api.resource import NAMESPACES
-from leeward.client import Client, Forbidden, WorldError
+from leeward.client import Client, Forbidden, NotFound, WorldError
 
 log = logging.getLogger(__name__)
 
@@ -54,3 +54,14 @@ class ServerIdentity:
 def identity_of(namespace: Namespace) -> str:
     """Identity of the API server whose Namespace `kube-system` this is."""
     return namespace.metadata.annotations.get(HUB_ANNOTATION) or namespace.metadata.uid
+
+
+async def cluster_id_of(client: Client) -> str:
+    """Id by which a server is known as a member, be it a control plane: the uid of its Namespace `kube-system`.
+
+    It is empty for an API server that has no such Namespace. Raises: WorldError.
+    """
+    try:
+        return (await client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)).metadata.uid
+    except NotFound:
+        return ""

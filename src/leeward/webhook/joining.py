@@ -9,9 +9,10 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.untrusted import mapping_in
-from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import Client, NotFound
-from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
+from leeward.api.resource import CLUSTERS
+from leeward.client import Client
+from leeward.core.registration import Joined, problem_of_identity
+from leeward.runtime.server_identity import cluster_id_of
 from leeward.webhook.questions import Untold, ask, every
 from leeward.webhook.reviews import refusal
 
@@ -33,21 +34,13 @@ async def judge_joining(request: Mapping[str, Any], client: Client) -> Manifest 
 
 async def _problem(client: Client, name: str, cluster_id: str) -> str:
     """Raises: WorldError."""
-    return problem_of_identity(name, cluster_id, await _joined(client), await _own_id(client))
+    return problem_of_identity(name, cluster_id, await _joined(client), await cluster_id_of(client))
 
 
 async def _joined(client: Client) -> list[Joined]:
     """Raises: WorldError."""
     clusters = await every(client, CLUSTERS)
     return [Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters]
-
-
-async def _own_id(client: Client) -> str:
-    """Identity of the control plane, as of any cluster. Raises: WorldError."""
-    try:
-        return (await client.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
-    except NotFound:
-        return ""
 
 
 def _id(cluster: Mapping[str, Any]) -> str:
