@@ -17,7 +17,7 @@ from kubeserver.registry.reading import read_page
 from kubeserver.registry.selection import parse_selection
 from kubeserver.store import Store
 
-_CHOOSING = ("labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch")
+_SELECTION_OPTIONS = ("labelSelector", "fieldSelector", "limit", "continue", "resourceVersion", "resourceVersionMatch")
 """Options that say which objects of a collection are deleted."""
 
 
@@ -39,7 +39,7 @@ class DeleteVerbs:
     async def delete_collection(self, call: Call) -> Response:
         """Deletes what is selected, one by one; objects that went meanwhile are passed over."""
         kind, namespace = call.kind, call.target.namespace
-        chosen = list_options({key: call.query[key] for key in _CHOOSING if key in call.query})
+        chosen = list_options({key: call.query[key] for key in _SELECTION_OPTIONS if key in call.query})
         selection = parse_selection(kind, chosen.label_selector, chosen.field_selector)
         options = delete_options(call.request.body, dict(call.query), call.content_type)
         page = await read_page(self.store, kind, namespace, selection, chosen)

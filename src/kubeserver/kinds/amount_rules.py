@@ -16,7 +16,7 @@ _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOnc
 _BOUNDS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
 _MIN, _MAX, _LIMIT = ("min", "min"), ("max", "max"), ("default", "default")
 _REQUEST = ("defaultRequest", "default request")
-_ORDERED = (
+_ORDERED_PAIRS = (
     ("min", _MIN, _MAX),
     ("defaultRequest", _MIN, _REQUEST),
     ("defaultRequest", _REQUEST, _MAX),
@@ -114,7 +114,7 @@ def validate_limits(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 
 def _bound_problems(limit: Mapping[str, Any], path: str) -> Iterator[Problem]:
     for name in dict.fromkeys(name for bound in _BOUNDS for name in section(limit, bound)):
-        for where, (low, low_said), (high, high_said) in _ORDERED:
+        for where, (low, low_said), (high, high_said) in _ORDERED_PAIRS:
             least, most = section(limit, low).get(name), section(limit, high).get(name)
             if least is not None and most is not None and parse_quantity(least) > parse_quantity(most):
                 said = f"{low_said} value {least} is greater than {high_said} value {most}"

@@ -29,7 +29,7 @@ def _flag(path: str) -> Column:
     return Column(name[:1].upper() + name[1:], text(lambda m: str(at(m, path, False)).lower()))
 
 
-def _lacks_its_level(schema: ReadOnlyManifest) -> str:
+def _dangling_status(schema: ReadOnlyManifest) -> str:
     """Status that the one gives who hands out concurrency; nobody does here."""
     conditions = entries(section(schema, "status"), "conditions")
     return next((str(c.get("status", "")) for c in conditions if c.get("type") == "Dangling"), "?")
@@ -58,7 +58,7 @@ _SCHEMAS = (
     Column("MatchingPrecedence", field("spec.matchingPrecedence", 0)),
     Column("DistinguisherMethod", field("spec.distinguisherMethod.type")),
     AGE,
-    Column("MissingPL", text(_lacks_its_level), description=_DANGLING),
+    Column("MissingPL", text(_dangling_status), description=_DANGLING),
 )
 _LEVELS = (
     Column("Type", field("spec.type", "")),

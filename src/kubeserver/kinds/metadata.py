@@ -20,8 +20,8 @@ _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _PLAIN_FINALIZERS = ("admissionregistration.k8s.io", "apiextensions.k8s.io", "coordination.k8s.io", "policy")
 """Groups whose objects may have finalizers without a domain, as custom ones may."""
 _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
-_ASKED_USUALLY = 4
-_ASKED_ON_UPDATE = {
+_CHECKS_USUALLY = 4
+_CHECKS_ON_UPDATE = {
     ("apiextensions.k8s.io", "customresourcedefinitions"): 3,
     ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): 3,
     ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): 3,
@@ -66,7 +66,7 @@ def validate_metadata(kind: Kind, manifest: ReadOnlyManifest, *, update: bool = 
 
 
 def _asked_on_update(kind: Kind) -> int:
-    return 3 if kind.custom else _ASKED_ON_UPDATE.get((kind.group, kind.plural), _ASKED_USUALLY)
+    return 3 if kind.custom else _CHECKS_ON_UPDATE.get((kind.group, kind.plural), _CHECKS_USUALLY)
 
 
 def size_problems(manifest: ReadOnlyManifest) -> list[Problem]:

@@ -29,7 +29,7 @@ from kubeserver.registry import lifecycle
 from kubeserver.registry.objects import metadata_of
 from kubeserver.registry.scaling import render_scale, scaled
 
-_WHOLE = ("", "scale")
+_WITH_ALL_RULES = ("", "scale")
 """Subresources that are written with all of an object's rules."""
 _SILENT = ("finalize", "binding")
 """Writes that are asked about as something else, or not at all: a namespace must be able to end."""
@@ -100,7 +100,7 @@ class Admitter:
 
     def _ask_inside(self, review: AdmissionReview) -> Manifest:
         manifest = review.object
-        for admission in self.inside if review.subresource in _WHOLE else self.guards:
+        for admission in self.inside if review.subresource in _WITH_ALL_RULES else self.guards:
             try:
                 admitted = admission.admit(review.about(manifest))
             except Rejected as rejection:
@@ -108,7 +108,7 @@ class Admitter:
             if admitted is not manifest and review.operation != "DELETE":
                 manifest = admitted
                 review.kind.default(manifest)
-        if review.old_object is not None and review.operation == "UPDATE" and review.subresource in _WHOLE:
+        if review.old_object is not None and review.operation == "UPDATE" and review.subresource in _WITH_ALL_RULES:
             lifecycle.stamp_changed(review.kind, review.old_object, manifest)
         return manifest
 

@@ -24,7 +24,7 @@ _TABLES = ("meta", "core", "pods", "volumes", "workloads", "network", "others", 
 _FIELD = re.compile(r"(\w+)(=?) (\[[^\]]*\]|\{\{?[^}]*\}\}?!?|\w+)(?:, |$)")
 _SCALARS = frozenset(("string", "int32", "int64", "bool", "double", "time", "microtime", "bytes", "quantity", "intstr"))
 _PLAIN = frozenset(("string", "int32", "int64", "bool", "double", "bytes"))
-_OTHERWISE = {
+_QUALIFIED_NAMES = {
     ("autoscaling", "v1"): "{}V1",
     ("events.k8s.io", "v1"): "New{}",
     ("resource.k8s.io", "v1"): "Dynamic{}",
@@ -70,7 +70,7 @@ def _can_be_empty(structure: Structure, field: str) -> bool:
 
 def structure_of_kind(group: str, version: str, kind: str) -> Structure | None:
     """A built-in kind as a whole, with its apiVersion and kind."""
-    structure = structure_of(_OTHERWISE.get((group, version), "{}").format(kind))
+    structure = structure_of(_QUALIFIED_NAMES.get((group, version), "{}").format(kind))
     if structure is not None:
         structure.fields.setdefault("apiVersion", Structure("scalar", "string"))
         structure.fields.setdefault("kind", Structure("scalar", "string"))

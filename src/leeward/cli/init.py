@@ -32,7 +32,7 @@ def init(check: bool, kubeconfig: Path | None, context: str) -> None:
         raise click.exceptions.Exit(_check(kubeconfig, context))
 
     async def install_and_publish() -> None:
-        in_the_way = await _in_the_way(client)
+        in_the_way = await _harm_to_karmada(client)
         if in_the_way:
             raise FleetError(in_the_way)
         await install(client)
@@ -66,7 +66,7 @@ async def _remarks(client: "Client") -> "tuple[Remark, ...]":
     return (await plan(client, SystemClock())).remarks
 
 
-async def _in_the_way(client: "Client") -> str:
+async def _harm_to_karmada(client: "Client") -> str:
     """Sentence on what of a Karmada an installation would harm; empty where nothing is there."""
     from leeward.app.migration.survey import clusters_service, karmada_webhooks
 

@@ -41,7 +41,7 @@ OF_THE_CONNECTION = frozenset(
 )
 _OF_A_WEBSOCKET = "sec-websocket-"
 _CREDENTIAL = "base64url.bearer.authorization.k8s.io."
-_IDENTITY = "impersonate-"
+_IMPERSONATION_PREFIX = "impersonate-"
 """Prefix of the headers that say who asks. No header of the connection says that it stays behind."""
 
 
@@ -153,7 +153,7 @@ class Forwarder:
 
     def _headers(self, headers: Mapping[str, str]) -> CIMultiDict[str]:
         """Several values of one name, which a request has as lines, become headers of their own again."""
-        kept = {**without_hops(headers), **{k: v for k, v in headers.items() if k.startswith(_IDENTITY)}}
+        kept = {**without_hops(headers), **{k: v for k, v in headers.items() if k.startswith(_IMPERSONATION_PREFIX)}}
         sent = CIMultiDict(
             (name, value)
             for name, lines in kept.items()

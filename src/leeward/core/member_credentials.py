@@ -13,7 +13,7 @@ from kubeapi.untrusted import mapping_in
 from leeward.api.names import AGENT_GROUP, ALLOW_HTTP_ANNOTATION, execution_space
 
 REFERENCES = ("secretRef", "impersonatorSecretRef")
-_WHERE = ("apiEndpoint", "proxyURL", "insecureSkipTLSVerification", "syncMode")
+_ADDRESS_FIELDS = ("apiEndpoint", "proxyURL", "insecureSkipTLSVerification", "syncMode")
 """Fields of a Cluster's `spec` that decide who gets to see the tokens."""
 
 
@@ -34,7 +34,7 @@ def exposed_secrets(
     """
     own = execution_space(str(mapping_in(cluster, "metadata").get("name"))) if AGENT_GROUP in groups else None
     spec, old = mapping_in(cluster, "spec"), mapping_in(before or {}, "spec")
-    moved = any(spec.get(field) != old.get(field) for field in _WHERE) or (
+    moved = any(spec.get(field) != old.get(field) for field in _ADDRESS_FIELDS) or (
         _in_the_clear(cluster) and not _in_the_clear(before or {})
     )
     found: list[ExposedSecret] = []

@@ -18,7 +18,7 @@ GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 POD_METRICS = Kind(GROUP, VERSION, "PodMetrics", "pods", True, derived=True)
 NODE_METRICS = Kind(GROUP, VERSION, "NodeMetrics", "nodes", False, derived=True)
 WINDOW = "10s"
-_KUBELET = {"cpu": Decimal("0.05"), "memory": Decimal(256 * 1024 * 1024)}
+_KUBELET_USAGE = {"cpu": Decimal("0.05"), "memory": Decimal(256 * 1024 * 1024)}
 """Amounts that a node uses for itself."""
 
 
@@ -41,13 +41,13 @@ class MetricsApi:
     def nodes(self) -> Iterator[Manifest]:
         total: dict[str, dict[str, Decimal]] = {}
         for pod, usage in self._usage.of(self._platform.pods.list()):
-            amounts = total.setdefault(node_of(pod), dict(_KUBELET))
+            amounts = total.setdefault(node_of(pod), dict(_KUBELET_USAGE))
             for name, amount in usage.items():
                 amounts[name] += amount
         for node in self._platform.nodes.list():
             name = node["metadata"]["name"]
             metadata = {"name": name, "labels": node["metadata"].get("labels", {})}
-            yield {**self._head("NodeMetrics", metadata), "usage": _shown(total.get(name, _KUBELET))}
+            yield {**self._head("NodeMetrics", metadata), "usage": _shown(total.get(name, _KUBELET_USAGE))}
 
     def _head(self, kind: str, metadata: Mapping[str, object]) -> Manifest:
         now = format_time(self._platform.clock.now())

@@ -24,7 +24,7 @@ _NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Ask:
+class _CountedRequest:
     """Amounts that nodes keep account of: native resources, extended and attachable ones, huge pages; and one pod."""
 
     sizes: Sizes
@@ -38,9 +38,9 @@ class _Group:
     def __init__(self, count: int, free: Mapping[str, int]) -> None:
         self.count = count
         self.free = free
-        self._fits: dict[_Ask, int] = {}
+        self._fits: dict[_CountedRequest, int] = {}
 
-    def fit(self, ask: _Ask) -> int:
+    def fit(self, ask: _CountedRequest) -> int:
         """Replicas per node."""
         fits = self._fits.get(ask)
         if fits is None:
@@ -48,7 +48,7 @@ class _Group:
             fits = self._fits[ask] = max(0, min([free.get(name, 0) // size for name, size in ask.sizes]))
         return fits
 
-    def less(self, ask: _Ask, replicas: int, count: int) -> "_Group":
+    def less(self, ask: _CountedRequest, replicas: int, count: int) -> "_Group":
         """`count` such nodes after each has taken `replicas`."""
         free = self.free
         taken = {name: free.get(name, 0) - size * replicas for name, size in ask.sizes}
@@ -70,8 +70,8 @@ class Nodes:
 
     def __init__(self, groups: list[_Group]) -> None:
         self._groups = groups
-        self._first: dict[_Ask, int] = {}
-        self._fitting: dict[_Ask, int] = {}
+        self._first: dict[_CountedRequest, int] = {}
+        self._fitting: dict[_CountedRequest, int] = {}
 
     @staticmethod
     def of(models: tuple[ResourceModel, ...], counts: Mapping[int, int]) -> "Nodes | None":
@@ -103,7 +103,7 @@ class Nodes:
             else:
                 position += 1
 
-    def _start(self, ask: _Ask) -> int:
+    def _start(self, ask: _CountedRequest) -> int:
         """The first group in which a replica fits."""
         position = self._first.get(ask, 0)
         while position < len(self._groups) and not self._groups[position].fit(ask):
@@ -145,7 +145,7 @@ class Nodes:
         return start + len(parts)
 
 
-def _split(group: _Group, ask: _Ask, per_node: int, replicas: int) -> Iterator[_Group]:
+def _split(group: _Group, ask: _CountedRequest, per_node: int, replicas: int) -> Iterator[_Group]:
     """The group after up to `replicas` were placed: nodes that are full, one that is begun, and those not touched."""
     full = min(group.count, replicas // per_node)
     begun = replicas - full * per_node if full < group.count else 0
@@ -159,8 +159,8 @@ def _split(group: _Group, ask: _Ask, per_node: int, replicas: int) -> Iterator[_
 
 
 @lru_cache(maxsize=4_096)
-def _ask(sizes: Sizes) -> _Ask:
-    return _Ask((*(size for size in sizes if is_counted(size[0])), ("pods", 1)))
+def _ask(sizes: Sizes) -> _CountedRequest:
+    return _CountedRequest((*(size for size in sizes if is_counted(size[0])), ("pods", 1)))
 
 
 def is_counted(name: str) -> bool:

@@ -145,9 +145,9 @@ class Interpreter:
         with _told():
             if script := await self._script(template, Operation.REVISE_REPLICA):
                 results = await self._run(script, Operation.REVISE_REPLICA, template, replicas)
-                return _same_object(scripts.object_in(results, "ReviseReplica", template), template)
+                return _require_same_object(scripts.object_in(results, "ReviseReplica", template), template)
             if response := await self._webhooks.ask(template, Operation.REVISE_REPLICA, replicas=replicas):
-                return _same_object(webhook_exchange.patched(response, template), template)
+                return _require_same_object(webhook_exchange.patched(response, template), template)
             return revise_replicas(template, replicas)
 
     async def revise_each(self, template: ReadOnlyManifest, counts: Iterable[int]) -> dict[int, Manifest]:
@@ -167,9 +167,9 @@ class Interpreter:
         with _told():
             if script := await self._script(desired, Operation.RETAIN):
                 results = await self._run(script, Operation.RETAIN, desired, observed)
-                return _same_object(scripts.object_in(results, "Retain", desired, observed), desired)
+                return _require_same_object(scripts.object_in(results, "Retain", desired, observed), desired)
             if response := await self._webhooks.ask(desired, Operation.RETAIN, observedObject=observed):
-                return _same_object(webhook_exchange.patched(response, desired), desired)
+                return _require_same_object(webhook_exchange.patched(response, desired), desired)
             return retain(desired, observed)
 
     async def aggregate(self, template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Manifest | None:
@@ -178,9 +178,9 @@ class Interpreter:
             wire = [to_wire(item) for item in items]
             if script := await self._script(template, Operation.AGGREGATE_STATUS):
                 results = await self._run(script, Operation.AGGREGATE_STATUS, template, wire)
-                return _same_object(scripts.object_in(results, "AggregateStatus"), template)
+                return _require_same_object(scripts.object_in(results, "AggregateStatus"), template)
             if response := await self._webhooks.ask(template, Operation.AGGREGATE_STATUS, aggregatedStatus=wire):
-                return _same_object(webhook_exchange.patched(response, template), template)
+                return _require_same_object(webhook_exchange.patched(response, template), template)
             return aggregate_status(template, items)
 
     async def status(self, observed: ReadOnlyManifest) -> Any:
@@ -265,7 +265,7 @@ def _health(is_healthy: bool) -> ResourceHealth:
     return ResourceHealth.HEALTHY if is_healthy else ResourceHealth.UNHEALTHY
 
 
-def _same_object(found: Manifest, wanted: ReadOnlyManifest) -> Manifest:
+def _require_same_object(found: Manifest, wanted: ReadOnlyManifest) -> Manifest:
     """Sees that what comes back is the object that was given, and none that it would rather write to.
     Raises: InterpretationError. Holds: S6."""
     theirs, ours = mapping_at(found, "metadata"), mapping_at(wanted, "metadata")

@@ -20,7 +20,7 @@ from leeward.webhook.questions import Untold, ask, every
 from leeward.webhook.reviews import refusal
 
 _KIND = RESOURCE_INTERPRETER_CUSTOMIZATIONS
-_PLAIN = Resource.of_manifests(_KIND.api_version, _KIND.plural, _KIND.kind, False)
+_MANIFESTS = Resource.of_manifests(_KIND.api_version, _KIND.plural, _KIND.kind, False)
 """Resource of plain manifests: what cannot be read among the others answers nothing, and hides none of them."""
 
 
@@ -34,7 +34,7 @@ async def judge_customization(request: Mapping[str, Any], client: Client) -> Man
     problems = customization_problems(given, ())
     if not problems:
         try:
-            problems = customization_problems(given, await ask(every(client, _PLAIN)))
+            problems = customization_problems(given, await ask(every(client, _MANIFESTS)))
         except Untold as error:
             return refusal(503, f"it cannot be told what other customizations answer: {error}; try again")
     return refusal(422, "; ".join(map(str, problems))) if problems else None

@@ -63,7 +63,7 @@ def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest
 
 def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: AddressRules = DEFAULT_RULES) -> Manifest:
     """Allows the write, with warnings of what is ignored, or names every field that is wrong with it."""
-    if foreign := _reaches_too_far(request):
+    if foreign := _refusal_to_agent(request):
         return refusal(403, foreign)
     old = mapping_in(request, "oldObject")
     given = mapping_in(request, "object")
@@ -81,7 +81,7 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: Add
     return refusal(code, "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS])))
 
 
-def _reaches_too_far(request: Mapping[str, Any]) -> str:
+def _refusal_to_agent(request: Mapping[str, Any]) -> str:
     """Refusal for an agent that touches another's Cluster, Lease or Secret; the rest RBAC keeps from it."""
     who, what = mapping_in(request, "userInfo"), str(mapping_in(request, "resource").get("resource", ""))
     if what not in ("clusters", "leases", "secrets") or not is_agent(who.get("groups") or ()):

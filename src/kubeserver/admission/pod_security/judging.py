@@ -22,7 +22,7 @@ from kubeserver.values import entries, section
 from kubeserver.warnings import annotate, warn
 
 _NAMESPACES, _PODS = "//namespaces/", "//pods/"
-_TEMPLATES: Mapping[str, tuple[str, ...]] = {
+_TEMPLATE_PATHS: Mapping[str, tuple[str, ...]] = {
     "//podtemplates/": ("template",),
     "//replicationcontrollers/": ("spec", "template"),
     "/apps/daemonsets/": ("spec", "template"),
@@ -50,8 +50,8 @@ class PodSecurity:
         prefix = review.kind.prefix
         if prefix == _PODS and review.subresource in _OF_PODS:
             self._judge_pod(review)
-        elif prefix in _TEMPLATES and not review.subresource:
-            self._judge_template(review, _TEMPLATES[prefix])
+        elif prefix in _TEMPLATE_PATHS and not review.subresource:
+            self._judge_template(review, _TEMPLATE_PATHS[prefix])
         elif prefix == _NAMESPACES and not review.subresource:
             self._judge_labels(review)
 
@@ -129,12 +129,16 @@ def _labels(namespace: ReadOnlyManifest) -> Mapping[str, str]:
 def _changes_what_is_judged(new: ReadOnlyManifest, old: ReadOnlyManifest) -> bool:
     """Most of a Pod cannot be changed; who labels one that a newer standard would not let in is not to blame for it."""
     after, before = Pod.of(new), Pod.of(old)
-    return any(_looks(after, field) != _looks(before, field) for field in ("containers", "initContainers")) or any(
-        look not in _looks(before, "ephemeralContainers") for look in _looks(after, "ephemeralContainers")
+    return any(
+        _changeable_fields(after, field) != _changeable_fields(before, field)
+        for field in ("containers", "initContainers")
+    ) or any(
+        look not in _changeable_fields(before, "ephemeralContainers")
+        for look in _changeable_fields(after, "ephemeralContainers")
     )
 
 
-def _looks(pod: Pod, field: str) -> list[Mapping[str, Any]]:
+def _changeable_fields(pod: Pod, field: str) -> list[Mapping[str, Any]]:
     """Fields of containers that an update may change, or add."""
     return [
         {

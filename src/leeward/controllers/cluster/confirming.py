@@ -19,7 +19,7 @@ from leeward.core.cluster_health.watched_time import Attention
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.plane import ControlPlane
 
-_INSTANT = timedelta(microseconds=1)
+_LEAST_STEP = timedelta(microseconds=1)
 """Least difference between two datetimes: what is left may be less, and then is not now."""
 
 
@@ -52,7 +52,7 @@ class OutageConfirmation:
             return None
         clock = self._plane.clock
         left = self._listened_at() - clock.monotonic()
-        return clock.now() + timedelta(seconds=left) + _INSTANT if left > 0 else None
+        return clock.now() + timedelta(seconds=left) + _LEAST_STEP if left > 0 else None
 
     def _is_seen(self, cluster: Cluster) -> bool:
         began = self._heartbeat.began

@@ -83,7 +83,7 @@ def sight_of(
     task = next((task for task in spec.graceful_eviction_tasks if task.from_cluster == name), None)
     held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
     has_left = task is not None or name not in targets
-    tolerated, due_at = _allowance(spec, lost, now, watched)
+    tolerated, due_at = _toleration(spec, lost, now, watched)
     return CopySight(
         kind=spec.resource.kind,
         name=spec.resource.name,
@@ -101,7 +101,7 @@ def sight_of(
     )
 
 
-def _allowance(
+def _toleration(
     spec: ResourceBindingSpec, lost: Cluster, now: datetime, watched: WatchedTime
 ) -> tuple[int | None, datetime | None]:
     """Seconds for which the outage is tolerated from its NoExecute taint on, and the end of that, once the taint is

@@ -35,7 +35,7 @@ _COPY_PHRASES = {
     "ready": "{0} is ready in {1}",
     "report": "{1} reports on {0}",
 }
-_ROUTINE = frozenset(("render", "apply", "remove", "ready", "report", "tainting"))
+_ROUTINE_VERBS = frozenset(("render", "apply", "remove", "ready", "report", "tainting"))
 """Verbs of steps that may share a line with what comes before them."""
 
 
@@ -57,7 +57,7 @@ def _sentences(finding: Finding) -> Iterator[str]:
     for step, after in finding.steps:
         phrase = _phrase(step) + _outcome(step, state, after)
         state = after
-        if line and step.verb in _ROUTINE and len(line) + len(phrase) < WIDTH:
+        if line and step.verb in _ROUTINE_VERBS and len(line) + len(phrase) < WIDTH:
             line = f"{line}; {phrase}"
             continue
         if line:
