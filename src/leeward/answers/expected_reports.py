@@ -19,7 +19,7 @@ from leeward.core.cluster_health.modeling import count_grades
 from leeward.planning.reservations import Reserved
 
 MOST_NODES, MOST_PLACED = 5_000, 5_000
-"""Most nodes, and Pods on them, that are followed one by one; beyond, their grades stay as they are reported."""
+"""Most nodes, and most reserved replicas, that are followed one by one; beyond, grades stay as they are reported."""
 NODE_PODS = Decimal(110)
 
 Divisors = Mapping[str, Decimal]

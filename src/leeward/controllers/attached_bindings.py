@@ -72,7 +72,7 @@ class AttachedBindings:
         self._lingering: defaultdict[Key, set[TemplateKey]] = defaultdict(set)
         """Objects that its template names no more, and its copies may still need, by dependant."""
         self._written: dict[TemplateKey, datetime] = {}
-        """Instant of the last write for each object that was written for not long ago."""
+        """Instants of recent writes, by the object that they were for."""
         self._events = DependencyEvents(plane)
         self._controller = plane.controller("dependencies-distributor-attached", self.reconcile)
 

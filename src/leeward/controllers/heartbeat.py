@@ -40,7 +40,7 @@ class HeartbeatController:
         self._view = view
         self._settings = settings
         self._last: tuple[datetime, float] | None = None
-        """Time of the last renewal that succeeded, and when it began."""
+        """Beginning of the last renewal that succeeded, by the wall clock and the monotonic one."""
         self._version = 0
         """Version of the Lease that it wrote last."""
 
