@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class DeadlockError(RuntimeError):
-    """Every task waits, and no timer will ever fire."""
+    """Deadlock in which every task waits, and no timer will ever fire."""
 
 
 class EndlessError(RuntimeError):

@@ -1,4 +1,4 @@
-"""Nobody grants more than they have: checked when a role or a binding is written.
+"""Rule that nobody grants more than they have, checked when a role or a binding is written.
 
 The verbs `escalate` (on roles) and `bind` (on what a binding refers to) lift the check.
 

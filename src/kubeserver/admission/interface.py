@@ -105,7 +105,7 @@ class Webhooks(Protocol):
 
 
 class NoWebhooks:
-    """Nobody else is asked."""
+    """Decides alone: nobody else is asked."""
 
     async def mutate(self, review: AdmissionReview) -> Manifest:
         return review.object

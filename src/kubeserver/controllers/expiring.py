@@ -21,7 +21,7 @@ EVENT_TTL_SECONDS = 3600.0
 
 
 def events(writer: Writer, kind: Kind, ttl_seconds: float) -> Expiring:
-    """Each goes `ttl_seconds` after it was written last; one that was there before, after it was last seen.
+    """Deletes each `ttl_seconds` after it was written last; one that was there before, after it was last seen.
 
     Kubernetes: `--event-ttl` of kube-apiserver; same. There the store forgets, here it is a deletion like any other.
     """

@@ -52,7 +52,7 @@ class Verbs:
         self._derived[kind.prefix] = objects
 
     def reach_kubelet(self, kubelet: Kubelet) -> None:
-        """Has it asked what happens in containers."""
+        """Has `kubelet` asked what happens in containers."""
         self._pods.kubelet = kubelet
 
     async def answer(self, request: Request, user: User, target: Target) -> Answer:

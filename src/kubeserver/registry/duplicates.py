@@ -49,7 +49,8 @@ def duplicate_yaml_fields(body: bytes) -> list[str]:
 
 
 def _walk_nodes(node: yaml.Node | None, path: str, visited: set[int]) -> Iterator[str]:
-    """Each node once: what an alias refers to is told where it was written."""
+    """Paths of fields that occur twice, looking at each node once: what an alias refers to is told where it was
+    written."""
     if id(node) in visited:
         return
     visited.add(id(node))

@@ -44,7 +44,8 @@ def already_there(kind: Kind, name: str, there: Record | None) -> errors.Refused
 
 
 def _is_ending(record: Record) -> bool:
-    """Few objects have the word in them at all, and the one that tells is in the metadata."""
+    """Tells whether an object is ending. Few objects have the word in them at all, and the one that tells is in the
+    metadata."""
     return _DELETED in record.value and bool(codec.decode(record.value, _Life).metadata.deletion_timestamp)
 
 

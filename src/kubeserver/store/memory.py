@@ -59,7 +59,7 @@ class MemoryMedium:
         self._compacted = loaded.compacted
 
     def break_down(self, reason: str = "input/output error") -> None:
-        """Every commit fails until `repair`, the one that runs included."""
+        """Lets every commit fail until `repair`, the one that runs included."""
         self._broken = reason
 
     def repair(self) -> None:

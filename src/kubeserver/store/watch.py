@@ -146,7 +146,7 @@ class Watcher:
 
     @property
     def progress(self) -> int:
-        """Every record up to this revision has been handed out, or is not under the prefix."""
+        """Revision up to which every record has been handed out, or is not under the prefix."""
         return self._history.revision if self in self._log.waiting else self._position
 
     @property

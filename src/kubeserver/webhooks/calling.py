@@ -53,7 +53,7 @@ says."""
 
 
 def nobody(webhook: Configured) -> bool:
-    """No webhook is passed over for its absence."""
+    """Passes over no webhook for its absence."""
     return False
 
 

@@ -79,7 +79,7 @@ async def _read(client: Client, resource: Resource[T], keys: Sequence[BindingNam
 
 
 async def _not_applied(client: Client, resource: Resource[Any]) -> AsyncGenerator[BindingName, None]:
-    """Each page without names first, and with them where it has any."""
+    """Pages of bindings, each without names first, and with them where it has any."""
     token = ""
     while True:
         table = await _page(client, resource, token, "None")

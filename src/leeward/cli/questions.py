@@ -104,7 +104,7 @@ def picture_in(file: Path, kubeconfig: Path | None = None, context: str = "") ->
 def decode_file(
     file: Path, decode: Callable[[bytes], T], failure: type[Exception], way_out: str, limit: int = MAX_PICTURE_BYTES
 ) -> T:
-    """No more than `limit` bytes are read: a device or a pipe has no size. Raises: FleetError."""
+    """Reads no more than `limit` bytes: a device or a pipe has no size. Raises: FleetError."""
     try:
         with file.open("rb") as opened:
             body = opened.read(limit + 1)

@@ -213,7 +213,7 @@ class Client:
         accept: str = "application/json",
         query: Mapping[str, str] | None = None,
     ) -> Response:
-        """Any path; the answer as it is, whatever its code. Raises: Unreachable."""
+        """Requests any path; gives the answer as it is, whatever its code. Raises: Unreachable."""
         request = Request(method, path, query or {}, headers={**self._headers, "accept": accept}, body=body)
         return await self._transport.send(request, timeout_seconds=timeout_seconds)
 

@@ -12,7 +12,8 @@ BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Empty effect: all effects; empty key: all keys; operators other than Equal ("") and Exists never match."""
+    """Tells whether a toleration fits a taint. Empty effect: all effects; empty key: all keys; operators other than
+    Equal ("") and Exists never match."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:

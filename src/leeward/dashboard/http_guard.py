@@ -57,7 +57,7 @@ def guard(allowed_hosts: Collection[str]) -> Middleware:
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Every answer has them, also one that says no."""
+    """Adds the headers that every answer has, also one that says no."""
     response.headers.update(HEADERS)
     response.headers.setdefault("Cache-Control", "no-store")
     response.headers.pop("Server", None)

@@ -45,7 +45,7 @@ def dependencies_left_behind(picture: LintPicture) -> Iterator[Diagnostic]:
 
 
 def _why_left(picture: LintPicture, claim: ClaimedTemplate, needed: DependentObjectReference) -> str:
-    """Empty where it is taken along, or where that cannot be known."""
+    """Words for why a dependency is left behind; empty where it is taken along, or where that cannot be known."""
     identity = (needed.api_version.rpartition("/")[0], needed.kind, needed.namespace, needed.name)
     found = picture.claim_of.get(identity)
     if found is not None:

@@ -44,7 +44,8 @@ class _Fleets:
 
 
 def no_room(picture: LintPicture) -> Iterator[Diagnostic]:
-    """Each application is asked about by itself, as if nothing else moved: `leeward resilience` asks about all."""
+    """Finds what has no room elsewhere. Each application is asked about by itself, as if nothing else moved: `leeward
+    resilience` asks about all."""
     if picture.state is None:
         return
     fleets = _Fleets(picture.state)

@@ -46,7 +46,7 @@ def claims_left_behind(picture: LintPicture) -> Iterator[Diagnostic]:
 
 
 def _of_stateful_set(picture: LintPicture, binding: Binding) -> str:
-    """Empty where its volumes follow."""
+    """Words for why a StatefulSet stays; empty where its volumes follow."""
     default = PurgeMode.GRACEFULLY if picture.state is None else picture.state.settings.placement.purge_mode
     mode = purge_mode_of(binding.spec.failover, default)
     if stay_behind(binding, mode):

@@ -113,7 +113,8 @@ async def delete_orphan_work(control_plane: Client, orphan: OrphanWork) -> bool:
 
 
 async def _has_binding(client: Client, orphan: OrphanWork) -> bool:
-    """Asked of the API server itself. Raises: WorldError, also when it does not serve bindings."""
+    """Tells whether its binding is there, asked of the API server itself. Raises: WorldError, also when it does not
+    serve bindings."""
     for owner in orphan.owners:
         (resource, _) = KINDS[0] if owner.namespace else KINDS[1]
         try:

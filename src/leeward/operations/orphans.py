@@ -227,7 +227,8 @@ def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifes
 
 
 async def _has_work(client: Client, orphan: Orphan) -> bool:
-    """Asked of the API server itself. Raises: WorldError, also when it does not serve Works."""
+    """Tells whether its Work is there, asked of the API server itself. Raises: WorldError, also when it does not serve
+    Works."""
     try:
         await client.get(WORKS, orphan.work.name, orphan.work.namespace)
     except NotServed:

@@ -18,7 +18,7 @@ MAX_STEPS = 1_000_000
 MAX_ASKS = 256
 
 Sizes = tuple[tuple[str, int], ...]
-"""Per resource what one replica takes: CPU in milli, the rest in whole units."""
+"""Amounts that one replica takes, by resource: CPU in milli, the rest in whole units."""
 
 _NATIVE = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
 

@@ -165,5 +165,5 @@ def _key(pod: CountedPod) -> str:
 
 
 def _with_pods(amounts: Amounts, pods: int) -> Amounts:
-    """Each Pod takes one of its Node's Pods, whatever it requests."""
+    """Amounts with Pods: each takes one of its Node's Pods, whatever it requests."""
     return {**amounts, PODS: Amount(Decimal(pods), False)} if pods else amounts

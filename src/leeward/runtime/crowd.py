@@ -13,7 +13,7 @@ class Crowd:
         self._latest: OrderedDict[Hashable, float] = OrderedDict()
 
     def add(self, who: Hashable, now: float) -> None:
-        """Something concerns `who`; `now` never runs backwards."""
+        """Notes that something concerns `who`; `now` never runs backwards."""
         self._latest[who] = now
         self._latest.move_to_end(who)
         if len(self._latest) > self._size:

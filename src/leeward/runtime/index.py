@@ -19,7 +19,7 @@ class Index(Generic[T, V]):
         self._informer = informer
         self._value_of = value_of
         self._found: dict[V, tuple[Key, ...] | dict[Key, None]] = {}
-        """Few keys of a value are a tuple."""
+        """Keys by value: a tuple while they are few."""
         informer.on_change(self._change)
 
     def get(self, value: V) -> list[T]:

@@ -230,11 +230,11 @@ class Interpreter:
         return lacks_health_rule(template) and not await self.is_customized(template, Operation.HEALTH)
 
     async def is_customized(self, manifest: ReadOnlyManifest, operation: Operation) -> bool:
-        """Does somebody else than the built-in rules answer?"""
+        """Tells whether somebody else than the built-in rules answers."""
         return bool(await self._scripts(manifest, operation)) or await self._webhooks.answers(manifest, operation)
 
     async def is_hooked(self, manifest: ReadOnlyManifest, operation: Operation) -> bool:
-        """Does a webhook answer?"""
+        """Tells whether a webhook answers."""
         return not await self._scripts(manifest, operation) and await self._webhooks.answers(manifest, operation)
 
     async def _script(self, manifest: ReadOnlyManifest, operation: Operation) -> Script | None:

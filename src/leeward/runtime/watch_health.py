@@ -48,7 +48,7 @@ class WatchHealth:
         self._told_at = None
 
     def fails(self) -> None:
-        """No request is under way; after one that succeeded until the next one does."""
+        """Notes that no request is under way; after one that succeeded until the next one does."""
         self._failing_since, self._begun_at, self._told_at = self.failing_since, None, None
         if self._failing_since is None:
             self._failing_since = _now()

@@ -40,7 +40,8 @@ def _too_many(versions: Node, count: int, bound: str) -> Problem:
 
 
 def _new(now: set[str], then: set[str]) -> set[str]:
-    """Empty for an update that adds none: what was stored before can be changed otherwise, and made smaller."""
+    """Texts to be counted; none for an update that adds none: what was stored before can be changed otherwise, and made
+    smaller."""
     return now if now - then else set()
 
 

@@ -194,7 +194,7 @@ def _items_of_map(schema: Node) -> Problems:
 
 
 def _keys_of_map(schema: Node) -> Problems:
-    """Every item must have all keys."""
+    """Problems of the keys of a map: every item must have all."""
     items = schema["items"]
     properties, required = dict(items["properties"].entries()), items["required"].list
     for key in texts(schema.mapping, _KEYS):

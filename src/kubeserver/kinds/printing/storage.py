@@ -11,7 +11,7 @@ _DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.b
 
 
 def _access_modes(path: str) -> Cell:
-    """Each once, in the order of the API."""
+    """Modes, each once, in the order of the API."""
     return text(lambda m: ",".join(short for mode, short in _SHORT_MODES.items() if mode in at(m, path, ())))
 
 

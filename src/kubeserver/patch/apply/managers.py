@@ -72,7 +72,7 @@ class Managed:
         return EMPTY.union(*(entry.fields for entry in self._entries.values()))
 
     def cap(self) -> None:
-        """Many updaters in one object become one that did the oldest changes."""
+        """Merges updaters: many in one object become one that did the oldest changes."""
         updates = sorted((e for e in self.entries() if e.manager.operation == UPDATE), key=_time)
         surplus = len(updates) - MAX_UPDATERS
         if surplus <= 0:

@@ -124,7 +124,7 @@ def serve(layout: Layout, name: str) -> None:
 
 
 def slow_down(layout: Layout, name: str, latency_seconds: float) -> None:
-    """Every answer comes `latency_seconds` later; 0 ends it."""
+    """Lets every answer come `latency_seconds` later; 0 ends it."""
     _change_faults(layout, name, latency_seconds=latency_seconds)
 
 

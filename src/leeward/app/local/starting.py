@@ -124,7 +124,7 @@ def join_members(layout: Layout, fleet: Fleet, members: Sequence[Member]) -> dic
 
 
 def _identity(api: AdminClient, layout: Layout, member: Member) -> str:
-    """Empty for one that has joined before and does not tell it now. Raises: FleetError."""
+    """Identity of a member; empty for one that has joined before and does not tell it now. Raises: FleetError."""
     try:
         return identity_of(layout, member)
     except FleetError:
@@ -134,7 +134,7 @@ def _identity(api: AdminClient, layout: Layout, member: Member) -> str:
 
 
 def _start_all(layout: Layout, fleet: Fleet, tell: Tell) -> dict[str, str]:
-    """Nobody waits for the dashboard: what runs does not need it."""
+    """Starts all processes. Nobody waits for the dashboard: what runs does not need it."""
     names = [member.name for member in fleet.members]
     tell(f"starting the API servers of the control plane and of {', '.join(names) or 'no member'}")
     start_components(layout, [CONTROL_PLANE, *names])

@@ -129,7 +129,7 @@ class ClusterController:
             self._controller.queue.add(cluster.name)
 
     def _heartbeat_changed(self) -> None:
-        """Another one has begun, or somebody watches again."""
+        """Looks at all clusters: another heartbeat has begun, or somebody watches again."""
         if self._heartbeat.began > self._listening_since:
             self._listening_since = self._heartbeat.began
             self._lease_tracker.listens_anew()

@@ -35,7 +35,7 @@ class HeldEvictions:
 
 
 def _held_reason(binding: Binding | None) -> str:
-    """Empty where nothing is held."""
+    """Reason for which an eviction is held; empty where none is."""
     if binding is None:
         return ""
     condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)

@@ -18,7 +18,7 @@ from leeward.core.amounts import NOTHING, Amounts
 
 PODS = "pods"
 Bounds = Mapping[str, Sequence[Decimal]]
-"""Per resource the lower bound of each grade, in order of grade."""
+"""Lower bounds of the grades by resource, in order of grade."""
 
 
 def count_grades(

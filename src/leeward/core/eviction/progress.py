@@ -215,7 +215,7 @@ def _ends_by_reports(open_task: _OpenTask) -> _End | None:
 
 
 def _ends_without_replicas(open_task: _OpenTask) -> _End | None:
-    """No replicas are asked for, so none are missed."""
+    """Ends where no replicas are asked for: none are missed."""
     if not open_task.copies.spec.asks_for_none:
         return None
     return _NEVER if open_task.is_purged and not open_task.is_without_work else _End(open_task.now)

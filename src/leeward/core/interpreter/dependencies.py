@@ -42,7 +42,7 @@ _BY_PROJECTION: Mapping[str, Path] = {"ConfigMap": ("configMap", "name"), "Secre
 
 
 def in_order(dependencies: Iterable[DependentObjectReference]) -> list[DependentObjectReference]:
-    """Each once; by API version, kind, namespace and name."""
+    """References, each once; by API version, kind, namespace and name."""
     return sorted(
         {repr(each): each for each in dependencies}.values(),
         key=lambda each: (each.api_version, each.kind, each.namespace, each.name, repr(each.label_selector)),

@@ -13,7 +13,7 @@ from leeward.core.scheduling import Unplaceable
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Each is one right to change the binding.
+    """Rights to change the binding, each by itself.
 
     places            give copies a place, and take an eviction back
     evicts            begin evictions for taints

@@ -44,7 +44,7 @@ def _lacking_spread_field(request: Request, cluster: Cluster) -> str | None:
 
 
 def _being_evicted(request: Request, cluster: Cluster) -> str | None:
-    """Any open task bars its cluster, even one that is still a target."""
+    """Filter by eviction tasks: any open one bars its cluster, even one that is still a target."""
     return "cluster(s) is in the process of eviction" if cluster.name in request.evicted_from else None
 
 

@@ -98,7 +98,7 @@ def _growing_order(group: Group) -> tuple[int, int, str]:
 
 
 def _best_first(found: Iterable[Path]) -> list[Path]:
-    """Each in the order of weight; the heaviest first, then those with more clusters."""
+    """Paths in the order of weight; the heaviest first, then those with more clusters."""
     by_weight = [tuple(sorted(path, key=lambda g: g.rank)) for path in found]
     return _shortest_first(sorted(by_weight, key=lambda p: (-sum(g.weight for g in p), -cluster_count(p))))
 

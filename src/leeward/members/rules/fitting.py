@@ -33,7 +33,7 @@ _SCORED = ("cpu", "memory", "pods")
 
 @dataclass(frozen=True, slots=True)
 class Unschedulable:
-    """No node fits; `message` says for each reason how many nodes have it."""
+    """Refusal where no node fits; `message` says for each reason how many nodes have it."""
 
     message: str
 
@@ -67,7 +67,8 @@ def node_refusal(pod: ReadOnlyManifest, node: Node, tolerated: Sequence[Mapping[
 
 
 def requests_of(pod: ReadOnlyManifest) -> dict[str, Decimal]:
-    """Per resource: the sum over containers, or the greatest init container where that is more, and the overhead."""
+    """Request of a Pod by resource: the sum over containers, or the greatest init container where that is more, and the
+    overhead."""
     total = _sum([_container_requests(c) for c in list_at(pod, "spec", "containers")])
     for container in list_at(pod, "spec", "initContainers"):
         for name, amount in _sum([_container_requests(container)]).items():

@@ -35,7 +35,7 @@ def node_of(pod: ReadOnlyManifest) -> str:
 
 
 def condition_of(manifest: ReadOnlyManifest, condition_type: str) -> Mapping[str, Any]:
-    """Empty when there is none of that type."""
+    """Condition of a type; empty when there is none of that type."""
     conditions = list_at(manifest, "status", "conditions")
     return next((condition for condition in conditions if condition.get("type") == condition_type), _NONE)
 

@@ -54,7 +54,7 @@ class Campaign:
 
     @property
     def is_green(self) -> bool:
-        """Few histories are allowed to miss what is rare."""
+        """Tells whether all is well; few histories are allowed to miss what is rare."""
         return not self.failed and (not self.missed or self.played < FLOOR_HISTORIES)
 
     def add(self, report: Report) -> None:

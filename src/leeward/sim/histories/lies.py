@@ -23,7 +23,7 @@ async def lie(client: Client) -> None:
 
 
 async def cordon_nodes(client: Client, cordoned: bool) -> None:
-    """No new Pod finds a node any more, or all of them again; what cannot be reached stays as it is."""
+    """Cordons all nodes, or none any more; what cannot be reached stays as it is."""
     try:
         for node in (await client.list(NODES)).items:
             await client.patch(NODES, node.name, {"spec": {"unschedulable": cordoned or None}})

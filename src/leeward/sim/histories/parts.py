@@ -67,8 +67,8 @@ def with_restore(history: History) -> History:
 
 
 def bearable(history: History) -> History:
-    """No cluster leaves and joins again where a control plane is restored: who had it join does not know that it is to
-    join once more."""
+    """Removes steps by which a cluster leaves and joins again where a control plane is restored: who had it join does
+    not know that it is to join once more."""
     if not any(isinstance(step, HubIsRestored) for step in history.steps):
         return history
     steps = tuple(step for step in history.steps if not isinstance(step, Rejoin))

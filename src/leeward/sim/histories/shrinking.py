@@ -66,7 +66,7 @@ class Shrinking:
 
 
 def _simplifications(history: History) -> Iterator[History]:
-    """Each is simpler in one respect, and never equal."""
+    """Histories of which each is simpler in one respect, and never equal."""
     if history.sync_seconds:
         yield msgspec.structs.replace(history, sync_seconds=0.0)
     for name, mode in history.members:

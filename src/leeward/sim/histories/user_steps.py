@@ -142,7 +142,7 @@ class Rejoin(UserStep, frozen=True, kw_only=True):
 
 
 class Meddle(UserStep, frozen=True, kw_only=True):
-    """Someone changes a copy in the member itself: `delete` it, or let it ask for one replica more and a label."""
+    """Change to a copy in the member itself: `delete` it, or let it ask for one replica more and a label."""
 
     app: str
     cluster: str

@@ -47,7 +47,7 @@ class _Strict(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
 
 
 class SlowClusters(_Strict, frozen=True):
-    """Each answer comes `by` later."""
+    """Clusters of which each answer comes `by` later."""
 
     clusters: Clusters
     by: str

@@ -72,7 +72,8 @@ def _planned(state: FleetState, step: ScenarioStep) -> PlannedStep:
 
 
 class ScenarioSteps:
-    """Does them; returns when each has been done. Raises: WorldError where the control plane refuses a change."""
+    """Player of the steps; returns when each has been done. Raises: WorldError where the control plane refuses a
+    change."""
 
     def __init__(self, world: CopiedWorld) -> None:
         self._world = world

@@ -25,7 +25,7 @@ def _is_healthy(manifest: ReadOnlyManifest) -> bool:
 
 
 def _retain(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    """Somebody in the member suspends and resumes it; its status is what its controller works from."""
+    """Retains the suspension, which is up to somebody in the member; its status is what its controller works from."""
     for side in (desired, observed):
         required_spec(side)
     if (suspend := value_at(observed, "spec", "suspend")) is not None:

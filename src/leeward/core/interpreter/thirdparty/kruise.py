@@ -142,7 +142,7 @@ def _is_daemon_set_healthy(manifest: ReadOnlyManifest) -> bool:
 
 
 def _are_sidecars_healthy(manifest: ReadOnlyManifest) -> bool:
-    """Every matched pod is updated and ready; that is so when none is matched."""
+    """Tells whether every matched pod is updated and ready; that is so when none is matched."""
     if not isinstance(manifest.get("status"), dict):
         return False
     matched, updated, ready = (_status_number(manifest, name) for name in _SIDECAR_PODS)

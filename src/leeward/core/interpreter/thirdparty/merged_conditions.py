@@ -30,7 +30,7 @@ def merge_conditions(items: Iterable[AggregatedStatusItem]) -> list[Mapping[str,
 
 
 def has_condition(status: object, kind: str, reasons: Sequence[str] = ()) -> bool:
-    """Is the condition `True`, for one of these reasons if any are named?"""
+    """Tells whether the condition is `True`, for one of these reasons if any are named."""
     return any(
         text_at(condition, "type") == kind
         and text_at(condition, "status") == "True"

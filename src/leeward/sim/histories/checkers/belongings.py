@@ -81,7 +81,7 @@ class BelongingsChecker:
                 yield f"was evicted from {[task.from_cluster for task in automatic]}, which gained nothing"
 
     def _is_automatic(self, task: GracefulEvictionTask) -> bool:
-        """Nobody wanted the cluster to be left, or the purge to be done at once."""
+        """Tells whether nobody wanted the cluster to be left, or the purge to be done at once."""
         wanted_until = self._by_hand.get(task.from_cluster, float("-inf"))
         is_wanted = wanted_until == float("inf") or not self._scene.must_know(wanted_until)
         return task.purge_mode != "Directly" and not is_wanted and not self._scene.was_leaving(task.from_cluster)

@@ -90,7 +90,7 @@ class Scene:
     restored_at: float = float("-inf")
     """Instant at which the control plane was restored last."""
     is_cleared: bool = False
-    """Somebody has read what the control plane has forgotten, and had it deleted."""
+    """Tells whether somebody has read what the control plane has forgotten, and had it deleted."""
     gone_since: dict[str, float] = field(default_factory=dict[str, float])
     """Instant at which the Cluster of each name was last seen being deleted or absent."""
     ended_at: dict[Key, float] = field(default_factory=dict[Key, float])

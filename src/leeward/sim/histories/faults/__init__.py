@@ -35,7 +35,7 @@ class Faults:
         await strike
 
     async def heal(self) -> None:
-        """Everything runs, and nothing is in its way."""
+        """Heals all: everything runs, and nothing is in its way."""
         self._holds.let_all_go()
         self._disturbances.heal()
         await self._outages.heal()

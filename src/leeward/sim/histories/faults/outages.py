@@ -79,7 +79,7 @@ class Outages:
                 return None
 
     async def heal(self) -> None:
-        """Everything runs, and with as many nodes as in the beginning."""
+        """Heals all: everything runs, and with as many nodes as in the beginning."""
         world = self._world
         world.controllers_life.resume()
         await self._up("apiserver", lambda: world.apiserver_is_up, self._start_apiserver)
