@@ -74,7 +74,7 @@ class Projection:
     before_return: Moment | None = None
     braked: bool = False
     cut_off: bool = False
-    """Mark that there was more to come than is projected."""
+    """Tells whether there was more to come than is projected."""
 
     @property
     def worst(self) -> Moment:

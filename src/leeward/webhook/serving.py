@@ -65,7 +65,7 @@ class Webhook:
         self._quotas = QuotaJudge(client, clock, multiple_pod_templates=settings.multiple_pod_templates)
         self._loaded: Mapping[str, bytes] = {}
         self._knows_conditions = True
-        """Knowledge of conditions, until the server has dropped some: it is not told the same again and again."""
+        """Tells whether the server keeps conditions; one that has dropped some is not told of it again and again."""
 
     async def run(self) -> None:
         """Serves until cancelled. The kube-apiserver is pointed to us when we serve, and not before.

@@ -87,7 +87,7 @@ class Change:
     revision: int
     deleted: bool
     restored: bool = False
-    """Mark that nothing changes: it is as it was when the backup was taken that the control plane has now."""
+    """Tells whether nothing changes: it is as it was when the backup was taken that the control plane has now."""
 
 
 class _Labelled(msgspec.Struct, frozen=True, rename="camel"):
