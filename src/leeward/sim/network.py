@@ -215,6 +215,7 @@ class _Wait:
     """A wait of the running task that ends when one of the links is cut, or at its deadline. Raises: Unreachable.
 
     As `asyncio.timeout`, but for two reasons to end, and without a step of the loop: there is one for every message.
+    When it is over it lets its timer go, which knows it: neither is left for the garbage collector.
     """
 
     __slots__ = ("_broken", "_cancelled", "_cancelling", "_links", "_request", "_seconds", "_task", "_timer")
@@ -260,6 +261,7 @@ class _Wait:
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+            self._timer = None
 
     def _why(self) -> str:
         what = f"{self._request.method} {self._request.path}"

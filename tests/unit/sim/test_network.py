@@ -1,6 +1,7 @@
 """Links: the ways in which a request does not come back."""
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing, suppress
 
@@ -18,6 +19,8 @@ from leeward.client import Request, Response, Unreachable, WatchEvent
 from leeward.client.client import REQUEST_TIMEOUT_SECONDS
 from leeward.sim.network import OPEN_TIMEOUT_SECONDS, LinkedTransport, Place
 from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
+
+REQUESTS = 100
 
 
 async def took(request: Callable[[], Awaitable[object]]) -> float:
@@ -150,3 +153,18 @@ def test_a_server_that_is_killed_while_it_opens_a_stream_leaves_nobody_waiting()
             return loop.time()
 
     assert run_virtual(story()) == 1
+
+
+def test_a_request_that_was_answered_leaves_nothing_to_the_garbage_collector() -> None:
+    async def story(world: SmallWorld) -> None:
+        async def ask() -> None:
+            for _ in range(REQUESTS):
+                await world.client.list(CONFIG_MAPS)
+
+        await ask()
+        gc.collect()
+        await ask()
+        await asyncio.sleep(2 * REQUEST_TIMEOUT_SECONDS)
+        assert gc.collect() < REQUESTS
+
+    tell(story)
