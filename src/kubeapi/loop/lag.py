@@ -74,23 +74,12 @@ class EventLoopLag:
 
         Raises: TimeoutError.
         """
-        loop = asyncio.get_running_loop()
-        began, scope = loop.time(), asyncio.timeout(None)
-
-        def look() -> None:
-            nonlocal timer
-            left = began + seconds + self.since(began) - loop.time()
-            if left > 0:
-                timer = loop.call_later(max(left, SHORTEST_EXTENSION_SECONDS), look)
-            else:
-                scope.reschedule(loop.time())
-
-        timer = loop.call_at(began + seconds, look)
+        bound = _Bound(self, seconds)
         try:
-            async with scope:
+            async with bound.scope:
                 yield
         finally:
-            timer.cancel()
+            bound.end()
 
     def _going_on(self) -> Stall | None:
         if self._due is None:
@@ -111,3 +100,28 @@ class EventLoopLag:
                         log.warning("the event loop stood still for %.1f s", stall.seconds)
         finally:
             self._due = None
+
+
+class _Bound:
+    """A deadline that is put off by the time in which nothing ran. It and its timer know each other until it ends."""
+
+    def __init__(self, lag: EventLoopLag, seconds: float) -> None:
+        self.scope = asyncio.timeout(None)
+        self._lag = lag
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self._timer: asyncio.TimerHandle | None = self._loop.call_at(self._began + seconds, self._look)
+
+    def end(self) -> None:
+        """Nothing is left for the garbage collector."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        left = self._began + self._seconds + self._lag.since(self._began) - self._loop.time()
+        if left > 0:
+            self._timer = self._loop.call_later(max(left, SHORTEST_EXTENSION_SECONDS), self._look)
+        else:
+            self.scope.reschedule(self._loop.time())
