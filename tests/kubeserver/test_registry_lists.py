@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 
 from kubeapi import codec
+from kubeapi.loop.lives import Life
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request
 from kubeserver.handler import StreamResponse
@@ -273,6 +274,26 @@ def test_bookmarks_come_every_minute_and_at_the_end_and_are_as_new_as_the_store(
         frames = await world.watch(CONFIG_MAPS, 9, **query)
         assert [kind for kind, _ in frames] == ["BOOKMARK"] * 3
         assert {obj["metadata"]["resourceVersion"] for _, obj in frames} == {str(world.store.revision)}
+
+    tell(story)
+
+
+def test_who_asks_for_no_bookmarks_is_woken_by_what_happens_alone():
+    async def story(world: ApiWorld) -> None:
+        first = await world.create(CONFIG_MAPS, config_map("a"))
+        pieces, reader = await _pieces(world, first.version), Life("reader")
+
+        async def next_piece() -> bytes:
+            return await anext(pieces)
+
+        waiting = asyncio.get_running_loop().create_task(next_piece(), context=reader.context())
+        await asyncio.sleep(1)
+        steps = reader.steps
+        await asyncio.sleep(1_200)
+        assert reader.steps == steps
+        await world.create(CONFIG_MAPS, config_map("b"))
+        assert _names(await waiting) == ["b"]
+        await pieces.aclose()
 
     tell(story)
 

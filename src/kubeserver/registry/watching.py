@@ -9,6 +9,7 @@ Holds: D5.
 """
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -131,7 +132,8 @@ class _Watch:
             yield b"".join(frames)
 
     async def _live(self, deadline: float) -> AsyncGenerator[bytes, None]:
-        bookmark_at = self.clock.monotonic() + BOOKMARK_SECONDS
+        """One that was not asked for bookmarks is woken by what happens alone."""
+        bookmark_at = self.clock.monotonic() + BOOKMARK_SECONDS if self.request.options.bookmarks else math.inf
         while self.clock.monotonic() < deadline:
             piece = await self._next_piece(min(bookmark_at, deadline))
             if piece:
@@ -141,8 +143,7 @@ class _Watch:
             del piece
             if bookmark_at <= self.clock.monotonic() < deadline:
                 bookmark_at += BOOKMARK_SECONDS
-                if self.request.options.bookmarks:
-                    yield self._bookmark()
+                yield self._bookmark()
 
     async def _next_piece(self, until: float) -> bytes | None:
         """Piece that comes next; None where nothing came until then."""
