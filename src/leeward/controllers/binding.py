@@ -70,7 +70,7 @@ class BindingController:
         self._holds = holds or RemovalHolds(plane)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
-        self._controller = plane.controller(kind.controller_name, self.reconcile)
+        self._controller = plane.controller(kind.controller_name, self.reconcile, owns=plane.share.owns_binding)
         self._reports = BindingReports(plane, kind, self._events, self._controller.failed)
         self._templates = BindingTemplates(plane, self._reach)
         self._overrides = OverrideRendering(plane, kind, self._templates.known, self._controller.queue.add)

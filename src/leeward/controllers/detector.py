@@ -87,7 +87,7 @@ class Detector:
             resource.namespaced: (resource, plane.informers.of(resource))
             for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
         }
-        self._controller = plane.controller("resource-detector", self.reconcile)
+        self._controller = plane.controller("resource-detector", self.reconcile, owns=self._owns)
         self._matching = PolicyMatching(plane, templates, self._controller.queue.add, preemption=settings.preemption)
         self._told = TemplateEvents(plane, self._recorder, self._matching, settings.reach)
         self._autoscalers = AutoscalerEvents(plane, self._recorder, templates, enabled=not settings.marks_scale_targets)
@@ -104,6 +104,10 @@ class Detector:
         for _, bindings in self._bindings.values():
             bindings.on_change(self._binding_changed)
         self._controller.start(self._plane.supervisor)
+
+    def _owns(self, key: TemplateKey) -> bool:
+        """Tells whether the template's binding is kept here."""
+        return self._plane.share.owns_binding(Key(key.key.namespace, binding_name(key.kind, key.key.name)))
 
     async def reconcile(self, key: TemplateKey) -> datetime | None:
         await self._matching.wait_synced()

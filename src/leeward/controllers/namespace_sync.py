@@ -62,6 +62,8 @@ class NamespaceSyncController:
             space = execution_space(cluster.name)
             if cluster.is_being_deleted or self._namespaces.get(space) is None:
                 continue
+            if not self._plane.share.owns_cluster(cluster.name):
+                continue
             await self._ensure_work(namespace, space)
 
     async def _ensure_work(self, namespace: Namespace, space: str) -> None:

@@ -78,7 +78,8 @@ class PolicyController:
         if policy is None:
             return None
         if policy.metadata.deletion_timestamp is not None:
-            await self._release(resource, policy)
+            if self._plane.share.owns_binding(key.key):
+                await self._release(resource, policy)
             return None
         await self._follow_kinds(policy)
         return None

@@ -55,10 +55,13 @@ from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.quota_estimator import QuotaEstimator
 from leeward.runtime.templates import Templates
+from leeward.runtime.work_share import WorkShare
 
 SHORTEST_GAP_SECONDS = 5.0
 LONGEST_HOLD_DOWN = 6
 """Times the first one."""
+OF_SHARDS = ("namespace", "detector", "binding")
+"""Controllers that do what is done for single bindings and clusters, beside those of a member."""
 
 
 class Startable(Protocol):
@@ -82,9 +85,9 @@ class ControllerManager:
         self._push: PushClusters | None = None
         self._foreign: ForeignSchedulerEvictions | None = None
         self._brake = BrakeView(plane.informers, settings.brake)
-        runs = settings.controllers.runs
-        self._heartbeat = HeartbeatView(plane.informers, plane.clock, _heartbeat_settings(settings), plane.lag)
-        self._controllers = [controller for name, make in self._makers() if runs(name) for controller in make()]
+        heartbeat = _heartbeat_settings(settings, plane.share)
+        self._heartbeat = HeartbeatView(plane.informers, plane.clock, heartbeat, plane.lag)
+        self._controllers = [each for name, make in self._makers() if self._runs(name) for each in make()]
         self._controllers.extend(self._composed())
 
     def stand_by(self) -> None:
@@ -113,8 +116,13 @@ class ControllerManager:
         if self._foreign is not None:
             await self._foreign.close()
 
+    def _runs(self, name: str) -> bool:
+        """Tells whether the controller was chosen, and is of this process's share."""
+        share = self._plane.share
+        return self._settings.controllers.runs(name) and (share.works if name in OF_SHARDS else share.leads)
+
     def _makers(self) -> Iterator[tuple[str, Callable[[], list[Startable]]]]:
-        """By the name of the controller. A controller that is not made follows no kind."""
+        """Makers by the name of the controller. A controller that is not made follows no kind."""
         plane, settings = self._plane, self._settings
         yield "cluster", self._make_cluster
         yield "brake", lambda: [BrakeController(plane, self._brake, self._heartbeat)]
@@ -146,7 +154,15 @@ class ControllerManager:
         yield "federatedResourceQuotaEnforcement", lambda: [enforcement()] if enforced else []
 
     def _composed(self) -> Iterator[Startable]:
-        """What stands for several names at once."""
+        """Controllers that stand for several names at once."""
+        settings = self._settings
+        if self._plane.share.leads:
+            yield from self._halves()
+        if settings.controllers.any_of((*MEMBER_SIDE, UNIFIED_AUTH)):
+            self._push = PushClusters(self._plane, self._connect, MemberSide.of(settings))
+            yield self._push
+
+    def _halves(self) -> Iterator[Startable]:
         settings = self._settings
         if settings.controllers.any_of(HALVES):
             evicting = _scheduler_settings(settings, settings.halves())
@@ -155,9 +171,6 @@ class ControllerManager:
         if halves and settings.eviction.taint_manager and settings.failover:
             self._foreign = ForeignSchedulerEvictions(self._plane, halves, partial(self._begin_halves, halves))
             yield self._foreign
-        if settings.controllers.any_of((*MEMBER_SIDE, UNIFIED_AUTH)):
-            self._push = PushClusters(self._plane, self._connect, MemberSide.of(settings))
-            yield self._push
 
     def _begin_halves(self, halves: Sequence[str], supervisor: Supervisor) -> None:
         """A manager of their own, with caches of its own: it ends without a trace."""
@@ -235,7 +248,7 @@ def _cluster_settings(settings: ManagerSettings) -> ClusterSettings:
     )
 
 
-def _heartbeat_settings(settings: ManagerSettings) -> HeartbeatSettings:
+def _heartbeat_settings(settings: ManagerSettings, share: WorkShare) -> HeartbeatSettings:
     """Twice for each probe. What is borne of an agent's silence is no gap, nor a short pause of a busy machine. All was
     looked at again when the silence of an agent that is dead is known, too."""
     frequency = settings.timing.cluster_status_update_frequency
@@ -245,13 +258,13 @@ def _heartbeat_settings(settings: ManagerSettings) -> HeartbeatSettings:
         fresh_seconds=max(1.5 * frequency, SHORTEST_GAP_SECONDS),
         longest_seconds=max(settings.timing.cluster_monitor_grace_period, SHORTEST_GAP_SECONDS),
         settle_seconds=max(2 * frequency, listening + frequency / 2),
-        kept_here=settings.controllers.runs("cluster"),
+        kept_here=share.leads and settings.controllers.runs("cluster"),
         enabled=settings.safety.only_watched_time,
     )
 
 
 def _hold_down(settings: ManagerSettings) -> HoldDownSettings:
-    """At the speed of the other time-outs."""
+    """Settings of the hold-down at the speed of the other time-outs."""
     first, half_life = settings.timing.hold_down, settings.timing.hold_down_half_life
     return replace(
         settings.hold_down, first_seconds=first, longest_seconds=LONGEST_HOLD_DOWN * first, half_life_seconds=half_life

@@ -29,11 +29,14 @@ class MemberSide:
         return MemberSide(settings.timing, settings.gates, settings.controllers, settings.safety.probe_serving)
 
     def start(self, plane: ControlPlane, member: Member, works_namespace: str = "") -> None:
-        """Starts them on the member's supervisor, with which they end. `works_namespace` narrows the watch on Works."""
-        runs = self.controllers.runs
-        works = MemberWorks(plane, member, works_namespace)
-        if runs("clusterStatus"):
+        """Starts those of the plane's share on the member's supervisor, with which they end. `works_namespace` narrows
+        the watch on Works."""
+        runs, share = self.controllers.runs, plane.share
+        if share.leads and runs("clusterStatus"):
             ClusterStatusController(plane, member, self._status_settings()).start()
+        if not share.works:
+            return
+        works = MemberWorks(plane, member, works_namespace)
         if runs("execution"):
             ExecutionController(plane, member, works).start()
         if runs("workStatus"):

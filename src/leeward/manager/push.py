@@ -58,7 +58,7 @@ class PushClusters:
         await self._clusters.wait_synced()
         await self._secrets.wait_synced()
         cluster = self._clusters.get(name)
-        if cluster is None or cluster.spec.sync_mode != "Push":
+        if cluster is None or cluster.spec.sync_mode != "Push" or not self._works_in(name):
             await self._end(name)
             return None
         secret = await self._secret_of(cluster)
@@ -70,6 +70,9 @@ class PushClusters:
         if not self._closed:
             self._begin(cluster, secret, made_of)
         return None
+
+    def _works_in(self, name: str) -> bool:
+        return self._plane.share.leads or self._plane.share.owns_cluster(name)
 
     async def _secret_of(self, cluster: Cluster) -> Secret | None:
         """Followed in `karmada-cluster`, where credentials belong; one elsewhere is read when its Cluster changes."""
@@ -89,7 +92,7 @@ class PushClusters:
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
         member = Member.of(cluster.name, client, self._plane.randomness, supervisor)
         self._member_side.start(self._plane, member)
-        if self._member_side.controllers.runs(UNIFIED_AUTH):
+        if self._plane.share.leads and self._member_side.controllers.runs(UNIFIED_AUTH):
             UnifiedAuthController(self._plane, member).start()
 
     async def _end(self, name: str) -> None:
@@ -113,13 +116,13 @@ class PushClusters:
 
 
 def _name_of_secret(cluster: Cluster) -> str | None:
-    """Of its credential, where that is followed."""
+    """Name of the Secret of its credential, where that is followed."""
     reference = cluster.spec.secret_ref
     return reference.name if reference is not None and reference.namespace == CLUSTER_NAMESPACE else None
 
 
 def _connection(cluster: Cluster) -> tuple[object, ...]:
-    """What a connection is made of."""
+    """Parts that a connection is made of."""
     spec = cluster.spec
     return (
         cluster.metadata.uid,

@@ -52,7 +52,7 @@ class Standby:
         self._trouble = Trouble(log, f"{name}: caught up with the control plane")
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Runs until cancelled."""
         try:
             while True:
                 await self._look()

@@ -39,11 +39,12 @@ class Controller(Generic[K]):
         metrics: Metrics,
         workers: int = 8,
         rank: Callable[[K], int] = lambda key: 0,
+        owns: Callable[[K], bool] = lambda key: True,
         turns: Turns | None = None,
     ) -> None:
         self.name = name
         self._turns = turns or Turns()
-        self.queue = WorkQueue[K](clock, randomness, rank)
+        self.queue = WorkQueue[K](clock, randomness, rank, owns)
         self._clock = clock
         self._reconcile = reconcile
         self._metrics = metrics

@@ -28,6 +28,7 @@ from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
 from leeward.client import AlreadyExists, Client, NotFound, Request, Response, Transport, Unreachable, WorldError
 from leeward.runtime.retrying import Trouble
+from leeward.runtime.sharding import Sharding
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class NotLeading(Unreachable):
 
 
 class Leadership:
-    """Until when the lease is ours, by the process's monotonic clock."""
+    """Time until which the lease is ours, by the process's monotonic clock."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -96,10 +97,17 @@ class _Seen(NamedTuple):
 
 
 class LeaderElector:
-    """One candidate. `client` must not be fenced."""
+    """One candidate. `client` must not be fenced. `sharding`: the leader leaves a part of its work to shards."""
 
     def __init__(
-        self, client: Client, name: str, identity: str, clock: Clock, randomness: Randomness, settings: LeaderSettings
+        self,
+        client: Client,
+        name: str,
+        identity: str,
+        clock: Clock,
+        randomness: Randomness,
+        settings: LeaderSettings,
+        sharding: Sharding | None = None,
     ) -> None:
         self.leadership = Leadership(clock)
         self._client = client
@@ -108,6 +116,7 @@ class LeaderElector:
         self._clock = clock
         self._randomness = randomness
         self._settings = settings
+        self._sharding = sharding
         self._trouble = Trouble(log, f"lease {name}")
         self._seen: _Seen | None = None
 
@@ -183,9 +192,8 @@ class LeaderElector:
         holder = lease.spec.holder_identity
         if holder not in ("", self._identity) and not self._has_expired(lease):
             return False
-        version = lease.metadata.resource_version
-        patch = {"spec": self._spec(lease if holder == self._identity else None, lease)}
-        await self._client.patch(LEASES, self._name, patch, namespace, resource_version=version)
+        patch = self._told() | {"spec": self._spec(lease if holder == self._identity else None, lease)}
+        await self._change(lease, patch)
         return True
 
     def _has_expired(self, lease: Lease) -> bool:
@@ -197,7 +205,7 @@ class LeaderElector:
         return now >= self._seen.expires_at
 
     def _until_expiry(self) -> float:
-        """In how many seconds the lease of another can be taken, unless it is renewed; endless if it can now."""
+        """Seconds until the lease of another can be taken, unless it is renewed; endless if it can now."""
         left = self._seen.expires_at - self._clock.monotonic() if self._seen is not None else 0.0
         return left if left > 0 else math.inf
 
@@ -215,24 +223,35 @@ class LeaderElector:
 
     def _new_lease(self) -> Manifest:
         return {
-            "metadata": {"name": self._name, "namespace": self._settings.namespace},
+            "metadata": {"name": self._name, "namespace": self._settings.namespace, **self._told().get("metadata", {})},
             "spec": self._spec(None, None),
         }
 
+    def _told(self) -> Manifest:
+        """Words of the Lease beside who holds it."""
+        return {} if self._sharding is None else {"metadata": {"annotations": self._sharding.told_by(self._identity)}}
+
     async def _release(self) -> None:
-        """Lets the next one take it at once, where it is still ours."""
+        """Lets the next one take it at once, where it is still ours. While shards work on its strength it runs out."""
         if not self.leadership.holds:
             return
         self.leadership.end()
-        released = {"spec": {"holderIdentity": "", "leaseDurationSeconds": RELEASED_SECONDS}}
+        namespace, released = self._settings.namespace, {"holderIdentity": "", "leaseDurationSeconds": RELEASED_SECONDS}
         with suppress(WorldError, TimeoutError):
             async with asyncio.timeout(self._settings.retry_seconds):
-                lease = await self._client.get(LEASES, self._name, self._settings.namespace)
-                if lease.spec.holder_identity == self._identity:
-                    version = lease.metadata.resource_version
-                    await self._client.patch(
-                        LEASES, self._name, released, self._settings.namespace, resource_version=version
-                    )
+                lease = await self._client.get(LEASES, self._name, namespace)
+                if lease.spec.holder_identity != self._identity:
+                    return
+                if self._sharding is not None:
+                    lease = await self._change(lease, {"metadata": {"annotations": self._sharding.WITHDRAWN}})
+                    if not await self._sharding.is_at_rest(self._client, namespace):
+                        return
+                await self._change(lease, {"spec": released})
+
+    async def _change(self, lease: Lease, patch: Manifest) -> Lease:
+        """Raises: WorldError; Conflict when somebody else has changed it."""
+        version = lease.metadata.resource_version
+        return await self._client.patch(LEASES, self._name, patch, self._settings.namespace, resource_version=version)
 
 
 async def _as_coroutine(work: Callable[[], Awaitable[None]]) -> None:

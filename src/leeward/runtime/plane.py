@@ -30,6 +30,7 @@ from leeward.runtime.metrics import Metrics
 from leeward.runtime.server_identity import ServerIdentity
 from leeward.runtime.statuses import StatusWriters
 from leeward.runtime.webhook_queue import Call
+from leeward.runtime.work_share import WHOLE, WorkShare
 
 K = TypeVar("K", bound=Hashable)
 
@@ -59,7 +60,8 @@ class ControlPlane:
     """The control plane's API server, and what all controllers of a process share.
 
     `jail` runs the scripts of interpreters: in this process unless another one is given. `call_webhook` brings
-    questions to interpreter webhooks: over HTTPS unless there is another way.
+    questions to interpreter webhooks: over HTTPS unless there is another way. `share` is what this process does of the
+    work.
     """
 
     server: Server
@@ -73,6 +75,7 @@ class ControlPlane:
     turns: Turns = field(default_factory=Turns)
     jail: Jail = field(default_factory=LocalJail)
     call_webhook: Call = field(default_factory=HttpsCalls)
+    share: WorkShare = WHOLE
     interpreter: Interpreter = field(init=False)
     interpreter_changes: InterpreterChanges = field(init=False)
 
@@ -92,6 +95,7 @@ class ControlPlane:
         supervisor: Supervisor,
         jail: Jail | None = None,
         call_webhook: Call | None = None,
+        share: WorkShare = WHOLE,
     ) -> "ControlPlane":
         """Context that the controllers of a process share, which reaches its control plane over `client`."""
         events, server = EventRecorder(client, clock, randomness), Server.of(client, randomness, supervisor)
@@ -104,6 +108,7 @@ class ControlPlane:
             supervisor,
             jail=jail or LocalJail(),
             call_webhook=call_webhook or HttpsCalls(),
+            share=share,
         )
 
     @property
@@ -132,8 +137,9 @@ class ControlPlane:
         reconcile: Callable[[K], Awaitable[datetime | None]],
         workers: int = 8,
         rank: Callable[[K], int] = lambda key: 0,
+        owns: Callable[[K], bool] = lambda key: True,
     ) -> Controller[K]:
-        """`rank`: the keys with the lowest come first."""
+        """`rank`: the keys with the lowest come first; `owns`: the others are not reconciled here."""
         return Controller(
             name,
             reconcile,
@@ -142,6 +148,7 @@ class ControlPlane:
             metrics=self.metrics,
             workers=workers,
             rank=rank,
+            owns=owns,
             turns=self.turns,
         )
 

@@ -21,10 +21,19 @@ LAST_RETRY_SECONDS = 30.0
 
 
 class WorkQueue(Generic[K]):
-    def __init__(self, clock: Clock, randomness: Randomness, rank: Callable[[K], int] = lambda key: 0) -> None:
+    """`owns`: other keys are passed over, since another process works on them."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        randomness: Randomness,
+        rank: Callable[[K], int] = lambda key: 0,
+        owns: Callable[[K], bool] = lambda key: True,
+    ) -> None:
         self._clock = clock
         self._randomness = randomness
         self._rank = rank
+        self._owns = owns
         self._turns = count()
         self._ready: asyncio.PriorityQueue[tuple[int, int, K]] = asyncio.PriorityQueue()
         self._waiting: set[K] = set()
@@ -44,7 +53,7 @@ class WorkQueue(Generic[K]):
     def add(self, key: K) -> None:
         """Has `key` reconciled as soon as a worker is free."""
         self._cancel_timer(key)
-        if self._closed or key in self._waiting:
+        if self._closed or key in self._waiting or not self._owns(key):
             return
         self._waiting.add(key)
         if key not in self._running:
@@ -102,7 +111,7 @@ class WorkQueue(Generic[K]):
         if seconds <= 0:
             self.add(key)
             return
-        if self._closed or key in self._waiting:
+        if self._closed or key in self._waiting or not self._owns(key):
             return
         loop = asyncio.get_running_loop()
         when = loop.time() + seconds
