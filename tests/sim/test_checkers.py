@@ -4,8 +4,10 @@ from unittest import mock
 
 import pytest
 
+from leeward.api.core import Lease
 from leeward.client import Request, Response
-from leeward.runtime.leader import FencedTransport
+from leeward.runtime.leader import FencedTransport, LeaderElector
+from leeward.runtime.shard_leases import ShardElector
 from leeward.sim.histories.model import (
     ApiServerIsKilled,
     ControllersAreKilled,
@@ -14,6 +16,7 @@ from leeward.sim.histories.model import (
     LeaderIsPaused,
     MemberStops,
     Scale,
+    ShardIsPaused,
     Storm,
 )
 from leeward.sim.histories.playing import play
@@ -76,6 +79,44 @@ def test_s8_a_write_behind_the_end_of_a_lease_is_found() -> None:
 
     with mock.patch.object(FencedTransport, "send", unfenced):
         assert {violation.invariant for violation in play(PAUSED).violations} == {"S8"}
+
+
+def sharded(who: str, *, undivided: bool = False) -> History:
+    paused = ShardIsPaused(at=60, lasts=100, who=who, after=20, pause_seconds=30, undivided=undivided)
+    grown = [
+        Scale(at=round(79.94 + 0.02 * number, 3), app=f"web-{number % 4}", replicas=5 + number) for number in range(4)
+    ]
+    late = [Scale(at=round(92 + number, 3), app=f"web-{number % 4}", replicas=3 + number % 5) for number in range(12)]
+    deployed = [Deploy(at=45, app=f"web-{number}", plan=STATIC, replicas=4) for number in range(4)]
+    return History(seed=3, members=FLEET, steps=(*deployed, paused, *grown, *late))
+
+
+@pytest.mark.parametrize("undivided", [False, True])
+@pytest.mark.parametrize("who", ["leader", "shard 0", "shard 1"])
+def test_s8_a_shard_that_was_paused_or_lost_its_leader_begins_no_write(who: str, undivided: bool) -> None:
+    run = play(sharded(who, undivided=undivided))
+    assert run.violations == []
+    assert run.reached["a shard does not begin a write that it may not"] == 1
+    assert run.reached["a shard goes on when another acts for it"] == (who != "leader")
+
+
+def test_s8_a_write_of_a_shard_that_does_not_ask_for_its_leaders_lease_is_found() -> None:
+    both = ShardElector.leaderships.fget
+    assert both is not None
+    with mock.patch.object(ShardElector, "leaderships", property(lambda self: both(self)[:1])):
+        violations = play(sharded("leader", undivided=True)).violations
+    assert {violation.invariant for violation in violations} == {"S8"}
+
+
+def test_s8_a_shard_that_is_taken_from_who_holds_it_is_found() -> None:
+    expired = LeaderElector._has_expired  # pyright: ignore[reportPrivateUsage]
+
+    def impatient(self: LeaderElector, lease: Lease) -> bool:
+        return lease.name.startswith("leeward-shard-") or expired(self, lease)
+
+    with mock.patch.object(LeaderElector, "_has_expired", impatient):
+        violations = play(sharded("shard 0")).violations
+    assert {violation.invariant for violation in violations} == {"S8"}
 
 
 def test_l2_an_eviction_that_is_forgotten_is_found() -> None:

@@ -1,11 +1,12 @@
-"""A replica of the controllers: a process that works while it holds the lease, and can be paused in the middle of that.
+"""Replicas of the controllers: processes that work while they hold a lease, and can be paused in the middle of that.
 
     manager ─▶ fence ─▶ `begun` ─▶ link        every write that passes the fence is told to `begun` before it is sent
 
-Leases are renewed beside that, unfenced, as in production (`app/component.py`).
+Leases are renewed beside that, unfenced, as in production (`app/component.py`). A `Candidate` does all the work, or
+that of a leader which leaves the rest to shards; a `ShardCandidate` does that of one shard.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from kubeapi.loop.supervisor import Supervisor
@@ -13,7 +14,17 @@ from kubeserver.inprocess import ADMIN
 from leeward.client import Client, Request, Response, Transport
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.standby import Standby
-from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, NotLeading
+from leeward.runtime.leader import (
+    READING,
+    FencedTransport,
+    LeaderElector,
+    LeaderSettings,
+    Leadership,
+    NotLeading,
+)
+from leeward.runtime.shard_leases import LeaderWatch, ShardElector
+from leeward.runtime.sharding import Sharding
+from leeward.runtime.work_share import WHOLE, Shard, WorkShare
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import CONTROLLERS, World
 
@@ -24,50 +35,103 @@ Begun = Callable[[str, Request], None]
 """Is called with the name of a replica, and the write that it begins."""
 
 
-class Candidate:
-    """One replica. `refused` counts the writes that it wanted to begin when its lease had ended."""
+class _Replica:
+    """A process with controllers of a share. `refused` counts the writes that it wanted to begin when it might not."""
 
-    def __init__(self, world: World, name: str, begun: Begun) -> None:
+    def __init__(self, world: World, name: str, begun: Begun, share: WorkShare) -> None:
         self.name = name
         self.refused = 0
         self.life = world.begin_life(name)
         self._world = world
         self._begun = begun
+        self._share = share
         self._supervisor = Supervisor(name)
-        leases = Client(LinkedTransport(world.place, ADMIN, world.link(CONTROLLERS, world.NAME)), "leader-election")
-        self._elector = LeaderElector(leases, LEASE, name, world.clock, world.randomness, LeaderSettings())
+        self._leases = Client(
+            LinkedTransport(world.place, ADMIN, world.link(CONTROLLERS, world.NAME)), "leader-election"
+        )
         self._standby = Standby(f"work of {name}", self._make, world.controllers_clock)
-
-    @property
-    def leads(self) -> bool:
-        return self._elector.leadership.holds
 
     def start(self) -> None:
         self.life.context().run(self._start)
 
     async def stop(self) -> None:
-        """In order, as on SIGTERM."""
+        """Ends in order, as on SIGTERM."""
         await self._world.ended(self.life, self._supervisor.close())
+
+    @property
+    def leaderships(self) -> Sequence[Leadership]:
+        """Leaderships that have to hold for each write."""
+        raise NotImplementedError
+
+    @property
+    def leads(self) -> bool:
+        return all(leadership.holds for leadership in self.leaderships)
+
+    @property
+    def lease(self) -> str:
+        """The name of the lease that it is elected for."""
+        raise NotImplementedError
+
+    async def _lead(self, work: Callable[[], Awaitable[None]]) -> None:
+        raise NotImplementedError
+
+    def _elect(self, lease: str, sharding: Sharding | None = None) -> LeaderElector:
+        clock, randomness = self._world.clock, self._world.randomness
+        return LeaderElector(self._leases, lease, self.name, clock, randomness, LeaderSettings(), sharding)
 
     def _start(self) -> None:
         self._supervisor.start(self._standby.run(), "stand by")
-        self._supervisor.start(self._elector.lead(self._standby.work), "lead")
+        self._supervisor.start(self._lead(self._standby.work), "lead")
 
     def _make(self, supervisor: Supervisor, _: AsyncExitStack) -> ControllerManager:
-        return self._world.make_manager(supervisor, self._fence)
+        return self._world.make_manager(supervisor, self._fence, self._share)
 
     def _fence(self, transport: Transport) -> Transport:
-        return _Fence(FencedTransport(_Told(transport, self._tell), self._elector.leadership), self)
+        transport = _Told(transport, self._tell)
+        for leadership in self.leaderships:
+            transport = FencedTransport(transport, leadership)
+        return _Fence(transport, self)
 
     def _tell(self, request: Request) -> None:
         if request.method not in READING and not self.life.ended:
             self._begun(self.name, request)
 
 
+class Candidate(_Replica):
+    """One candidate for the lease. `sharding`: it leaves the work of shards to them."""
+
+    def __init__(self, world: World, name: str, begun: Begun, sharding: Sharding | None = None) -> None:
+        super().__init__(world, name, begun, WHOLE if sharding is None else WorkShare.of_leader())
+        self._elector = self._elect(LEASE, sharding)
+
+    @property
+    def leaderships(self) -> Sequence[Leadership]:
+        return (self._elector.leadership,)
+
+    async def _lead(self, work: Callable[[], Awaitable[None]]) -> None:
+        await self._elector.lead(work)
+
+
+class ShardCandidate(_Replica):
+    """One candidate for a shard of a sharding."""
+
+    def __init__(self, world: World, name: str, begun: Begun, index: int, sharding: Sharding) -> None:
+        super().__init__(world, name, begun, WorkShare.of_shard(Shard(index, sharding.shards)))
+        watch = LeaderWatch(self._leases, LEASE, sharding, world.clock, LeaderSettings())
+        self._elector = ShardElector(self._elect(sharding.lease_of(index)), watch)
+
+    @property
+    def leaderships(self) -> Sequence[Leadership]:
+        return self._elector.leaderships
+
+    async def _lead(self, work: Callable[[], Awaitable[None]]) -> None:
+        await self._elector.lead(work)
+
+
 class _Fence:
     """Counts what the fence refuses."""
 
-    def __init__(self, inner: Transport, candidate: Candidate) -> None:
+    def __init__(self, inner: Transport, candidate: _Replica) -> None:
         self._inner = inner
         self._candidate = candidate
 

@@ -16,6 +16,7 @@ from leeward.client import Client
 from leeward.manager.timing import Timing
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.interpreter_hosts import InterpreterHosts
 from leeward.sim.journal import Journal
 from leeward.sim.network import Link, Place
@@ -75,7 +76,9 @@ class Ground:
         if not task.cancelled():
             task.result()
 
-    def plane(self, client: Client, supervisor: Supervisor, clock: Clock | None = None) -> ControlPlane:
+    def plane(
+        self, client: Client, supervisor: Supervisor, clock: Clock | None = None, share: WorkShare = WHOLE
+    ) -> ControlPlane:
         return ControlPlane.of(
             client,
             clock or self.clock,
@@ -83,10 +86,16 @@ class Ground:
             self.metrics,
             supervisor,
             call_webhook=self.interpreter_hosts,
+            share=share,
         )
 
     async def bury_the_dead(self) -> None:
-        """Buries lives at the end of a world: what lies still since its life ended, ends as cancelled tasks do."""
+        """Buries lives at the end of a world: what lies still since its life ended, ends as cancelled tasks do. One
+        that is paused by then ends before."""
+        for life in self._lives:
+            if life.paused:
+                life.end()
+        await asyncio.sleep(0)
         for life in self._lives:
             if life.ended:
                 await life.bury()

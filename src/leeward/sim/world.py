@@ -38,6 +38,7 @@ from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.manager.webhook_templates import WebhookTemplates
 from leeward.runtime.informers import Informers
+from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.clocks import SkewedClock
 from leeward.sim.ground import Ground
 from leeward.sim.journal import JournaledMedium
@@ -195,10 +196,12 @@ class World(Ground):
         manager.start()
         return manager
 
-    def make_manager(self, supervisor: Supervisor, fence: Callable[[Transport], Transport]) -> ControllerManager:
-        """Makes a manager as `start_manager`, and does not start it."""
+    def make_manager(
+        self, supervisor: Supervisor, fence: Callable[[Transport], Transport], share: WorkShare = WHOLE
+    ) -> ControllerManager:
+        """Makes a manager as `start_manager`, for a share of the work, and does not start it."""
         transport = fence(LinkedTransport(self.place, ADMIN, self.link(CONTROLLERS, self.NAME)))
-        plane = self.plane(Client(transport, CONTROLLERS), supervisor, self.controllers_clock)
+        plane = self.plane(Client(transport, CONTROLLERS), supervisor, self.controllers_clock, share)
 
         def connect(cluster: Cluster, _: Secret | None) -> Client:
             place = self._members[cluster.name].place

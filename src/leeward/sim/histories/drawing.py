@@ -59,7 +59,7 @@ from leeward.sim.histories.model import (
     TwoLeaders,
     Withdraw,
 )
-from leeward.sim.histories.parts import bearable, paused_leader, sharing, storm, with_restore
+from leeward.sim.histories.parts import bearable, paused_leader, sharing, storm, with_restore, with_shards
 from leeward.sim.histories.policy_companions import with_policies
 from leeward.sim.histories.steered import steer
 from leeward.sim.histories.timings import TIMINGS
@@ -79,7 +79,8 @@ LARGE_REPLICAS_OF_A_MEMBER = 2
 def draw_history(seed: int) -> History:
     """The history of a seed."""
     drawing = Drawing(seed)
-    return bearable(steer(seed, drawing.disturb) or with_restore(with_policies(with_companions(drawing.history()))))
+    drawn = steer(seed, drawing.disturb) or with_restore(with_policies(with_companions(drawing.history())))
+    return bearable(with_shards(drawn))
 
 
 class Drawing:

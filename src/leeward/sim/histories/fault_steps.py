@@ -112,6 +112,18 @@ class LeaderIsPaused(Fault, frozen=True, kw_only=True):
     pause_seconds: float
 
 
+class ShardIsPaused(Fault, frozen=True, kw_only=True):
+    """A leader and two shards work in place of the controllers, each beside another candidate for its lease. The one
+    that `who` names (`leader`, `shard 0`, `shard 1`) is stopped `after` seconds later, and goes on `pause_seconds`
+    after that in the middle of what it did. `undivided`: the other candidate for the leader's lease leaves nothing to
+    shards."""
+
+    who: str
+    after: float
+    pause_seconds: float
+    undivided: bool = False
+
+
 class ApiServerIsKilled(Fault, frozen=True, kw_only=True):
     """`power_cut`: writes that are not synced are gone."""
 
@@ -186,6 +198,7 @@ AnyFault = (
     | HubIsSuspended
     | TwoLeaders
     | LeaderIsPaused
+    | ShardIsPaused
     | ApiServerIsKilled
     | HubIsRestored
     | ClockIsWrong

@@ -31,6 +31,7 @@ from leeward.sim.histories.fault_steps import (
     MemberStops,
     NodesAreCordoned,
     Partition,
+    ShardIsPaused,
     Storm,
     TwoLeaders,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "RestartPod",
     "Retreat",
     "Scale",
+    "ShardIsPaused",
     "Share",
     "Shared",
     "Squat",

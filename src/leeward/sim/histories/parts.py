@@ -14,6 +14,7 @@ from leeward.sim.histories.model import (
     Mode,
     Own,
     Rejoin,
+    ShardIsPaused,
     Share,
     Shared,
     Storm,
@@ -22,6 +23,9 @@ from leeward.sim.weather import MISHAPS
 
 SHARING_SHARE = 0.15
 RESTORE_SHARE = 0.1
+SHARDED_SHARE = 0.5
+FIRST_SHARDS_SECONDS = 10.0
+"""Shards begin so much later than a leader: they want to have seen it renew its lease."""
 BACKUP_AT = (60.0, 220.0)
 MOST_SECONDS_AFTER = 60.0
 """Seconds until the controllers of a control plane that is restored begin: election alone takes a quarter of that."""
@@ -48,6 +52,28 @@ def paused_leader(draw: random.Random, at: float) -> LeaderIsPaused:
     """Pause of a leader that is stopped around that time; replicas need some seconds to begin, and to take over."""
     after, pause = round(draw.uniform(6, 16), 3), draw.choice((5.0, 20.0, 45.0))
     return LeaderIsPaused(at=round(at - 10, 3), lasts=after + pause + 20, after=after, pause_seconds=pause)
+
+
+def with_shards(history: History) -> History:
+    """Gives the leader that is paused shards, in some histories; it may be one of them that is paused. What is drawn
+    for it is no part of the other draws."""
+    draw = random.Random(f"shards {history.seed}")
+    steps = tuple(
+        _in_shards(draw, step) if isinstance(step, LeaderIsPaused) and draw.random() < SHARDED_SHARE else step
+        for step in history.steps
+    )
+    return msgspec.structs.replace(history, steps=steps)
+
+
+def _in_shards(draw: random.Random, paused: LeaderIsPaused) -> ShardIsPaused:
+    return ShardIsPaused(
+        at=paused.at,
+        lasts=paused.lasts + FIRST_SHARDS_SECONDS,
+        who=draw.choice(("leader", "shard 0", "shard 1")),
+        after=paused.after + FIRST_SHARDS_SECONDS,
+        pause_seconds=paused.pause_seconds,
+        undivided=draw.random() < 0.3,
+    )
 
 
 def with_restore(history: History) -> History:

@@ -80,6 +80,8 @@ RARE = (
     "two sets of controllers see an eviction",
     "a leader goes on when its lease has ended",
     "a write is not begun because the lease has ended",
+    "a shard goes on when another acts for it",
+    "a shard does not begin a write that it may not",
     "a clock jumps in the middle of an eviction",
     "a member loses a copy with its data",
     "a member comes back with an old copy",

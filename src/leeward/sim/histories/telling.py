@@ -50,6 +50,7 @@ from leeward.sim.histories.model import (
     RestartPod,
     Retreat,
     Scale,
+    ShardIsPaused,
     Share,
     Squat,
     Storm,
@@ -265,9 +266,8 @@ def _plumbing(step: AnyStep) -> str:
             return "The controllers lie still"
         case TwoLeaders():
             return "A second set of controllers works beside the first"
-        case LeaderIsPaused():
-            pause = f"which is paused after {step.after:g} s for {step.pause_seconds:g} s"
-            return f"Two replicas of the controllers elect a leader, {pause}"
+        case LeaderIsPaused() | ShardIsPaused():
+            return _election(step)
         case ApiServerIsKilled():
             power = ", with a power cut" if step.power_cut else ""
             return f"The control plane's API server is killed {step.steps} awaits later{power}"
@@ -282,6 +282,14 @@ def _plumbing(step: AnyStep) -> str:
             return f"Bad weather from {step.who} to {step.whom} ({_weather(step)})"
         case _:
             raise AssertionError(f"there are no words for {step}")
+
+
+def _election(step: LeaderIsPaused | ShardIsPaused) -> str:
+    pause = f"paused after {step.after:g} s for {step.pause_seconds:g} s"
+    if isinstance(step, LeaderIsPaused):
+        return f"Two replicas of the controllers elect a leader, which is {pause}"
+    other = "one that leaves them nothing" if step.undivided else "another one"
+    return f"A leader, beside {other}, leaves work to two shards, each beside another candidate; {step.who} is {pause}"
 
 
 def _weather(step: Storm) -> str:

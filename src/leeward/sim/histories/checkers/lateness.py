@@ -29,6 +29,7 @@ from leeward.sim.histories.model import (
     Partition,
     Rejoin,
     RestartPod,
+    ShardIsPaused,
     Squat,
     Storm,
     TwoLeaders,
@@ -130,6 +131,7 @@ def touched_by(step: AnyStep) -> str:
             | ApiServerIsKilled()
             | TwoLeaders()
             | LeaderIsPaused()
+            | ShardIsPaused()
             | HubIsSuspended()
             | HubIsRestored()
             | CutOff()
@@ -156,7 +158,7 @@ def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
         case HubIsRestored():
             yield CONTROLLERS, Window(step.down_at, step.ends_at + RESUME_SECONDS)
             yield "agents", Window(step.down_at, step.back_at + RESUME_SECONDS)
-        case LeaderIsPaused():
+        case LeaderIsPaused() | ShardIsPaused():
             late = step.pause_seconds + RESUME_SECONDS
             yield CONTROLLERS, Window(step.at, step.ends_at + late, late)
         case HubIsSuspended():

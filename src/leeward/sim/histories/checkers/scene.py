@@ -22,6 +22,7 @@ from leeward.sim.histories.model import (
     MemberComesBackOld,
     MemberLies,
     Rejoin,
+    ShardIsPaused,
     Step,
     TwoLeaders,
 )
@@ -163,7 +164,7 @@ def _forgotten(history: History, member: str) -> float:
     if dict(history.members).get(member) == "Pull":
         own = [step for step in history.steps if isinstance(step, Fault) and touched_by(step) == member]
         return max(step.ends_at for step in own) + RESTART_SECONDS
-    restarts = ControllersAreKilled | TwoLeaders | LeaderIsPaused
+    restarts = ControllersAreKilled | TwoLeaders | LeaderIsPaused | ShardIsPaused
     ended = [step.ends_at for step in history.steps if isinstance(step, restarts)]
     ended += [step.ends_at for step in history.steps if isinstance(step, HubIsRestored) and not step.controllers_stay]
     return max(ended, default=float("-inf"))

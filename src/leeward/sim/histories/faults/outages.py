@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from kubeapi.loop.lives import Life
 from kubeserver.store.medium import Loaded, MediumFailed
 from leeward.client import WorldError
-from leeward.sim.candidate import Begun, Candidate
+from leeward.runtime.sharding import Sharding
+from leeward.sim.candidate import Begun, Candidate, ShardCandidate
 from leeward.sim.histories.faults.holds import Holds
 from leeward.sim.histories.model import (
     AgentIsKilled,
@@ -21,6 +22,7 @@ from leeward.sim.histories.model import (
     MemberLosesData,
     MemberShrinks,
     MemberStops,
+    ShardIsPaused,
     TwoLeaders,
 )
 from leeward.sim.histories.rare import RareSituations
@@ -28,6 +30,7 @@ from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World
 
 RESTART_SECONDS = 1.0
+TWO = Sharding(2)
 KILLED_AT_AN_AWAIT = "killed at an await"
 
 
@@ -69,6 +72,8 @@ class Outages:
                 return self._suspend_hub(fault.lasts)
             case LeaderIsPaused():
                 return self._pause_leader(fault)
+            case ShardIsPaused():
+                return self._pause_shard(fault)
             case TwoLeaders():
                 return self._add_leader(fault.lasts)
             case ApiServerIsKilled():
@@ -137,9 +142,7 @@ class Outages:
         """Pauses the leader. While replicas compete, the controllers that know of no lease are gone."""
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + fault.lasts
-        self._holds.hold("controllers")
-        self._world.controllers_life.end()
-        self._world.crash_controllers()
+        self._make_room()
         replicas = [Candidate(self._world, f"replica {number}", self._begun) for number in (1, 2)]
         for replica in replicas:
             replica.start()
@@ -157,6 +160,43 @@ class Outages:
             self._rare.told("a write is not begun because the lease has ended")
         self._holds.let_go("controllers")
         await self._up("controllers", lambda: self._world.controllers_are_up, self._start_controllers)
+
+    async def _pause_shard(self, fault: ShardIsPaused) -> None:
+        """Candidates of the same lease are named alike; which of them is first, their beginning decides."""
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + fault.lasts
+        self._make_room()
+        shards = [self._shard(index, turn) for turn in (1, 2) for index in range(TWO.shards)]
+        leaders = [
+            Candidate(self._world, "replica 1", self._begun, TWO),
+            Candidate(self._world, "replica 2", self._begun, None if fault.undivided else TWO),
+        ]
+        for process in (*leaders, *shards):
+            process.start()
+        await asyncio.sleep(fault.after)
+        kin = leaders if fault.who == "leader" else [each for each in shards if each.name.startswith(fault.who)]
+        paused = next((each for each in kin if each.leads), kin[0])
+        paused.life.pause()
+        await asyncio.sleep(fault.pause_seconds)
+        if paused in shards and not paused.leads and any(each.leads for each in kin):
+            self._rare.told("a shard goes on when another acts for it")
+        paused.life.resume()
+        await asyncio.sleep(max(0.0, ends_at - loop.time()))
+        for process in (*leaders, *shards):
+            process.life.end()
+        if any(shard.refused for shard in shards):
+            self._rare.told("a shard does not begin a write that it may not")
+        self._holds.let_go("controllers")
+        await self._up("controllers", lambda: self._world.controllers_are_up, self._start_controllers)
+
+    def _shard(self, index: int, turn: int) -> ShardCandidate:
+        return ShardCandidate(self._world, f"shard {index}, candidate {turn}", self._begun, index, TWO)
+
+    def _make_room(self) -> None:
+        """Ends the controllers that know of no lease."""
+        self._holds.hold("controllers")
+        self._world.controllers_life.end()
+        self._world.crash_controllers()
 
     async def _add_leader(self, seconds: float) -> None:
         life = self._world.start_more_controllers()

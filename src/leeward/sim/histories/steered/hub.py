@@ -11,6 +11,7 @@ from leeward.sim.histories.model import (
     LeaderIsPaused,
     MemberStops,
     Scale,
+    ShardIsPaused,
     Storm,
 )
 from leeward.sim.histories.steered.casting import THREE, Casting, evenly, web
@@ -39,9 +40,15 @@ def away(cast: Casting) -> Sequence[AnyStep]:
 
 
 def leader(cast: Casting) -> Sequence[AnyStep]:
+    """One is paused, and later a shard."""
     paused = LeaderIsPaused(at=60, lasts=70, after=10, pause_seconds=30)
-    scales = [Scale(at=round(70 + 0.02 * 3**n, 3), app=f"app{n % 3}", replicas=5 + n) for n in range(5)]
-    return *(web(evenly(*THREE), 4, f"app{number}") for number in range(3)), paused, *scales
+    shard = ShardIsPaused(at=150, lasts=80, who="shard 0", after=20, pause_seconds=30)
+    scales = [
+        Scale(at=round(begins + 0.02 * 3**n, 3), app=f"app{n % 3}", replicas=5 + n + int(begins) % 7)
+        for begins in (70.0, 170.0)
+        for n in range(5)
+    ]
+    return *(web(evenly(*THREE), 4, f"app{number}") for number in range(3)), paused, shard, *scales
 
 
 def forgetful(cast: Casting) -> Sequence[AnyStep]:
