@@ -15,6 +15,7 @@ BENCHMARKS = (
     "binding",
     "keeping",
     "takeover",
+    "shards",
     "foresight",
     "explaining",
     "dashboard",

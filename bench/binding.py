@@ -131,13 +131,13 @@ async def _measure(directory: Path) -> None:
     copy = await _copy_seconds(directory)
     if copy:
         print(f"one copy (POST and status PATCH of a Deployment, kube-apiserver): {copy * 1e3:.1f} ms", flush=True)
-    async with _fleet(directory) as fleet:
+    async with serving_fleet(directory) as fleet:
         print(f"serve is process {fleet.serve.processes[0].pid}, before anything {_mib(fleet)} MiB", flush=True)
         fleet.idle = await _idle(fleet, 10.0)
         print(f"idle, with nothing: {fleet.idle:.1%} of a core", flush=True)
-        await _propagate(fleet, 0, bindings // 2)
+        await propagate(fleet, 0, bindings // 2)
         before = await fleet.read()
-        await _propagate(fleet, bindings // 2, bindings)
+        await propagate(fleet, bindings // 2, bindings)
         after = await fleet.read()
         made = bindings - bindings // 2
         _tell("propagated", before, after, made, fleet.idle, copy)
@@ -159,7 +159,7 @@ async def _most_used(fleet: Fleet) -> tuple[str, int]:
     return Counter(target.name for binding in items for target in binding.spec.clusters).most_common(1)[0]
 
 
-async def _propagate(fleet: Fleet, first: int, last: int) -> None:
+async def propagate(fleet: Fleet, first: int, last: int) -> None:
     numbers = iter(range(first, last))
 
     async def create() -> None:
@@ -273,7 +273,8 @@ async def _copies(client: Client, first: int, last: int) -> None:
 
 
 @asynccontextmanager
-async def _fleet(directory: Path) -> AsyncGenerator[Fleet]:
+async def serving_fleet(directory: Path, *more: str) -> AsyncGenerator[Fleet]:
+    """A fleet of three members with `serve`, which is given `more` flags."""
     async with AsyncExitStack() as stack:
 
         async def start(name: str, command: Sequence[str], port: int = 0) -> Target:
@@ -312,7 +313,7 @@ async def _fleet(directory: Path) -> AsyncGenerator[Fleet]:
             for name, member in members.items()
         }
         metrics = free_port()
-        flags = ("--kubeconfig", str(kubeconfig), f"--metrics-bind-address=127.0.0.1:{metrics}", *TIMING)
+        flags = ("--kubeconfig", str(kubeconfig), f"--metrics-bind-address=127.0.0.1:{metrics}", *TIMING, *more)
         serve = replace(await start("serve", ("leeward.cli", "serve", *flags)), port=metrics)
         for name, member in members.items():
             await _join(client, name, member)

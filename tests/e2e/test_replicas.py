@@ -1,5 +1,5 @@
-"""Two replicas of each component, apart or in one process (`serve`): the leader of each dies, or is paused for longer
-than its lease and resumes, in the middle of a failover (S8).
+"""Two replicas of each component, apart, in one process (`serve`), or with shards beside it: the leader of each dies, or
+is paused for longer than its lease and resumes, in the middle of a failover (S8).
 """
 
 import signal
@@ -13,12 +13,20 @@ from tests.e2e.program import Program
 
 OPTIONS = {"controller-manager": (*DETECTION, *DECISION), "scheduler": DECISION, "serve": (*DETECTION, *DECISION)}
 MANAGER, SCHEDULER = "karmada-controller-manager", "karmada-scheduler"
-LEASES = {"controller-manager": (MANAGER,), "scheduler": (SCHEDULER,), "serve": (MANAGER, SCHEDULER)}
+SHARDED = "serve with shards"
+LEASES = {
+    "controller-manager": (MANAGER,),
+    "scheduler": (SCHEDULER,),
+    "serve": (MANAGER, SCHEDULER),
+    SHARDED: (MANAGER, SCHEDULER),
+}
 APART, TOGETHER = ("controller-manager", "scheduler"), ("serve",)
 Pairs = dict[str, tuple[Program, Program]]
 
 
-@pytest.fixture(params=[pytest.param(APART, id="apart"), pytest.param(TOGETHER, id="serve")])
+@pytest.fixture(
+    params=[pytest.param(APART, id="apart"), pytest.param(TOGETHER, id="serve"), pytest.param((SHARDED,), id="shards")]
+)
 def pairs(request: pytest.FixtureRequest, fleet: Fleet) -> Generator[Pairs]:
     """Both replicas of each; the first ones lead. The suite's own `serve` stands aside meanwhile."""
     fleet.serve.stop()
@@ -39,6 +47,9 @@ def pairs(request: pytest.FixtureRequest, fleet: Fleet) -> Generator[Pairs]:
 
 
 def replica(fleet: Fleet, verb: str, number: int) -> Program:
+    if verb == SHARDED:
+        options = (*OPTIONS["serve"], "--shards=2")
+        return fleet.component("serve", *options, *ELECTION, *UNSERVED, name=f"serve-with-shards-{number}")
     return fleet.component(verb, *OPTIONS[verb], *ELECTION, *UNSERVED, name=f"{verb}-{number}")
 
 

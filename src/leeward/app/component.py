@@ -8,37 +8,33 @@ as it leads both; either can be led by another process.
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from kubeapi.loop.clock import SystemClock
-from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from leeward.api.cluster import Cluster
-from leeward.api.core import Secret
-from leeward.api.names import leader_identity
-from leeward.api.rules.member_addresses import DEFAULT_RULES
-from leeward.app.connect import address_rules, transport_to
-from leeward.app.estimating import estimator_channels
+from leeward.api.names import MANAGER_LEASE, leader_identity
+from leeward.app.assembly import Assembly
+from leeward.app.connect import address_rules
 from leeward.app.flags.settings import ComponentSettings
 from leeward.app.probes import Probes, served
+from leeward.app.shard import ShardProcess
+from leeward.app.shard_processes import ShardProcesses
 from leeward.client import Client, Transport
 from leeward.client.connection import Connection, transport_of
 from leeward.client.limits import limited
-from leeward.lua.jail import ProcessJail
 from leeward.manager.bootstrap import ensure_namespaces
-from leeward.manager.choice import DESCHEDULER, SCHEDULER
+from leeward.manager.choice import DESCHEDULER, SCHEDULER, Choice
 from leeward.manager.control_plane import ControllerManager
-from leeward.manager.settings import ManagerSettings
 from leeward.manager.standby import Standby
 from leeward.runtime.leader import LeaderElector, Leadership
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.parts import Led, Parts, fenced
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.parts import Led, Parts
 from leeward.runtime.retrying import Backoff, Trouble, attempt
+from leeward.runtime.sharding import Sharding
+from leeward.runtime.work_share import WHOLE, WorkShare
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +63,7 @@ async def run_component(config: ComponentConfig) -> None:
         try:
             await meet(Client(transport, "leeward"))
             probes.ready = True
-            await _Process(config, transport, leases, metrics).run()
+            await _process(config, transport, leases, metrics)
         finally:
             await transport.close()
             await leases.close()
@@ -79,34 +75,49 @@ async def meet(client: Client) -> None:
     await attempt(partial(ensure_namespaces, client), pauses, Trouble(log, "waiting for the control plane"))
 
 
+async def _process(config: ComponentConfig, transport: Transport, leases: Transport, metrics: Metrics) -> None:
+    settings = config.settings
+    assembly = Assembly(settings, transport, metrics)
+    assembly.addresses = await address_rules(config.connection.server, settings.limits.member_addresses)
+    only = settings.shards.only
+    if isinstance(only, int):
+        await ShardProcess(settings, only, assembly, leases, metrics).run()
+    else:
+        await _Process(config, assembly, leases, metrics).run()
+
+
 class _Process:
-    """Process that works on those of its parts that it leads.
+    """Process that works on those of its parts that it leads, beside those of its shards.
 
     Leases are renewed over connections of their own: behind the writes of a large failover they would end unrenewed.
     """
 
-    def __init__(self, config: ComponentConfig, transport: Transport, leases: Transport, metrics: Metrics) -> None:
+    def __init__(self, config: ComponentConfig, assembly: Assembly, leases: Transport, metrics: Metrics) -> None:
         self._settings = config.settings
-        self._transport = transport
+        self._assembly = assembly
         self._leases = leases
         self._metrics = metrics
-        self._clock, self._randomness = SystemClock(), Randomness()
         self._names = config.parts
         self._parts = Parts(config.parts, self._work)
-        self._server = config.connection.server
-        self._addresses = DEFAULT_RULES
         asks = config.settings.leader.enabled
         self._electors: dict[Part, LeaderElector] = {part: self._elector(part) for part in config.parts if asks}
-        self._standby = Standby(_name_of(config.parts), partial(self._make, self._whole()), self._clock)
+        self._standby = Standby(_name_of(config.parts), partial(self._make, self._whole()), assembly.clock)
 
     async def run(self) -> None:
-        """Runs until cancelled. The work ends before the leases are given back."""
-        self._addresses = await address_rules(self._server, self._settings.limits.member_addresses)
-        async with Supervisor("leases") as leasing, Supervisor("process") as working:
+        """Runs until cancelled. The work ends first, then the shards, and then the leases are given back."""
+        shards = self._settings.shards
+        async with (
+            Supervisor("leases") as leasing,
+            Supervisor("shards' processes") as starting,
+            Supervisor("process") as working,
+        ):
             tasks = [leasing.start(self._lead(part), part) for part in self._names]
             tasks.append(working.start(self._parts.run(), "parts"))
             if self._electors:
                 tasks.append(working.start(self._standby.run(), "stand by"))
+            if shards.count > 1 and shards.only is None:
+                processes = ShardProcesses(shards.count, self._settings.serving)
+                tasks.append(starting.start(processes.run(), "shards"))
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
@@ -118,9 +129,16 @@ class _Process:
         return led
 
     def _elector(self, part: Part) -> LeaderElector:
+        clock, randomness = self._assembly.clock, self._assembly.randomness
         client = Client(self._leases, f"{part}/leader-election")
-        identity = leader_identity(socket.gethostname(), self._randomness.uid())
-        return LeaderElector(client, part, identity, self._clock, self._randomness, self._settings.leader)
+        identity = leader_identity(socket.gethostname(), randomness.uid())
+        sharding = self._sharding if part == MANAGER_LEASE else None
+        return LeaderElector(client, part, identity, clock, randomness, self._settings.leader, sharding)
+
+    @property
+    def _sharding(self) -> Sharding | None:
+        count = self._settings.shards.count
+        return Sharding(count) if count > 1 else None
 
     async def _lead(self, part: Part) -> None:
         elector = self._electors.get(part)
@@ -138,42 +156,22 @@ class _Process:
                 await self._standby.work()
                 return
             async with self._standby.resting():
-                await Standby(_name_of(led), partial(self._make, led), self._clock).work()
+                await Standby(_name_of(led), partial(self._make, led), self._assembly.clock).work()
         finally:
             self._metrics.forget_state()
 
     def _make(self, led: Led[Part], supervisor: Supervisor, ends: AsyncExitStack) -> ControllerManager:
-        name = _name_of(led)
-        client = Client(fenced(self._transport, led), name)
-        plane = ControlPlane.of(
-            client, self._clock, self._randomness, self._metrics, supervisor, ProcessJail(supervisor)
-        )
-        channels = estimator_channels(client, self._settings.estimators)
-        if channels is not None:
-            ends.push_async_callback(channels.close)
-        share = replace(self._share(led), cluster_estimator=channels)
-        return ControllerManager(plane, self._connector(led, name), share)
+        share = WHOLE if self._sharding is None else WorkShare.of_leader()
+        return self._assembly.make(_name_of(led), {**led}, self._choice(led), share, supervisor, ends)
 
-    def _share(self, led: Led[Part]) -> ManagerSettings:
-        """Settings of those of the controllers to run that belong to the parts that are led."""
-        settings = self._settings.manager
-        chosen = settings.controllers
+    def _choice(self, led: Led[Part]) -> Choice:
+        """Controllers that are to run, of the parts that are led."""
+        chosen = self._settings.manager.controllers
         if "karmada-descheduler" in led:
-            chosen = chosen.only(DESCHEDULER)
-        elif "karmada-scheduler" not in led:
-            chosen = chosen.without(SCHEDULER)
-        elif "karmada-controller-manager" not in led:
-            chosen = chosen.only(SCHEDULER)
-        return replace(settings, controllers=chosen)
-
-    def _connector(self, led: Led[Part], name: str) -> Callable[[Cluster, Secret | None], Client]:
-        """Function by which Push members are reached."""
-
-        def connect(cluster: Cluster, secret: Secret | None) -> Client:
-            transport = transport_to(cluster, secret, self._addresses)
-            return Client(fenced(limited(transport, self._settings.limits.members), led), name)
-
-        return connect
+            return chosen.only(DESCHEDULER)
+        if "karmada-scheduler" not in led:
+            return chosen.without(SCHEDULER)
+        return chosen if "karmada-controller-manager" in led else chosen.only(SCHEDULER)
 
 
 def _name_of(parts: Collection[Part]) -> str:

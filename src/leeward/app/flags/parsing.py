@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from leeward.api.purge_mode import TAINT_PURGE_MODES, PurgeMode
 from leeward.api.rules.member_addresses import parse_networks
@@ -51,6 +51,14 @@ def parse_boolean(text: str) -> bool:
 def parse_count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def parse_shard(text: str) -> int | Literal["leader"]:
+    if text == "leader":
+        return "leader"
+    if not text.isdecimal():
+        raise ValueError(f"{text!r} is neither the number of a shard, from 0, nor leader")
     return int(text)
 
 

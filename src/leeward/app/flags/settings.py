@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from leeward.answers.resilience import coverage_of
 from leeward.api.rules.member_addresses import Network
@@ -52,11 +52,21 @@ class Estimation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShardSettings:
+    """Number of shards beside a leader, and what of these this process is: one shard, the leader alone, or (None) the
+    leader that starts a process for each shard."""
+
+    count: int = 1
+    only: int | Literal["leader"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentSettings:
     """`estimators` are those that are asked, `estimation` is for an estimator itself."""
 
     manager: ManagerSettings = field(default_factory=ManagerSettings)
     leader: LeaderSettings = field(default_factory=LeaderSettings)
+    shards: ShardSettings = field(default_factory=ShardSettings)
     serving: Serving = field(default_factory=Serving)
     limits: Limits = field(default_factory=Limits)
     estimators: EstimatorAccess = field(default_factory=EstimatorAccess)
@@ -122,6 +132,7 @@ def _refuse_contradictions(component: Component, settings: ComponentSettings) ->
             "--leader-elect-renew-deadline: it must be longer than --leader-elect-retry-period and shorter than "
             "--leader-elect-lease-duration"
         )
+    _refuse_lone_shards(settings)
     _refuse_half_a_certificate(settings)
     chosen = manager.controllers
     if chosen.runs(SCHEDULER) and chosen.any_of(HALVES) and manager.eviction.taint_manager:
@@ -131,6 +142,18 @@ def _refuse_contradictions(component: Component, settings: ComponentSettings) ->
         )
     if component == "controller-manager" and chosen.runs(SCHEDULER):
         raise FlagProblem("--controllers: the scheduler is a component of its own: run `leeward scheduler`")
+
+
+def _refuse_lone_shards(settings: ComponentSettings) -> None:
+    shards = settings.shards
+    if shards.count > 1 and not settings.leader.enabled:
+        raise FlagProblem(
+            "--shards: shards work on the strength of their leader's lease: leave out --leader-elect=false"
+        )
+    if shards.only is not None and shards.count == 1:
+        raise FlagProblem("--shard: say with --shards how many there are, the same number for all of them")
+    if isinstance(shards.only, int) and shards.only >= shards.count:
+        raise FlagProblem(f"--shard: of {shards.count} shards the last is {shards.count - 1}, since the first is 0")
 
 
 def _refuse_half_a_certificate(settings: ComponentSettings) -> None:

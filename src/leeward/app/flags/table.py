@@ -26,6 +26,7 @@ from leeward.app.flags.parsing import (
     parse_purge_mode,
     parse_rate,
     parse_serving_address,
+    parse_shard,
     parse_skipped_apis,
     parse_toleration,
 )
@@ -45,6 +46,7 @@ _ESTIMATING = frozenset[Component]({"scheduler", "serve"})
 _ASKING = _ESTIMATING | _DESCHEDULER
 _SERVING = _LEADING | _AGENT | _ESTIMATOR
 _BEATING = frozenset[Component]({"agent", "up"})
+_SHARDED = frozenset[Component]({"controller-manager", "serve"})
 _REACHING = frozenset[Component]({"controller-manager", "serve", "up"})
 _ADMITTING = _EMBEDDING = frozenset[Component]({"up"})
 
@@ -206,6 +208,12 @@ FLAGS: tuple[Flag, ...] = (
          "How long to wait between two attempts."),
     Flag("leader-elect-resource-namespace", _LEADING, "karmada-system", parse_name, "leader.namespace",
          "Where the lease is."),
+    Flag("shards", _SHARDED, "1", parse_count, "shards.count",
+         "How many processes work on bindings and in clusters beside the leader, each on its share; 1: the leader does "
+         "it itself.", ours=True),
+    Flag("shard", _SHARDED, "", parse_shard, "shards.only",
+         "Which of them this process is, from 0, or leader for the leader alone: for starting them one by one.  "
+         "[default: the leader, which starts a process for each]", ours=True),
     Flag("metrics-bind-address", _SERVING, ":8080", parse_address, "serving.metrics",
          "Where /metrics is served; 0: nowhere.",
          defaults={"scheduler": ":8081", "agent": ":8082", "descheduler": ":8084", "scheduler-estimator": ":8083"}),

@@ -1,0 +1,67 @@
+"""Assembly of a process's controllers: its clients, its control plane, its way to members and estimators.
+
+Whatever they write, to the control plane and to members, goes through the leases that the process works on the strength
+of (Holds: S8). It starts nothing.
+"""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+
+from kubeapi.loop.clock import SystemClock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from leeward.api.cluster import Cluster
+from leeward.api.core import Secret
+from leeward.api.rules.member_addresses import DEFAULT_RULES
+from leeward.app.connect import transport_to
+from leeward.app.estimating import estimator_channels
+from leeward.app.flags.settings import ComponentSettings
+from leeward.client import Client, Transport
+from leeward.client.limits import limited
+from leeward.lua.jail import ProcessJail
+from leeward.manager.choice import Choice
+from leeward.manager.control_plane import ControllerManager
+from leeward.runtime.metrics import Metrics
+from leeward.runtime.parts import Led, fenced
+from leeward.runtime.plane import ControlPlane
+from leeward.runtime.work_share import WorkShare
+
+
+class Assembly:
+    """Maker of the controllers of one process. `addresses` are the rules for those of members."""
+
+    def __init__(self, settings: ComponentSettings, transport: Transport, metrics: Metrics) -> None:
+        self.clock, self.randomness = SystemClock(), Randomness()
+        self.addresses = DEFAULT_RULES
+        self._settings = settings
+        self._transport = transport
+        self._metrics = metrics
+
+    def make(
+        self,
+        name: str,
+        led: Led[str],
+        choice: Choice,
+        share: WorkShare,
+        supervisor: Supervisor,
+        ends: AsyncExitStack,
+    ) -> ControllerManager:
+        """Makes those controllers of `choice` that are of the share. `led` are the leases by name."""
+        client = Client(fenced(self._transport, led), name)
+        jail = ProcessJail(supervisor)
+        plane = ControlPlane.of(client, self.clock, self.randomness, self._metrics, supervisor, jail, share=share)
+        channels = estimator_channels(client, self._settings.estimators)
+        if channels is not None:
+            ends.push_async_callback(channels.close)
+        settings = replace(self._settings.manager, controllers=choice, cluster_estimator=channels)
+        return ControllerManager(plane, self._connector(led, name), settings)
+
+    def _connector(self, led: Led[str], name: str) -> Callable[[Cluster, Secret | None], Client]:
+        """Function by which Push members are reached."""
+
+        def connect(cluster: Cluster, secret: Secret | None) -> Client:
+            transport = transport_to(cluster, secret, self.addresses)
+            return Client(fenced(limited(transport, self._settings.limits.members), led), name)
+
+        return connect

@@ -1,0 +1,83 @@
+"""Processes of the shards of one machine: started by their leader's process, started again when one ends, and ended
+with it."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from kubeapi.loop.supervisor import Supervisor
+from leeward.app.flags.parsing import Address
+from leeward.app.flags.settings import Serving
+from leeward.app.shard import ENDS_WITH_INPUT
+from leeward.runtime.retrying import Backoff
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 1.0, 60.0
+STEADY_SECONDS = 300.0
+"""A process that has run for so long ends for a new reason: the pauses are short again."""
+STOP_SECONDS = 1.5
+PORTS_APART = 100
+
+
+class ShardProcesses:
+    """Runs `count` processes, with the command line of this one."""
+
+    def __init__(self, count: int, serving: Serving) -> None:
+        self._count = count
+        self._serving = serving
+
+    async def run(self) -> None:
+        """Runs them until cancelled, and ends them then."""
+        async with Supervisor("shards") as supervisor:
+            for index in range(self._count):
+                supervisor.start(self._keep(index), f"shard {index}")
+            await asyncio.Event().wait()
+
+    def command(self, index: int) -> Sequence[str]:
+        serving = self._serving
+        return (
+            *(sys.executable, "-m", "leeward.cli", *sys.argv[1:], f"--shard={index}"),
+            f"--metrics-bind-address={_beside(serving.metrics, index)}",
+            f"--health-probe-bind-address={_beside(serving.health, index)}",
+        )
+
+    async def _keep(self, index: int) -> None:
+        loop, pauses = asyncio.get_running_loop(), Backoff(FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS)
+        while True:
+            started = loop.time()
+            status = await self._run_until_end(index)
+            if loop.time() - started > STEADY_SECONDS:
+                pauses = Backoff(FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS)
+            pause = pauses.next_seconds()
+            log.error("shard %d has ended with %d: it is started again in %g s", index, status, pause)
+            await asyncio.sleep(pause)
+
+    async def _run_until_end(self, index: int) -> int:
+        """Returns its exit status. Ends it when cancelled: asked first, so that its lease can be taken at once."""
+        process = await asyncio.create_subprocess_exec(
+            *self.command(index),
+            stdin=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, ENDS_WITH_INPUT: "true"},
+        )
+        try:
+            return await process.wait()
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.terminate()
+                try:
+                    async with asyncio.timeout(STOP_SECONDS):
+                        await process.wait()
+                except TimeoutError:
+                    process.kill()
+                    await process.wait()
+
+
+def _beside(address: Address | None, index: int) -> str:
+    """Address of a shard, so many ports above its leader's; 0 where nothing is served."""
+    return "0" if address is None else f"{address.host}:{address.port + PORTS_APART * (index + 1)}"
