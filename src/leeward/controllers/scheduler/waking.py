@@ -7,10 +7,8 @@ Bindings that wait for room, or for the brake, are looked at the later, the long
 from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
-from leeward.api.meta import find_condition
 from leeward.api.names import (
     AWAITED_TARGETS_ANNOTATION,
-    EVICTION_HELD_CONDITION,
     HOME_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
     POLICY_TAINTS_CONFIRMED_ANNOTATION,
@@ -19,10 +17,12 @@ from leeward.api.quota import FederatedResourceQuota
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
+from leeward.controllers.scheduler.concerned import ConcernedBindings
 from leeward.controllers.scheduler.deciding import Deciding
 from leeward.core.cluster_health.outage import nodes_down
 from leeward.core.cluster_health.pending_condition import is_failing, is_recovering
 from leeward.core.eviction.application import application_failover
+from leeward.core.placement.concern import concern_of, is_waiting
 from leeward.core.quota.enforcement import leaves_more
 from leeward.planning.eviction_limiter import drain_budget
 from leeward.runtime.brake import BrakeView
@@ -45,7 +45,9 @@ class Waking:
         self._bindings = bindings
         self._deciding = deciding
         self._queue = queue
+        self._concerned = ConcernedBindings()
         self._attempts: dict[BindingKey, int] = {}
+        """Attempts of those that found no place, or were held back, whether or not they say so already."""
 
     def start(self, brake: BrakeView, heartbeat: HeartbeatView) -> None:
         self._deciding.after_stroke(self._add_next_in_line)
@@ -71,12 +73,13 @@ class Waking:
 
     def _binding_changed(self, key: BindingKey, old: Binding | None, new: Binding | None) -> None:
         beside = self._deciding.see_binding(key, old, new)
+        self._concerned.put(key, None if new is None else concern_of(new))
         if new is not None:
             self._add(key, "Add" if old is None else "Update")
         self._add_next_in_line()
         for other in beside:
             binding = self._bindings.get(other)
-            if binding is not None and _is_waiting(binding):
+            if binding is not None and is_waiting(binding):
                 self._add(other, "Update")
 
     def quota_changed(self, old: FederatedResourceQuota | None, new: FederatedResourceQuota | None) -> None:
@@ -84,14 +87,16 @@ class Waking:
         quota = new or old
         if quota is None or (old is not None and new is not None and not leaves_more(old, new)):
             return
-        for key, binding in self._bindings.all():
-            if key.key.namespace == quota.namespace and _is_waiting(binding):
+        for key in self._concerned.waiting:
+            if key.key.namespace == quota.namespace:
                 self._add(key, "Quota")
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         self._deciding.see_cluster(old, new)
         if old is None or new is None or _matters(old, new):
-            self._add_all("Cluster")
+            states = [cluster for cluster in (old, new) if cluster is not None]
+            for key in dict.fromkeys((*self._concerned.of(*states), *self._attempts)):
+                self._add(key, "Cluster")
         elif is_failing(old) != is_failing(new) or old.status.resource_summary != new.status.resource_summary:
             self._add_waiting()
 
@@ -112,9 +117,8 @@ class Waking:
 
     def _add_waiting(self) -> None:
         now = self._plane.clock.now()
-        for key, binding in self._bindings.all():
-            if _is_waiting(binding):
-                self._queue.add_at(key, now + _backoff(self._attempts.get(key, 1)))
+        for key in self._concerned.waiting:
+            self._queue.add_at(key, now + _backoff(self._attempts.get(key, 1)))
 
     def _add_all(self, event: str) -> None:
         for key, _ in self._bindings.all():
@@ -152,9 +156,3 @@ def _depends_on_health(binding: Binding) -> bool:
         or AWAITED_TARGETS_ANNOTATION in binding.metadata.annotations
         or HOME_ANNOTATION in binding.metadata.annotations
     )
-
-
-def _is_waiting(binding: Binding) -> bool:
-    scheduled = find_condition(binding.status.conditions, "Scheduled")
-    held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
-    return held is not None or (scheduled is not None and scheduled.status == "False")

@@ -1,0 +1,87 @@
+"""Clusters whose changes can change what is decided for a binding, as far as it says so itself.
+
+    it is there, or leaves                            a change of that cluster
+    something is under way with it, or it waits,      a change of any cluster: it may give it a place, or take one away
+    or a lost cluster of its is told of
+    it is scheduled whenever it is looked at          a change of a cluster that its placement may mean
+    (Duplicated, and what is no workload)
+
+What is divided and rests stays where it is, whatever happens elsewhere. So most bindings need not be decided again when
+one cluster of many changes. A decision that was not made is no difference: it would be that nothing is to be done.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from leeward.api.cluster import Cluster
+from leeward.api.meta import find_condition
+from leeward.api.names import (
+    APPLICATION_FAILURES_ANNOTATION,
+    AWAITED_TARGETS_ANNOTATION,
+    CLUSTER_OUTAGE_CONDITION,
+    EVICTION_HELD_CONDITION,
+    FAILOVER_RELEASE_ANNOTATION,
+    HOME_ANNOTATION,
+)
+from leeward.api.policy import ClusterAffinity, Placement
+from leeward.api.work import Binding
+from leeward.core.cluster_health.outage import clusters_of
+from leeward.core.scheduling.affinity import cluster_matches
+from leeward.core.scheduling.reschedule import scheduling_type
+
+_UNDER_WAY = (
+    APPLICATION_FAILURES_ANNOTATION,
+    AWAITED_TARGETS_ANNOTATION,
+    FAILOVER_RELEASE_ANNOTATION,
+    HOME_ANNOTATION,
+)
+"""Annotations in which a decision remembers what it goes on with."""
+Affinities = tuple[ClusterAffinity, ...]
+"""Affinities of which one must match; where there are none, every cluster does."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConcern:
+    """`names`: the clusters where it is, or that it leaves. `anywhere`: a change of any cluster may matter. `waits` for
+    room, or for what holds it. `affinities`: None where only those matter that it names."""
+
+    names: frozenset[str] = frozenset()
+    anywhere: bool = False
+    waits: bool = False
+    affinities: Affinities | None = None
+
+
+def concern_of(binding: Binding) -> ClusterConcern:
+    spec, placement = binding.spec, binding.spec.placement or Placement()
+    waits = is_waiting(binding)
+    annotations = binding.metadata.annotations
+    anywhere = (
+        waits
+        or bool(spec.graceful_eviction_tasks)
+        or placement.workload_affinity is not None
+        or find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION) is not None
+        or any(name in annotations for name in _UNDER_WAY)
+    )
+    is_always_scheduled = not spec.is_workload or scheduling_type(spec) == "Duplicated"
+    affinities = _affinities(placement) if is_always_scheduled and not anywhere else None
+    return ClusterConcern(frozenset(clusters_of(spec)), anywhere, waits, affinities)
+
+
+def is_waiting(binding: Binding) -> bool:
+    """Tells whether it has found no place, or is held back."""
+    scheduled = find_condition(binding.status.conditions, "Scheduled")
+    held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+    return held is not None or (scheduled is not None and scheduled.status == "False")
+
+
+def may_mean(affinities: Affinities, clusters: Iterable[Cluster]) -> bool:
+    """Tells whether any of these clusters matches any of the affinities."""
+    return not affinities or any(cluster_matches(cluster, each) for cluster in clusters for each in affinities)
+
+
+def _affinities(placement: Placement) -> Affinities:
+    """Affinities of the placement, in whatever term."""
+    if placement.cluster_affinity is not None:
+        return (placement.cluster_affinity,)
+    terms = placement.cluster_affinities
+    return tuple(each for term in terms for each in (term, *(term.overflow_affinities or ())))
