@@ -60,6 +60,12 @@ class Desk:
 
     client: Client
     room: Room
+    metrics: Metrics
+
+    def woken(self, event: str) -> int:
+        """How many bindings were to be looked at because of such events."""
+        name = "karmada_scheduler_queue_incoming_bindings_total"
+        return int(self.metrics.registry.get_sample_value(name, {"event": event}) or 0)
 
     async def add_cluster(self, name: str) -> None:
         spec = {"syncMode": "Push", "apiEndpoint": f"https://{name}.example"}
@@ -105,10 +111,11 @@ def tell(story: Callable[[Desk], Awaitable[None]], room: int = 0) -> None:
             )
             client = Client(InProcessTransport(server))
             events = EventRecorder(client, CLOCK, Randomness(0))
+            metrics = Metrics()
             plane = ControlPlane(
-                Server.of(client, Randomness(0), supervisor), CLOCK, Randomness(0), Metrics(), events, supervisor
+                Server.of(client, Randomness(0), supervisor), CLOCK, Randomness(0), metrics, events, supervisor
             )
-            desk = Desk(client, Room(replicas=room))
+            desk = Desk(client, Room(replicas=room), metrics)
             brake = BrakeView(plane.informers, BrakeSettings())
             heartbeat = HeartbeatView(plane.informers, CLOCK, HeartbeatSettings())
             Scheduler(plane, SchedulerSettings(estimators=(desk.room,)), brake, heartbeat).start()
@@ -231,3 +238,22 @@ def test_one_that_waits_does_not_stop_those_that_come_after_it() -> None:
         assert await desk.is_placed("small")
 
     tell(story, room=5)
+
+
+def test_a_cluster_that_changes_wakes_those_that_are_there_and_those_that_wait() -> None:
+    async def story(desk: Desk) -> None:
+        for number in range(1, 7):
+            await desk.add_cluster(f"m{number}")
+        for number in range(12):
+            await desk.add_binding(f"a{number}", replicas=2)
+        await desk.add_binding("waits", replicas=90)
+        await asyncio.sleep(5)
+        found = await desk.client.list(RESOURCE_BINDINGS)
+        there = [each for each in found.items if "m3" in {target.name for target in each.spec.clusters}]
+        assert 0 < len(there) < 12
+        before = desk.woken("Cluster")
+        await desk.client.patch(CLUSTERS, "m3", {"metadata": {"labels": {"other": "label"}}})
+        await asyncio.sleep(1)
+        assert desk.woken("Cluster") - before == len(there) + 1
+
+    tell(story, room=10)

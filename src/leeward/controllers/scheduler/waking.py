@@ -76,6 +76,8 @@ class Waking:
         self._concerned.put(key, None if new is None else concern_of(new))
         if new is not None:
             self._add(key, "Add" if old is None else "Update")
+        else:
+            self.settled(key)
         self._add_next_in_line()
         for other in beside:
             binding = self._bindings.get(other)

@@ -2,7 +2,8 @@
 
     it is there, or leaves                            a change of that cluster
     something is under way with it, or it waits,      a change of any cluster: it may give it a place, or take one away
-    or a lost cluster of its is told of
+    a lost cluster of its is told of, or where it
+    goes depends on where others of its group are
     it is scheduled whenever it is looked at          a change of a cluster that its placement may mean
     (Duplicated, and what is no workload)
 
@@ -58,7 +59,7 @@ def concern_of(binding: Binding) -> ClusterConcern:
     anywhere = (
         waits
         or bool(spec.graceful_eviction_tasks)
-        or placement.workload_affinity is not None
+        or spec.workload_affinity_groups is not None
         or find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION) is not None
         or any(name in annotations for name in _UNDER_WAY)
     )

@@ -1,0 +1,117 @@
+"""Clusters that do not concern a binding, in histories of faults. At each decision that leaves a binding as it is, all
+that each cluster has been so far is tried once more; it must change nothing where the binding would not be woken.
+"""
+
+import dataclasses
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import Binding
+from leeward.core.placement import Decision, Snapshot, decide
+from leeward.core.placement.concern import ClusterConcern, concern_of
+from leeward.planning.batch import owner_of
+from leeward.planning.fleet import Fleet
+from leeward.planning.recording import decode_snapshot, encode_snapshot
+from leeward.sim.histories.decision_replay import DecisionReplay
+from leeward.sim.histories.drawing import draw_history
+from leeward.sim.histories.model import History
+from leeward.sim.histories.playing import play
+from tests import concerns
+from tests.concerns import difference, why_concerned, written
+
+SEEDS = (4, 8, 12)
+"""Of histories in which much rests while clusters change."""
+MOST_STATES = 12
+"""Of each cluster that are remembered."""
+
+
+@dataclass
+class OtherFleets:
+    """States of the clusters so far, and what bindings at rest have come to in them."""
+
+    states: defaultdict[str, list[Cluster | None]] = field(
+        default_factory=lambda: defaultdict[str, list[Cluster | None]](list)
+    )
+    reached: Counter[bool] = field(default_factory=Counter[bool])
+    missed: list[str] = field(default_factory=list[str])
+
+    def look(self, snapshot: Snapshot, decision: Decision) -> None:
+        self._remember(snapshot)
+        if written(snapshot.binding, decision, snapshot.now) != snapshot.binding:
+            return
+        again = decode_snapshot(encode_snapshot(snapshot))
+        assert isinstance(again.clusters, Fleet)
+        for name, states in self.states.items():
+            present = again.clusters.get(name)
+            for state in (each for each in states if each != present):
+                self._try(again, again.clusters, decision, name, state)
+
+    def _try(self, again: Snapshot, fleet: Fleet, decision: Decision, name: str, state: Cluster | None) -> None:
+        present = fleet.get(name)
+        grounds = why_concerned(again.binding, decision, *(each for each in (present, state) if each is not None))
+        self.reached[bool(grounds)] += 1
+        if grounds:
+            return
+        _become(fleet, name, state)
+        if what := difference(decision, decide(again)):
+            self.missed.append(f"{owner_of(again.binding)}, {name} as it was before: {what}")
+        _become(fleet, name, present)
+
+    def _remember(self, snapshot: Snapshot) -> None:
+        names = {*snapshot.clusters, *self.states}
+        for name in sorted(names):
+            known, cluster = self.states[name], snapshot.clusters.get(name)
+            if cluster not in known:
+                known.append(cluster)
+                del known[:-MOST_STATES]
+
+
+def _become(fleet: Fleet, name: str, state: Cluster | None) -> None:
+    if state is None:
+        fleet.remove(name)
+    else:
+        fleet.put(state)
+
+
+def compare(history: History) -> OtherFleets:
+    """Plays a history, and looks at each decision of it."""
+    fleets, look = OtherFleets(), DecisionReplay.look
+
+    def look_twice(self: DecisionReplay, snapshot: Snapshot, decision: Decision) -> None:
+        look(self, snapshot, decision)
+        fleets.look(snapshot, decision)
+
+    with mock.patch.object(DecisionReplay, "look", look_twice):
+        run = play(history)
+    assert run.violations == []
+    return fleets
+
+
+@pytest.mark.long
+def test_in_histories_what_does_not_concern_a_binding_that_rests_changes_nothing() -> None:
+    reached = Counter[bool]()
+    for seed in SEEDS:
+        fleets = compare(draw_history(seed))
+        assert fleets.missed == [], seed
+        reached += fleets.reached
+    assert reached[False] >= 500
+    assert reached[True] >= 1000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("forgotten", "seed"),
+    [({"names": frozenset[str]()}, 0), ({"affinities": None}, 8)],
+    ids=["where it is", "where it may go"],
+)
+def test_a_ground_that_is_forgotten_is_found(forgotten: dict[str, Any], seed: int) -> None:
+    def forgetful(binding: Binding) -> ClusterConcern:
+        return dataclasses.replace(concern_of(binding), **forgotten)
+
+    with mock.patch.object(concerns, "concern_of", forgetful):
+        assert compare(draw_history(seed)).missed
