@@ -51,6 +51,7 @@ GOALS = {"propagated": 1.2, "failed over": 0.8}
 GOAL_KIB = 40
 _REQUESTS = re.compile(r"^apiserver_request_total\{(.*)\} ([0-9.e+]+)$", re.MULTILINE)
 _RECONCILED = re.compile(r"^controller_runtime_reconcile_total\{(.*)\} ([0-9.e+]+)$", re.MULTILINE)
+_WOKEN = re.compile(r"^karmada_scheduler_queue_incoming_bindings_total\{(.*)\} ([0-9.e+]+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
@@ -71,6 +72,8 @@ class Reading:
     to_members: Mapping[str, float]
     reconciled: Mapping[str, float]
     """By controller."""
+    woken: Mapping[str, float]
+    """Bindings that the scheduler was to look at, by cause."""
 
     def writes(self, *, events: bool) -> float:
         return sum(n for what, n in self.requests.items() if what.startswith(WRITES) and (" events" in what) is events)
@@ -92,8 +95,8 @@ class Fleet:
     async def read(self) -> Reading:
         cpu, memory, at = self.serve.processor_seconds(), self.serve.memory_bytes(), time.monotonic()
         requests = _requests(await _metrics(self.client))
-        reconciled = await asyncio.to_thread(_reconciled, self.serve.port)
-        return Reading(at, cpu, memory, requests, await self._to_members(), reconciled)
+        reconciled, woken = await asyncio.to_thread(_counted_by, self.serve.port)
+        return Reading(at, cpu, memory, requests, await self._to_members(), reconciled, woken)
 
     async def _to_members(self) -> Mapping[str, float]:
         """Of members that live."""
@@ -197,6 +200,7 @@ def _tell(what: str, before: Reading, after: Reading, bindings: int, idle: float
         ("control plane", after.requests, before.requests),
         ("members", after.to_members, before.to_members),
         ("reconciled", after.reconciled, before.reconciled),
+        ("scheduler woken by", after.woken, before.woken),
     ):
         difference = {what: n - then.get(what, 0) for what, n in now.items()}
         often = sorted(((n, what) for what, n in difference.items() if n > bindings / 20), reverse=True)
@@ -232,15 +236,16 @@ def _requests(metrics: str) -> Mapping[str, float]:
     return counted
 
 
-def _reconciled(port: int) -> Mapping[str, float]:
-    """By controller, those of all members together."""
+def _counted_by(port: int) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Reconciliations by controller, those of all members together; and what woke the scheduler, by cause."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
         metrics: str = answer.read().decode()
-    counted = dict[str, float]()
+    reconciled = dict[str, float]()
     for labels, count in _RECONCILED.findall(metrics):
         controller = dict[str, str](_LABEL.findall(labels))["controller"].partition("/")[0]
-        counted[controller] = counted.get(controller, 0.0) + float(count)
-    return counted
+        reconciled[controller] = reconciled.get(controller, 0.0) + float(count)
+    woken = {dict[str, str](_LABEL.findall(labels))["event"]: float(count) for labels, count in _WOKEN.findall(metrics)}
+    return reconciled, woken
 
 
 async def _copy_seconds(directory: Path) -> float:
