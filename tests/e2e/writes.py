@@ -5,6 +5,7 @@ themselves.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -38,6 +39,11 @@ class Writes:
 
     def since(self, earlier: "Writes") -> "Writes":
         return Writes(self.by_what - earlier.by_what)
+
+    def without(self, others: Mapping[str, int]) -> "Writes":
+        """The same without so many of these, which somebody else has written."""
+        assert all(self.by_what[what] >= count for what, count in others.items()), self
+        return Writes(self.by_what - Counter(others))
 
     @property
     def of_events(self) -> int:
