@@ -249,6 +249,7 @@ def binding_name(kind: str, name: str) -> str:
     return f"{name}-{kind}".lower().replace(":", ".")
 
 
+@lru_cache(maxsize=16_384)
 def work_name(kind: str, name: str, namespace: str) -> str:
     """The name of the Works of a template, equal in every execution space."""
     valid = name.replace(":", ".").lower()

@@ -12,11 +12,13 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from leeward.api.names import RENDERED_ANNOTATION, WORK_ID_LABEL
 from leeward.api.resource import WORKS
-from leeward.api.work import Binding, Work
+from leeward.api.work import Binding, Work, WorkloadTemplate
 from leeward.client import AlreadyExists, NotFound, NotServed
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
 from leeward.core.execution.works import WORK_MARKS
@@ -131,10 +133,10 @@ class WorkWriting:
 
     async def _update(self, work: Work, manifest: Manifest) -> Work:
         """Replaces the whole Work: a merge patch would lose the nulls in its manifest, and find them missing again."""
+        if _is_as_desired(work, manifest):
+            return work
         present = {field: value for field, value in to_wire(work).items() if field != "status"}
         wanted = _brought_to(present, manifest)
-        if wanted == present:
-            return work
         updated = await self._plane.client.update(WORKS, wanted, work.name, work.namespace)
         self._works.remember(updated)
         return updated
@@ -151,6 +153,19 @@ class WorkWriting:
             raise
         except NotFound:
             return None
+
+
+def _is_as_desired(work: Work, desired: Manifest) -> bool:
+    """Tells whether `_brought_to` changes nothing. The manifests are compared as they are: a Work is looked at whenever
+    one of its binding reports something."""
+    metadata, asked, spec = work.metadata, desired["metadata"], desired["spec"]
+    marks = ((metadata.labels, asked.get("labels")), (metadata.annotations, asked.get("annotations")))
+    flags = to_wire(msgspec.structs.replace(work.spec, workload=WorkloadTemplate()))
+    return (
+        all(not wanted or {**_without_stale(present), **wanted} == present for present, wanted in marks)
+        and list(work.spec.workload.manifests) == spec["workload"]["manifests"]
+        and {**flags, "workload": spec["workload"]} == spec
+    )
 
 
 def _brought_to(present: Manifest, desired: Manifest) -> Manifest:

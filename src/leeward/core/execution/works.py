@@ -9,6 +9,7 @@ back, also with `preserveResourcesOnDeletion`, so that it does not run twice.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from leeward.api.names import (
@@ -71,12 +72,16 @@ def build_works(
     if rendered is None:
         rendered = {name: Overridden(manifest) for name, manifest in manifests_by_cluster(binding, template).items()}
     works: dict[str, Manifest] = {}
+    shared, pruned = _SharedParts.of(binding, template), dict[int, Manifest]()
     for cluster, overridden in rendered.items():
         state = state_to_inject(binding, cluster)
         if inject is not True:
             state = _state_in(inject.get(cluster) if inject else None, state)
         work_id = (work_ids or {}).get(cluster) or (new_id() if new_id else "")
-        works[cluster] = _work(binding, template, overridden, cluster, work_id, state)
+        same = id(overridden.manifest)
+        if same not in pruned:
+            pruned[same] = prune(overridden.manifest)
+        works[cluster] = shared.work(pruned[same], overridden.annotations, cluster, work_id, state)
     return works
 
 
@@ -166,42 +171,46 @@ def _completions(
     return {**divide(total, replicas, uid=uid), **divide(total, staying, uid=uid)}
 
 
-def _work(
-    binding: Binding,
-    template: ReadOnlyManifest,
-    overridden: Overridden,
-    cluster: str,
-    work_id: str,
-    state: Mapping[str, str],
-) -> Manifest:
-    space = execution_space(cluster)
-    name = work_name(template["kind"], template["metadata"]["name"], text_at(template, "metadata", "namespace"))
-    id_labels = {WORK_ID_LABEL: work_id} if work_id else {}
-    binding_labels, binding_annotations = _marks(binding)
-    resolution = {CONFLICT_RESOLUTION_ANNOTATION: conflict_resolution(binding.spec, template).annotation}
-    stamped = stamp(
-        prune(overridden.manifest),
-        space,
-        name,
-        {**state, **binding_labels, **id_labels},
-        {**binding_annotations, **_origin(template), **resolution},
-    )
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "Work",
-        "metadata": {
-            "name": name,
-            "namespace": space,
-            "labels": {**binding_labels, **id_labels},
-            "annotations": {**binding_annotations, **resolution, **overridden.annotations},
-            "finalizers": [EXECUTION_CONTROLLER_FINALIZER],
-        },
-        "spec": {
-            "workload": {"manifests": [stamped]},
-            "suspendDispatching": _is_suspended(binding.spec, cluster),
-            "preserveResourcesOnDeletion": _is_preserved(binding.spec, cluster),
-        },
-    }
+@dataclass(frozen=True, slots=True)
+class _SharedParts:
+    """Parts that the Works of a binding have in common, found once for all clusters. `origin` is among the annotations
+    of the manifest, `annotations` are those of the Work."""
+
+    spec: ResourceBindingSpec
+    name: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    origin: Mapping[str, str]
+
+    @staticmethod
+    def of(binding: Binding, template: ReadOnlyManifest) -> "_SharedParts":
+        name = work_name(template["kind"], template["metadata"]["name"], text_at(template, "metadata", "namespace"))
+        resolution = {CONFLICT_RESOLUTION_ANNOTATION: conflict_resolution(binding.spec, template).annotation}
+        labels, annotations = _marks(binding)
+        origin = {**annotations, **_origin(template), **resolution}
+        return _SharedParts(binding.spec, name, labels, {**annotations, **resolution}, origin)
+
+    def work(
+        self, pruned: Manifest, applied: Mapping[str, str], cluster: str, work_id: str, state: Mapping[str, str]
+    ) -> Manifest:
+        """`applied` says which override policies were."""
+        space, labels = execution_space(cluster), {**self.labels, **({WORK_ID_LABEL: work_id} if work_id else {})}
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "Work",
+            "metadata": {
+                "name": self.name,
+                "namespace": space,
+                "labels": labels,
+                "annotations": {**self.annotations, **applied},
+                "finalizers": [EXECUTION_CONTROLLER_FINALIZER],
+            },
+            "spec": {
+                "workload": {"manifests": [stamp(pruned, space, self.name, {**state, **labels}, self.origin)]},
+                "suspendDispatching": _is_suspended(self.spec, cluster),
+                "preserveResourcesOnDeletion": _is_preserved(self.spec, cluster),
+            },
+        }
 
 
 def _marks(binding: Binding) -> tuple[dict[str, str], dict[str, str]]:
