@@ -36,6 +36,8 @@ NAMESPACE = "default"
 CREATORS = 8
 COPIES = 200
 POLL_SECONDS, REST_SECONDS = 1.0, 4.0
+SURVEY_SECONDS = 60.0
+"""By then the losses of what is new have been surveyed, as far as it goes."""
 DEADLINE_SECONDS, START_SECONDS = 1_800.0, 300.0
 WRITES = ("POST", "PUT", "PATCH", "APPLY", "DELETE")
 TIMING = (
@@ -145,8 +147,10 @@ async def _measure(directory: Path) -> None:
         made = bindings - bindings // 2
         _tell("propagated", before, after, made, fleet.idle, copy)
         print(f"memory of a binding: {(after.memory - before.memory) / made / 1024:.0f} KiB (goal {GOAL_KIB})")
-        idle = await _idle(fleet, float(os.environ.get("BENCH_IDLE_SECONDS", "20")))
-        print(f"idle, with {bindings} bindings: {idle:.1%} of a core", flush=True)
+        for when in ("just placed", "a minute later"):
+            idle = await _idle(fleet, float(os.environ.get("BENCH_IDLE_SECONDS", "20")))
+            print(f"idle, with {bindings} bindings, {when}: {idle:.1%} of a core", flush=True)
+            await asyncio.sleep(SURVEY_SECONDS)
         lost, moved = await _most_used(fleet)
         before = await fleet.read()
         fleet.members[lost].processes[0].kill()
