@@ -1,5 +1,5 @@
-"""Two replicas of each component, apart, in one process (`serve`), or with shards beside it: the leader of each dies, or
-is paused for longer than its lease and resumes, in the middle of a failover (S8).
+"""Two replicas of each component, apart, in one process (`serve`), or with shards beside it: the leader of each dies,
+or is paused for longer than its lease and resumes, in the middle of a failover (S8).
 """
 
 import signal
