@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from kubeapi.meta import ObjectMeta
-from leeward.agent.agent import register
+from leeward.agent.registration import register
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import Invalid, Request, Response

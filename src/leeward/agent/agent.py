@@ -1,121 +1,30 @@
 """The agent of one member cluster."""
 
-import asyncio
-import logging
-
-import msgspec
-
-from kubeapi.meta import ObjectMeta
 from leeward.agent.lease import LeaseController
-from leeward.api.cluster import Cluster, ClusterSpec
+from leeward.agent.registration import Registration
 from leeward.api.names import execution_space
-from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
-from leeward.client import AlreadyExists, Client, Forbidden, NotFound, WorldError
-from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.plane import ControlPlane, Member
-from leeward.runtime.retrying import Backoff, Trouble
-
-log = logging.getLogger(__name__)
-
-FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 10.0
-"""The last one is shorter than the time for which a control plane that is back listens for an agent (half of its grace
-period), before it takes the silence for an outage."""
-ACCESS_SECONDS, LAST_ACCESS_SECONDS = 0.1, 10.0
-ACCESS_TOLD_SECONDS = 5.0
-"""Seconds until somebody wonders that the rights are not there yet."""
-PULL = ClusterSpec(sync_mode="Pull")
-_DESCRIBED = {
-    "api_endpoint": "apiEndpoint",
-    "proxy_url": "proxyURL",
-    "provider": "provider",
-    "region": "region",
-    "zones": "zones",
-}
-"""Attributes that an agent can give of its cluster, and the names of the fields."""
 
 
 class Agent:
     """Start it with a plane and a member whose supervisors end with the agent."""
 
-    def __init__(
-        self, plane: ControlPlane, member: Member, member_side: MemberSide, described: ClusterSpec = PULL
-    ) -> None:
-        """`described`: what the agent says of its cluster when it joins."""
+    def __init__(self, plane: ControlPlane, member: Member, member_side: MemberSide) -> None:
         self._plane = plane
-        self._described = described
         self._member = member
         self._member_side = member_side
 
     async def start(self) -> None:
         """Joins the cluster where it is not joined yet, and begins to work. Waits for the control plane to answer."""
-        self._plane.supervisor.start(self._plane.events.run(), "events")
-        self._plane.lag.start(self._plane.supervisor, self._plane.metrics.process.stood_still.inc)
-        await self._register()
-        await self._wait_for_access()
-        LeaseController(self._plane, self._member, self._member_side.timing).start()
-        self._member_side.start(self._plane, self._member, execution_space(self._member.name))
+        plane, member = self._plane, self._member
+        await Registration(member.name, plane.client, member.server.client, plane.clock).join()
+        self.work()
 
-    async def _register(self) -> None:
-        pauses = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS)
-        trouble = Trouble(log, f"cluster {self._member.name} cannot be registered yet")
-        while True:
-            try:
-                await register(self._plane.client, self._member.name, self._member.server.client, self._described)
-            except (WorldError, JoinedAlready) as error:
-                trouble.tell(error)
-                await asyncio.sleep(pauses.next_seconds())
-            else:
-                trouble.is_over()
-                return
-
-    async def _wait_for_access(self) -> None:
-        """The control plane gives an agent its rights a moment after its cluster has joined."""
-        pauses = Backoff(ACCESS_SECONDS, LAST_ACCESS_SECONDS)
-        trouble = Trouble(log, f"cluster {self._member.name} has joined, but its agent cannot work yet")
-        since = self._plane.clock.monotonic()
-        while True:
-            try:
-                await self._plane.client.list(WORKS, execution_space(self._member.name), limit=1)
-            except WorldError as error:
-                if not isinstance(error, Forbidden) or self._plane.clock.monotonic() >= since + ACCESS_TOLD_SECONDS:
-                    trouble.tell(error)
-                await asyncio.sleep(pauses.next_seconds())
-            else:
-                trouble.is_over()
-                return
-
-
-def _keep(present: Cluster, described: ClusterSpec) -> Cluster:
-    """Says in the log where a Cluster that is there says something else than its agent was told."""
-    wished = {field: getattr(described, field) for field in _DESCRIBED if getattr(described, field)}
-    others = [_DESCRIBED[field] for field, value in wished.items() if getattr(present.spec, field) != value]
-    if others:
-        log.warning("cluster %s has joined before, and this changes nothing of it: %s", present.name, ", ".join(others))
-    return present
-
-
-class JoinedAlready(Exception):
-    """The cluster has joined under another name; the message names it, and the way out."""
-
-
-async def register(client: Client, name: str, member: Client, described: ClusterSpec = PULL) -> Cluster:
-    """The Cluster in Pull mode, made where it is missing; it is known by what the member says of itself.
-
-    One that is there keeps what it says: an agent may not change it.
-
-    Raises: WorldError; JoinedAlready.
-    """
-    try:
-        return _keep(await client.get(CLUSTERS, name), described)
-    except NotFound:
-        cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
-    clusters = (await client.list(CLUSTERS)).items
-    joined = (Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters)
-    if problem := problem_of_identity(name, cluster_id, joined):
-        raise JoinedAlready(problem)
-    cluster = Cluster(metadata=ObjectMeta(name=name), spec=msgspec.structs.replace(described, id=cluster_id))
-    try:
-        return await client.create(CLUSTERS, cluster)
-    except AlreadyExists:
-        return await client.get(CLUSTERS, name)
+    def work(self) -> None:
+        """Begins to work, of a cluster that has joined."""
+        plane, member = self._plane, self._member
+        plane.supervisor.start(plane.events.run(), "events")
+        plane.lag.start(plane.supervisor, plane.metrics.process.stood_still.inc)
+        LeaseController(plane, member, self._member_side.timing).start()
+        self._member_side.start(plane, member, execution_space(member.name))

@@ -220,6 +220,11 @@ def leader_identity(host: str, uid: str) -> str:
     return f"{host}{_LEADER_MARK}{uid}"
 
 
+def lease_of_agent(cluster: str) -> str:
+    """The Lease in `karmada-system` by which the agents of a cluster choose a leader, Karmada's and ours."""
+    return f"{KARMADA_AGENT_LEASE_PREFIX}{cluster}"
+
+
 def is_our_leader(identity: str) -> bool:
     """Tells whether a process of ours holds the Lease with this holder."""
     return _LEADER_MARK in identity

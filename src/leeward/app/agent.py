@@ -1,14 +1,17 @@
-"""The agent of a Pull member as a process."""
+"""The agent of a Pull member as a process: one replica of it."""
 
-import asyncio
 import os
+import socket
 from dataclasses import asdict, replace
 
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from leeward.agent.agent import Agent
+from leeward.agent.registration import Registration
+from leeward.agent.replica import AgentReplica
 from leeward.api.cluster import ClusterSpec
+from leeward.api.names import leader_identity, lease_of_agent
 from leeward.app.config import AgentConfig
 from leeward.app.probes import Probes, served
 from leeward.app.renewal import CertificateRenewal
@@ -22,45 +25,97 @@ from leeward.client.replaceable import ReplaceableTransport
 from leeward.client.updating import UpdatingTransport
 from leeward.lua.jail import ProcessJail
 from leeward.manager.member_side import MemberSide
+from leeward.runtime.leader import LeaderElector, Leadership
 from leeward.runtime.metrics import Metrics
+from leeward.runtime.parts import fenced
 from leeward.runtime.plane import ControlPlane, Member
+
+_NAME = "leeward-agent"
 
 
 async def run_agent(config: AgentConfig) -> None:
     """Works until cancelled. Raises: KubeconfigError; OSError when an address is taken."""
-    clock, randomness, metrics = SystemClock(), Randomness(), Metrics()
-    limits, probes = config.settings.limits, Probes(metrics)
-    control_plane = load(config.control_plane_kubeconfig, config.control_plane_context)
-    transport = ReplaceableTransport(_transport(control_plane, limits.control_plane))
-    client = Client(UpdatingTransport(transport), "leeward-agent")
-    member_client = Client(_transport(_member(config), limits.members), "leeward-agent")
+    metrics = Metrics()
+    probes = Probes(metrics)
+    process = _Process(config, metrics)
+
+    def ready() -> None:
+        probes.ready = True
+        config.ready()
+
     try:
         async with served(probes, config.settings.serving), Supervisor(f"agent of {config.cluster}") as supervisor:
-            plane = ControlPlane.of(client, clock, randomness, metrics, supervisor, ProcessJail(supervisor))
-            member = Member.of(config.cluster, member_client, randomness, supervisor)
             if config.renews_certificate and holds_one_user(config.control_plane_kubeconfig):
-                supervisor.start(_renewal(config, client, transport, control_plane).run(), "certificate-renewal")
-            described = ClusterSpec(sync_mode="Pull", **asdict(config.described))
-            await Agent(plane, member, MemberSide.of(config.settings.manager), described).start()
-            probes.ready = True
-            config.ready()
-            await asyncio.Event().wait()
+                supervisor.start(process.renewal().run(), "certificate-renewal")
+            await process.replica().run(ready)
     finally:
-        await client.close()
-        await member_client.close()
+        await process.close()
+
+
+class _Process:
+    """Its ways to the control plane and to the member.
+
+    Leases are renewed over connections of their own: behind the writes of a large failover they would end unrenewed.
+    """
+
+    def __init__(self, config: AgentConfig, metrics: Metrics) -> None:
+        self._config = config
+        self._limits = config.settings.limits
+        self._metrics = metrics
+        self._clock, self._randomness = SystemClock(), Randomness()
+        self._home = load(config.control_plane_kubeconfig, config.control_plane_context)
+        self._control_plane = ReplaceableTransport(self._to_control_plane(self._home))
+        self._leases = ReplaceableTransport(transport_of(self._home))
+        self._member = _transport(_member(config), self._limits.members)
+
+    def replica(self) -> AgentReplica:
+        config = self._config
+        described = ClusterSpec(sync_mode="Pull", **asdict(config.described))
+        member = Client(self._member, _NAME)
+        registration = Registration(config.cluster, self._unfenced(), member, self._clock, described)
+        return AgentReplica(registration, self._make, self._elector(), self._metrics)
+
+    def renewal(self) -> CertificateRenewal:
+        """Each replica renews the certificate that it is known by."""
+        config = self._config
+        return CertificateRenewal(
+            self._unfenced(), self._clock, config.cluster, config.control_plane_kubeconfig, self._home, self._take
+        )
+
+    async def close(self) -> None:
+        for transport in (self._control_plane, self._leases, self._member):
+            await transport.close()
+
+    async def _take(self, renewed: Connection) -> None:
+        await self._control_plane.replace(self._to_control_plane(renewed))
+        await self._leases.replace(transport_of(renewed))
+
+    def _unfenced(self) -> Client:
+        return Client(UpdatingTransport(self._control_plane), _NAME)
+
+    def _elector(self) -> LeaderElector | None:
+        if not self._config.settings.leader.enabled:
+            return None
+        lease = lease_of_agent(self._config.cluster)
+        client = Client(UpdatingTransport(self._leases), f"{_NAME}/leader-election")
+        identity = leader_identity(socket.gethostname(), self._randomness.uid())
+        return LeaderElector(client, lease, identity, self._clock, self._randomness, self._config.settings.leader)
+
+    def _make(self, supervisor: Supervisor, leadership: Leadership | None) -> Agent:
+        config, led = self._config, {_NAME: leadership}
+        client = Client(UpdatingTransport(fenced(self._control_plane, led)), _NAME)
+        jail = ProcessJail(supervisor)
+        plane = ControlPlane.of(client, self._clock, self._randomness, self._metrics, supervisor, jail)
+        reached = Client(fenced(self._member, led), _NAME)
+        member = Member.of(config.cluster, reached, self._randomness, supervisor)
+        return Agent(plane, member, MemberSide.of(config.settings.manager))
+
+    def _to_control_plane(self, connection: Connection) -> Transport:
+        return _transport(connection, self._limits.control_plane)
 
 
 def _transport(connection: Connection, limit: Limit) -> Transport:
     return limited(transport_of(connection), limit)
-
-
-def _renewal(
-    config: AgentConfig, client: Client, transport: ReplaceableTransport, connection: Connection
-) -> CertificateRenewal:
-    async def take(renewed: Connection) -> None:
-        await transport.replace(_transport(renewed, config.settings.limits.control_plane))
-
-    return CertificateRenewal(client, SystemClock(), config.cluster, config.control_plane_kubeconfig, connection, take)
 
 
 def _member(config: AgentConfig) -> Connection:

@@ -11,10 +11,10 @@ from leeward.api.names import (
     AGENT_USER_PREFIX,
     CLUSTER_NAMESPACE,
     HEARTBEAT_NAME,
-    KARMADA_AGENT_LEASE_PREFIX,
     KUBE_SYSTEM_NAMESPACE,
     SYSTEM_NAMESPACE,
     execution_space,
+    lease_of_agent,
 )
 from leeward.core.registration import secrets_of_agent
 
@@ -44,7 +44,7 @@ def rules_of_agent(cluster: str, *, secrets: bool = True) -> dict[str, list[Mani
         KUBE_SYSTEM_NAMESPACE: [_rule("", ["namespaces"], ["get"], KUBE_SYSTEM_NAMESPACE)],
         SYSTEM_NAMESPACE: [
             _rule("coordination.k8s.io", ["leases"], ["get"], HEARTBEAT_NAME),
-            _rule("coordination.k8s.io", ["leases"], ["get", "update"], f"{KARMADA_AGENT_LEASE_PREFIX}{cluster}"),
+            _rule("coordination.k8s.io", ["leases"], _CHANGE, lease_of_agent(cluster)),
             events,
         ],
         CLUSTER_NAMESPACE: [

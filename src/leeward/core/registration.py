@@ -28,6 +28,7 @@ from leeward.api.names import (
     SYSTEM_NAMESPACE,
     execution_space,
     impersonator_of,
+    lease_of_agent,
 )
 from leeward.api.rules.texts import cluster_name_fault
 
@@ -266,8 +267,7 @@ def problem_of_agents_object(cluster: str, resource: str, namespace: str, name: 
         case "clusters":
             is_own = name == cluster
         case "leases":
-            lease_of_agent = SYSTEM_NAMESPACE, f"{KARMADA_AGENT_LEASE_PREFIX}{cluster}"
-            is_own = (namespace, name) in ((CLUSTER_NAMESPACE, cluster), lease_of_agent)
+            is_own = (namespace, name) in ((CLUSTER_NAMESPACE, cluster), (SYSTEM_NAMESPACE, lease_of_agent(cluster)))
         case "secrets" if namespace == CLUSTER_NAMESPACE:
             is_own = name in secrets_of_agent(cluster)
         case "events" if (about := OBJECTS_OF_EVENTS.get(namespace)) is not None:

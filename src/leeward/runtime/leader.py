@@ -119,6 +119,7 @@ class LeaderElector:
         self._sharding = sharding
         self._trouble = Trouble(log, f"lease {name}")
         self._seen: _Seen | None = None
+        self._told = ""
 
     async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
         """Does `work` whenever the lease is ours, until cancelled; `work` is cancelled when the lease is lost."""
@@ -191,8 +192,10 @@ class LeaderElector:
             return False
         holder = lease.spec.holder_identity
         if holder not in ("", self._identity) and not self._has_expired(lease):
+            self._tell_holder(holder)
             return False
-        patch = self._told() | {"spec": self._spec(lease if holder == self._identity else None, lease)}
+        self._told = ""
+        patch = self._marks() | {"spec": self._spec(lease if holder == self._identity else None, lease)}
         await self._change(lease, patch)
         return True
 
@@ -203,6 +206,12 @@ class LeaderElector:
             lasts = lease.spec.lease_duration_seconds or self._settings.lease_seconds
             self._seen = _Seen(version, now + lasts)
         return now >= self._seen.expires_at
+
+    def _tell_holder(self, holder: str) -> None:
+        """Says once whom this replica waits for."""
+        if holder != self._told:
+            log.info("%s waits: %s is held by %s", self._identity, self._name, holder)
+            self._told = holder
 
     def _until_expiry(self) -> float:
         """Seconds until the lease of another can be taken, unless it is renewed; endless if it can now."""
@@ -223,11 +232,11 @@ class LeaderElector:
 
     def _new_lease(self) -> Manifest:
         return {
-            "metadata": {"name": self._name, "namespace": self._settings.namespace, **self._told().get("metadata", {})},
+            "metadata": {"name": self._name, "namespace": self._settings.namespace, **self._marks().get("metadata", {})},
             "spec": self._spec(None, None),
         }
 
-    def _told(self) -> Manifest:
+    def _marks(self) -> Manifest:
         """Words of the Lease beside who holds it."""
         return {} if self._sharding is None else {"metadata": {"annotations": self._sharding.told_by(self._identity)}}
 

@@ -53,6 +53,10 @@ def test_a_component_must_know_its_control_plane(complaint: Run, verb: str, tmp_
         (("scheduler-estimator", "--cluster-name=a", "--grpc-client-ca-file=c"), "--grpc-client-ca-file: certificates"),
         (("scheduler-estimator", "--cluster-name=a", "--server-port=0"), "--server-port: '0' is no port"),
         (("agent", "--cluster-name=Ä", "--karmada-kubeconfig=k"), "--cluster-name: 'Ä': it must be a DNS label"),
+        (
+            ("agent", "--cluster-name=a", "--karmada-kubeconfig=k", "--leader-elect-renew-deadline=1s"),
+            "--leader-elect-renew-deadline: it must be longer",
+        ),
         (("agent", "--cluster-name=a"), "Missing option '--karmada-kubeconfig'"),
     ],
     ids=lambda value: str(value)[:30],

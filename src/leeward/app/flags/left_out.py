@@ -11,7 +11,6 @@ _NO_CONTROLLER = "there is no such controller"
 _NO_PROFILING = "use a profiler of the machine"
 _CERTIFICATES = "the webhook makes and renews its certificates itself"
 _ROTATION = "the agent's certificate is renewed when two thirds of its time are over"
-_NO_ELECTION = "the agent elects no leader: run one replica of it"
 
 LEFT_OUT = {
     "add-dir-header": _LOGS,
@@ -87,12 +86,7 @@ OF_THE_AGENT = {
     "controllers": "all that a member needs runs, and nothing else",
     "karmada-kubeconfig-field": _ROTATION,
     "karmada-kubeconfig-name": _ROTATION,
-    "leader-elect": _NO_ELECTION,
-    "leader-elect-lease-duration": _NO_ELECTION,
-    "leader-elect-renew-deadline": _NO_ELECTION,
-    "leader-elect-resource-lock": _NO_ELECTION,
-    "leader-elect-resource-namespace": _NO_ELECTION,
-    "leader-elect-retry-period": _NO_ELECTION,
+    "leader-elect-resource-lock": "the lock is a Lease",
 }
 """Flags that the agent alone does not use, and why."""
 OF_THE_DESCHEDULER = {
@@ -115,7 +109,6 @@ SWITCHES = frozenset(
         "enable-cluster-resource-modeling",
         "enable-empty-workload-propagation",
         "enable-pprof",
-        "leader-elect",
         "log-text-split-stream",
         "logtostderr",
         "one-output",

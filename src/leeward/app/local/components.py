@@ -105,14 +105,16 @@ def settings_of_fleet(fleet: Fleet) -> "ComponentSettings":
 
 
 def _settings_of_agent(fleet: Fleet) -> "ComponentSettings":
-    """Settings by those of the fleet's flags that an agent has; it serves nothing but its member."""
+    """Settings by those of the fleet's flags that an agent has; it serves nothing but its member, and is alone there."""
     from leeward.app.flags.settings import Serving, settings_of
     from leeward.app.flags.table import flags_of
+    from leeward.runtime.leader import LeaderSettings
 
     settings_of_fleet(fleet)
     names = {flag.name for flag in flags_of("agent")}
     flags = {name: text for name, text in fleet.flags.items() if name in names}
-    return replace(settings_of("agent", flags, fleet.timing_values), serving=Serving(metrics=None, health=None))
+    settings = settings_of("agent", flags, fleet.timing_values)
+    return replace(settings, serving=Serving(metrics=None, health=None), leader=LeaderSettings(enabled=False))
 
 
 def _report_ready(layout: Layout, component: str) -> Callable[[], None]:
