@@ -25,6 +25,7 @@ from leeward.operations.bindings import list_manifests
 from leeward.sim.journal import Write
 from leeward.webhook.configurations import MUTATING, VALIDATING
 from tests.migration.aggregated import SERVICE, AggregatedWorld
+from tests.migration.joining_agent import JoiningAgent
 from tests.migration.karmada_agent import KarmadaAgent
 from tests.migration.recorded import CONTROL_PLANE, MEMBERS, recorded
 from tests.migration.test_switch import WATCHED_SECONDS, Writes, assert_next_to_nothing_is_written
@@ -184,6 +185,26 @@ def test_who_runs_refuses_the_switch_whatever_its_clock_says() -> None:
             await adopt(world.user, world.clock, lambda _: None)
         assert not [write for write in writes.all if "/leases/" not in write.record.key]
         renewing.cancel()
+
+    play(story)
+
+
+def test_the_agents_of_pull_members_go_on_through_the_switch() -> None:
+    """Karmada's hold a Lease beside those of its components, and renew it."""
+
+    async def story(world: AggregatedWorld) -> None:
+        agent = JoiningAgent(world.client, "member3", world.clock.now)
+
+        async def lead() -> None:
+            while True:
+                await agent.lead()
+                await world.sleep(2)
+
+        leading = asyncio.create_task(lead())
+        await world.sleep(1)
+        await adopt(world.user, world.clock, lambda _: None)
+        await hand_back(world.user, world.clock, lambda _: None)
+        leading.cancel()
 
     play(story)
 

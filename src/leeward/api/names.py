@@ -225,6 +225,11 @@ def lease_of_agent(cluster: str) -> str:
     return f"{KARMADA_AGENT_LEASE_PREFIX}{cluster}"
 
 
+def is_lease_of_agent(lease: str) -> bool:
+    """Tells whether agents choose a leader by the Lease of this name in `karmada-system`."""
+    return lease.startswith(KARMADA_AGENT_LEASE_PREFIX)
+
+
 def is_our_leader(identity: str) -> bool:
     """Tells whether a process of ours holds the Lease with this holder."""
     return _LEADER_MARK in identity

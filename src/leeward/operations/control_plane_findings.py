@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from leeward.api.core import Lease
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, is_lease_of_agent
 from leeward.core.cluster_health.brake import VANISHED
 from leeward.operations.findings import Finding, Observed, Severity, needs_somebody
 from leeward.operations.sentences import since
@@ -20,9 +20,9 @@ def api_server(observed: Observed) -> Iterator[Finding]:
 
 
 def components(observed: Observed) -> Iterator[Finding]:
-    for lease in sorted(observed.leases, key=lambda lease: lease.name):
+    for lease in sorted(filter(is_of_component, observed.leases), key=lambda lease: lease.name):
         renewed = lease.spec.renew_time
-        if renewed is None or lease.name == HEARTBEAT_NAME or not is_silent(lease, observed.now):
+        if renewed is None or not is_silent(lease, observed.now):
             continue
         said = "has not renewed its lease" if lease.spec.holder_identity else "has been led by nobody"
         yield needs_somebody(
@@ -43,6 +43,11 @@ def nobody_watches(observed: Observed) -> Iterator[Finding]:
                 "do the controllers run?",
                 next=f"kubectl get lease {lease.name} -n {SYSTEM_NAMESPACE} -o yaml",
             )
+
+
+def is_of_component(lease: Lease) -> bool:
+    """Tells whether a component of the control plane is led by it. Whether an agent works says its Cluster."""
+    return lease.name != HEARTBEAT_NAME and not is_lease_of_agent(lease.name)
 
 
 def is_silent(lease: Lease, now: datetime) -> bool:

@@ -17,7 +17,7 @@ from kubeapi.errors import error_of
 from kubeapi.loop.clock import Clock
 from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.api.work import Binding
 from leeward.client import Client, NotFound, Unreachable, WorldError
@@ -33,7 +33,14 @@ from leeward.operations.bindings import list_bindings, list_manifests
 from leeward.operations.brake import BrakeReading, read_brake
 from leeward.operations.cluster_findings import dead_clusters, doubtful_clusters, drains, vanished_clusters
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row
-from leeward.operations.control_plane_findings import api_server, components, engaged_brake, is_silent, nobody_watches
+from leeward.operations.control_plane_findings import (
+    api_server,
+    components,
+    engaged_brake,
+    is_of_component,
+    is_silent,
+    nobody_watches,
+)
 from leeward.operations.drain import workload_of
 from leeward.operations.findings import Finding, Hold, Observed, hold_of, worst_first
 from leeward.operations.taints import no_control_plane
@@ -190,7 +197,7 @@ def _status(
 
 
 def _leads(lease: Lease, now: datetime) -> bool:
-    return lease.name != HEARTBEAT_NAME and not is_silent(lease, now)
+    return is_of_component(lease) and not is_silent(lease, now)
 
 
 def _brake_status(reading: BrakeReading) -> BrakeStatus:

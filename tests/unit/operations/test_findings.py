@@ -13,6 +13,7 @@ from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.meta import Condition
+from leeward.api.names import lease_of_agent
 from leeward.api.work import ResourceBinding
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.eviction import application, blocked_evictions
@@ -252,6 +253,13 @@ def test_a_component_that_renews_no_lease_is_named(holder: str, age_seconds: int
     spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": renewed}
     lease = from_wire({"metadata": {"name": "karmada-scheduler"}, "spec": spec}, Lease)
     assert [finding.sentence for finding in findings_of(observed(leases=(lease,)))] == ([says] if says else [])
+
+
+def test_the_lease_of_an_agent_is_none_of_a_component() -> None:
+    """Its Cluster says whether it works; the Lease of one that has left stays."""
+    spec = {"holderIdentity": "one", "leaseDurationSeconds": 15, "renewTime": "2020-01-01T00:00:00.000000Z"}
+    lease = from_wire({"metadata": {"name": lease_of_agent("member3")}, "spec": spec}, Lease)
+    assert findings_of(observed(leases=(lease,))) == []
 
 
 def test_a_lease_that_nobody_ever_renewed_says_nothing() -> None:

@@ -16,7 +16,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.core import Lease
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, is_lease_of_agent
 from leeward.api.resource import LEASES
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.installing import installed_definitions, is_of_karmada
@@ -147,7 +147,8 @@ async def running_components(client: Client, clock: Clock) -> tuple[str, ...]:
 
 
 async def _held(client: Client) -> Mapping[str, Lease]:
-    leases = (await client.list(LEASES, SYSTEM_NAMESPACE)).items
+    """Those of components of the control plane; agents go on through a switch."""
+    leases = [each for each in (await client.list(LEASES, SYSTEM_NAMESPACE)).items if not is_lease_of_agent(each.name)]
     return {lease.name: lease for lease in leases if lease.spec.holder_identity or lease.name == HEARTBEAT_NAME}
 
 
