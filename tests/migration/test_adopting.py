@@ -203,8 +203,11 @@ def test_the_agents_of_pull_members_go_on_through_the_switch() -> None:
         leading = asyncio.create_task(lead())
         await world.sleep(1)
         await adopt(world.user, world.clock, lambda _: None)
-        await hand_back(world.user, world.clock, lambda _: None)
+        said = list[str]()
+        await hand_back(world.user, world.clock, said.append)
         leading.cancel()
+        assert len(said) == len(set(said)), "each step is told once"
+        assert "putting ClusterRoleBinding system:karmada:agents back" in said
 
     play(story)
 

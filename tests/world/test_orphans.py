@@ -13,6 +13,8 @@ from kubeserver.store.medium import Loaded
 from leeward.api.cluster import Cluster
 from leeward.api.names import BINDING_NAME_ANNOTATION, HUB_ANNOTATION, MANAGED_LABEL, execution_space, work_name
 from leeward.api.resource import WORKS
+from leeward.app.connect import UnusableTransport
+from leeward.app.member_clients import ThroughProxy
 from leeward.client import Client, Request
 from leeward.core.execution.claims import owners_of
 from leeward.operations.findings import Severity
@@ -162,6 +164,42 @@ def test_status_tells_of_orphans_and_reads_members_once_a_minute() -> None:
         await world.sleep(31)
         assert (await seen()).findings == [finding]
         assert listed == [True, False, True]
+
+    play(story, THREE)
+
+
+def test_status_says_which_credentials_are_missing_and_that_there_is_no_proxy() -> None:
+    """As in a control plane that was adopted from a Karmada whose Secrets are not filled in: the rest is told."""
+
+    async def story(world: World) -> None:
+        problem = "the Secret karmada-cluster/member1 has no data.token"
+
+        async def reach(cluster: Cluster) -> Client:
+            match cluster.name:
+                case "member1":
+                    return Client(UnusableTransport(problem))
+                case "member3":
+                    return Client(ThroughProxy(LinkedTransport(world.place, ADMIN), "member3"))
+                case _:
+                    return await reach_in(world)(cluster)
+
+        async def find(client: Client, now: datetime) -> Found:
+            return await OrphanFindings().find(client, reach, now)
+
+        seen = await look_at_fleet(world.client, world.clock, (find,))
+        (finding,) = seen.findings
+        assert (finding.severity, finding.about) == (Severity.NEEDS_SOMEBODY, "cluster/member1")
+        assert finding.sentence == "the credentials of 1 cluster are missing or cannot be used"
+        assert finding.details == (f"member1: {problem}",)
+        assert seen.unseen == []
+        assert seen.notes == ["orphans are not looked for in member3: this control plane has no cluster proxy"]
+        assert [row.name for row in seen.clusters or ()] == ["member1", "member2", "member3"]
+
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"), 120)
+        seen = await look_at_fleet(world.client, world.clock, (find,))
+        assert [finding.about for finding in seen.findings] == ["cluster/member1"], "its Cluster says what is wrong"
+        assert seen.unseen == [f"orphans in member1: {problem}"]
 
     play(story, THREE)
 

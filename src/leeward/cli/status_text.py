@@ -98,6 +98,8 @@ def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
         yield from headline(UNSEEN, f"could not be seen: {unseen}", MOST_LINES)
     if not report.findings and not state.unseen:
         yield f"  all is well: {_ready(state.clusters or ())}"
+    for note in state.notes:
+        yield from headline(" ", note, MOST_LINES)
     for hold, said in ((Hold.KEPT, "kept where they are"), (Hold.WAITING, "waiting for their turn")):
         number = sum(1 for held in state.held if held.hold is hold)
         if number:

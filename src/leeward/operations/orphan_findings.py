@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from leeward.client import Client
 from leeward.operations.findings import NAMED_AT_MOST, Finding, Severity
 from leeward.operations.orphan_works import OrphanWork
-from leeward.operations.orphans import Findings, Orphan, Reach, find_orphans
+from leeward.operations.orphans import Findings, Orphan, Reach, ReadingObstacle, find_orphans
 from leeward.operations.sentences import counted
 from leeward.operations.status import Found
 
@@ -34,12 +34,39 @@ class OrphanFindings:
 
 
 def told(seen: Findings) -> Found:
-    unread = [f"orphans in {cluster}: {problem}" for cluster, problem in sorted(seen.unreadable.items())]
+    """What cannot be seen as things are is a finding, or a note, and nothing that another look would show."""
+    unread = [
+        f"orphans in {cluster}: {problem}"
+        for cluster, problem in sorted(seen.unreadable.items())
+        if cluster not in seen.obstacles
+    ]
     if len(unread) > NAMED_AT_MOST:
         unread[NAMED_AT_MOST:] = [f"orphans in {len(unread) - NAMED_AT_MOST} more clusters: see `leeward orphans`"]
     findings = [_finding("object", "in members that the control plane has forgotten", seen.orphans)]
     findings.append(_finding("Work", "whose binding is gone", seen.works))
-    return Found([finding for finding in findings if finding is not None], unread)
+    findings.append(_without_credential(seen))
+    return Found([finding for finding in findings if finding is not None], unread, _without_proxy(seen))
+
+
+def _without_credential(seen: Findings) -> Finding | None:
+    """These clusters are Ready by what was seen of them last; their controllers cannot go on with them."""
+    clusters = [name for name, obstacle in sorted(seen.obstacles.items()) if obstacle is ReadingObstacle.NO_CREDENTIAL]
+    if not clusters:
+        return None
+    sentence = f"the credentials of {counted(len(clusters), 'cluster')} are missing or cannot be used"
+    details = [f"{name}: {seen.unreadable[name]}" for name in clusters[:NAMED_AT_MOST]]
+    more = len(clusters) - NAMED_AT_MOST
+    details += [f"and {counted(more, 'other cluster')}"] if more > 0 else []
+    about = f"cluster/{clusters[0]}"
+    return Finding(Severity.NEEDS_SOMEBODY, about, sentence, tuple(details), f"kubectl describe cluster {clusters[0]}")
+
+
+def _without_proxy(seen: Findings) -> list[str]:
+    clusters = [name for name, obstacle in sorted(seen.obstacles.items()) if obstacle is ReadingObstacle.NO_PROXY]
+    if not clusters:
+        return []
+    named = ", ".join(clusters[:NAMED_AT_MOST]) + (", ..." if len(clusters) > NAMED_AT_MOST else "")
+    return [f"orphans are not looked for in {named}: this control plane has no cluster proxy"]
 
 
 def _finding(kind: str, said: str, orphans: Sequence[Orphan | OrphanWork]) -> Finding | None:

@@ -14,9 +14,11 @@ Beside them stand Works whose binding is gone (`orphan_works.py`), which is aske
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import cast
 
+from kubeapi.errors import NoCredential
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.api.cluster import APIEnablement, Cluster
@@ -62,15 +64,25 @@ class Orphan:
         return f"{self.resource.kind} {self.key} in {self.cluster}"
 
 
+class ReadingObstacle(Enum):
+    """Known reason why a member is not read, which looking again does not change."""
+
+    NO_CREDENTIAL = "NoCredential"
+    """It is Ready, and no credential for it can be used."""
+    NO_PROXY = "NoProxy"
+    """It is in Pull mode, and this control plane has no cluster proxy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """`doubtful` are those that are not known to be this control plane's; `unreadable` says by cluster what is.
-    `works` are those whose binding is gone."""
+    """`doubtful` are those that are not known to be this control plane's; `unreadable` says by cluster what is,
+    and `obstacles` of some of these clusters, why. `works` are those whose binding is gone."""
 
     orphans: tuple[Orphan, ...]
     doubtful: tuple[Orphan, ...]
     unreadable: Mapping[str, str]
     works: tuple[OrphanWork, ...] = ()
+    obstacles: Mapping[str, ReadingObstacle] = field(default_factory=dict[str, ReadingObstacle])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +92,7 @@ class _Seen:
     ours: tuple[Orphan, ...] = ()
     doubtful: tuple[Orphan, ...] = ()
     problem: str = ""
+    obstacle: ReadingObstacle | None = None
 
 
 async def find_orphans(control_plane: Client, reach: Reach, seconds: float | None = None) -> Findings:
@@ -107,6 +120,7 @@ async def find_orphans(control_plane: Client, reach: Reach, seconds: float | Non
         tuple(orphan for found in seen for orphan in found.doubtful if orphan.work not in known),
         problems,
         await find_orphan_works(control_plane),
+        {cluster.name: found.obstacle for cluster, found in zip(clusters, seen, strict=True) if found.obstacle},
     )
 
 
@@ -161,9 +175,18 @@ async def _look_at_member(cluster: Cluster, hub: str, reach: Reach) -> _Seen:
     try:
         return await _look(client, cluster.name, hub)
     except WorldError as error:
-        return _Seen(problem=str(error))
+        return _Seen(problem=str(error), obstacle=_obstacle_of(cluster, error))
     finally:
         await client.close()
+
+
+def _obstacle_of(cluster: Cluster, error: WorldError) -> ReadingObstacle | None:
+    """A Push member that is not Ready says by its Cluster what is wrong with it."""
+    if isinstance(error, NoCredential) and cluster.is_ready:
+        return ReadingObstacle.NO_CREDENTIAL
+    if isinstance(error, NotFound) and cluster.spec.sync_mode == "Pull":
+        return ReadingObstacle.NO_PROXY
+    return None
 
 
 async def _look(client: Client, cluster: str, hub: str) -> _Seen:

@@ -54,10 +54,11 @@ _FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)
 
 
 class Found(NamedTuple):
-    """Findings of a source, and what it could not see."""
+    """Findings of a source, what it could not see this time, and what it never sees here."""
 
     findings: Sequence[Finding] = ()
     unseen: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
 FindingSource = Callable[[Client, datetime], Coroutine[Any, Any, Found]]
@@ -87,7 +88,8 @@ class BrakeStatus(msgspec.Struct, frozen=True, rename="camel"):
 class FleetStatus(msgspec.Struct, frozen=True, rename="camel"):
     """`clusters` is None when they could not be seen. `unseen` says what else could not, and why.
 
-    `leading` are the components that renew their leases; the processes of `leeward up` need none.
+    `notes` say what is not looked at here, without anything being wrong. `leading` are the components that renew their
+    leases; the processes of `leeward up` need none.
     """
 
     as_of: datetime
@@ -99,6 +101,7 @@ class FleetStatus(msgspec.Struct, frozen=True, rename="camel"):
     replicas: int | None
     leading: list[str]
     unseen: list[str]
+    notes: list[str] = []
 
 
 @dataclass(slots=True)
@@ -147,12 +150,14 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
         leases or (),
         failed_checks=failed_checks,
     )
-    found = findings_of(observed)
+    found, notes = findings_of(observed), list[str]()
     for source in sources:
         more = await look.see("what else there is", source(client, now)) or Found()
         found += more.findings
         look.unseen += more.unseen
-    return _status(observed, found, rows if seen is not None else None, bindings is not None, look.unseen)
+        notes += more.notes
+    state = _status(observed, found, rows if seen is not None else None, bindings is not None, look.unseen)
+    return msgspec.structs.replace(state, notes=notes)
 
 
 def findings_of(observed: Observed) -> list[Finding]:

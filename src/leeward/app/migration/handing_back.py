@@ -109,7 +109,7 @@ async def _delete_definitions(client: Client, record: SwitchRecord, tell: Tell) 
 
 async def _put_back(client: Client, kept: Iterable[KeptObject], tell: Tell) -> None:
     for each in kept:
-        tell(f"putting {each.manifest['metadata']['name']} back")
+        tell(f"putting {each.manifest['kind']} {each.manifest['metadata']['name']} back")
         with suppress(AlreadyExists):
             await client.create(each.resource, each.content, each.manifest["metadata"].get("namespace", ""))
 
