@@ -43,11 +43,15 @@ def test_karmadas_agent_joins_with_an_identity_that_register_gives(fleet: Fleet)
             async with asyncio.timeout(60):
                 await works_as_soon_as_it_may(agent, cluster["metadata"]["uid"])
             other = {"metadata": {"name": "member1"}, "data": {}}
+            lease = {"metadata": {"name": "karmada-descheduler"}}
             for attempt in (
                 client.get(SECRETS, "member1", "karmada-cluster"),
                 client.create(SECRETS, {**other, "metadata": {"name": "elsewhere"}}, "karmada-cluster"),
                 client.create(SECRETS, other, "kube-system"),
                 client.get(LEASES, "karmada-agent-member1", "karmada-system"),
+                client.create(LEASES, lease, "karmada-system"),
+                client.create(LEASES, lease, "default"),
+                client.create(LEASES, lease, "kube-system"),
             ):
                 with pytest.raises(Forbidden):
                     await attempt

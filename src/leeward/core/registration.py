@@ -46,12 +46,13 @@ ASKING_RULE: dict[str, Any] = {
 }
 AGENT_RULES: tuple[dict[str, Any], ...] = (
     {"apiGroups": ["cluster.karmada.io"], "resources": ["clusters"], "verbs": ["create", "get", "list", "watch"]},
-    {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
     {"apiGroups": ["config.karmada.io"], "resources": ["*"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": [""], "resources": ["namespaces"], "resourceNames": [CLUSTER_NAMESPACE], "verbs": ["get"]},
     ASKING_RULE,
 )
 """The rights of the group of all agents; what is an agent's own comes when its cluster joins."""
+LEASES_RULE: dict[str, Any] = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]}
+"""Theirs in the namespaces of an agent's Leases; RBAC cannot say of which name, so admission does."""
 
 
 OBJECTS_OF_EVENTS = {"default": "", SYSTEM_NAMESPACE: KARMADA_AGENT_LEASE_PREFIX}

@@ -30,6 +30,7 @@ from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client.certificate_requests import undecided_request
 from leeward.core.registration import (
     AGENT_RULES,
+    LEASES_RULE,
     TOKEN_NAMESPACE,
     TOKEN_PREFIX,
     Verdict,
@@ -55,7 +56,7 @@ AGENT_ACCESS: tuple[dict[str, Any], ...] = (
         "apiVersion": f"{_RBAC}/v1",
         "kind": "ClusterRole",
         "metadata": {"name": AGENT_GROUP},
-        "rules": list(AGENT_RULES),
+        "rules": [*AGENT_RULES, LEASES_RULE],
     },
     {
         "apiVersion": f"{_RBAC}/v1",
@@ -65,7 +66,8 @@ AGENT_ACCESS: tuple[dict[str, Any], ...] = (
         "subjects": [{"apiGroup": _RBAC, "kind": "Group", "name": AGENT_GROUP}],
     },
 )
-"""The rights of all agents, which a new control plane begins with."""
+"""The rights of all agents, which a new control plane begins with; `AgentRestriction` holds them to their own objects,
+Leases in which namespace included."""
 
 
 class AgentRights:

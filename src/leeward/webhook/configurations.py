@@ -12,7 +12,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE, WORK_ID_LABEL
+from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE, WORK_ID_LABEL
 from leeward.api.validation import DELETION_PROTECTED_LABEL
 
 NAME = "leeward-webhook"
@@ -64,6 +64,12 @@ them, and ask for each."""
 _CHECKED = [*_USERS, _rule("work.karmada.io", _OURS, _WRITES)]
 _OF_AGENTS = [_rule("coordination.k8s.io", ["leases"], _CREATES), _rule("", ["secrets"], _CREATES)]
 """RBAC cannot say which name a new object may have: who makes leases or Secrets of clusters is asked for its own."""
+_LEASES_OF_AGENTS = [_rule("coordination.k8s.io", ["leases"], _CREATES)]
+_IS_AGENT = {
+    "name": "is-an-agent.leeward.dev",
+    "expression": f'"{AGENT_GROUP}" in request.userInfo.groups',
+}
+"""In `karmada-system`, where components make their Leases, too: they need not ask."""
 _DELETIONS = [_rule("*", ["*"], ["DELETE"])]
 
 
@@ -91,7 +97,9 @@ class Endpoint:
 
 
 def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[Manifest], Manifest]]:
-    of_clusters = {"namespaceSelector": {"matchLabels": {NAME_LABEL: CLUSTER_NAMESPACE}}}
+    of_clusters, of_system = (
+        {"namespaceSelector": {"matchLabels": {NAME_LABEL: name}}} for name in (CLUSTER_NAMESPACE, SYSTEM_NAMESPACE)
+    )
     protected = {"objectSelector": {"matchLabels": {DELETION_PROTECTED_LABEL: "Always"}}}
     mutate, validate = (endpoint.client_config(path, ca_bundle) for path in ("/mutate", "/validate"))
     return [
@@ -105,6 +113,7 @@ def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[
                 [
                     _hook("rules.leeward.dev", _CHECKED, validate),
                     _hook("agents.leeward.dev", _OF_AGENTS, validate) | of_clusters,
+                    _hook("leaders.leeward.dev", _LEASES_OF_AGENTS, validate) | of_system | {CONDITIONS: [_IS_AGENT]},
                     _hook("protection.leeward.dev", _DELETIONS, validate) | protected | {"failurePolicy": "Ignore"},
                 ]
             ),

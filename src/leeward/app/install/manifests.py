@@ -14,7 +14,7 @@ from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE,
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import AGENTS_GROUP
 from leeward.controllers.agent_roles import rules_of_agent
-from leeward.core.registration import AGENT_RULES, ASKING_RULE
+from leeward.core.registration import AGENT_RULES, ASKING_RULE, LEASES_RULE
 from leeward.webhook.configurations import CERTIFICATE_SECRET, NAME_LABEL
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -59,7 +59,7 @@ def rights() -> list[tuple[Resource[Manifest], str, Manifest]]:
 
 def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
     """Objects that give agents their rights: who has a bootstrap token may ask for a certificate; who has that is an
-    agent, and makes Secrets of its own."""
+    agent, and makes Leases and Secrets where agents have some; the webhook is asked for their names."""
     objects: list[tuple[Resource[Manifest], str, Manifest]] = []
     for name, group, rules in (
         (AGENT_GROUP, AGENT_GROUP, list(AGENT_RULES)),
@@ -71,15 +71,18 @@ def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
             (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
             (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
         ]
-    metadata = {"name": AGENT_GROUP, "namespace": CLUSTER_NAMESPACE}
     role = {"apiGroup": _RBAC, "kind": "Role", "name": AGENT_GROUP}
     subject = {"apiGroup": _RBAC, "kind": "Group", "name": AGENT_GROUP}
-    return [
-        *objects,
-        (ROLES, CLUSTER_NAMESPACE, {"metadata": metadata, "rules": [_rule([""], ["secrets"], ["create"])]}),
-        (ROLE_BINDINGS, CLUSTER_NAMESPACE, {"metadata": metadata, "roleRef": role, "subjects": [subject]}),
-        *_rights_of_generator(),
-    ]
+    for namespace, rules in (
+        (CLUSTER_NAMESPACE, [_rule([""], ["secrets"], ["create"]), LEASES_RULE]),
+        (SYSTEM_NAMESPACE, [LEASES_RULE]),
+    ):
+        metadata = {"name": AGENT_GROUP, "namespace": namespace}
+        objects += [
+            (ROLES, namespace, {"metadata": metadata, "rules": rules}),
+            (ROLE_BINDINGS, namespace, {"metadata": metadata, "roleRef": role, "subjects": [subject]}),
+        ]
+    return [*objects, *_rights_of_generator()]
 
 
 def _rights_of_generator() -> list[tuple[Resource[Manifest], str, Manifest]]:
