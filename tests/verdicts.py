@@ -3,13 +3,13 @@
 from typing import Any
 
 
-def assert_judged(answer: dict[str, Any] | None, refusal: str) -> None:
+def assert_judged(answer: dict[str, Any] | None, refusal: str, code: int = 422) -> None:
     """Without a refusal there is nothing to answer."""
     if not refusal:
         assert answer is None
         return
     assert answer is not None
-    assert (answer["allowed"], answer["status"]["code"]) == (False, 422)
+    assert (answer["allowed"], answer["status"]["code"]) == (False, code)
     assert refusal in answer["status"]["message"]
 
 

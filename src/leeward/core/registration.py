@@ -255,6 +255,19 @@ def made_by_agent(secret: Mapping[str, Any], before: Mapping[str, Any] | None, a
     return noted if agent or all(secret.get(field) == before.get(field) for field in fields) else ""
 
 
+def with_maker(secret: Mapping[str, Any], before: Mapping[str, Any] | None, agent: str) -> dict[str, Any]:
+    """The Secret with the mark of who has made it, whatever mark its writer gives it; arguments as of
+    `made_by_agent`."""
+    cluster = made_by_agent(secret, before, agent)
+    metadata = mapping_in(secret, "metadata")
+    annotations = mapping_in(metadata, "annotations")
+    if annotations.get(AGENT_MADE_ANNOTATION, "") == cluster:
+        return dict(secret)
+    kept = {key: value for key, value in annotations.items() if key != AGENT_MADE_ANNOTATION}
+    marked = {**kept, AGENT_MADE_ANNOTATION: cluster} if cluster else kept
+    return {**secret, "metadata": {**metadata, "annotations": marked}}
+
+
 def namesakes_of_secrets(cluster: str) -> tuple[str, ...]:
     """The clusters of which a Secret would be called like one of this cluster."""
     suffix = impersonator_of("")

@@ -37,7 +37,6 @@ from leeward.core.registration import (
     annotations_of_use,
     cluster_of_agent,
     is_agent,
-    made_by_agent,
     namesakes_of_secrets,
     problem_of_agents_cluster,
     problem_of_agents_object,
@@ -45,6 +44,7 @@ from leeward.core.registration import (
     rule_on_request,
     secrets_of_agent,
     use_of,
+    with_maker,
 )
 from leeward.manager.rbac_generator import GENERATOR, RULES_OF_GENERATOR, problem_of_generated
 
@@ -159,7 +159,10 @@ class AgentRestriction:
         elif is_agent(review.user.groups):
             self._check(review, cluster_of_agent(review.user.name))
         is_secret = review.resource.plural == SECRETS.plural and review.namespace == CLUSTER_NAMESPACE
-        return _marked(review) if is_secret and review.operation in ("CREATE", "UPDATE") else review.object
+        if not is_secret or review.operation not in ("CREATE", "UPDATE"):
+            return review.object
+        agent = cluster_of_agent(review.user.name) if is_agent(review.user.groups) else ""
+        return with_maker(review.object, review.old_object, agent)
 
     def _check(self, review: AdmissionReview, cluster: str) -> None:
         resource, name = review.resource.plural, section(review.object, "metadata").get("name", "")
@@ -172,15 +175,3 @@ class AgentRestriction:
                 problem = problem_of_secrets(cluster, others) if others else ""
         if problem:
             raise Rejected(problem)
-
-
-def _marked(review: AdmissionReview) -> Manifest:
-    """The Secret with the mark of who has made it, whatever mark the writer gives it."""
-    agent = cluster_of_agent(review.user.name) if is_agent(review.user.groups) else ""
-    cluster = made_by_agent(review.object, review.old_object, agent)
-    annotations = annotations_of(review.object)
-    if annotations.get(AGENT_MADE_ANNOTATION, "") == cluster:
-        return review.object
-    kept = {key: value for key, value in annotations.items() if key != AGENT_MADE_ANNOTATION}
-    marked = {**kept, AGENT_MADE_ANNOTATION: cluster} if cluster else kept
-    return {**review.object, "metadata": {**section(review.object, "metadata"), "annotations": marked}}

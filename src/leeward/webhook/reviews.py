@@ -13,7 +13,7 @@ from kubeapi.field import Node
 from kubeapi.meta import Manifest
 from kubeapi.untrusted import mapping_in
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.resource import CLUSTERS
+from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate, validate_deletion, validate_types
 from leeward.core.admission_warnings import warnings_for, warnings_of_live_templates
@@ -23,6 +23,7 @@ from leeward.core.registration import (
     is_agent,
     problem_of_agents_cluster,
     problem_of_agents_object,
+    with_maker,
 )
 
 API_VERSION = "admission.k8s.io/v1"
@@ -54,9 +55,12 @@ async def answer_review(body: bytes, answer: Answer) -> Manifest:
 
 
 def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest:
-    """Allows the write, with a patch that sets the defaults where any are missing."""
-    given = mapping_in(request, "object")
-    wanted = apply_defaults(given, settings, mapping_in(request, "oldObject") or None)
+    """Allows the write, with a patch that sets the defaults where any are missing, or says who has made a Secret."""
+    given, before = mapping_in(request, "object"), mapping_in(request, "oldObject") or None
+    if mapping_in(request, "resource").get("resource") == SECRETS.plural:
+        wanted = with_maker(given, before, agent_who_asks(request))
+    else:
+        wanted = apply_defaults(given, settings, before)
     patch = json_patch(given, wanted)
     return {"allowed": True, **({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})}
 
@@ -93,6 +97,12 @@ def _refusal_to_agent(request: Mapping[str, Any]) -> str:
         return problem
     given, before = (mapping_in(mapping_in(request, field), "spec") for field in ("object", "oldObject"))
     return problem_of_agents_cluster(given, before, cluster)
+
+
+def agent_who_asks(request: Mapping[str, Any]) -> str:
+    """The cluster whose agent makes the request; empty for anybody else."""
+    who = mapping_in(request, "userInfo")
+    return cluster_of_agent(str(who.get("username", ""))) if is_agent(who.get("groups") or ()) else ""
 
 
 def refusal(code: int, message: str, reason: str = "") -> Manifest:

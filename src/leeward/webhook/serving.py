@@ -30,6 +30,7 @@ from leeward.webhook.customizations import judge_customization
 from leeward.webhook.joining import judge_joining
 from leeward.webhook.namespace_bounds import judge_policy_count
 from leeward.webhook.quotas import QuotaJudge
+from leeward.webhook.registering import judge_registering
 from leeward.webhook.reviews import judge, mutate
 from leeward.webhook.server import WebhookServer
 
@@ -88,7 +89,7 @@ class Webhook:
         answer = judge(request, self._settings.reach, self._settings.addresses)
         if not answer["allowed"]:
             return answer
-        for question in (judge_credentials, judge_joining, judge_policy_count, judge_customization):
+        for question in (judge_credentials, judge_joining, judge_registering, judge_policy_count, judge_customization):
             if (refused := await question(request, self._client)) is not None:
                 return refused
         if self._settings.quota_enforcement and (refused := await self._quotas.judge(request)) is not None:

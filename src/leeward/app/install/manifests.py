@@ -54,7 +54,20 @@ def rights() -> list[tuple[Resource[Manifest], str, Manifest]]:
             (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
             (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
         ]
+    for (name, namespace), rules in _RULES_WITHIN.items():
+        objects += _role_within(namespace, name, rules, {"kind": "ServiceAccount", "namespace": SYSTEM_NAMESPACE})
     return [*objects, *_rights_of_agents()]
+
+
+def _role_within(
+    namespace: str, name: str, rules: list[dict[str, Any]], subject: Manifest
+) -> list[tuple[Resource[Manifest], str, Manifest]]:
+    """A role of one namespace, bound to who has its name."""
+    metadata, role = {"name": name, "namespace": namespace}, {"apiGroup": _RBAC, "kind": "Role", "name": name}
+    return [
+        (ROLES, namespace, {"metadata": metadata, "rules": rules}),
+        (ROLE_BINDINGS, namespace, {"metadata": metadata, "roleRef": role, "subjects": [{**subject, "name": name}]}),
+    ]
 
 
 def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
@@ -71,17 +84,10 @@ def _rights_of_agents() -> list[tuple[Resource[Manifest], str, Manifest]]:
             (CLUSTER_ROLES, "", {"metadata": {"name": name}, "rules": rules}),
             (CLUSTER_ROLE_BINDINGS, "", {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}),
         ]
-    role = {"apiGroup": _RBAC, "kind": "Role", "name": AGENT_GROUP}
-    subject = {"apiGroup": _RBAC, "kind": "Group", "name": AGENT_GROUP}
-    for namespace, rules in (
-        (CLUSTER_NAMESPACE, [_rule([""], ["secrets"], ["create"]), LEASES_RULE]),
-        (SYSTEM_NAMESPACE, [LEASES_RULE]),
-    ):
-        metadata = {"name": AGENT_GROUP, "namespace": namespace}
-        objects += [
-            (ROLES, namespace, {"metadata": metadata, "rules": rules}),
-            (ROLE_BINDINGS, namespace, {"metadata": metadata, "roleRef": role, "subjects": [subject]}),
-        ]
+    agents = {"apiGroup": _RBAC, "kind": "Group"}
+    making = _rule([""], ["secrets"], ["create"])
+    objects += _role_within(CLUSTER_NAMESPACE, AGENT_GROUP, [making, LEASES_RULE], agents)
+    objects += _role_within(SYSTEM_NAMESPACE, AGENT_GROUP, [LEASES_RULE], agents)
     return [*objects, *_rights_of_generator()]
 
 
@@ -193,3 +199,8 @@ _RULES: dict[str, list[dict[str, Any]]] = {
         ),
     ],
 }
+_RULES_WITHIN: dict[tuple[str, str], list[dict[str, Any]]] = {
+    (CONTROLLER_MANAGER, CLUSTER_NAMESPACE): [_rule([_RBAC], ["roles", "rolebindings"], ["delete"])],
+    (WEBHOOK, CLUSTER_NAMESPACE): [_rule([""], ["secrets"], ["get"])],
+}
+"""By component and namespace: what it may do there and nowhere else."""
