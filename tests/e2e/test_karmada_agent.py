@@ -20,7 +20,7 @@ from tests.e2e.fleet import Fleet
 from tests.e2e.test_pull import register
 from tests.kubectl import CONTROL_PLANE
 from tests.migration import karmadactl
-from tests.migration.joining_agent import LEASES, SECRETS, JoiningAgent
+from tests.migration.joining_agent import CLUSTERS, LEASES, SECRETS, JoiningAgent
 
 TOKEN = "fedcba.0123456789abcdef"
 AGENTS = "system:karmada:agents"
@@ -62,6 +62,38 @@ def test_karmadas_agent_joins_with_an_identity_that_register_gives(fleet: Fleet)
     owners = fleet.get("secret", "stranger-impersonator", "-n", "karmada-cluster")["metadata"]["ownerReferences"]
     assert [owner["name"] for owner in owners] == ["stranger"]
     assert "has left" in fleet.leeward("unregister", "stranger", "--wait", "30s")
+
+
+def test_no_agent_reads_the_credentials_of_a_push_member_of_its_name(fleet: Fleet) -> None:
+    """It was approved before; then somebody writes the Secrets as `karmadactl join` does, and leaves them behind."""
+    identity = load(register(fleet, "former"))
+    fleet.kubectl("create", "secret", "generic", "former", "-n", "karmada-cluster", "--from-literal=token=former-token")
+
+    async def main() -> None:
+        client = Client(transport_of(identity))
+        try:
+            for _ in range(60):
+                if not await may_read(client, "former"):
+                    break
+                await asyncio.sleep(1)
+            cluster = {"metadata": {"name": "former"}, "spec": {"syncMode": "Pull", "id": "an-id"}}
+            with pytest.raises(Forbidden, match="delete secret former"):
+                await client.create(CLUSTERS, cluster)
+            assert not await may_read(client, "former")
+            assert fleet.kubectl("get", "role,rolebinding", "-n", "karmada-cluster").count("agent:former:joining") == 0
+        finally:
+            await client.close()
+
+    asyncio.run(main())
+    fleet.kubectl("delete", "secret", "former", "-n", "karmada-cluster")
+
+
+async def may_read(client: Client, secret: str) -> bool:
+    try:
+        await client.get(SECRETS, secret, "karmada-cluster")
+    except Forbidden:
+        return False
+    return True
 
 
 async def works_as_soon_as_it_may(agent: JoiningAgent, uid: str) -> None:

@@ -31,7 +31,7 @@ from kubeserver.handler import User
 from kubeserver.inprocess import InProcessTransport
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.core import Namespace
-from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
+from leeward.api.names import AGENT_GROUP, AGENT_MADE_ANNOTATION, AGENT_USER_PREFIX
 from leeward.api.resource import CLUSTERS, EVENTS, NAMESPACES, SECRETS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.bootstrap_tokens import BootstrapToken, create_token, list_tokens
@@ -40,6 +40,8 @@ from leeward.app.registering import obtain_certificate
 from leeward.client import Client
 from leeward.client.connection import Connection
 from leeward.controllers.agent_certificates import REQUESTS, AgentCertificateController
+from leeward.controllers.agent_roles import roles_of_agent
+from leeward.controllers.approved_agents import ApprovedAgentController
 from leeward.core.registration import SIGNER, USAGES
 from leeward.manager.agents import AGENT_ACCESS, approve_agents
 from leeward.runtime.events import EventRecorder
@@ -130,7 +132,9 @@ async def play(story: Story, approver: str) -> None:
             client, randomness = Client(world.transport), Randomness(7)
             server, events = Server.of(client, randomness, supervisor), EventRecorder(client, clock, randomness)
             supervisor.start(events.run(), "events")
-            AgentCertificateController(ControlPlane(server, clock, randomness, Metrics(), events, supervisor)).start()
+            plane = ControlPlane(server, clock, randomness, Metrics(), events, supervisor)
+            for controller in (AgentCertificateController(plane), ApprovedAgentController(plane)):
+                controller.start()
         await story(Desk(world, clock))
 
 
@@ -195,6 +199,63 @@ def test_an_agent_has_rights_before_its_cluster_that_go_with_its_request() -> No
         assert [each["metadata"]["name"] for each in (await desk.admin.list(roles, "karmada-cluster")).items] == []
 
     run_virtual(play(story, "controller"))
+
+
+@pytest.mark.parametrize("secret", ["member1", "member1-impersonator"])
+def test_an_approved_agent_loses_its_rights_when_somebody_else_writes_secrets_of_its_name(secret: str) -> None:
+    """As `karmadactl join` does, which knows of no such role; before the Cluster of the Push member is there."""
+
+    async def story(desk: Desk) -> None:
+        await two_approved(desk)
+        for name, maker in (("member2", "member2"), (secret, "")):
+            metadata = {"name": name, **({"annotations": {AGENT_MADE_ANNOTATION: maker}} if maker else {})}
+            await desk.admin.create(UNTYPED_SECRETS, {"metadata": metadata, "data": {}}, "karmada-cluster")
+        await asyncio.sleep(1)
+        assert await roles_of_approved(desk) == {"system:karmada:agent:member2:joining"}
+
+    run_virtual(play(story, "controller"))
+
+
+def test_an_approved_agent_loses_its_rights_when_a_push_member_joins_under_its_name() -> None:
+    async def story(desk: Desk) -> None:
+        await two_approved(desk)
+        await desk.join("member1", "Push")
+        await desk.join("member2", "Pull")
+        await asyncio.sleep(1)
+        assert await roles_of_approved(desk) == {"system:karmada:agent:member2:joining"}
+
+    run_virtual(play(story, "controller"))
+
+
+def test_secrets_that_come_while_an_agent_is_approved_deny_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_join = AgentCertificateController._let_join  # pyright: ignore[reportPrivateUsage]
+
+    async def meanwhile(self: AgentCertificateController, cluster: str, request: Manifest) -> None:
+        await let_join(self, cluster, request)
+        secret = {"metadata": {"name": cluster}, "data": {}}
+        await self._plane.client.create(UNTYPED_SECRETS, secret, "karmada-cluster")  # pyright: ignore[reportPrivateUsage]
+
+    async def story(desk: Desk) -> None:
+        await desk.admin.create(NAMESPACES, Namespace(metadata=ObjectMeta(name="karmada-cluster")))
+        monkeypatch.setattr(AgentCertificateController, "_let_join", meanwhile)
+        assert (await desk.ask(await desk.token("member1"), "member1")).startswith("Denied: the namespace karmada-clu")
+        assert await roles_of_approved(desk) == set()
+
+    run_virtual(play(story, "controller"))
+
+
+async def roles_of_approved(desk: Desk) -> set[str]:
+    """Names of the roles and the bindings of approved agents."""
+    kinds = [resource for resource, _ in roles_of_agent("", {}, "karmada-cluster", [])]
+    found = [each for kind in kinds for each in (await desk.admin.list(kind, "karmada-cluster")).items]
+    return {each["metadata"]["name"] for each in found}
+
+
+async def two_approved(desk: Desk) -> None:
+    await desk.admin.create(NAMESPACES, Namespace(metadata=ObjectMeta(name="karmada-cluster")))
+    for name in ("member1", "member2"):
+        assert await desk.ask(await desk.token(name), name) == "Approved"
+    assert len(await roles_of_approved(desk)) == 2
 
 
 def test_of_many_requests_at_once_one_cluster_gets_an_agent(tell: Tell) -> None:

@@ -22,9 +22,8 @@ from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, close_account, open_account
 from leeward.client import Client, NotFound, NotServed
 from leeward.client.connection import Connection
-from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent
+from leeward.controllers.agent_roles import end_approved_agent
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
-from leeward.runtime.deleting import delete_seen
 from leeward.runtime.server_identity import cluster_id_of, identity_of
 
 _UNTYPED_NAMESPACES = Resource.of_manifests("v1", "namespaces", "Namespace", False)
@@ -61,7 +60,7 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
     token, spoken = await open_account(member, steward, hub), await open_account(member, speaker, hub)
     namespace: Manifest = {"metadata": {"name": CLUSTER_NAMESPACE}}
     await control_plane.apply(_UNTYPED_NAMESPACES, namespace, field_manager=FIELD_MANAGER)
-    await _end_approved_agent(control_plane, joining.name)
+    await end_approved_agent(control_plane, joining.name)
     for secret in (
         _secret(joining.name, {TOKEN_KEY: token, CA_KEY: joining.connection.certificate_authority}),
         _secret(impersonator_of(joining.name), {TOKEN_KEY: spoken}),
@@ -100,17 +99,6 @@ async def _refuse_joined(control_plane: Client, name: str, cluster_id: str) -> N
             raise FleetError(f"another cluster has joined as {name}: give another name, or `{other.way_out}` first")
         if other.name == name and other.sync_mode != "Push":
             raise FleetError(f"this cluster has joined as {name} in Pull mode: `{other.way_out}` first")
-
-
-async def _end_approved_agent(control_plane: Client, name: str) -> None:
-    """Takes from an agent that was approved under the name its right to read the Secrets that come.
-
-    Raises: WorldError."""
-    for resource, manifest in reversed([*roles_of_agent(name, {}, CLUSTER_NAMESPACE, [], JOINING_SUFFIX)]):
-        try:
-            await delete_seen(control_plane, resource, manifest["metadata"]["name"], CLUSTER_NAMESPACE)
-        except NotServed:
-            continue
 
 
 def _secret(name: str, data: dict[str, bytes]) -> Manifest:

@@ -20,7 +20,7 @@ from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import AlreadyExists, NotFound, NotServed
 from leeward.client.certificate_requests import undecided_request
-from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent, rules_before_joining
+from leeward.controllers.agent_roles import JOINING_SUFFIX, end_approved_agent, roles_of_agent, rules_before_joining
 from leeward.core.registration import (
     TOKEN_NAMESPACE,
     TOKEN_PREFIX,
@@ -66,12 +66,16 @@ class AgentCertificateController:
         cluster = await self._find(CLUSTERS, request.cluster)
         joined = () if cluster is None else (request.cluster,)
         use = None if secret is None else use_of(secret.metadata.annotations)
-        ruling = rule_on_request(request, joined, use, await self._secrets_of_cluster(request.cluster))
+        there = await self._secrets_of_cluster(request.cluster)
+        ruling = rule_on_request(request, joined, use, there)
         if ruling.verdict is Verdict.WAITS:
             return self._wait(manifest, ruling)
         if ruling.verdict is Verdict.APPROVED and secret is not None:
             await self._claim(request, secret)
             await self._let_join(request.cluster, manifest)
+            if await self._secrets_of_cluster(request.cluster) != there:
+                await end_approved_agent(self._plane.client, request.cluster)
+                return self._plane.clock.now()
         await self._rule(manifest, ruling)
         return None
 

@@ -16,7 +16,9 @@ from leeward.api.names import (
     execution_space,
     lease_of_agent,
 )
+from leeward.client import Client, NotServed
 from leeward.core.registration import secrets_of_agent
+from leeward.runtime.deleting import delete_seen
 
 GROUP = "rbac.authorization.k8s.io"
 JOINING_SUFFIX = ":joining"
@@ -60,6 +62,18 @@ def rules_before_joining(cluster: str) -> list[Manifest]:
     """Rules in `karmada-cluster`: Karmada's agent makes two Secrets, and says right after its Cluster whose they
     are."""
     return [_rule("", ["secrets"], ["get", "patch"], *secrets_of_agent(cluster))]
+
+
+async def end_approved_agent(client: Client, cluster: str) -> None:
+    """Takes from an agent that was approved under the name its right to read the Secrets of it; idempotent.
+
+    Raises: WorldError.
+    """
+    for resource, manifest in reversed([*roles_of_agent(cluster, {}, CLUSTER_NAMESPACE, [], JOINING_SUFFIX)]):
+        try:
+            await delete_seen(client, resource, manifest["metadata"]["name"], CLUSTER_NAMESPACE)
+        except NotServed:
+            continue
 
 
 def _rule(group: str, resources: list[str], verbs: list[str], *names: str) -> Manifest:

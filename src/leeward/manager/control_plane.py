@@ -10,6 +10,7 @@ from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
 from leeward.controllers.agent_access import AgentAccessController
 from leeward.controllers.agent_certificates import AgentCertificateController
+from leeward.controllers.approved_agents import ApprovedAgentController
 from leeward.controllers.autoscaled_templates import DeploymentReplicasSyncer, ScaleTargetMarker
 from leeward.controllers.binding import BindingController
 from leeward.controllers.brake import BrakeController
@@ -132,7 +133,7 @@ class ControllerManager:
         skipped = NamespaceSyncSettings(settings.skipped.namespaces)
         yield "namespace", lambda: [NamespaceSyncController(plane, skipped)]
         yield "agentAccess", lambda: [AgentAccessController(plane)]
-        yield "agentcsrapproving", lambda: [AgentCertificateController(plane)]
+        yield "agentcsrapproving", lambda: [AgentCertificateController(plane), ApprovedAgentController(plane)]
         yield "detector", self._make_detector
         yield SCHEDULER, self._make_scheduler
         yield DESCHEDULER, self._make_descheduler
