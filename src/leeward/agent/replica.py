@@ -26,7 +26,7 @@ Make = Callable[[Supervisor, Leadership | None], Agent]
 
 
 class AgentReplica:
-    """Without an `elector` it works at once, and nothing keeps a second one from working."""
+    """One replica. Without an `elector` it works at once, and nothing keeps a second one from working."""
 
     def __init__(self, registration: Registration, make: Make, elector: LeaderElector | None, metrics: Metrics) -> None:
         self._registration = registration
@@ -35,7 +35,7 @@ class AgentReplica:
         self._metrics = metrics
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Until cancelled. `ready` is called once: the cluster has joined, and this replica works or stands by."""
+        """Goes on until cancelled. `ready` is called once the cluster has joined; then it works, or stands by."""
         await self._registration.join()
         elector, lease = self._elector, lease_of_agent(self._registration.cluster)
         self._metrics.process.leads(lease, lambda: elector is None or elector.leadership.holds)

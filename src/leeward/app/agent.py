@@ -53,7 +53,7 @@ async def run_agent(config: AgentConfig) -> None:
 
 
 class _Process:
-    """Its ways to the control plane and to the member.
+    """Ways of the process to the control plane and to the member.
 
     Leases are renewed over connections of their own: behind the writes of a large failover they would end unrenewed.
     """

@@ -68,9 +68,9 @@ class ReadingObstacle(Enum):
     """Known reason why a member is not read, which looking again does not change."""
 
     NO_CREDENTIAL = "NoCredential"
-    """It is Ready, and no credential for it can be used."""
+    """Member that is Ready, and of which no credential can be used."""
     NO_PROXY = "NoProxy"
-    """It is in Pull mode, and this control plane has no cluster proxy."""
+    """Member in Pull mode, in a control plane without a cluster proxy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ _IS_AGENT = {
     "name": "is-an-agent.leeward.dev",
     "expression": f'"{AGENT_GROUP}" in request.userInfo.groups',
 }
-"""In `karmada-system`, where components make their Leases, too: they need not ask."""
+"""Condition for `karmada-system`, where components make their Leases, too: they need not ask."""
 _DELETIONS = [_rule("*", ["*"], ["DELETE"])]
 
 

@@ -203,4 +203,4 @@ _RULES_WITHIN: dict[tuple[str, str], list[dict[str, Any]]] = {
     (CONTROLLER_MANAGER, CLUSTER_NAMESPACE): [_rule([_RBAC], ["roles", "rolebindings"], ["delete"])],
     (WEBHOOK, CLUSTER_NAMESPACE): [_rule([""], ["secrets"], ["get"])],
 }
-"""By component and namespace: what it may do there and nowhere else."""
+"""Rules by component and namespace: what it may do there and nowhere else."""

@@ -105,7 +105,7 @@ def settings_of_fleet(fleet: Fleet) -> "ComponentSettings":
 
 
 def _settings_of_agent(fleet: Fleet) -> "ComponentSettings":
-    """Settings by those of the fleet's flags that an agent has; it serves nothing but its member, and is alone there."""
+    """Settings by those of the fleet's flags that an agent has; it serves only its member, and is alone there."""
     from leeward.app.flags.settings import Serving, settings_of
     from leeward.app.flags.table import flags_of
     from leeward.runtime.leader import LeaderSettings
