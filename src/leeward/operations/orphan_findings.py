@@ -34,7 +34,7 @@ class OrphanFindings:
 
 
 def told(seen: Findings) -> Found:
-    """Findings as `leeward status` tells them: what cannot be seen as things are is a finding or a note, and not unseen."""
+    """Findings as `leeward status` tells them: what cannot be seen here is a finding or a note, never unseen."""
     unread = [
         f"orphans in {cluster}: {problem}"
         for cluster, problem in sorted(seen.unreadable.items())
