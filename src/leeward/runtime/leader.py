@@ -232,7 +232,11 @@ class LeaderElector:
 
     def _new_lease(self) -> Manifest:
         return {
-            "metadata": {"name": self._name, "namespace": self._settings.namespace, **self._marks().get("metadata", {})},
+            "metadata": {
+                "name": self._name,
+                "namespace": self._settings.namespace,
+                **self._marks().get("metadata", {}),
+            },
             "spec": self._spec(None, None),
         }
 
