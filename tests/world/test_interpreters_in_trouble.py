@@ -19,6 +19,7 @@ from leeward.api.resource import (
 from leeward.client import Client, Response, Unreachable
 from leeward.core.interpreter.webhook_exchange import CONTEXT_KIND, CONTEXT_VERSION
 from leeward.runtime.plane import ControlPlane
+from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.world import Mode, World
 from tests.security.worlds import UnaskedWorld, play_in
 from tests.variants import mostly_long
@@ -142,8 +143,10 @@ class HookedWorld(World):
 
     mood = "answers"
 
-    def plane(self, client: Client, supervisor: Supervisor, clock: Clock | None = None) -> ControlPlane:
-        return replace(super().plane(client, supervisor, clock), call_webhook=self.call)
+    def plane(
+        self, client: Client, supervisor: Supervisor, clock: Clock | None = None, share: WorkShare = WHOLE
+    ) -> ControlPlane:
+        return replace(super().plane(client, supervisor, clock, share), call_webhook=self.call)
 
     async def call(self, hook: ResourceInterpreterWebhook, body: bytes) -> Response:
         if self.mood in ("fails", "hangs"):
