@@ -15,6 +15,7 @@ from leeward.sim.histories.model import (
     MemberIsUnready,
     MemberStops,
     Mode,
+    NodesAreCordoned,
     Partition,
     Plan,
     Rejoin,
@@ -42,6 +43,15 @@ def plays(*steps: AnyStep) -> list[str]:
 def test_a_pull_cluster_with_applications_can_leave_and_join_again(cut_off: tuple[AnyStep, ...]) -> None:
     """The agent lost its rights, with the execution space, before it could clean up (seed 48)."""
     assert plays(Deploy(at=45, app="web", plan=BOTH, replicas=2), *cut_off, Rejoin(at=80, cluster="m2")) == []
+
+
+def test_an_outage_tells_of_what_was_on_its_way_when_its_cluster_left() -> None:
+    """Nothing had room for it, so it had left and not moved; the checker asked for more (seed 713)."""
+    deployed = Deploy(at=45, app="web", plan=EVENLY, replicas=2)
+    full = NodesAreCordoned(at=75, lasts=120, member="m2")
+    steps = (deployed, full, MemberStops(at=81, lasts=110, member="m1"), Rejoin(at=149, cluster="m1"))
+    run = play(History(seed=713, members=(("m1", "Pull"), ("m2", "Push")), steps=steps))
+    assert run.violations == []
 
 
 def test_with_directly_an_application_comes_back_after_both_of_its_clusters_were_lost() -> None:

@@ -62,6 +62,7 @@ def _of_cluster(status: OutageStatus, cluster: Cluster, seen: OutageObservation)
     assert ready is not None, "a cluster that is lost has the condition"
     is_again = status.phase is not OutagePhase.RUNNING
     if is_again:
+        failed_at = max(failed_at, status.failed_at or failed_at)
         status = msgspec.structs.replace(
             status,
             phase=OutagePhase.RUNNING,

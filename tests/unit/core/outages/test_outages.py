@@ -171,6 +171,15 @@ def test_an_outage_ends_no_earlier_than_it_began_whatever_a_clock_says() -> None
     assert record.status.returned_at == record.status.failed_at
 
 
+def test_a_cluster_fails_again_no_earlier_than_it_failed_whatever_a_restored_control_plane_says() -> None:
+    """Its object tells of an earlier look than the outage that goes on (seed 727)."""
+    record = look(begin(lost()), 700, lost(ready_since=at(690)))
+    restored = lost()
+    earlier = [replace(each, last_transition_time=at(-30)) for each in restored.status.conditions]
+    again = look(record, 710, replace(restored, status=replace(restored.status, conditions=tuple(earlier))))
+    assert (again.status.failures, again.status.failed_at) == (record.status.failures + 1, NOW)
+
+
 @pytest.mark.parametrize("reason", HeldReason)
 def test_every_reason_is_held_kept_or_due(reason: HeldReason) -> None:
     there = ClusterSight(lost(NO_EXECUTE), at(700))

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
-from leeward.api.outage import ClusterOutage, MoveState, OutageApplication, OutagePhase, OutageStatus
+from leeward.api.outage import ClusterOutage, MoveState, OutageApplication, OutagePhase, OutageStatus, StepKind
 from leeward.api.work import Binding, is_application
 from leeward.core.outages.sight import NOT_COLLECTED, NOT_EVICTED, TOLERATED
 from leeward.runtime.identity import Key
@@ -164,11 +164,17 @@ class OutagesChecker:
                 yield f"{key} has moved, it says, and has never left"
 
     def _left_out(self, outage: ClusterOutage) -> Iterator[str]:
-        """Tells whether all that has left while the cluster was lost is among what has moved."""
+        """Tells whether all that has left while the cluster was lost is among what has moved; where the cluster has left
+        itself before that was over, it is told that it was on its way."""
         now, since = self._scene.truth.now(), seconds_of(outage.spec.since)
         if any(begin <= now and end >= since for begin, end in self._scene.disturbed):
             return
-        moved = {key_of(each) for each in outage.status.listed if each.state is MoveState.MOVED}
+        has_gone = any(step.kind is StepKind.UNJOINED for step in outage.status.steps)
+        moved = {
+            key_of(each)
+            for each in outage.status.listed
+            if each.state is MoveState.MOVED or (has_gone and each.left_at is not None)
+        }
         for (cluster, key), begun in self._begun.items():
             binding = self._bindings().get(key)
             is_gone = binding is None or not is_application(binding) or binding.spec.asks_for_none
