@@ -165,6 +165,8 @@ UNWATCHED_ANNOTATION = "leeward.dev/unwatched"
 """Annotation on that Lease: the times during which nobody watched, as `FROM/TO` with commas between (ours)."""
 SETTINGS_ANNOTATION = "leeward.dev/settings"
 """Annotation on that Lease: the thresholds, time-outs and switches of the process that watches, as JSON (ours)."""
+SHARD_LEASE_PREFIX = "leeward-shard-"
+"""Beginning of the names of the Leases in `karmada-system` by which shards are held (ours)."""
 SHARDS_ANNOTATION = "leeward.dev/shards"
 """Annotation on the Lease of a leader: how many shards do the rest, and who says so, as `4/HOLDER` (ours)."""
 

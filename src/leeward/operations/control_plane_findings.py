@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from leeward.api.core import Lease
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, is_lease_of_agent
+from leeward.api.names import HEARTBEAT_NAME, SHARD_LEASE_PREFIX, SYSTEM_NAMESPACE, is_lease_of_agent
 from leeward.core.cluster_health.brake import VANISHED
 from leeward.operations.findings import Finding, Observed, Severity, needs_somebody
 from leeward.operations.sentences import since
+from leeward.runtime.sharding import Sharding
 
 LEASES_MISSED, SHORTEST_SILENCE = 2, timedelta(seconds=30)
 """A component is silent when its lease ended so many durations ago, and not before that time."""
@@ -20,8 +21,14 @@ def api_server(observed: Observed) -> Iterator[Finding]:
 
 
 def components(observed: Observed) -> Iterator[Finding]:
+    shards = _shards_in_force(observed)
+    for name in sorted(shards - {lease.name for lease in observed.leases}):
+        said = f"{name} has never been led: the leader leaves work to it, does it run?"
+        yield needs_somebody(f"lease/{name}", said, next=f"kubectl get leases -n {SYSTEM_NAMESPACE}")
     for lease in sorted(filter(is_of_component, observed.leases), key=lambda lease: lease.name):
         renewed = lease.spec.renew_time
+        if lease.name.startswith(SHARD_LEASE_PREFIX) and lease.name not in shards:
+            continue
         if renewed is None or not is_silent(lease, observed.now):
             continue
         said = "has not renewed its lease" if lease.spec.holder_identity else "has been led by nobody"
@@ -30,6 +37,12 @@ def components(observed: Observed) -> Iterator[Finding]:
             f"{lease.name} {said}{since(renewed, observed.now)}: does it run?",
             next=f"kubectl get lease {lease.name} -n {SYSTEM_NAMESPACE} -o yaml",
         )
+
+
+def _shards_in_force(observed: Observed) -> set[str]:
+    """Names of the Leases of the shards that a leader leaves its work to; those of other numbers stay behind."""
+    told = filter(None, map(Sharding.told_on, observed.leases))
+    return {name for sharding in told for name in sharding.leases}
 
 
 def nobody_watches(observed: Observed) -> Iterator[Finding]:

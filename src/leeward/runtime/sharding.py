@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from kubeapi.meta import Manifest
 from leeward.api.core import Lease
-from leeward.api.names import SHARDS_ANNOTATION
+from leeward.api.names import SHARD_LEASE_PREFIX, SHARDS_ANNOTATION
 from leeward.api.resource import LEASES
 from leeward.client import Client, NotFound
 
@@ -24,21 +24,31 @@ class Sharding:
     def told_by(self, holder: str) -> dict[str, str]:
         return {SHARDS_ANNOTATION: f"{self.shards}/{holder}"}
 
+    @staticmethod
+    def told_on(lease: Lease) -> "Sharding | None":
+        """Sharding that the holder of a leader's Lease leaves work to; None where it does all itself."""
+        shards, _, holder = lease.metadata.annotations.get(SHARDS_ANNOTATION, "").partition("/")
+        is_told = shards.isdecimal() and bool(holder) and holder == lease.spec.holder_identity
+        return Sharding(int(shards)) if is_told else None
+
     def is_told_on(self, lease: Lease) -> bool:
         """Tells whether the holder of a leader's Lease leaves work to just so many shards."""
-        holder = lease.spec.holder_identity
-        told = lease.metadata.annotations.get(SHARDS_ANNOTATION)
-        return bool(holder) and told == self.told_by(holder)[SHARDS_ANNOTATION]
+        return Sharding.told_on(lease) == self
+
+    @property
+    def leases(self) -> list[str]:
+        """Names of the Leases of all shards."""
+        return [self.lease_of(index) for index in range(self.shards)]
 
     def lease_of(self, index: int) -> str:
         """The name of a shard's Lease; `index` counts from 0."""
-        return f"leeward-shard-{index}-of-{self.shards}"
+        return f"{SHARD_LEASE_PREFIX}{index}-of-{self.shards}"
 
     async def is_at_rest(self, client: Client, namespace: str) -> bool:
         """Tells whether nobody holds the Lease of a shard, be it one that has run out. Raises: WorldError."""
-        for index in range(self.shards):
+        for name in self.leases:
             try:
-                lease = await client.get(LEASES, self.lease_of(index), namespace)
+                lease = await client.get(LEASES, name, namespace)
             except NotFound:
                 continue
             if lease.spec.holder_identity:

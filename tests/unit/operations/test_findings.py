@@ -255,6 +255,29 @@ def test_a_component_that_renews_no_lease_is_named(holder: str, age_seconds: int
     assert [finding.sentence for finding in findings_of(observed(leases=(lease,)))] == ([says] if says else [])
 
 
+def lease_of(name: str, holder: str, age_seconds: int, told: str = "") -> Lease:
+    renewed = (NOW - timedelta(seconds=age_seconds)).isoformat()
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 15, "renewTime": renewed}
+    annotations = {"leeward.dev/shards": told} if told else {}
+    return from_wire({"metadata": {"name": name, "annotations": annotations}, "spec": spec}, Lease)
+
+
+def test_a_shard_that_its_leader_relies_on_is_named_when_nobody_works_for_it() -> None:
+    leader = lease_of("karmada-controller-manager", "one", 1, told="3/one")
+    works, dead = lease_of("leeward-shard-0-of-3", "two", 1), lease_of("leeward-shard-1-of-3", "three", 660)
+    of_before = lease_of("leeward-shard-1-of-2", "", 660)
+    assert [each.sentence for each in findings_of(observed(leases=(leader, works, dead, of_before)))] == [
+        "leeward-shard-2-of-3 has never been led: the leader leaves work to it, does it run?",
+        "leeward-shard-1-of-3 has not renewed its lease since 02:30:17, 11 min: does it run?",
+    ]
+
+
+@pytest.mark.parametrize("told", ["", "3/another", "many/one"])
+def test_no_shard_is_missed_where_the_leader_does_all_itself(told: str) -> None:
+    leader = lease_of("karmada-controller-manager", "one", 1, told=told)
+    assert findings_of(observed(leases=(leader, lease_of("leeward-shard-1-of-3", "three", 660)))) == []
+
+
 def test_the_lease_of_an_agent_is_none_of_a_component() -> None:
     """Its Cluster says whether it works; the Lease of one that has left stays."""
     spec = {"holderIdentity": "one", "leaseDurationSeconds": 15, "renewTime": "2020-01-01T00:00:00.000000Z"}

@@ -79,8 +79,8 @@ LARGE_REPLICAS_OF_A_MEMBER = 2
 def draw_history(seed: int) -> History:
     """The history of a seed."""
     drawing = Drawing(seed)
-    drawn = steer(seed, drawing.disturb) or with_restore(with_policies(with_companions(drawing.history())))
-    return bearable(with_shards(drawn))
+    drawn = steer(seed, drawing.disturb) or with_shards(with_restore(with_policies(with_companions(drawing.history()))))
+    return bearable(drawn)
 
 
 class Drawing:

@@ -164,8 +164,8 @@ class OutagesChecker:
                 yield f"{key} has moved, it says, and has never left"
 
     def _left_out(self, outage: ClusterOutage) -> Iterator[str]:
-        """Tells whether all that has left while the cluster was lost is among what has moved; where the cluster has left
-        itself before that was over, it is told that it was on its way."""
+        """Tells whether all that has left while the cluster was lost is among what has moved; where the cluster has
+        left itself before that was over, it is told that it was on its way."""
         now, since = self._scene.truth.now(), seconds_of(outage.spec.since)
         if any(begin <= now and end >= since for begin, end in self._scene.disturbed):
             return

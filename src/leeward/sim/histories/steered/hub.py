@@ -43,11 +43,8 @@ def leader(cast: Casting) -> Sequence[AnyStep]:
     """One is paused, and later a shard."""
     paused = LeaderIsPaused(at=60, lasts=70, after=10, pause_seconds=30)
     shard = ShardIsPaused(at=150, lasts=80, who="shard 0", after=20, pause_seconds=30)
-    scales = [
-        Scale(at=round(begins + 0.02 * 3**n, 3), app=f"app{n % 3}", replicas=5 + n + int(begins) % 7)
-        for begins in (70.0, 170.0)
-        for n in range(5)
-    ]
+    scales = [Scale(at=round(70 + 0.02 * 3**n, 3), app=f"app{n % 3}", replicas=5 + n) for n in range(5)]
+    scales += [Scale(at=round(169.94 + 0.02 * n, 3), app=f"app{n % 3}", replicas=3 + n) for n in range(6)]
     return *(web(evenly(*THREE), 4, f"app{number}") for number in range(3)), paused, shard, *scales
 
 
