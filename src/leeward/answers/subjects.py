@@ -41,11 +41,11 @@ SHORT_NAMES = {
 class SubjectKind(Enum):
     """Meaning of a type, by all names that it has."""
 
-    CLUSTER = ("cluster", "clusters")
-    WORK = ("work", "works")
-    BINDING = ("resourcebinding", "resourcebindings", "rb", "binding")
-    CLUSTER_BINDING = ("clusterresourcebinding", "clusterresourcebindings", "crb")
-    TEMPLATE = ()
+    CLUSTER = frozenset({"cluster", "clusters"})
+    WORK = frozenset({"work", "works"})
+    BINDING = frozenset({"resourcebinding", "resourcebindings", "rb", "binding"})
+    CLUSTER_BINDING = frozenset({"clusterresourcebinding", "clusterresourcebindings", "crb"})
+    TEMPLATE = frozenset[str]()
 
 
 class AskedOf(NamedTuple):

@@ -147,6 +147,9 @@ class _Process:
             await self._parts.lead(part, None)
             return
         self._metrics.process.leads(part, lambda: elector.leadership.holds)
+        if part == MANAGER_LEASE and self._sharding is not None:
+            shards = self._sharding.shards
+            self._metrics.process.leaves_work_to(lambda: shards if elector.leadership.holds else 0)
         await elector.lead(lambda: self._parts.lead(part, elector.leadership))
 
     async def _work(self, led: Led[Part]) -> None:

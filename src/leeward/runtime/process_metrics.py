@@ -19,6 +19,16 @@ class ProcessMetrics:
             registry=registry,
         )
 
+        self._shards = Gauge(
+            "leeward_shards",
+            "Shards that the leader in this process leaves work to; 0 while it leads not, or does all itself",
+            registry=registry,
+        )
+
+    def leaves_work_to(self, shards: Callable[[], int]) -> None:
+        """Has `shards` asked whenever somebody scrapes."""
+        self._shards.set_function(lambda: float(shards()))
+
     def leads(self, lease: str, holds: Callable[[], bool]) -> None:
         """Has `holds` asked whenever somebody scrapes, so that what is told is never older than the lease.
 

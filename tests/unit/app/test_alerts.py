@@ -30,7 +30,7 @@ OF_EVERY_TARGET = frozenset({"job", "instance"})
 """Labels that Prometheus adds."""
 VALUES: Mapping[str, frozenset[str]] = {
     "result": frozenset({"success", "error", "bug", "late", "held", "conflict", "throttled"}),
-    "name": frozenset({MANAGER_LEASE, SCHEDULER_LEASE}),
+    "name": frozenset({MANAGER_LEASE, SCHEDULER_LEASE, "leeward-shard-.*"}),
     "component": frozenset({"apiserver"}),
     "code": frozenset({"5.."}),
 }
