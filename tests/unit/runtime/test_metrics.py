@@ -45,8 +45,14 @@ def test_who_leads_no_more_says_nothing_of_clusters_and_bindings() -> None:
         if by_name[family.name] == "gauge"
         for sample in family.samples
     }
-    assert told == {"leeward_brake_engaged": 0}
+    assert told == {"leeward_brake_engaged": 0, "leeward_shards": 0}
     assert b'controller_runtime_reconcile_total{controller="brake-controller",result="success"} 1.0' in metrics.render()
+
+
+def test_a_leader_says_how_many_shards_it_leaves_work_to_as_it_is_now() -> None:
+    metrics, shards = Metrics(), [0, 4]
+    metrics.process.leaves_work_to(lambda: shards.pop())
+    assert [metrics.registry.get_sample_value("leeward_shards") for _ in range(2)] == [4, 0]
 
 
 def test_s8_a_process_whose_lease_has_ended_is_not_told_to_lead() -> None:
