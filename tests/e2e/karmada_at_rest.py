@@ -95,12 +95,12 @@ class AggregatedApiServer:
 def make_karmada(fleet: Fleet, aggregated: AggregatedApiServer) -> None:
     """By the way back of a switch that never was: its record is written here."""
     fleet.serve.stop()
-    fleet.webhook.stop()
     aggregated.start(fleet)
     clusters = on(fleet.control_plane.kubeconfig, lambda client: list_manifests(client, CLUSTER_MANIFESTS))
     on(aggregated.kubeconfig, lambda client: write_all(client, clusters, with_marks=False))
     for manifest in clusters:
         own_secrets(fleet, manifest)
+    fleet.webhook.stop()
     external = {"type": "ExternalName", "externalName": "localhost", "ports": [{"port": aggregated.port}]}
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": SERVICE, "namespace": NAMESPACE}}
     fleet.kubectl("apply", "-f", "-", stdin=json.dumps({**service, "spec": external}))
