@@ -24,9 +24,7 @@ APART, TOGETHER = ("controller-manager", "scheduler"), ("serve",)
 Pairs = dict[str, tuple[Program, Program]]
 
 
-@pytest.fixture(
-    params=[pytest.param(APART, id="apart"), pytest.param(TOGETHER, id="serve"), pytest.param((SHARDED,), id="shards")]
-)
+@pytest.fixture
 def pairs(request: pytest.FixtureRequest, fleet: Fleet) -> Generator[Pairs]:
     """Both replicas of each; the first ones lead. The suite's own `serve` stands aside meanwhile."""
     fleet.serve.stop()
@@ -67,7 +65,17 @@ def pause(program: Program) -> None:
     program.send(signal.SIGSTOP)
 
 
-@pytest.mark.parametrize("strike", [pytest.param(Program.kill, id="killed"), pytest.param(pause, id="paused")])
+@pytest.mark.parametrize(
+    ("pairs", "strike"),
+    [
+        pytest.param(APART, Program.kill, id="apart-killed"),
+        pytest.param(APART, pause, id="apart-paused"),
+        pytest.param(TOGETHER, Program.kill, id="serve-killed"),
+        pytest.param(TOGETHER, pause, id="serve-paused"),
+        pytest.param((SHARDED,), pause, id="shards-paused"),
+    ],
+    indirect=["pairs"],
+)
 def test_s8_l6_the_second_ones_take_over_in_the_middle_of_a_failover_and_nothing_is_done_twice(
     fleet: Fleet, pairs: Pairs, strike: Callable[[Program], None]
 ) -> None:
