@@ -94,6 +94,10 @@ def _runs(world: World, name: str) -> bool:
     return {status.cluster_name for status in statuses if status.health == "Healthy"} == {"member1", "member2"}
 
 
+def _all_have(world: World, replicas: int) -> bool:
+    return all(sum(world.assigned(f"{name}-deployment").values()) == replicas for name in APPLICATIONS)
+
+
 def _about(request: Request) -> tuple[str, str]:
     """The plural of what is written, and the subresource."""
     parts = [*request.path.split("/namespaces/")[-1].split("/")[1:], "", "", ""]
@@ -159,7 +163,7 @@ def test_s8_a_shard_that_was_paused_begins_nothing_of_what_it_had_decided() -> N
         for name in APPLICATIONS:
             await world.client.patch(DEPLOYMENTS, name, {"spec": {"replicas": 6}}, "default")
         await processes.wait(lambda: second.leads, 60)
-        await world.until(lambda: all(sum(world.assigned(f"{n}-deployment").values()) == 6 for n in APPLICATIONS), 60)
+        await world.until(lambda: _all_have(world, 6), 60)
         first.life.resume()
         await world.sleep(60)
         assert first.refused, "it wants to write what came while it was paused"
@@ -206,8 +210,7 @@ def test_shards_go_on_as_they_are_under_the_next_leader_of_the_same_sharding() -
             await processes.wait(lambda: all(shard.leads for shard in processes.shards), 3 * RETRY_SECONDS)
             for name in APPLICATIONS:
                 await world.client.patch(DEPLOYMENTS, name, {"spec": {"replicas": 6}}, "default")
-            grown = lambda: all(sum(world.assigned(f"{n}-deployment").values()) == 6 for n in APPLICATIONS)  # noqa: E731
-            await world.until(grown, 60)
+            await world.until(lambda: _all_have(world, 6), 60)
         assert len(starts) == 1, "the leader's work begins, and that of shards goes on"
 
     play_shards(story)
@@ -233,7 +236,7 @@ def test_s8_beside_a_leader_that_does_all_itself_no_shard_acts(stops: bool) -> N
         written = [processes.writes_of(shard.name) for shard in processes.shards]
         for name in APPLICATIONS:
             await world.client.patch(DEPLOYMENTS, name, {"spec": {"replicas": 6}}, "default")
-        await world.until(lambda: all(sum(world.assigned(f"{n}-deployment").values()) == 6 for n in APPLICATIONS), 90)
+        await world.until(lambda: _all_have(world, 6), 90)
         await world.sleep(30)
         assert [processes.writes_of(shard.name) for shard in processes.shards] == written
 

@@ -121,6 +121,11 @@ class LeaderElector:
         self._seen: _Seen | None = None
         self._told = ""
 
+    @property
+    def leaderships(self) -> tuple[Leadership, ...]:
+        """Leaderships that have to hold whenever a write is begun."""
+        return (self.leadership,)
+
     async def lead(self, work: Callable[[], Awaitable[None]]) -> None:
         """Does `work` whenever the lease is ours, until cancelled; `work` is cancelled when the lease is lost."""
         try:

@@ -6,7 +6,7 @@ Leases are renewed beside that, unfenced, as in production (`app/component.py`).
 that of a leader which leaves the rest to shards; a `ShardCandidate` does that of one shard.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from kubeapi.loop.supervisor import Supervisor
@@ -19,7 +19,6 @@ from leeward.runtime.leader import (
     FencedTransport,
     LeaderElector,
     LeaderSettings,
-    Leadership,
     NotLeading,
 )
 from leeward.runtime.shard_leases import LeaderWatch, ShardElector
@@ -37,6 +36,8 @@ Begun = Callable[[str, Request], None]
 
 class _Replica:
     """A process with controllers of a share. `refused` counts the writes that it wanted to begin when it might not."""
+
+    _elector: LeaderElector | ShardElector
 
     def __init__(self, world: World, name: str, begun: Begun, share: WorkShare) -> None:
         self.name = name
@@ -59,21 +60,9 @@ class _Replica:
         await self._world.ended(self.life, self._supervisor.close())
 
     @property
-    def leaderships(self) -> Sequence[Leadership]:
-        """Leaderships that have to hold for each write."""
-        raise NotImplementedError
-
-    @property
     def leads(self) -> bool:
-        return all(leadership.holds for leadership in self.leaderships)
-
-    @property
-    def lease(self) -> str:
-        """The name of the lease that it is elected for."""
-        raise NotImplementedError
-
-    async def _lead(self, work: Callable[[], Awaitable[None]]) -> None:
-        raise NotImplementedError
+        """Tells whether it may begin a write."""
+        return all(leadership.holds for leadership in self._elector.leaderships)
 
     def _elect(self, lease: str, sharding: Sharding | None = None) -> LeaderElector:
         clock, randomness = self._world.clock, self._world.randomness
@@ -81,14 +70,14 @@ class _Replica:
 
     def _start(self) -> None:
         self._supervisor.start(self._standby.run(), "stand by")
-        self._supervisor.start(self._lead(self._standby.work), "lead")
+        self._supervisor.start(self._elector.lead(self._standby.work), "lead")
 
     def _make(self, supervisor: Supervisor, _: AsyncExitStack) -> ControllerManager:
         return self._world.make_manager(supervisor, self._fence, self._share)
 
     def _fence(self, transport: Transport) -> Transport:
         transport = _Told(transport, self._tell)
-        for leadership in self.leaderships:
+        for leadership in self._elector.leaderships:
             transport = FencedTransport(transport, leadership)
         return _Fence(transport, self)
 
@@ -104,13 +93,6 @@ class Candidate(_Replica):
         super().__init__(world, name, begun, WHOLE if sharding is None else WorkShare.of_leader())
         self._elector = self._elect(LEASE, sharding)
 
-    @property
-    def leaderships(self) -> Sequence[Leadership]:
-        return (self._elector.leadership,)
-
-    async def _lead(self, work: Callable[[], Awaitable[None]]) -> None:
-        await self._elector.lead(work)
-
 
 class ShardCandidate(_Replica):
     """One candidate for a shard of a sharding."""
@@ -119,13 +101,6 @@ class ShardCandidate(_Replica):
         super().__init__(world, name, begun, WorkShare.of_shard(Shard(index, sharding.shards)))
         watch = LeaderWatch(self._leases, LEASE, sharding, world.clock, LeaderSettings())
         self._elector = ShardElector(self._elect(sharding.lease_of(index)), watch)
-
-    @property
-    def leaderships(self) -> Sequence[Leadership]:
-        return self._elector.leaderships
-
-    async def _lead(self, work: Callable[[], Awaitable[None]]) -> None:
-        await self._elector.lead(work)
 
 
 class _Fence:
