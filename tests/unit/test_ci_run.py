@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SUITES = ["check", "worlds", "sim", "planted", "test", "long", "crash", "browser", "docs", "e2e"]
-REAL = ["bash", "env", "dirname", "mktemp", "rm", "tail", "cp"]
+SUITES = ["check", "worlds", "sim", "planted", "test", "long", "crash", "browser", "docs"]
+BESIDE = "e2e"  # beside the suites from `test` to `long`, so that its place among the calls is open
+REAL = ["bash", "env", "dirname", "mktemp", "rm", "tail", "cp", "cat", "nice"]
 STANDINS = [
     "make",
     "timeout",
@@ -77,6 +78,15 @@ class Outcome:
 
     @property
     def suites(self) -> list[str]:
+        """The targets one after the other, without the one beside them."""
+        return [target for target in self._targets if target != BESIDE]
+
+    @property
+    def runs_beside(self) -> int:
+        return self._targets.count(BESIDE)
+
+    @property
+    def _targets(self) -> list[str]:
         return [call.split()[1] for call in self.calls if call.startswith("make ")]
 
 
@@ -87,7 +97,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_every_suite_runs_once(machine: Machine) -> None:
     outcome = machine.run()
-    assert (outcome.code, outcome.said, outcome.suites) == (0, "", SUITES)
+    assert (outcome.code, outcome.said, outcome.suites, outcome.runs_beside) == (0, "", SUITES, 1)
     assert "binaries " in outcome.calls
 
 
@@ -98,6 +108,20 @@ def test_a_suite_that_fails_fails_the_whole(machine: Machine, suite: str) -> Non
     assert outcome.said.startswith(f".ci/run: make {suite}")
     assert outcome.said.endswith("failed with exit code 1\n")
     assert outcome.suites == SUITES[: SUITES.index(suite) + 1]
+
+
+def test_the_suite_beside_the_others_that_fails_fails_the_whole(machine: Machine) -> None:
+    outcome = machine.run(FAILS=BESIDE)
+    assert (outcome.code, outcome.said) == (1, f".ci/run: make {BESIDE} failed with exit code 1\n")
+    assert outcome.suites == SUITES[: SUITES.index("long") + 1]
+
+
+@pytest.mark.parametrize("code", ["124", "137"])
+def test_the_suite_beside_the_others_that_does_not_end_in_time_fails_the_whole(machine: Machine, code: str) -> None:
+    outcome = machine.run(HANGS=f"make {BESIDE}", HANGS_WITH=code)
+    assert outcome.code == 1
+    assert outcome.said.startswith(f".ci/run: make {BESIDE} did NOT end within")
+    assert outcome.runs_beside == 0
 
 
 @pytest.mark.parametrize("code", ["124", "137"])
@@ -112,7 +136,7 @@ def test_a_suite_that_does_not_end_in_time_fails_the_whole(machine: Machine, sui
 
 def test_every_suite_has_a_limit_and_none_has_more_than_is_left(machine: Machine) -> None:
     limits = [call.split()[3] for call in machine.run(LEEWARD_CI_SECONDS="299").calls if " make " in call]
-    assert len(limits) == len(SUITES)
+    assert len(limits) == len(SUITES) + 1
     assert all(0 < int(limit) <= 299 for limit in limits)
 
 
@@ -124,7 +148,7 @@ def test_a_suite_for_which_no_time_is_left_fails_the_whole(machine: Machine) -> 
 
 def test_binaries_that_cannot_be_built_fail_the_whole_and_show_the_log(machine: Machine) -> None:
     outcome = machine.run(BUILD="3")
-    assert (outcome.code, outcome.suites) == (1, SUITES[: SUITES.index("long")])
+    assert (outcome.code, outcome.suites) == (1, SUITES[: SUITES.index("test")])
     assert outcome.said == (
         "a line of the log\n.ci/run: make e2e could NOT run: scripts/binaries failed with exit code 3\n"
     )
@@ -134,7 +158,7 @@ def test_binaries_that_are_not_built_in_time_fail_the_whole(machine: Machine) ->
     outcome = machine.run(HANGS="scripts/binaries")
     assert outcome.code == 1
     assert "its binaries were not built within" in outcome.said
-    assert "e2e" not in outcome.suites
+    assert outcome.runs_beside == 0
 
 
 def test_a_missing_command_is_installed(machine: Machine) -> None:
@@ -189,7 +213,7 @@ def test_every_marked_test_is_in_a_suite() -> None:
     markers = [told.partition(":")[0] for told in configured]
     rule = re.compile(r'^(\w+): .*\n\t@\$\(PYTEST\) -m "([^"]+)"', re.MULTILINE)
     chosen = dict(rule.findall((ROOT / "Makefile").read_text()))
-    assert set(chosen) <= set(SUITES)
+    assert set(chosen) <= {*SUITES, BESIDE}
     for has in product((False, True), repeat=len(markers)):
         values = dict(zip(markers, has, strict=True))
         assert [eval(expression, {}, values) for expression in chosen.values()].count(True) == 1, values
