@@ -133,6 +133,14 @@ def seen_ready(work: Work | None, cluster: Cluster | None) -> int:
     return min((_ready_replicas(status) for status in work.status.manifest_statuses), default=0)
 
 
+def relied_upon(work: Work | None, cluster: Cluster | None, replicas: int) -> int:
+    """Replicas of a copy of `replicas` that may be relied upon now. Holds: S1.
+
+    All of one that is seen healthy, also of a kind that does not count them; else those that are seen ready.
+    """
+    return replicas if is_seen_healthy(work, cluster, replicas) else min(replicas, seen_ready(work, cluster))
+
+
 def is_fresh(work: Work, cluster: Cluster) -> bool:
     """Tells whether the statuses speak of the Work's present generation, and of a time since the cluster became
     Ready."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work
-from leeward.core.eviction.evidence import is_seen_healthy, seen_ready
+from leeward.core.eviction.evidence import is_seen_healthy, relied_upon
 
 
 def describe_move(
@@ -22,9 +22,8 @@ def describe_move(
     wanted = healthy = 0
     for target in spec.clusters:
         work, cluster = works.get(target.name), clusters.get(target.name)
-        is_well = is_seen_healthy(work, cluster, target.replicas)
         wanted += max(1, target.replicas)
-        healthy += max(1, target.replicas) if is_well else min(target.replicas, seen_ready(work, cluster))
+        healthy += relied_upon(work, cluster, target.replicas) if target.replicas else is_seen_healthy(work, cluster, 0)
     places = ", ".join(target.name for target in spec.clusters if target.name != task.from_cluster)
     began = task.creation_timestamp
     took = f" after {max(0, round((now - began).total_seconds()))} s" if began is not None else ""

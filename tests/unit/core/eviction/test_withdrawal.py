@@ -150,6 +150,25 @@ def test_replicas_that_are_not_known_to_be_ready_are_given_up() -> None:
     assert result(withdraw(bound, {name: copies[name] for name in "ab"})) == {"a": 2, "b": 4}
 
 
+def of_a_custom_kind(copy: Work) -> Work:
+    """The same copy, of a kind whose replicas nobody counts."""
+    (told,) = copy.status.manifest_statuses
+    named = msgspec.structs.replace(told, identifier=msgspec.structs.replace(told.identifier, kind="Batch"))
+    return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, manifest_statuses=(named,)))
+
+
+@pytest.mark.parametrize(
+    ("ready", "expected"),
+    [({"a": 4, "b": 4}, None), ({"a": 4, "b": None}, {"a": 4}), ({"a": None, "b": None}, None)],
+    ids=["both are well", "the replacement is not", "neither is"],
+)
+def test_s1_a_healthy_replacement_whose_replicas_nobody_counts_is_not_given_up(
+    ready: dict[str, int | None], expected: dict[str, int] | None
+) -> None:
+    copies = {name: of_a_custom_kind(copy) for name, copy in works(ready).items()}
+    assert result(withdraw(moved(SHARES, task("a", 4), b=4), copies)) == expected
+
+
 @pytest.mark.parametrize(
     ("replicas", "leaving_a", "held", "expected", "left"),
     [
