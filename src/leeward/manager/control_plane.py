@@ -250,14 +250,14 @@ def _cluster_settings(settings: ManagerSettings) -> ClusterSettings:
 
 
 def _heartbeat_settings(settings: ManagerSettings, share: WorkShare) -> HeartbeatSettings:
-    """Twice for each probe. What is borne of an agent's silence is no gap, nor a short pause of a busy machine. All was
-    looked at again when the silence of an agent that is dead is known, too."""
+    """Twice for each probe. What lies between two probes is no gap, nor a short pause of a busy machine. All was looked
+    at again when the silence of an agent that is dead is known, too. Holds: S13."""
     frequency = settings.timing.cluster_status_update_frequency
     listening = settings.timing.cluster_monitor_grace_period / 2
     return HeartbeatSettings(
         frequency / 2,
         fresh_seconds=max(1.5 * frequency, SHORTEST_GAP_SECONDS),
-        longest_seconds=max(settings.timing.cluster_monitor_grace_period, SHORTEST_GAP_SECONDS),
+        longest_seconds=max(frequency, SHORTEST_GAP_SECONDS),
         settle_seconds=max(2 * frequency, listening + frequency / 2),
         kept_here=share.leads and settings.controllers.runs("cluster"),
         enabled=settings.safety.only_watched_time,
