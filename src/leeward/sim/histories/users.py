@@ -41,6 +41,8 @@ class Users(Wishing):
     """All users of a world. `touched` are the (member, plural, name) that they have changed in a member by hand.
 
     They go by what they have asked for: a policy that they have deleted is not made again while it is still going.
+    `_plans` are the policies that they want now, `_last_plans` also those of applications that they have deleted, which
+    a restored backup may bring back.
     """
 
     def __init__(self, world: World, steps: tuple[AnyUserStep, ...]) -> None:
@@ -48,6 +50,7 @@ class Users(Wishing):
         self._configs = {step.app for step in steps if isinstance(step, Deploy | Squat) and step.config}
         self._shared: dict[str, Shared] = {step.app: step.what for step in steps if isinstance(step, Share)}
         self._plans: dict[str, Manifest] = {}
+        self._last_plans: dict[str, Manifest] = {}
         self._serial = 0
         self._administrators = Administrators(world, self._kind)
         known: dict[str, Provided] = {step.name: step.what for step in steps if isinstance(step, Provide)}
@@ -85,7 +88,7 @@ class Users(Wishing):
             case Replan(app=app):
                 wanted = manifests.policy(app, self._kind(app), step.plan)
                 if app in self._plans:
-                    self._plans[app] = wanted
+                    self._plans[app] = self._last_plans[app] = wanted
                 await self.patch(POLICIES, app, manifests.another_plan(wanted))
             case _:
                 return False
@@ -144,7 +147,7 @@ class Users(Wishing):
         return BATCHES if app in self._scripted else kind_of(app in self._configs)
 
     async def _create_policy(self, app: str, wanted: Manifest) -> None:
-        self._plans[app] = wanted
+        self._plans[app] = self._last_plans[app] = wanted
         await self.create(POLICIES, wanted)
 
     async def _suspend(self, step: Suspend) -> None:
@@ -160,7 +163,7 @@ class Users(Wishing):
 
     async def _touch_if_lazy(self, app: str, why: str) -> None:
         """A lazy policy takes effect when its template changes."""
-        if self._plans.get(app, {}).get("spec", {}).get("activationPreference") == "Lazy":
+        if self._last_plans.get(app, {}).get("spec", {}).get("activationPreference") == "Lazy":
             await self.patch(self._kind(app), app, {"metadata": {"labels": {"touched": why}}})
 
     async def let_all_go(self) -> None:
@@ -168,7 +171,7 @@ class Users(Wishing):
         any more."""
         await self._administrators.let_all_go()
         await self._maintainers.let_all_go()
-        for app in self._plans:
+        for app in self._last_plans:
             await self.patch(POLICIES, app, {"spec": {"suspension": {"dispatching": None}}})
             await self._touch_if_lazy(app, "restored")
             name = binding_name(self._kind(app).kind, app)
