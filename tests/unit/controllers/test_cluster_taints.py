@@ -243,6 +243,22 @@ def test_a_cluster_that_comes_and_goes_is_held_down_and_that_is_told() -> None:
     tell(story)
 
 
+def test_a_hold_down_lasts_over_time_that_nobody_watched_s13() -> None:
+    async def story(keeper: Keeper) -> None:
+        for _ in range(2):
+            await away(keeper)
+            await keeper.keep()
+            await keeper.desk.condition(status="True")
+            await keeper.keep()
+        began = CLOCK.now()
+        await asyncio.sleep(1_000)
+        assert await keeper.keep() == pytest.approx(2_600, abs=1.5)
+        unwatched = Attention(time=WatchedTime((Gap(began, CLOCK.now()),)))
+        assert await keeper.keep(unwatched) == pytest.approx(3_600, abs=1.5)
+
+    tell(story)
+
+
 def test_a_write_that_fails_is_told_and_one_that_comes_too_late_is_not() -> None:
     async def story(keeper: Keeper) -> None:
         await away(keeper)

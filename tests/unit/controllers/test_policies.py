@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -21,6 +22,7 @@ from leeward.controllers.policies import MOST_ASKED_SINGLY, PolicyController, Po
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key
 from leeward.runtime.templates import Templates
+from leeward.runtime.work_share import WHOLE, Shard, WorkShare
 from tests.unit.controllers.desk import CONFIG_MAPS, Desk, Wire, play
 
 OURS, THEIRS, ID = PROPAGATION_POLICY_CONTROLLER_FINALIZER, "example.com/keep", "id-1"
@@ -32,10 +34,10 @@ MAPS, WIDGETS = ("v1", "ConfigMap"), ("example.com/v1", "Widget")
 class Office:
     """The controller, reconciling when a story says so."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, share: WorkShare) -> None:
         self.desk = desk
         self.templates = Templates(desk.plane.server)
-        self.controller = PolicyController(desk.plane, self.templates)
+        self.controller = PolicyController(replace(desk.plane, share=share), self.templates)
 
     async def reconcile(self, key: PolicyKey = KEY) -> None:
         await asyncio.sleep(0.02)
@@ -73,9 +75,9 @@ def _resource(cluster: bool) -> Resource[Any]:
     return CLUSTER_PROPAGATION_POLICIES if cluster else PROPAGATION_POLICIES
 
 
-def tell(story: Callable[[Office], Awaitable[None]]) -> None:
+def tell(story: Callable[[Office], Awaitable[None]], share: WorkShare = WHOLE) -> None:
     async def prepared(desk: Desk) -> None:
-        await story(Office(desk))
+        await story(Office(desk, share))
 
     play(prepared)
 
@@ -338,3 +340,55 @@ def test_a_policy_all_of_whose_kinds_are_there_is_no_failure() -> None:
         assert office.templates.of("v1", "Secret") is not None
 
     tell(story)
+
+
+def test_who_stands_by_follows_the_kinds_that_are_selected_and_writes_nothing_s8() -> None:
+    async def story(office: Office) -> None:
+        office.controller.stand_by()
+        await office.policy(MAPS)
+        await office.policy(("v1", "Secret"), cluster=True)
+        await asyncio.sleep(1)
+        assert office.templates.of(*MAPS) is not None
+        assert office.templates.of("v1", "Secret") is not None
+        await office.desk.client.delete(PROPAGATION_POLICIES, "web", "default")
+        await asyncio.sleep(1)
+        assert office.desk.wire.writes() == []
+        assert not await office.is_gone()
+
+    tell(story)
+
+
+@pytest.mark.parametrize("cluster", [False, True])
+def test_who_stands_by_follows_no_kind_for_a_policy_that_goes(cluster: bool) -> None:
+    async def story(office: Office) -> None:
+        await office.going(MAPS, cluster=cluster, finalizers=(OURS, THEIRS))
+        office.controller.stand_by()
+        await asyncio.sleep(1)
+        assert office.templates.of(*MAPS) is None
+
+    tell(story)
+
+
+def test_who_begins_after_standing_by_lets_policies_go() -> None:
+    async def story(office: Office) -> None:
+        office.controller.stand_by()
+        await office.going(MAPS)
+        await asyncio.sleep(1)
+        assert not await office.is_gone()
+        office.controller.start()
+        await asyncio.sleep(1)
+        assert await office.is_gone()
+
+    tell(story)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_policy_is_let_go_by_the_shard_whose_it_is_alone_s8(index: int) -> None:
+    shard = Shard(index, 2)
+
+    async def story(office: Office) -> None:
+        await office.going(MAPS)
+        await office.reconcile()
+        assert await office.is_gone() == shard.owns("default/web")
+
+    tell(story, WorkShare.of_shard(shard))

@@ -55,6 +55,11 @@ def test_what_grows_while_something_goes_is_awaited(
     assert await_targets(bound, after, (), ALIVE, {}, at(100)) == dict.fromkeys(awaited, at(100))
 
 
+def test_what_is_awaited_since_this_instant_is_known_and_what_lies_ahead_is_not() -> None:
+    bound = awaiting(binding(COPIES, 3, targets(b=3, c=3)), remembered(b=200, c=201))
+    assert parse_awaited_targets(bound, at(200)) == {"b": at(200)}
+
+
 def test_what_is_seen_healthy_is_awaited_no_more() -> None:
     bound = awaiting(binding(COPIES, 3, targets(b=3)), remembered(b=100, c=100))
     known = parse_awaited_targets(bound, at(200))

@@ -84,11 +84,16 @@ def test_a_release_that_lies_in_the_future_came_now() -> None:
 def test_l2_a_target_has_the_whole_time_for_a_new_release_and_no_more() -> None:
     clusters, copies = fleet(cluster("b")), {"b": work("b", 0, reflected=100)}
 
-    def stalled(seconds: float, released: float | None) -> list[str]:
+    def stalled(seconds: float, released: float | None, *tasks: GracefulEvictionTask) -> list[str]:
         came = None if released is None else at(released)
-        found = find_stalled(MOVING, clusters, copies, at(seconds), 600.0, released=came)
+        spec = msgspec.structs.replace(MOVING.spec, graceful_eviction_tasks=tasks or (LOST,))
+        moving = msgspec.structs.replace(MOVING, spec=spec)
+        found = find_stalled(moving, clusters, copies, at(seconds), 600.0, released=came)
         return [target.cluster for target in found.targets]
 
     assert stalled(701, None) == ["b"]
     assert stalled(701, 650) == []
     assert stalled(1251, 650) == ["b"]
+    later = msgspec.structs.replace(LOST, from_cluster="c", creation_timestamp=at(900))
+    assert stalled(1251, 650, LOST, later) == [], "nor less than from the last of its tasks"
+    assert stalled(1501, 650, LOST, later) == ["b"]

@@ -172,7 +172,8 @@ def test_where_no_instant_is_known_a_target_has_its_time_from_the_failover() -> 
     ready = msgspec.structs.replace(there.status.conditions[0], last_transition_time=None)
     there = msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, conditions=(ready,)))
     silent = with_conditions(made("member2", 0, BEGAN))
-    for copy in (refusing(None), silent):
+    undated = with_conditions(work("member2", 0))
+    for copy in (refusing(None), silent, undated):
         assert judged(COPIES, copy, LATE - 1, there=there).targets == ()
         assert judged(COPIES, copy, LATE, there=there).targets
 

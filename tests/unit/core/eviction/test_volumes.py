@@ -15,6 +15,7 @@ from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.volumes import (
     claims_annotation,
     claims_of,
+    noted_claims,
     purge_mode_with_volumes,
     stay_behind,
     why_volumes_stay,
@@ -132,6 +133,22 @@ def test_many_claims_are_told_in_a_few_words() -> None:
     for count, more in ((8, " and 3 more"), (6, " and 1 more"), (5, "")):
         told = claims_annotation({**CLAIMS, "spec": {"volumeClaimTemplates": many[:count]}})
         assert told == {"leeward.dev/claims": f"c0, c1, c2, c3, c4{more}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("data", ("data",)),
+        ("data, logs", ("data", "logs")),
+        ("c0, c1, c2, c3, c4 and 3 more", ("c0", "c1", "c2", "c3", "c4", "3 more")),
+        ("", ()),
+        (None, ()),
+    ],
+)
+def test_the_claims_that_a_binding_notes_are_told_one_by_one(text: str | None, claims: tuple[str, ...]) -> None:
+    annotations = {} if text is None else {CLAIMS_ANNOTATION: text}
+    made = ResourceBinding(metadata=ObjectMeta(name="db", annotations=annotations), spec=bound().spec)
+    assert noted_claims(made) == claims
 
 
 @pytest.mark.parametrize(
