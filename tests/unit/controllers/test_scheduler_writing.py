@@ -8,16 +8,18 @@ from typing import Any
 import pytest
 
 from kubeapi.codec import encode, to_wire
+from kubeapi.status import Status, StatusCause, StatusDetails
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.policy import ClusterAffinity, Placement
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBinding
-from leeward.client import Conflict, Unreachable, WorldError
+from leeward.client import Conflict, Forbidden, Unreachable, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.controllers.scheduler.writing import Writing
-from leeward.core.cluster_health.outage import OutageReport
+from leeward.controllers.scheduler.writing import QuotaRefused, Writing
+from leeward.core.cluster_health.outage import Outage, OutageReport, Outcome, Outlook
 from leeward.core.placement import Decision
+from leeward.core.quota.enforcement import EXCEEDED
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.runtime.identity import Key
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS
@@ -31,6 +33,7 @@ PLACEMENT = Placement(cluster_affinity=ClusterAffinity(cluster_names=("m1", "m2"
 APPLIED = encode(PLACEMENT).decode()
 TASK = GracefulEvictionTask("m1", reason="TaintUntolerated", producer="TaintManager", replicas=2)
 OUTAGE = Condition(CLUSTER_OUTAGE_CONDITION, "True", "NotReady", "m1 is away", NOW)
+AWAY = OutageReport((Outlook(Outage("m1", NOW), Outcome.EVICTION, NOW),))
 HELD = Condition(EVICTION_HELD_CONDITION, "True", "BrakeEngaged", "It is held.", NOW)
 
 
@@ -137,6 +140,44 @@ def test_a_placement_counts_as_applied_when_it_was_carried_out_or_fits_nowhere(r
     play(story)
 
 
+@pytest.mark.parametrize(
+    ("details", "told"),
+    [
+        (StatusDetails(causes=(StatusCause(message="no room for 2 more"), StatusCause(message="nor for 1"))),
+         "no room for 2 more"),
+        (StatusDetails(), "refused by a webhook"),
+        (None, "refused by a webhook"),
+    ],
+    ids=["the quota's words", "no cause", "no details"],
+)  # fmt: skip
+def test_a_quota_without_room_is_told_from_other_refusals_and_in_its_own_words(
+    details: StatusDetails | None, told: str
+) -> None:
+    async def story(desk: Desk) -> None:
+        binding = await bound(desk)
+        moved = decided(binding, clusters=targets(m1=2, m2=2))
+        for reason in (EXCEEDED, "Forbidden"):
+            refused = Status(message="refused by a webhook", reason=reason, details=details, code=403)
+            desk.wire.refuse = lambda request, refused=refused: Forbidden(refused)
+            with pytest.raises(Forbidden) as failed:
+                await writing(desk).write_placement(KEY, binding, moved)
+            assert isinstance(failed.value, QuotaRefused) == (reason == EXCEEDED)
+            if reason == EXCEEDED:
+                assert str(failed.value) == told
+
+    play(story)
+
+
+def test_a_placement_for_which_a_quota_leaves_no_room_is_not_applied() -> None:
+    async def story(desk: Desk) -> None:
+        binding = await bound(desk, {APPLIED_PLACEMENT_ANNOTATION: "an earlier one"})
+        refused = decided(binding, result=Placed(targets(m1=2)), quota_refusal="no room for 2 more")
+        assert await writing(desk).write_placement(KEY, binding, refused) is binding
+        assert desk.wire.writes() == []
+
+    play(story)
+
+
 def test_without_a_placement_the_empty_one_was_applied() -> None:
     async def story(desk: Desk) -> None:
         binding = await bound(desk, placement=None)
@@ -196,6 +237,36 @@ def test_what_was_decided_is_said_soon_and_what_was_only_seen_later() -> None:
         after = await desk.client.get(RESOURCE_BINDINGS, NAME, "default")
         assert after.status.scheduler_observed_generation == seen.metadata.generation
         assert failures == []
+
+    play(story)
+
+
+def test_what_somebody_else_has_said_before_makes_a_first_success_no_later() -> None:
+    async def story(desk: Desk) -> None:
+        await bound(desk)
+        applied = Condition("FullyApplied", "True", "FullyAppliedSuccess", "", NOW)
+        told = {"status": {"conditions": to_wire((applied,))}}
+        binding = await desk.client.patch(RESOURCE_BINDINGS, NAME, told, "default", subresource="status")
+        await asyncio.sleep(0.1)
+        post(desk, writing(desk), binding, result=Placed(targets(m1=2)))
+        assert await written_after(desk) == pytest.approx(PROGRESS_SECONDS, abs=0.05)
+        assert set(await conditions(desk)) == {"FullyApplied", "Scheduled"}
+
+    play(story)
+
+
+def test_that_an_outage_goes_on_is_no_news_while_the_binding_moves() -> None:
+    async def story(desk: Desk) -> None:
+        evicting = [{"fromCluster": "m1", "reason": "TaintUntolerated", "producer": "TaintManager", "replicas": 2}]
+        binding, works = await bound(desk, gracefulEvictionTasks=evicting), writing(desk)
+        post(desk, works, binding, result=Placed(targets(m1=2)), outage=AWAY)
+        await written_after(desk)
+        again = await desk.client.patch(RESOURCE_BINDINGS, NAME, {"spec": {"replicas": 3}}, "default")
+        assert CLUSTER_OUTAGE_CONDITION in await conditions(desk)
+        await asyncio.sleep(0.1)
+        post(desk, works, again, result=Placed(targets(m1=2)), outage=AWAY)
+        assert await written_after(desk) == pytest.approx(BOOKKEEPING_SECONDS, abs=0.05)
+        assert CLUSTER_OUTAGE_CONDITION in await conditions(desk)
 
     play(story)
 

@@ -5,11 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
-from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, Work
-from leeward.core.execution.deployment_conditions import copies_of, with_conditions
+from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBindingSpec, Work
+from leeward.core.execution.deployment_conditions import copies_of, is_deployment, with_conditions
 from leeward.core.interpreter import aggregate_status, reflect_status
 from tests.oracle import load, told
 
@@ -125,6 +126,9 @@ def test_replicas_of_one_cluster_do_not_make_up_for_those_of_another() -> None:
         ({"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 0}}, 1, "True"),
         ({"rollingUpdate": {"maxUnavailable": "x%"}}, 1, "False"),
         ({"rollingUpdate": {"maxUnavailable": -3}}, 1, "False"),
+        ({"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 0}}, 2, "False"),
+        ({"rollingUpdate": {"maxUnavailable": "100%"}}, 10, "True"),
+        ({"rollingUpdate": {"maxUnavailable": "1000%"}}, 1, "False"),
     ],
 )
 def test_as_many_may_lack_as_the_deployment_allows_in_its_cluster(
@@ -311,3 +315,103 @@ def test_the_numbers_of_recorded_templates_stay_karmadas() -> None:
         assert told(bare) == {name: value for name, value in expected.items() if name != "conditions"}, case.id
         seen += {"Available", "Progressing"} <= {c["type"] for c in after.get("conditions", ())}
     assert seen >= 18
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ({"apiVersion": "apps/v1", "kind": "Deployment"}, True),
+        ({"apiVersion": "apps/v1", "kind": "StatefulSet"}, False),
+        ({"apiVersion": "apps.example.com/v1", "kind": "Deployment"}, False),
+        ({"kind": "Deployment"}, False),
+    ],
+)
+def test_deployments_of_kubernetes_alone_get_conditions(template: Manifest, expected: bool) -> None:
+    assert is_deployment(template) is expected
+
+
+def message(status: Manifest, kind: str) -> str:
+    return next(c for c in status["conditions"] if c["type"] == kind)["message"]
+
+
+SILENT: list[Manifest] = [{"clusterName": name, "applied": True} for name in ("m2", "m3")]
+GIVEN_UP = [item(name, 0, of=2, conditions=[LATE]) for name in ("m1", "m2")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "items", "not_seen", "kind", "told"),
+    [
+        (spec_of(TWO, 4), [item("m1", 0, of=2), item("m2", 0, of=2)], (), "Available",
+         "too few replicas are available in m1, m2"),
+        (spec_of(TWO, 7), [item("m1", 2), item("m2", 0, of=2)], (), "Available",
+         "too few replicas are available in m2; 3 replicas have no cluster"),
+        (spec_of({"m1": 2}, 4), [item("m1", 2)], (), "Available", "2 replicas have no cluster"),
+        (spec_of(TWO, 4), [item("m1", 2), item("m2", 2)], ("m1", "m2"), "Available",
+         "nothing is known of the replicas in m1, m2"),
+        (spec_of({**TWO, "m3": 2}, 6), [item("m1", 2), *SILENT], (), "Available",
+         "no report has come yet from m2, m3"),
+        (spec_of(TWO, 4), GIVEN_UP, (), "Progressing", "the rollout makes no progress any more in m1, m2"),
+    ],
+    ids=["too few", "too few, and no place", "no place", "not seen", "no report", "given up"],
+)  # fmt: skip
+def test_what_is_missing_is_told_with_its_clusters(
+    spec: ResourceBindingSpec, items: Sequence[Manifest], not_seen: Sequence[str], kind: str, told: str
+) -> None:
+    status = told_of(spec, WORKS, items, not_seen=not_seen)
+    assert message(status, kind) == told
+
+
+def test_a_condition_that_stays_keeps_its_words() -> None:
+    short = told_of(spec_of(TWO, 4), WORKS, [item("m1", 2), item("m2", 1, of=2)])
+    silent: Manifest = {"clusterName": "m2", "applied": True}
+    after = told_of(spec_of(TWO, 4), WORKS, [item("m1", 2), silent], short)
+    assert message(after, "Available") == message(short, "Available") == "too few replicas are available in m2"
+
+
+def test_a_work_without_a_manifest_has_the_replicas_of_its_target() -> None:
+    empty = from_wire({"spec": {"workload": {}}}, Work)
+    status = told_of(spec_of({"m1": 2}, 2), {"m1": empty}, [item("m1", 2)])
+    assert verdict(status, "Available")[0] == "True"
+    assert verdict(status, "Progressing")[1] == "NewReplicaSetAvailable"
+
+
+def test_a_work_that_names_no_replicas_has_those_of_its_target() -> None:
+    works = {"m1": from_wire({"spec": {"workload": {"manifests": [{"spec": {"paused": False}}]}}}, Work)}
+    status = told_of(spec_of({"m1": 2}, 2), works, [item("m1", 2)])
+    assert verdict(status, "Progressing")[1] == "NewReplicaSetAvailable"
+
+
+def test_a_copy_that_leaves_whole_fills_in_with_all_its_replicas_whatever_its_task_says() -> None:
+    spec = spec_of({"m2": 3}, 3, m1=1)
+    works = {"m1": work(3), "m2": work(3)}
+    assert verdict(told_of(spec, works, [item("m1", 3), item("m2", 0, of=3)]), "Available")[0] == "True"
+
+
+def test_what_may_be_unavailable_is_a_part_of_what_stays() -> None:
+    """Of four replicas of which three leave, one stays: a quarter of it is none, and its surge lets none be missing."""
+    spec = spec_of({"m1": 1, "m2": 3}, 4, m1=3)
+    works = {"m1": work(4, strategy={}), "m2": work(3, strategy={})}
+    status = told_of(spec, works, [item("m1", 0, of=4), item("m2", 3)])
+    assert verdict(status, "Available")[0] == "False"
+
+
+def test_a_copy_that_has_what_stays_has_nothing_to_give() -> None:
+    spec = spec_of({"m1": 2, "m2": 1}, 3, m1=2)
+    works = {"m1": work(4), "m2": work(1)}
+    status = told_of(spec, works, [item("m1", 2, of=4), item("m2", 0, of=1)])
+    assert verdict(status, "Available")[0] == "False"
+
+
+def test_a_share_whose_task_names_no_number_gives_none() -> None:
+    spec = spec_of({"m1": 2, "m2": 1}, 3)
+    wire = {"fromCluster": "m1", "purgeMode": "Gracefully", "reason": "TaintUntolerated", "producer": "TaintManager"}
+    spec = replace(spec, graceful_eviction_tasks=(from_wire(wire, GracefulEvictionTask),))
+    works = {"m1": work(2), "m2": work(1)}
+    assert verdict(told_of(spec, works, [item("m1", 2), item("m2", 0, of=1)]), "Available")[0] == "False"
+
+
+def test_a_rollout_is_not_complete_while_replicas_have_no_cluster() -> None:
+    status = told_of(spec_of({}, 2, divided=False), {}, [])
+    assert verdict(status, "Progressing")[1] == "ReplicaSetUpdated"
+    everywhere = told_of(spec_of(TWO, 2, divided=False), WORKS, [item("m1", 2), item("m2", 2)])
+    assert verdict(everywhere, "Progressing")[1] == "NewReplicaSetAvailable"

@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubeapi.codec import from_wire
 from kubeapi.meta import ObjectMeta
-from leeward.api.work import ClusterResourceBinding
+from leeward.api.work import ClusterResourceBinding, Work
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.works import (
     build_work,
@@ -108,6 +109,37 @@ def test_the_state_that_a_lost_copy_has_left_is_given_to_its_replacement() -> No
     spec = {"clusters": [{"name": "m2", "replicas": 3}], "gracefulEvictionTasks": [left]}
     labels = manifest_of(build_works(binding(**spec), TEMPLATE)["m2"])["metadata"]["labels"]
     assert labels["job"] == "42"
+
+
+def having(labels: dict[str, str]) -> Work:
+    """A Work whose manifest has these labels."""
+    return from_wire({"spec": {"workload": {"manifests": [{"metadata": {"labels": labels}}]}}}, Work)
+
+
+@pytest.mark.parametrize(
+    ("inject", "job"),
+    [
+        (True, "42"),
+        (False, None),
+        ({}, None),
+        ({"m2": having({"job": "42"})}, "42"),
+        ({"m2": having({"job": "41"})}, None),
+        ({"m2": having({})}, None),
+        ({"m2": Work(metadata=ObjectMeta(name="w"))}, None),
+        ({"m1": having({"job": "42"})}, None),
+    ],
+    ids=["on", "off", "no Work yet", "it has it", "of another time", "it has none", "nothing in it", "of another"],
+)
+def test_where_no_state_is_injected_a_work_keeps_the_state_that_it_has(
+    inject: bool | dict[str, Work], job: str | None
+) -> None:
+    left = {**task("m1", "Directly", 3), "preservedLabelState": {"job": "42"}, "clustersBeforeFailover": ["m1"]}
+    bound = binding(clusters=[{"name": "m2", "replicas": 3}], gracefulEvictionTasks=[left])
+    rendered = {name: Overridden(manifest) for name, manifest in manifests_by_cluster(bound, TEMPLATE).items()}
+    made = build_works(bound, TEMPLATE, inject=inject)["m2"]
+    alone = build_work(bound, TEMPLATE, rendered, "m2", "", inject=inject)
+    for work in (made, alone, *([build_work(bound, TEMPLATE, rendered, "m2", "")] if inject is True else [])):
+        assert manifest_of(work)["metadata"]["labels"].get("job") == job
 
 
 def test_the_work_of_one_cluster_is_that_of_all_with_its_own_id() -> None:
