@@ -32,9 +32,13 @@ WRITERS = (
     "leeward/controllers/work_writing.py",
     "leeward/runtime/deleting.py",
     "leeward/runtime/reassignment.py",
+    "leeward/runtime/shard_leases.py",
+    "leeward/runtime/sharding.py",
     "leeward/runtime/statuses.py",
+    "leeward/runtime/work_share.py",
 )
-"""Of the controllers, what writes to Works, bindings, taints, finalizers and the objects of members."""
+"""Of the controllers, what writes to Works, bindings, taints, finalizers and the objects of members; and what says
+whose work is whose."""
 
 ROOMS = (
     Room("core", ("leeward/core", "leeward/planning"), ("tests/unit/core", "tests/unit/planning")),
