@@ -243,9 +243,16 @@ def test_a_shard_works_while_both_leases_hold_and_begins_anew_after_an_interrupt
             await office.lease("b", "2/b", transitions=1)
             await asyncio.sleep(2 * RETRY)
         assert (len(begun), len(ended)) == (2, 1)
+        await office.lease("c", None, transitions=2)
+        await asyncio.sleep(2 * RETRY)
+        assert (len(begun), len(ended)) == (2, 2), "nor does it work on beside whoever leads next"
+        for _ in range(2):
+            await office.lease("c", "2/c", transitions=2)
+            await asyncio.sleep(2 * RETRY)
+        assert (len(begun), len(ended)) == (3, 2)
         leading.cancel()
         await asyncio.wait([leading])
-        assert len(ended) == 2
+        assert len(ended) == 3
         assert not own.holds
 
     tell(story)
