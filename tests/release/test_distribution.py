@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -19,6 +20,8 @@ UV = ROOT / ".venv" / "bin" / "uv"
 WHEEL = f"leeward-{__version__}-py3-none-any.whl"
 ARCHIVE = f"leeward-{__version__}.tar.gz"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+"""Versions that are tried where they are here; those that pyproject's classifiers name have been."""
+PLATFORM = "x86_64-manylinux_2_28"
 PATIENCE_SECONDS = 300
 
 
@@ -59,17 +62,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(checkout(tmp_path_factory.mktemp("source")), tmp_path_factory.mktemp("dist"))
 
 
-def interpreters() -> list[str]:
-    """Paths of the Pythons that are here, on the path or in pyenv; that which runs this test is one of them."""
+def interpreter(version: str) -> str:
+    """Path of a Python that is here, on the path or in pyenv; empty without one."""
+    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return sys.executable
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
-    found: list[str] = []
-    for version in PYTHONS:
-        if version == f"{sys.version_info.major}.{sys.version_info.minor}":
-            found.append(sys.executable)
-            continue
-        installed = [shutil.which(f"python{version}"), *map(str, pyenv.glob(f"{version}.*/bin/python{version}"))]
-        found += [path for path in installed if path is not None and _runs(path)][:1]
-    return found
+    found = [shutil.which(f"python{version}"), *map(str, pyenv.glob(f"{version}.*/bin/python{version}"))]
+    return next((path for path in found if path is not None and _runs(path)), "")
 
 
 def _runs(path: str) -> bool:
@@ -110,11 +109,14 @@ def test_the_wheel_has_what_is_needed_and_nothing_of_the_tests(built: Path) -> N
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
-@pytest.mark.parametrize("interpreter", interpreters())
-def test_only_the_wheel_is_needed_to_see_a_failover(built: Path, interpreter: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", PYTHONS)
+def test_only_the_wheel_is_needed_to_see_a_failover(built: Path, version: str, tmp_path: Path) -> None:
+    python = interpreter(version)
+    if not python:
+        pytest.skip(f"there is no Python {version} here: the wheel has not been tried on it")
     home = tmp_path / "home"
     home.mkdir()
-    run(UV, "venv", "--quiet", "--python", interpreter, tmp_path / "venv", cwd=home)
+    run(UV, "venv", "--quiet", "--python", python, tmp_path / "venv", cwd=home)
     installed = ("--quiet", "--python", tmp_path / "venv", "-c", ROOT / "deploy" / "requirements.txt", built / WHEEL)
     run(UV, "pip", "install", *installed, cwd=home)
     leeward = tmp_path / "venv" / "bin" / "leeward"
@@ -128,3 +130,20 @@ def test_uvx_runs_it_without_an_installation(built: Path, tmp_path: Path) -> Non
         UV, "tool", "run", "--python", sys.executable, "--from", built / WHEEL, "leeward", "--version", cwd=tmp_path
     )
     assert told == f"leeward {__version__}\n"
+
+
+def test_the_classifiers_name_only_versions_that_are_tried() -> None:
+    prefix = "Programming Language :: Python :: "
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
+    named = {each.removeprefix(prefix) for each in classifiers if each.startswith(prefix)} - {"3", "3 :: Only"}
+    assert f"{sys.version_info.major}.{sys.version_info.minor}" in named
+    assert named <= set(PYTHONS)
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_each_library_has_a_wheel_so_that_nothing_is_compiled(version: str, tmp_path: Path) -> None:
+    wheels = ("--only-binary", ":all:", "--python-version", version, "--python-platform", PLATFORM)
+    target = ("--quiet", "--target", tmp_path / "libraries")
+    run(UV, "pip", "install", *target, *wheels, "-r", ROOT / "deploy" / "requirements.txt", cwd=tmp_path)
+    tags = {path.name.split(".")[1] for path in (tmp_path / "libraries" / "msgspec").glob("_core.*.so")}
+    assert tags == {f"cpython-{version.replace('.', '')}-x86_64-linux-gnu"}
