@@ -29,6 +29,7 @@ ACCESS_REVIEWS = Resource.of_manifests(
     "authorization.k8s.io/v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", False
 )
 SELF_REVIEWS = Resource.of_manifests("authentication.k8s.io/v1", "selfsubjectreviews", "SelfSubjectReview", False)
+TOKEN_REVIEWS = Resource.of_manifests("authentication.k8s.io/v1", "tokenreviews", "TokenReview", False)
 ASKED_AT_ONCE = 8
 MOST_NAMESPACES = 500
 """Namespaces that are asked about one by one; of what is in others a user who may not list everywhere sees nothing."""
@@ -127,6 +128,13 @@ async def name_of_user(client: Client) -> str:
     """Name by which the control plane knows the client's user. Raises: Unauthorized, WorldError."""
     answer = await client.create(SELF_REVIEWS, {})
     return text_in(mapping_in(mapping_in(answer, "status"), "userInfo"), "username")
+
+
+async def name_of_token(client: Client, token: str) -> str:
+    """Name of the user whose token it is, asked of the control plane with the identity of `client`; empty where the
+    control plane does not say. Raises: Forbidden, WorldError."""
+    status = mapping_in(await client.create(TOKEN_REVIEWS, {"spec": {"token": token}}), "status")
+    return text_in(mapping_in(status, "user"), "username") if status.get("authenticated") is True else ""
 
 
 async def _namespaces(

@@ -16,16 +16,18 @@ import msgspec
 from aiohttp import web
 
 from kubeapi import codec
-from leeward.client import Client, NotFound, Unauthorized
+from leeward.client import Client, Forbidden, NotFound, Unauthorized, WorldError
 from leeward.client.connection import Connection, transport_of
 from leeward.dashboard.context import DashboardContext, answered, failed
-from leeward.dashboard.rights import ACTION_RIGHTS, may, name_of_user
+from leeward.dashboard.rights import ACTION_RIGHTS, may, name_of_token, name_of_user
 from leeward.dashboard.sessions import LONGEST_SECONDS, Session
 
 SIGN_INS_AT_ONCE = 4
 MAX_TOKEN_LETTERS = 16 * 1024
 ADMINISTRATOR = "kubeconfig"
 """Name of the dashboard's own identity where the control plane does not tell."""
+UNNAMED = "a user"
+"""Name of all others there: they have the bounds of one user together."""
 
 
 class _SignIn(msgspec.Struct, frozen=True):
@@ -123,7 +125,7 @@ class SigningIn:
         """None for a token that nobody has. Raises: WorldError."""
         client = Client(transport_of(with_token(self._context.config.connection, token)), "leeward-dashboard")
         try:
-            user = await self._name(client)
+            user = await self._name(client) or await self._name_by_review(token)
         except Unauthorized:
             await client.close()
             return None
@@ -131,15 +133,23 @@ class SigningIn:
             await client.close()
             raise
         self._context.follower.start()
-        return await self._context.sessions.begin(user or "a user", client, is_own=False)
+        return await self._context.sessions.begin(user or UNNAMED, client, is_own=False)
 
     async def _name(self, client: Client) -> str:
         """Name of the user; of a control plane that does not tell names (before Kubernetes 1.28) nothing, after it has
-        let us in."""
+        let us in. Such a one refuses the question before it finds that there is no such kind."""
         try:
             return await name_of_user(client)
-        except NotFound:
+        except (Forbidden, NotFound):
             await may(client, next(iter(ACTION_RIGHTS.values())))
+            return ""
+
+    async def _name_by_review(self, token: str) -> str:
+        """Name of a token's user, of a control plane that does not tell it to the user; empty where the dashboard's own
+        identity may not ask either."""
+        try:
+            return await name_of_token(self._context.client, token)
+        except WorldError:
             return ""
 
     async def _view(self, session: Session) -> SessionView:

@@ -16,15 +16,16 @@ from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import ObjectMeta
 from kubeapi.resource import Resource
+from kubeapi.status import Status
 from kubeserver.testing import RunningServer, running_server
 from leeward.answers.fleet_state import FleetState
 from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.local.ports import pick_port
-from leeward.client import AlreadyExists, Client
+from leeward.client import AlreadyExists, ApiError, Client, Forbidden, NotFound
 from leeward.client.connection import transport_of
 from leeward.client.kubeconfig import load
-from leeward.dashboard import context, streaming
+from leeward.dashboard import context, signing_in, streaming
 from leeward.dashboard.context import CSRF_HEADER, DashboardConfig
 from leeward.dashboard.page_files import PageFile, read_page
 from leeward.dashboard.pictures import MOST_WAITING, FleetPictures
@@ -227,6 +228,29 @@ def test_a_token_opens_what_its_user_may_see_and_nothing_else(plane: RunningServ
         )
         for path in ("/api/what-if?fail=member1", "/api/resilience", "/api/lint", "/api/outages/x"):
             assert (await browser.get(path)).status in (400, 403), path
+
+    tell(plane, story)
+
+
+@pytest.mark.parametrize("refusal", [Forbidden, NotFound])
+@pytest.mark.parametrize("is_reviewed", [True, False])
+def test_who_is_not_told_their_name_signs_in_all_the_same(
+    plane: RunningServer, refusal: type[ApiError], is_reviewed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Kubernetes 1.28 there is no SelfSubjectReview: who has few rights is refused, the others find no kind."""
+
+    async def refuse(*_: object) -> str:
+        raise refusal(Status(message="no selfsubjectreviews"))
+
+    monkeypatch.setattr(signing_in, "name_of_user", refuse)
+    if not is_reviewed:
+        monkeypatch.setattr(signing_in, "name_of_token", refuse)
+
+    async def story(browser: Browser) -> None:
+        told = await browser.signs_in(token=await token_of(plane, "jo"))
+        assert told["user"] == ("system:serviceaccount:open:jo" if is_reviewed else signing_in.UNNAMED)
+        await browser.applications_are({"open/Deployment/nginx"})
+        assert (await browser.post("/api/session", {"token": "nonsense"})).status == 401
 
     tell(plane, story)
 
