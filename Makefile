@@ -36,7 +36,7 @@ long: setup  ## the other tests: on real processes with the real kubectl, whole 
 costs: setup  ## what tests cost in CPU seconds, by folder, file and test, one after the other: make costs DIR=tests/world
 	@$(BIN)/python -m pytest -p tests.costs $(DIR)
 
-e2e: setup  ## the product on real kube-apiservers (twenty minutes; the first time it builds them from Debian's source)
+e2e: setup page  ## the product on real kube-apiservers (twenty minutes; the first time it builds them from Debian's source)
 	@KUBEBUILDER_ASSETS=$$(scripts/binaries) && export KUBEBUILDER_ASSETS && $(BIN)/pytest -sx -p no:cacheprovider tests/e2e
 
 $(SITE)/.ready: deploy/docs-requirements.txt | setup

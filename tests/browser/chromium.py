@@ -83,12 +83,14 @@ class WatchedPage:
 def watched_page(
     browser: Browser, origin: str, *, width: int = WIDE, theme: str = "light", cookies: dict[str, str] | None = None
 ) -> Generator[WatchedPage]:
-    """A page in a fresh profile; fails the test where it has problems in the end."""
+    """A page in a fresh profile; fails the test where it has problems in the end. Certificates are for the test to
+    look at: Chromium takes each one."""
     context = browser.new_context(
         viewport={"width": width, "height": 900},
         color_scheme="dark" if theme == "dark" else "light",
         timezone_id="Europe/Berlin",
         reduced_motion="reduce",
+        ignore_https_errors=origin.startswith("https:"),
     )
     try:
         given = (cookies or {}).items()

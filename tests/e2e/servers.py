@@ -4,6 +4,7 @@ A member lives and dies as clusters do: its processes can be killed, frozen, or 
 reads hang and, after a while, `/readyz` answer 500.
 """
 
+import json
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from kubeapi.meta import Manifest
 from kubeserver.certificates import Authority
 from tests.e2e.answers import ANSWER_SECONDS, Answer, ask
 from tests.e2e.program import Program
@@ -34,6 +36,20 @@ FRONT_PROXY = "front-proxy-client"
 """As whom a kube-apiserver speaks to the API servers behind its APIServices."""
 LAST_INSECURE_MINOR = 24
 """From this minor version on there is no port without TLS to switch off."""
+AUDITED = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {
+            "level": "Metadata",
+            "verbs": ["create", "update", "patch", "delete"],
+            "resources": [{"group": "cluster.karmada.io", "resources": ["clusters"]}],
+        },
+        {"level": "None"},
+    ],
+}
+"""Audit policy: who changes clusters, apart from their status."""
 
 
 class KubeServer:
@@ -52,6 +68,7 @@ class KubeServer:
         self.directory = directory
         self.kubeconfig = directory / "kubeconfig"
         self.port = free_port()
+        self._audit_log = directory / "audit.log"
         directory.mkdir(parents=True)
         self._binaries = binaries
         self._addresses = MEMBER_ADDRESSES if workloads else CONTROL_PLANE_ADDRESSES
@@ -97,6 +114,11 @@ class KubeServer:
         answer = self._ask("/metrics", METRICS_SECONDS)
         assert answer.code == 200, f"{self.name} shows no metrics: {answer}"
         return answer.body
+
+    def audited(self) -> list[Manifest]:
+        """Events of its audit log, in their order; the last line may not be written to its end."""
+        lines = self._audit_log.read_text().splitlines(keepends=True) if self._audit_log.exists() else []
+        return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def kill(self) -> None:
         """Connections are refused."""
@@ -157,6 +179,8 @@ class KubeServer:
         tokens = self.directory / "tokens.csv"
         tokens.write_text(f'{TOKEN},admin,1,"system:masters"\n')
         self._key = _signing_key(self.directory / "sa.key")
+        policy = self.directory / "audit.yaml"
+        policy.write_text(yaml.safe_dump(AUDITED))
         pair = self._authority.server(self.name)
         proxy = self._authority.client("front-proxy", FRONT_PROXY, ("system:masters",))
         return self._program(
@@ -177,6 +201,8 @@ class KubeServer:
             "--allow-privileged=true",
             f"--disable-admission-plugins={','.join(self._without_admission)}",
             f"--min-request-timeout={WATCH_SECONDS}",
+            f"--audit-policy-file={policy}",
+            f"--audit-log-path={self._audit_log}",
             f"--requestheader-client-ca-file={self._authority.pair.certificate}",
             f"--requestheader-allowed-names={FRONT_PROXY}",
             "--requestheader-username-headers=X-Remote-User",
