@@ -9,12 +9,14 @@
 What nothing has changed for is not rendered again: objects never change, so that the same binding is the same row.
 """
 
+import operator
 from collections.abc import Sequence
 
 from kubeapi import codec
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.fleet_story import SeenRows, fleet_story
+from leeward.api.cluster import Cluster
 from leeward.api.work import Binding
 from leeward.dashboard.feed import Collections
 from leeward.dashboard.rights import FleetSight
@@ -31,7 +33,7 @@ from leeward.operations.applications import (
     application_row,
     is_listed,
 )
-from leeward.operations.clusters import ORDER, cluster_row, is_application
+from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application
 from leeward.operations.findings import Finding, Observed
 from leeward.operations.status import findings_of
 
@@ -50,12 +52,29 @@ class _KnownRow:
         self.body = codec.encode(row)
 
 
+class _KnownCluster:
+    """The row of a cluster, and what it was made of: the cluster, and the bindings there."""
+
+    __slots__ = ("bindings", "cluster", "row")
+
+    def __init__(self, cluster: Cluster, bindings: tuple[Binding, ...]) -> None:
+        self.cluster = cluster
+        self.bindings = bindings
+        self.row: ClusterRow = cluster_row(cluster, bindings)
+
+    def is_of(self, cluster: Cluster, bindings: Sequence[Binding]) -> bool:
+        """Tells whether it was made of these very objects."""
+        is_same_number = len(self.bindings) == len(bindings)
+        return self.cluster is cluster and is_same_number and all(map(operator.is_, self.bindings, bindings))
+
+
 class FleetRenderer:
-    """Renders for one scope, and remembers the rows of applications."""
+    """Renders for one scope, and remembers the rows of applications and of clusters."""
 
     def __init__(self, sight: FleetSight) -> None:
         self._sight = sight
         self._rows: dict[str, _KnownRow] = {}
+        self._clusters_known: dict[str, _KnownCluster] = {}
 
     def render(self, seen: SeenFleet) -> Collections:
         sight = self._sight
@@ -99,13 +118,21 @@ class FleetRenderer:
         )
         return {tile.name: codec.encode(tile) for tile in tiles}
 
+    def _rows_of_clusters(self, seen: SeenFleet) -> list[ClusterRow]:
+        there, known = seen.bindings_by_cluster, self._clusters_known
+        fresh: dict[str, _KnownCluster] = {}
+        for cluster in seen.clusters if self._sight.clusters else ():
+            bindings, before = there.get(cluster.name, ()), known.get(cluster.name)
+            if before is None or not before.is_of(cluster, bindings):
+                before = _KnownCluster(cluster, tuple(bindings))
+            fresh[cluster.name] = before
+        self._clusters_known = fresh
+        return [each.row for each in fresh.values()]
+
     def _told(self, seen: SeenFleet, visible: Sequence[Binding], rows: dict[str, ApplicationRow]) -> SeenRows:
-        there = seen.bindings_by_cluster
-        clusters = seen.clusters if self._sight.clusters else ()
         message = seen.brake.message if seen.brake is not None else ""
-        rows_of_clusters = [cluster_row(cluster, tuple(there.get(cluster.name, ()))) for cluster in clusters]
         return SeenRows(
-            clusters=sorted(rows_of_clusters, key=lambda row: (ORDER[row.state], row.name)),
+            clusters=sorted(self._rows_of_clusters(seen), key=lambda row: (ORDER[row.state], row.name)),
             applications=rows,
             number=sum(map(is_application, visible)),
             replicas=sum(target.replicas for binding in visible for target in binding.spec.clusters),
