@@ -67,7 +67,7 @@ async def _started(start: Start) -> AsyncGenerator[Target]:
 
 
 async def _others(creator: Creator) -> Figures:
-    """What takes a server that is full."""
+    """Figures that take a server that is full."""
     target, figures = creator.target, Figures()
     await creator.fill(OBJECTS)
     client = target.client()

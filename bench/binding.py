@@ -37,7 +37,7 @@ CREATORS = 8
 COPIES = 200
 POLL_SECONDS, REST_SECONDS = 1.0, 4.0
 SURVEY_SECONDS = 60.0
-"""By then the losses of what is new have been surveyed, as far as it goes."""
+"""Time by which the losses of what is new have been surveyed, as far as it goes."""
 DEADLINE_SECONDS, START_SECONDS = 1_800.0, 300.0
 WRITES = ("POST", "PUT", "PATCH", "APPLY", "DELETE")
 TIMING = (
@@ -64,16 +64,16 @@ def run() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What has been used and counted by an instant."""
+    """Processor time used and requests counted by an instant."""
 
     at: float
     cpu: float
     memory: int
     requests: Mapping[str, float]
-    """Of the control plane, by verb and resource."""
+    """Requests to the control plane, by verb and resource."""
     to_members: Mapping[str, float]
     reconciled: Mapping[str, float]
-    """By controller."""
+    """Reconciliations by controller."""
     woken: Mapping[str, float]
     """Bindings that the scheduler was to look at, by cause."""
 
@@ -101,7 +101,7 @@ class Fleet:
         return Reading(at, cpu, memory, requests, await self._to_members(), reconciled, woken)
 
     async def _to_members(self) -> Mapping[str, float]:
-        """Of members that live."""
+        """Requests to the members that live."""
         counted = dict[str, float]()
         for member in self.members.values():
             if member.processes[0].returncode is None:
@@ -122,7 +122,7 @@ class Fleet:
                 before, since = written, time.monotonic()
 
     async def wait(self, healthy: int, without: str = "") -> None:
-        """Until so many bindings are healthy in two clusters, none of them `without`."""
+        """Waits until so many bindings are healthy in two clusters, none of them `without`."""
         async with asyncio.timeout(DEADLINE_SECONDS):
             while True:
                 items = (await self.client.list(RESOURCE_BINDINGS, NAMESPACE)).items
@@ -227,7 +227,7 @@ async def _metrics(client: Client) -> str:
 
 
 def _requests(metrics: str) -> Mapping[str, float]:
-    """By verb and resource; heartbeats and what the servers do for themselves are left out."""
+    """Counts by verb and resource; heartbeats and what the servers do for themselves are left out."""
     counted: dict[str, float] = {}
     for labels, count in _REQUESTS.findall(metrics):
         label = dict[str, str](_LABEL.findall(labels))
@@ -253,7 +253,7 @@ def _counted_by(port: int) -> tuple[Mapping[str, float], Mapping[str, float]]:
 
 
 async def _copy_seconds(directory: Path) -> float:
-    """What a kube-apiserver spends on one; 0 where there is none."""
+    """Processor time that a kube-apiserver spends on one object; 0 where there is none."""
     programs = os.environ.get("KUBEBUILDER_ASSETS")
     if not programs:
         return 0.0
@@ -350,7 +350,7 @@ async def _until(is_so: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def _join(client: Client, name: str, port: int) -> None:
-    """With the administrator's token, where `leeward join` makes an account."""
+    """Joins with the administrator's token, where `leeward join` makes an account."""
     namespace = "karmada-cluster"
     spaces = Resource.of_manifests("v1", "namespaces", "Namespace", namespaced=False)
     with suppress(WorldError):
@@ -401,7 +401,7 @@ def policy() -> Manifest:
 
 
 def deployment(number: int) -> Manifest:
-    """As people write it: one container with environment, a probe and resources."""
+    """Deployment as people write it: one container with environment, a probe and resources."""
     name = f"app-{number}"
     labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "shop"}
     container = {

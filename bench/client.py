@@ -1,4 +1,4 @@
-"""What a request costs the client: over its own connections of HTTP/1.1, and over aiohttp, taking turns in one run.
+"""Costs of a request to the client: over its own connections of HTTP/1.1, and over aiohttp, taking turns in one run.
 
 Both ask the embedded API server, over TLS, for an object of 2.7 KB, and write one. CPU times of this process alone, of
 the quickest of some turns.

@@ -1,4 +1,4 @@
-"""How fast servers take durable creates: with few clients and with many, all servers taking turns.
+"""Rates at which servers take durable creates: with few clients and with many, all servers taking turns.
 
 On a machine that is shared, what others do meanwhile falls on all of them alike; and the processor's time of a create
 tells more than how long it took.
@@ -20,7 +20,7 @@ CLIENTS = (1, 16, 64)
 TURNS = 4
 TURN_SECONDS = 1.0
 WARM_UP_SECONDS = 2.0
-"""Before anything is measured: a server that has just begun is not the one that answers all day."""
+"""Seconds of load before anything is measured: a server that has just begun is not the one that answers all day."""
 OBJECT_BYTES = 2_700
 _FILLING = "x" * (OBJECT_BYTES - 270)
 
@@ -81,7 +81,7 @@ async def measure_creates(creators: Sequence[Creator]) -> dict[str, Figures]:
 
 @dataclass
 class _Account:
-    """What one server did in all of its turns."""
+    """Creates that one server took in all of its turns."""
 
     creator: Creator
     clients: int

@@ -52,7 +52,7 @@ def _keeps_bytecode() -> str:
 
 
 def _seconds(command: Sequence[str]) -> float:
-    """Of the processor, the kernel's included, in the process and what it starts."""
+    """Seconds of the processor, the kernel's included, in the process and what it starts."""
     before = os.times()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     after = os.times()

@@ -1,4 +1,4 @@
-"""What a fleet costs its controllers, and how that grows: `python -m bench fleet [--full | --points 10x200,100x200]`.
+"""Cost of a fleet to its controllers, and its growth: `python -m bench fleet [--full | --points 10x200,100x200]`.
 
 For each size (clusters x bindings) a fleet of its own is made (`fleet_scene.py`). Its applications are propagated, two
 copies each; then nothing happens for a while; then `leeward serve` is stopped and started again; then the cluster dies
@@ -26,10 +26,10 @@ from leeward.runtime.informer import Informer
 POINTS = "10x200,32x200,100x200,32x800"
 FULL = "100x10000"
 FAILING_PART = 4
-"""Of the fewest bindings of all points, this part fails over; of the full fleet, a tenth."""
+"""Divisor of the fewest bindings of all points for the part that fails over; of the full fleet it is a tenth."""
 IDLE_SECONDS = 40.0
 QUIET = 0.05
-"""Of a core: who uses no more for some seconds in a row has nothing to do."""
+"""Part of a core: who uses no more for some seconds in a row has nothing to do."""
 QUIET_SECONDS = 5.0
 PATIENCE_SECONDS = 3600.0
 Figures = dict[str, float]
@@ -230,7 +230,7 @@ def _print_growth(found: dict[Size, Figures]) -> None:
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float:
-    """Of the power that fits best: the slope of a line through the logarithms. Not a number where a cost is nothing."""
+    """Exponent of the power that fits best: the slope of a line through the logarithms. NaN where a cost is nothing."""
     if any(cost <= 0 for _, cost in points):
         return math.nan
     sizes, costs = [math.log(size) for size, _ in points], [math.log(cost) for _, cost in points]

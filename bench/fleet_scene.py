@@ -112,7 +112,7 @@ class Scene:
 
     @property
     def serve_id(self) -> int:
-        """Of its process."""
+        """Id of its process."""
         assert self._serve is not None
         assert self._serve.returncode is None, (self.directory / "serve.log").read_text()[-4000:]
         return self._serve.pid
@@ -125,7 +125,7 @@ class Scene:
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
     async def requests(self) -> Counter[str]:
-        """What the control plane has been asked, by verb and resource; heartbeats are not counted."""
+        """Requests to the control plane, by verb and resource; heartbeats are not counted."""
         counted = Counter[str]()
         body = (await self.client.raw("GET", "/metrics", timeout_seconds=60)).body.decode()
         for family in text_string_to_metric_families(body):
@@ -136,7 +136,7 @@ class Scene:
         return counted
 
     async def asked_of_members(self) -> int:
-        """How many requests the members have had that are alive, but the one that dies."""
+        """Number of requests to the members that are alive, but the one that dies."""
         port = self.ports[1]
         client = client_of(port)
         try:
@@ -146,7 +146,7 @@ class Scene:
         return Counter(decode(answer.body, dict[str, int])).total()
 
     async def join(self) -> None:
-        """As `leeward join` does, without asking the member for accounts."""
+        """Joins the members as `leeward join` does, without asking the member for accounts."""
         authority = certificate(self.directory / "pki")[2].read_bytes()
         await _ignoring_existing(self.client.create(NAMESPACES, {"metadata": {"name": CLUSTER_NAMESPACE}}))
         for number, port in enumerate(self.ports):
@@ -230,7 +230,7 @@ def _near(group: str, size: Size, spare: int = 0) -> list[str]:
 
 
 def deployment(name: str, group: str) -> Manifest:
-    """Of some 1.5 KB, as many are."""
+    """Deployment of some 1.5 KB, as many are."""
     environment = [{"name": f"VARIABLE_{number}", "value": "some value of it"} for number in range(12)]
     resources = {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}}
     container = {"name": "main", "image": "registry.local/app:1.2.3", "env": environment, "resources": resources}

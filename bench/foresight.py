@@ -1,4 +1,4 @@
-"""What-if and resilience over a large fleet, beside a loop over single decisions on the same one.
+"""Answers of what-if and resilience over a large fleet, beside a loop over single decisions on the same one.
 
 As in the verbs, the picture is not looked through by the collector of garbage. Memory is what a question needs at its
 peak beyond the picture, counted in a run of its own, since counting takes time.

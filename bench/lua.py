@@ -142,7 +142,7 @@ def _interpreter(supervisor: Supervisor, *, customized: bool) -> Interpreter:
 
 
 def deployment(number: int) -> Manifest:
-    """As a member has it."""
+    """Deployment as a member has it."""
     made = template()
     conditions = [
         {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": "it is available"},
@@ -160,5 +160,5 @@ def _child() -> int | None:
 
 
 def _seconds_of(process: int) -> float:
-    """Of its processor time, which the kernel counts in nanoseconds."""
+    """Seconds of its processor time, which the kernel counts in nanoseconds."""
     return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1e9

@@ -19,7 +19,7 @@ from leeward.runtime.policy_index import PolicyIndexes
 
 NAMESPACE = "tenant"
 SAMPLE_SELECTORS = 400_000
-"""So many comparisons are enough to measure the plain search."""
+"""Number of comparisons that are enough to measure the plain search."""
 
 
 def run() -> None:

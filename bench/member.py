@@ -31,7 +31,7 @@ from leeward.client import Client, Expired, NotFound, WorldError
 DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", namespaced=True)
 STEP_SECONDS = 0.3
 STEPS = 2
-"""Between nothing ready and everything."""
+"""Steps between nothing ready and everything."""
 
 
 class Rollouts:
@@ -43,7 +43,7 @@ class Rollouts:
         self._seen: dict[tuple[str, str], int] = {}
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Runs until cancelled."""
         while True:
             try:
                 page = await self._client.list(DEPLOYMENTS)

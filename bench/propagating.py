@@ -29,7 +29,7 @@ from tests.world.stories import policy as propagation
 
 DEPLOYED, ROUNDS = 40, 4
 SECONDS = 60
-"""Of the world's time, in which all are ready and have said so."""
+"""Seconds of the world's time, in which all are ready and have said so."""
 MEMBERS = {"member1": 1, "member2": 1}
 GOAL_RATIO = 2.0
 Made = Sequence[tuple[Resource[Any], Manifest]]
@@ -53,7 +53,7 @@ def _extras() -> Made:
 
 
 def _milliseconds(extras: Made) -> float:
-    """For each Deployment."""
+    """Milliseconds for each Deployment."""
 
     async def measure() -> float:
         async with World({"member1": "Push", "member2": "Push"}, Timing.karmada()) as world:

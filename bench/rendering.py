@@ -101,7 +101,7 @@ def binding(replicas: Sequence[int]) -> ResourceBinding:
 
 
 def template() -> Manifest:
-    """As a chart makes it: three containers with environment, probes and volumes."""
+    """Template as a chart makes it: three containers with environment, probes and volumes."""
     containers = [
         {
             "name": f"c{number}",

@@ -41,12 +41,12 @@ class Target:
         return Client(transport_of(Connection(url, insecure_skip_tls_verify=True, token=TOKEN)), "bench")
 
     def memory_bytes(self) -> int:
-        """What its processes hold in memory now."""
+        """Bytes that its processes hold in memory now."""
         pages = (int(Path(f"/proc/{process.pid}/statm").read_text().split()[1]) for process in self.processes)
         return sum(pages) * os.sysconf("SC_PAGE_SIZE")
 
     def processor_seconds(self) -> float:
-        """What its processes have used of the processors so far."""
+        """Seconds of the processors that its processes have used so far."""
         return spent_by([process.pid for process in self.processes])
 
     async def wait_ready(self) -> None:
@@ -118,7 +118,7 @@ def write_tokens(directory: Path) -> Path:
 
 
 def trusting() -> ssl.SSLContext:
-    """For clients that believe every server, as on one machine they may."""
+    """Makes a context for clients that believe every server, as on one machine they may."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context

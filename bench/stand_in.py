@@ -16,7 +16,7 @@ READY_SECONDS = 0.2
 BOOKMARK_SECONDS = 60.0
 NODES = 3
 MOST_DELETIONS = 100_000
-"""So many are remembered, for those who watch from an earlier version on."""
+"""Number of deletions that are remembered, for those who watch from an earlier version on."""
 _PATH = re.compile(r"/(api/v1|apis/[^/]+/[^/]+)(?:/namespaces/([^/]+)(?=/))?/([^/]+)(?:/([^/]+))?(?:/([^/]+))?")
 _KINDS = {"nodes": "Node", "pods": "Pod", "namespaces": "Namespace", "deployments": "Deployment"}
 _DELETED = msgspec.json.encode({"kind": "Status", "apiVersion": "v1", "status": "Success"})
@@ -63,7 +63,7 @@ class StandIn:
         self._fill()
 
     def _fill(self) -> None:
-        """With what is in an empty cluster."""
+        """Fills it with what is in an empty cluster."""
         for name in ("kube-system", "default"):
             self._create(Target("v1", "", "namespaces", "", ""), {"metadata": {"name": name}})
         for number in range(NODES):

@@ -108,7 +108,7 @@ def _status(code: int, reason: str) -> bytes:
 
 
 async def _documents() -> dict[tuple[str, bool], bytes]:
-    """What a cluster says of itself, in the plain and the aggregated form, as our API server does."""
+    """Documents in which a cluster speaks of itself, in the plain and the aggregated form, as our API server does."""
     documents: dict[tuple[str, bool], bytes] = {}
     async with Supervisor("documents") as supervisor:
         store = await Store.open(MemoryMedium(), supervisor)

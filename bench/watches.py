@@ -1,4 +1,4 @@
-"""What the watches of one user take, and whether it comes back: 1,500 are asked for, over 10,000 objects.
+"""Memory that the watches of one user take, and the part that comes back: 1,500 are asked for, over 10,000 objects.
 
 The attacker reads the head of each answer, and then nothing; in the second round, as much as comes within some seconds.
 Then all connections are cut at once. Figures are of the server's process: MiB before, at the most, and after.
