@@ -68,7 +68,7 @@ FILE` decides it again, and exits with 1 where its version decides otherwise.
 
 
 def fleet() -> FleetState:
-    """Of three clusters, of which one has been lost for six minutes."""
+    """Fleet of three clusters, of which one has been lost for six minutes."""
     clusters = [cluster("eu-1", region="eu"), dead("eu-2", since=-360, region="eu"), cluster("us-1", region="us")]
     apps = [
         named("ledger", binding(divided({"eu-2": 1}), 3, targets(**{"eu-2": 3}))),
@@ -79,12 +79,12 @@ def fleet() -> FleetState:
 
 
 def as_read_for_a_timeline(state: FleetState) -> FleetState:
-    """Without bindings, as of a control plane: an outage is told as it is written."""
+    """Leaves out the bindings, as of a control plane: an outage is told as it is written."""
     return picture_of(state.clusters.values(), [], outages=state.recorded.outages)
 
 
 def running() -> ClusterOutage:
-    """Of the cluster that is lost."""
+    """Outage of the cluster that is lost."""
     steps = (
         OutageStep(at=at(-690), kind=StepKind.FAILED_PROBE, message="connection refused"),
         OutageStep(at=at(-660), kind=StepKind.NOT_READY, reason="Ready=False"),
@@ -170,7 +170,7 @@ def with_room(member: Cluster) -> Cluster:
 
 
 def page() -> str:
-    """What the page has to say."""
+    """Text that the page has to hold."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "fleet.json"
         file.write_bytes(encode_state(fleet()))

@@ -13,7 +13,7 @@ from leeward.client import kubeconfig
 from leeward.client.connection import Connection, ssl_context_of
 
 DEADLINE_SECONDS = 60.0
-"""Of one request: ends what would hang."""
+"""Deadline of one request: ends what would hang."""
 _PATHS = {
     "cluster": "/apis/cluster.karmada.io/v1alpha1/clusters",
     "configmap": "/api/v1/namespaces/{namespace}/configmaps",
@@ -28,7 +28,7 @@ _PATHS = {
 
 
 class ApiReader:
-    """With the identities of one kubeconfig, which may be written anew at any time."""
+    """Reader with the identities of one kubeconfig, which may be written anew at any time."""
 
     def __init__(self, kubeconfig: Path) -> None:
         self._kubeconfig = kubeconfig

@@ -81,7 +81,7 @@ def duplicated(*names: str, groups: int = 0) -> Placement:
 
 
 def divided(weights: Mapping[str, int]) -> Placement:
-    """By static weight."""
+    """Divides by static weight."""
     rules = tuple(StaticClusterWeight(ClusterAffinity(cluster_names=(n,)), w) for n, w in weights.items())
     return Placement(
         cluster_affinity=ClusterAffinity(cluster_names=tuple(weights)),

@@ -83,5 +83,5 @@ STATES: dict[str, Callable[[Cluster], Cluster | None]] = {
     "has no room": in_turn(well, without_room),
     "is not there": lambda known: None,
 }
-"""What a cluster may be, and what it may become."""
+"""States that a cluster may be in, or come into."""
 BEGINNINGS = [*["is well"] * len(STATES), *STATES]

@@ -1,4 +1,4 @@
-"""How processes share the tests, that each run of them is the same, and that none is left out unnoticed."""
+"""Rules of a run of tests: processes share them, each run of them is the same, and none is left out unnoticed."""
 
 import gc
 import os
@@ -10,11 +10,12 @@ import pytest
 from hypothesis import settings
 
 FUZZ = "LEEWARD_FUZZ"
-"""How many examples each property draws in `make fuzz`, whose seed says which."""
+"""Number of examples that each property draws in `make fuzz`, whose seed says which."""
 
 GARBAGE_THRESHOLDS = 10_000, 10, 50
-"""What is young is searched for garbage fourteen times more seldom than otherwise, and all objects five times more
-seldom than that: an eighth of all CPU time went there."""
+"""Thresholds by which young objects are searched for garbage fourteen times more seldom than otherwise, and all objects
+five times more seldom than that: an eighth of all CPU time went there.
+"""
 
 LONGEST = {
     "test_walkthrough.py": 3,

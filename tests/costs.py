@@ -1,4 +1,4 @@
-"""What tests cost, in CPU seconds: a plug-in of pytest, for one process of tests (`make costs`, docs/decisions/0061-*).
+"""Costs of tests, in CPU seconds: a plug-in of pytest, for one process of tests (`make costs`, docs/decisions/0061-*).
 
 A test costs what this process and those that it has waited for have taken meanwhile. On a busy machine the same takes
 half as much again: only figures of one run are compared.
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 MOST = 25
-"""How many files and tests are named."""
+"""Number of files and tests that are named."""
 
 
 class Cost(NamedTuple):
@@ -33,7 +33,7 @@ def _spent() -> Cost:
 
 
 _costs: dict[str, Cost] = {}
-"""By the id of a test."""
+"""Costs by the id of a test."""
 
 
 @pytest.hookimpl(wrapper=True)

@@ -17,7 +17,7 @@ def picture_of(
     policies: Iterable[PropagationPolicy] = (),
     outages: Iterable[ClusterOutage] = (),
 ) -> FleetState:
-    """At the start of the story."""
+    """Picture at the start of the story."""
     return FleetState(
         RecordedFleet(
             api_version=API_VERSION,

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, cast
 
 PATIENCE_SECONDS = 60
-"""After which a connection that says nothing is given up."""
+"""Seconds after which a connection that says nothing is given up."""
 
 
 class Asked(NamedTuple):
@@ -22,7 +22,7 @@ class Asked(NamedTuple):
 
 
 Answer = Callable[[Asked], tuple[int, bytes] | tuple[int, bytes, Mapping[str, str]]]
-"""From what is asked to code, body, and headers."""
+"""Function from what is asked to code, body, and headers."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What holds each invariant: code that says so, a checker of histories, tests that name it. Writes docs/invariants.md.
+"""Holders of each invariant: code that says so, a checker of histories, tests that name it. Writes docs/invariants.md.
 
 `python -m tests.invariants` renders the table at the end of that page from the code.
 """
@@ -20,7 +20,7 @@ OUT_OF_SIGHT = {
     "D7": "damaged files: histories keep theirs in memory",
     "L6": "every history restarts components, and is judged by all the others",
 }
-"""What no checker of histories can see, and why."""
+"""Invariants that no checker of histories can see, with the reason."""
 _ID = re.compile(r"[SDLC]\d+")
 _DEFINED = re.compile(r"\*\*([SDLC]\d+)\b")
 _HOLDS = re.compile(r"Holds: ((?:[SDLC]\d+)(?:(?:,\s+| and )[SDLC]\d+)*)")
@@ -36,7 +36,7 @@ def ids() -> list[str]:
 
 @cache
 def holders() -> Mapping[str, set[str]]:
-    """By id, the modules whose docstrings say that they hold it."""
+    """Modules whose docstrings say that they hold an invariant, by its id."""
     found = defaultdict[str, set[str]](set)
     for path, text in sources("src"):
         if _is_of_simulator(path):
@@ -49,7 +49,7 @@ def holders() -> Mapping[str, set[str]]:
 
 @cache
 def checkers() -> Mapping[str, set[str]]:
-    """By id, the modules of the simulator that find it broken."""
+    """Modules of the simulator that find an invariant broken, by its id."""
     found = defaultdict[str, set[str]](set)
     for path, text in sources("src"):
         if _is_of_simulator(path):
@@ -60,7 +60,7 @@ def checkers() -> Mapping[str, set[str]]:
 
 @cache
 def tests() -> Mapping[str, set[str]]:
-    """By id, the folders of the tests whose names have it."""
+    """Folders of the tests whose names have the id of an invariant, by that id."""
     found = defaultdict[str, set[str]](set)
     for path, text in sources("tests"):
         for name in _TEST.findall(text):
@@ -98,7 +98,7 @@ def _listed(names: set[str]) -> str:
 
 
 def _module(path: Path) -> str:
-    """As it is imported, but without `leeward` in front: `core.cluster_health.brake`."""
+    """Name by which it is imported, but without `leeward` in front: `core.cluster_health.brake`."""
     parts = path.with_suffix("").parts[1:]
     parts = parts[1:] if parts[0] == "leeward" else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

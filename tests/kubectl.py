@@ -48,7 +48,7 @@ class Kubectl:
         return run_command([*command, *arguments], fails, stdin)
 
     def look(self, *arguments: str, context: str = CONTROL_PLANE) -> tuple[int, bytes] | None:
-        """What the server answers that is asked for one object; None for what has to be asked by kubectl."""
+        """Answer of the server that is asked for one object; None where kubectl has to ask."""
         try:
             return self._reader.read(context, arguments)
         except (OSError, HTTPException) as error:
@@ -100,7 +100,7 @@ class Kubectl:
             pause = min(pause * POLL_GROWTH, LONGEST_POLL_SECONDS)
 
     def overview(self) -> str:
-        """What a reader of a failed test wants to see first."""
+        """Overview that a reader of a failed test wants to see first."""
         return told_of(lambda: self.kubectl("get", "clusters,resourcebindings,works", "-A", "-o", "wide"))
 
 
@@ -112,7 +112,7 @@ def _is_about(status: bytes, name: str) -> bool:
 
 
 def told_of(look: Callable[[], str]) -> str:
-    """What one sees, or why nothing."""
+    """Tells what one sees, or why nothing."""
     try:
         return look()
     except CommandFailed as failure:
@@ -128,7 +128,7 @@ def _what_is_missing(holds: Callable[[], bool]) -> str | None:
 
 
 def run_command(command: list[str], fails: bool = False, stdin: str = "") -> str:
-    """What a command prints. Raises: CommandFailed unless it ends as expected, and in time."""
+    """Gives what a command prints. Raises: CommandFailed unless it ends as expected, and in time."""
     told = " ".join(command)
     try:
         done = subprocess.run(

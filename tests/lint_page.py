@@ -67,7 +67,7 @@ LEVELS = {
 
 
 def page() -> str:
-    """What the page has to say."""
+    """Text that the page has to hold."""
     manifests = "".join(f"    {line}\n" for line in MANIFESTS.splitlines())
     levels = "; ".join(f"*{level.value}*: {meaning}" for level, meaning in LEVELS.items())
     parts = [HEAD, manifests, f"\n    $ leeward lint {FILE}\n", _run(), f"\n## Rules\n\n{levels}.\n"]

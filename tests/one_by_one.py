@@ -25,7 +25,7 @@ def schedule_one_by_one(
     keep_assigned: bool = False,
     trace: Trace | None = None,
 ) -> Placed | Unplaceable:
-    """As `schedule`, by another way."""
+    """Schedules as `schedule` does, by another way."""
     failures: list[Unplaceable] = []
     for name in affinity_names_to_try(spec, status, around=keep_assigned):
         request = Request(
@@ -46,7 +46,7 @@ def schedule_one_by_one(
 def place_one_by_one(
     request: Request, clusters: Sequence[Cluster], profile: Profile = DEFAULT_PROFILE
 ) -> Placed | Unplaceable:
-    """For the one affinity term that the request has in view."""
+    """Places for the one affinity term that the request has in view."""
     feasible, refused = filter_clusters(request, clusters, profile)
     if request.trace is not None:
         request.trace.note_rejections(refused)
@@ -81,7 +81,7 @@ def candidates_of(request: Request, clusters: Sequence[Cluster], profile: Profil
 
 
 def room_of(request: Request, profile: Profile) -> Callable[[Cluster], int]:
-    """How many more replicas, or sets of components, fit into a cluster, by the lowest estimate."""
+    """Number of replicas, or sets of components, that still fit into a cluster, by the lowest estimate."""
     spec = request.spec
     if spec.replicas == 0 and not spec.components:
         return lambda cluster: MAX_REPLICAS
@@ -96,7 +96,7 @@ def room_of(request: Request, profile: Profile) -> Callable[[Cluster], int]:
 
 
 def available_in(request: Request, cluster: Cluster) -> int:
-    """What the cluster reports of itself; what cannot be read leaves no room."""
+    """Room that the cluster reports of itself; what cannot be read leaves no room."""
     requirements = request.spec.replica_requirements
     try:
         capacity = Capacity.of(cluster)

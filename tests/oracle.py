@@ -48,7 +48,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where we differ on purpose: why, and a check that raises when what we answer instead is wrong."""
+    """Difference on purpose: its reason, and a check that raises when what we answer instead is wrong."""
 
     reason: str
     check: Callable[[Case, Any], None]
@@ -131,7 +131,7 @@ def _report(judged: Iterable[tuple[Case, Verdict, str]]) -> None:
 
 
 def at(value: Any, *path: str) -> Any:
-    """What the JSON value has at the path; None when a step is missing."""
+    """Part of the JSON value at the path; None when a step is missing."""
     for key in path:
         value = cast(dict[str, Any], value).get(key) if isinstance(value, dict) else None
     return value

@@ -1,4 +1,4 @@
-"""Which override policies apply, asked of each policy in turn: what the index of policies must answer, too."""
+"""Override policies that apply, asked of each policy in turn: what the index of policies must answer, too."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ def applicable_policies(manifest: ReadOnlyManifest, policies: Iterable[AnyOverri
 
 
 def override_precision(manifest: ReadOnlyManifest, policy: AnyOverridePolicy) -> int:
-    """How precisely the policy selects the manifest: 0 not at all, 1 by kind, 2 by label, 3 by name."""
+    """Precision with which the policy selects the manifest: 0 not at all, 1 by kind, 2 by label, 3 by name."""
     selectors = policy.spec.resource_selectors
     if not selectors:
         return ALL

@@ -47,7 +47,7 @@ def schedule_on(
     profile: Profile = DEFAULT_PROFILE,
     **options: Any,
 ) -> Placed | Unplaceable:
-    """As `schedule`, on these clusters, in which nothing is reserved."""
+    """Schedules as `schedule` does, on these clusters, in which nothing is reserved."""
     return schedule(spec, status, Fleet(clusters, profile).view(), **options)
 
 
@@ -65,7 +65,7 @@ names = st.sampled_from(NAMES)
 
 @st.composite
 def fleets_of(draw: st.DrawFn, known: Sequence[str], sizes: Sequence[int]) -> list[Cluster]:
-    """As many clusters as `sizes` say, each as often; most can take something in."""
+    """Draws as many clusters as `sizes` say, each as often; most can take something in."""
     return [
         cluster(
             name,

@@ -40,7 +40,7 @@ QUESTIONS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
     "lint": ("/api/lint", "/api/lint", {}),
     "session": ("/api/session", "/api/session", {}),
 }
-"""By the name of the file: route, what is asked, and what the route finds in it."""
+"""Questions by the name of the file: route, what is asked, and what the route finds in it."""
 
 
 def tolerating(seconds: int) -> list[Manifest]:

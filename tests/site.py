@@ -33,7 +33,7 @@ DECISIONS = "decisions/index.md"
 FENCE = re.compile(r"^(```|    )")
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*)\]\((?P<target>[^)\s]+)\)")
 DEPTH = 6
-"""So deep goes the table of a kind's fields; deeper ones are named with their parent."""
+"""Depth of the table of a kind's fields; deeper ones are named with their parent."""
 
 
 class DeadLink(Exception):
@@ -89,7 +89,7 @@ def decisions(known: Mapping[str, str]) -> str:
 
 
 def command_line() -> str:
-    """What each verb says of itself with `--help`."""
+    """Text that each verb says of itself with `--help`."""
     parts = ["# Command line", "", "What `leeward VERB --help` prints. `kubectl leeward VERB` is the same.", ""]
     for verb in sorted(VERBS, key=lambda each: each.name):
         if not verb.hidden:

@@ -46,7 +46,7 @@ def sources(*folders: str) -> Iterator[tuple[Path, str]]:
 
 
 def long_functions(limit: int) -> dict[str, int]:
-    """By `stem.name`, the lines of each function of `src` that has more than `limit`."""
+    """Lines of each function of `src` that has more than `limit`, by `stem.name`."""
     found: dict[str, int] = {}
     for path, text in sources("src"):
         for node in ast.walk(_tree(text)):
@@ -210,7 +210,7 @@ def layers(package: str) -> list[set[str]]:
 
 
 def rows(page: str, heading: str) -> list[set[str]]:
-    """What the first column of the table below a heading names, row by row."""
+    """Names in the first column of the table below a heading, row by row."""
     section = (ROOT / page).read_text().partition(f"\n{heading}\n")[2].partition("\n## ")[0]
     first = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     return [set(re.findall(r"`([\w.]+)`", cell)) for cell in first]

@@ -1,4 +1,4 @@
-"""For tests that call a verb of `leeward` in this process: a fleet of one member on disk, and what a call prints."""
+"""Helpers for tests that call a verb of `leeward` in this process: a fleet of one member on disk, a call's output."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -21,14 +21,14 @@ Verb = Callable[..., tuple[int, str, str]]
 
 
 class NoMembers(OrphanFindings):
-    """There are Cluster objects only, and no member to look for orphans in (`tests/world/test_orphans.py` does)."""
+    """Findings without a member in which to look for orphans (`tests/world/test_orphans.py` does): Clusters only."""
 
     async def find(self, client: Client, reach: Reach, now: datetime) -> Found:
         return Found()
 
 
 def fleet_of_one(port: int) -> Fleet:
-    """With `port` for the control plane."""
+    """Fleet with `port` for the control plane."""
     return Fleet(port, (Member("member1", "push", 20_001),))
 
 

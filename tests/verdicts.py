@@ -1,10 +1,10 @@
-"""What a webhook's judge of one question answers: nothing, a refusal, or that it cannot be told for now."""
+"""Answers of a webhook's judge of one question: nothing, a refusal, or that it cannot be told for now."""
 
 from typing import Any
 
 
 def assert_judged(answer: dict[str, Any] | None, refusal: str, code: int = 422) -> None:
-    """Without a refusal there is nothing to answer."""
+    """Checks the answer: without a refusal there is nothing to answer."""
     if not refusal:
         assert answer is None
         return

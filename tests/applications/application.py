@@ -37,7 +37,7 @@ class Application:
 
     @cached_property
     def reports(self) -> Sequence[Manifest]:
-        """What operators in a member say of its custom resources: nothing runs there that would."""
+        """Statuses that operators in a member give its custom resources: nothing runs there that would."""
         return self._read("reports.yaml") if (self.directory / "reports.yaml").exists() else ()
 
     @property

@@ -28,7 +28,7 @@ Contents = Mapping[Key, Manifest]
 
 
 async def resources_of(client: Client) -> dict[tuple[str, str], Resource[Manifest]]:
-    """What is served, by apiVersion and kind; the preferred version of each group comes first."""
+    """Resources that are served, by apiVersion and kind; the preferred version of each group comes first."""
     found = dict[tuple[str, str], Resource[Manifest]]()
     for path in ("/api", "/apis"):
         answer = await client.raw("GET", path, accept=DISCOVERY)
@@ -62,7 +62,7 @@ def uids(contents: Contents) -> dict[Key, str]:
 
 
 def names_of_pod(pod: Manifest) -> set[Key]:
-    """What a Pod cannot do without: its account, claims, and the ConfigMaps and Secrets that are not optional."""
+    """Objects that a Pod cannot do without: account, claims, and the ConfigMaps and Secrets that are not optional."""
     spec, namespace = pod["spec"], pod["metadata"]["namespace"]
     named = [("ServiceAccount", {"name": spec.get("serviceAccountName", "default")})]
     containers: list[Any] = [*spec.get("initContainers", []), *spec["containers"]]

@@ -62,7 +62,7 @@ class Deployed:
                 await self.world.client.delete(resource, key.name, key.namespace)
 
     async def bindings(self) -> dict[Key, Binding]:
-        """By the templates that they are for."""
+        """Bindings by the templates that they are for."""
         listed: list[Binding] = [*(await self.world.client.list(RESOURCE_BINDINGS)).items]
         listed += (await self.world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
         found = dict[Key, Binding]()
@@ -72,7 +72,7 @@ class Deployed:
         return found
 
     async def members(self, names: Iterable[str] = ()) -> dict[str, Contents]:
-        """What there is in these members (all that are up)."""
+        """Contents that there are in these members (all that are up)."""
         wanted = list(names) or [name for name, member in self.world.members.items() if member.is_up]
         return {name: await contents_of(self.world.member(name).client) for name in wanted}
 
@@ -100,7 +100,7 @@ class Deployed:
 
 
 def clusters_of(binding: Binding) -> set[str]:
-    """Where its template belongs: by its own placement, and where others need it."""
+    """Clusters to which its template belongs: by its own placement, and where others need it."""
     needed = {target.name for snapshot in binding.spec.required_by for target in snapshot.clusters}
     return needed | {target.name for target in binding.spec.clusters}
 
@@ -132,7 +132,7 @@ _COUNTS: Mapping[str, tuple[str, str, str]] = {
 
 
 def status_problem(template: Manifest, clusters: int) -> str:
-    """What the status of a template leaves out, with so many clusters in which it runs; empty when it says all."""
+    """Names what a template's status leaves out, with so many clusters in which it runs; empty when it says all."""
     status: dict[str, Any] = template.get("status") or {}
     kind = template["kind"]
     if kind in _COUNTS:

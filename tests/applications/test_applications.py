@@ -111,12 +111,12 @@ def lasting(contents: Contents, passing: frozenset[str] = MADE_ANEW) -> dict[Key
 
 
 def assert_kept(before: Mapping[Key, str], after: Mapping[Key, str]) -> None:
-    """What was there is there, and is the same."""
+    """Checks that all that was there is there, and is the same."""
     assert differing(before, {key: uid for key, uid in after.items() if key in before}) == {}
 
 
 def differing(before: Mapping[Key, str], after: Mapping[Key, str]) -> dict[Key, tuple[str, str]]:
-    """What has come, gone, or been made anew: its uids before and after."""
+    """Objects that have come, gone, or been made anew: their uids before and after."""
     keys = {key for key, _ in before.items() ^ after.items()}
     return {key: (before.get(key, ""), after.get(key, "")) for key in sorted(keys)}
 

@@ -23,7 +23,7 @@ AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 WIDE, NARROW = 1280, 400
 PICTURES = Path(os.environ.get("LEEWARD_PICTURES") or Path(__file__).parents[2] / "build/pictures")
-"""Where pictures of the main pages are kept."""
+"""Folder in which pictures of the main pages are kept."""
 
 
 @contextmanager
@@ -60,7 +60,7 @@ class WatchedPage:
         return self.page
 
     def findings_of_axe(self) -> list[str]:
-        """What axe finds, as texts. Its script gets in by the driver, past the page's policy."""
+        """Findings of axe, as texts. Its script gets in by the driver, past the page's policy."""
         self.page.evaluate(AXE.read_text())
         run = "rules => axe.run(document, {runOnly: rules, resultTypes: ['violations']})"
         found: Any = self.page.evaluate(run, RULES)

@@ -11,7 +11,7 @@ from leeward.dashboard.page_files import COMPRESSED, PAGE_DIRECTORY, read_page
 from tests.browser.stand_in import WEB
 
 MOST_BYTES = 150_000
-"""Of all files together, compressed."""
+"""Bytes of all files together, compressed."""
 NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml", "http://www.w3.org/1998/Math/MathML"}
 
 

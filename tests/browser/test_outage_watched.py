@@ -54,7 +54,7 @@ def headline(page: Page, said: str) -> None:
 
 
 def told_beforehand(watched: WatchedPage) -> str:
-    """Where nginx would be without member1, as the page tells it."""
+    """Clusters in which nginx would be without member1, as the page tells it."""
     page = watched.open("/what-if?fail=member1")
     row = page.get_by_role("row", name=re.compile("nginx"))
     expect(row).to_be_visible(timeout=SLOW_MS)

@@ -1,4 +1,4 @@
-"""How the page behaves: addresses, keys, ten thousand rows, hostile names, signing in, acting, a server that goes."""
+"""Behaviour of the page: addresses, keys, ten thousand rows, hostile names, signing in, acting, a server that goes."""
 
 import re
 from typing import Any
@@ -259,7 +259,7 @@ ACTIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "rebalance": (LEDGER, "Rebalance it", {"workload": "Deployment/ledger", "namespace": "payments"}),
     "brake-release": ("/", "Release the brake", {}),
 }
-"""Where each action is offered, on which button, and what is then asked of the server."""
+"""Place of each action, its button, and what is then asked of the server."""
 
 
 @pytest.mark.parametrize("action", ACTIONS)
@@ -285,7 +285,7 @@ def test_each_action_is_asked_about_before_it_is_confirmed(browser: Browser, sta
 
 
 def told(request: Request) -> tuple[str, Any]:
-    """What an action is, and what of; the name of a dry run ends with that."""
+    """Names the action that is asked for, and its object; the name of a dry run ends with that."""
     return request.url.partition("/api/actions/")[2], request.post_data_json
 
 

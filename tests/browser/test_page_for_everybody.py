@@ -32,7 +32,7 @@ PICTURES = {
     ("application", "wide"): "dashboard-application",
     ("what-if", "wide"): "dashboard-what-if",
 }
-"""Of which page in which look a picture is kept, and its name."""
+"""Pages and looks of which a picture is kept, and its name."""
 
 
 def look_at(browser: Browser, stand_in: StandIn, path: str, look: str, picture: str, **cookies: str) -> None:

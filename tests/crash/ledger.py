@@ -1,4 +1,4 @@
-"""What clients of a server that dies may expect of it, kept and checked.
+"""Expectations that clients have of a server that dies, kept and checked.
 
 For each object the ledger knows what was acknowledged last, and what was under way when the answer failed to come: then
 either state is right, and the server's answer settles it.

@@ -17,7 +17,7 @@ from leeward.client.kubeconfig import load
 
 START_SECONDS = 180.0
 TOLD = 6_000
-"""How much of a server's log is shown when it does not start, in characters."""
+"""Length of the part of a server's log that is shown when it does not start, in characters."""
 
 
 class Server:

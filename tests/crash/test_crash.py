@@ -151,7 +151,7 @@ async def written(ledger: Ledger, count: int) -> None:
 
 
 async def account(server: Server, ledger: Ledger, follower: Follower) -> None:
-    """What is there must be what the ledger expects, and what the follower comes to know."""
+    """Checks that all that is there is what the ledger expects, and what the follower comes to know."""
     client = server.client()
     try:
         page = await client.list(CONFIG_MAPS, NAMESPACE)

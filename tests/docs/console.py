@@ -26,7 +26,7 @@ READING = re.compile(
     r"(kubectl( --context \S+| -n \S+)? (get|describe|explain)"
     r"|leeward (status|explain|timeline|what-if|resilience|lint|orphans|brake status))\b"
 )
-"""What only looks is asked again until it shows what the page shows."""
+"""Commands that only look: each is asked again until it shows what the page shows."""
 PATIENCE_SECONDS = 120
 TIMES = re.compile(
     r"\d{1,2} \w{3} \d{4}|\d\d:\d\d:\d\d|\+?\b\d+(\.\d+)? (s|min|h|d)\b( \d+ (s|min|h)\b)?"

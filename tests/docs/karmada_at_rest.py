@@ -38,7 +38,7 @@ class Aggregated:
 
 
 async def serve(directory: Path) -> None:
-    """Until the process is told to end."""
+    """Serves until the process is told to end."""
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
     authority = Authority(directory, datetime.now(UTC))

@@ -26,7 +26,7 @@ def commands_of(text: str) -> Iterator[str]:
 
 
 def problem_of(command: str) -> str:
-    """What is wrong with the command; empty when nothing is."""
+    """Says what is wrong with the command; empty when nothing is."""
     words = shlex.split(command.replace("...", ""))
     group: click.Command = program
     context = click.Context(program)

@@ -25,12 +25,12 @@ FLEET = (
     Step("kubectl create -f examples/divided.yaml", ("...",)),
     Step("kubectl get deployment nginx", ("...", "nginx 3/3 3 3 1s")),
 )
-"""What a page finds that does not start a fleet itself."""
+"""Steps whose fleet a page finds that does not start a fleet itself."""
 PAGES = sorted(path for path in DOCS.rglob("*.md") if any(steps_of(path.read_text())))
 OF_KARMADA = {"from-karmada"}
 """Pages whose commands are for a control plane that Karmada has run."""
 SECTIONS = ("Start", "Moving from Karmada", "Runbooks", "How to")
-"""Of the site: no command of theirs stands in a block that nobody types."""
+"""Sections of the site: no command of theirs stands in a block that nobody types."""
 NOT_TYPED: Mapping[str, str] = {
     "answers": "rendered of a picture that no fresh fleet is like (tests/answers_page.py)",
     "rehearsals": "rendered of such a picture (tests/rehearsals_page.py)",

@@ -1,4 +1,4 @@
-"""What the suite places and watches: nginx of the examples, and its questions."""
+"""Applications that the suite places and watches: nginx of the examples, and its questions."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def apply_divided(fleet: Fleet, first: str, second: str) -> None:
 
 
 def wait_placed(fleet: Fleet, clusters: dict[str, int]) -> None:
-    """Until nginx is assigned to these clusters, runs there as it is now, and the template says so."""
+    """Waits until nginx is assigned to these clusters, runs there as it is now, and the template says so."""
     fleet.eventually(lambda: fleet.exists("resourcebinding", BINDING), "the binding is there")
     fleet.eventually(lambda: fleet.assigned(BINDING) == clusters, f"nginx is assigned to {clusters}")
     for name, replicas in clusters.items():

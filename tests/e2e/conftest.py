@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Without binaries nothing here can run, and a plain `pytest` must not build them."""
+    """Skips tests without binaries: without them nothing here can run, and a plain `pytest` must not build them."""
     if os.environ.get("KUBEBUILDER_ASSETS"):
         return
     for item in items:

@@ -80,7 +80,7 @@ class Fleet(Kubectl):
             server.stop()
 
     def leeward(self, *arguments: str, fails: bool = False) -> str:
-        """What a verb prints that works on the control plane. Fails the test unless it ends as expected."""
+        """Gives what a verb prints that works on the control plane. Fails the test unless it ends as expected."""
         kubeconfig = str(self.control_plane.kubeconfig)
         return run_command([sys.executable, "-m", "leeward.cli", *arguments, "--kubeconfig", kubeconfig], fails)
 
@@ -102,7 +102,7 @@ class Fleet(Kubectl):
         return self.ready(member)[0] == "True" and not self.taints(member) - {HELD_DOWN}
 
     def release(self, member: str) -> None:
-        """What the event ClusterFlapping says that one may do: members die more often here than elsewhere."""
+        """Does what the event ClusterFlapping says that one may do: members die more often here than elsewhere."""
         self.eventually(lambda: self.is_back(member), f"{member} is back")
         self.kubectl("patch", "cluster", member, "--type=merge", "-p", '{"spec": {"taints": []}}')
         self.eventually(lambda: not self.taints(member), f"{member} is not held down any more")

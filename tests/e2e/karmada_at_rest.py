@@ -93,7 +93,7 @@ class AggregatedApiServer:
 
 
 def make_karmada(fleet: Fleet, aggregated: AggregatedApiServer) -> None:
-    """By the way back of a switch that never was: its record is written here."""
+    """Makes it by the way back of a switch that never was: its record is written here."""
     fleet.serve.stop()
     aggregated.start(fleet)
     clusters = on(fleet.control_plane.kubeconfig, lambda client: list_manifests(client, CLUSTER_MANIFESTS))
@@ -111,7 +111,7 @@ def make_karmada(fleet: Fleet, aggregated: AggregatedApiServer) -> None:
 
 
 def own_secrets(fleet: Fleet, cluster: Manifest) -> None:
-    """As Karmada has it: what a control plane knows of a cluster goes with it."""
+    """Makes the cluster own its Secrets, as Karmada does: what a control plane knows of a cluster goes with it."""
     name, uid = cluster["metadata"]["name"], cluster["metadata"]["uid"]
     owner = {"apiVersion": CLUSTERS.api_version, "kind": CLUSTERS.kind, "name": name, "uid": uid, "controller": True}
     patch = json.dumps({"metadata": {"ownerReferences": [{**owner, "blockOwnerDeletion": True}]}})
@@ -137,7 +137,7 @@ async def _write_records(client: Client, aggregated: AggregatedApiServer, defini
 
 
 def on(kubeconfig: Path, work: Callable[[Client], Awaitable[T]]) -> T:
-    """What `work` gives, of the API server that a kubeconfig names."""
+    """Result of `work` with a client of the API server that a kubeconfig names."""
 
     async def run() -> T:
         client = Client(transport_of(load((kubeconfig,), "")))

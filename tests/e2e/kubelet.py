@@ -1,4 +1,4 @@
-"""What a real kube-apiserver asks behind itself, played by one server: the kubelet of a node, and an extension API.
+"""Servers that a real kube-apiserver asks behind itself, played by one: the kubelet of a node, and an extension API.
 
 The kubelet is one of before 1.30: exec and attach over SPDY or a WebSocket of `v4`, port-forward over SPDY; each line
 of `X-Stream-Protocol-Version` is one protocol to it, as before 1.19 (kubernetes#89849). The extension API server
@@ -38,7 +38,7 @@ POD: Manifest = {
     "spec": {"containers": [{"name": "main", "ports": [{"containerPort": PORT}]}]},
 }
 _NAMES = {"input": "stdin", "output": "stdout", "error": "stderr"}
-"""What an API server calls the streams when it speaks to a kubelet."""
+"""Names that an API server gives the streams when it speaks to a kubelet."""
 
 
 class Kubelet:

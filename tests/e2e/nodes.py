@@ -24,7 +24,7 @@ from leeward.runtime.metrics import Metrics
 
 RETRY_SECONDS = 1.0
 NODES = 5
-"""Of 110 Pods each: room for what two members run."""
+"""Number of nodes, of 110 Pods each: room for what two members run."""
 
 
 async def run(kubeconfig: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 STOP_SECONDS = 10.0
 REAP_SECONDS = 60.0
-"""How long the machine may take to end what has been killed."""
+"""Seconds that the machine may take to end what has been killed."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Program:
             self.kill()
 
     def told(self) -> str:
-        """Its log so far; it may end in the middle of a line."""
+        """Log so far; it may end in the middle of a line."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def last_words(self) -> str:

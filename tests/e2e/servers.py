@@ -26,16 +26,16 @@ TOKEN = "e2e-admin"
 START_SECONDS, POLL_SECONDS = 300.0, 0.2
 METRICS_SECONDS = 60.0
 WATCH_SECONDS = 60
-"""After this time, or up to twice as long, a server closes a watch: half an hour in a real one, minutes here."""
+"""Seconds, up to twice as many, after which a server closes a watch: half an hour in a real one, minutes here."""
 WORKLOADS = "*,-nodelifecycle,-nodeipam,-route,-cloud-node-lifecycle,-ttl"
 HOUSEKEEPING = "namespace,garbagecollector,serviceaccount-token,csrsigning,csrcleaner,bootstrapsigner,tokencleaner"
-"""What a control plane for templates runs, as Karmada installs it: nothing that makes Pods of a Deployment."""
+"""Controllers of a control plane for templates, as Karmada installs it: nothing that makes Pods of a Deployment."""
 MEMBER_ADDRESSES, CONTROL_PLANE_ADDRESSES = "10.96", "10.97"
-"""How the cluster IPs begin that they give to Services."""
+"""Beginnings of the cluster IPs that they give to Services."""
 FRONT_PROXY = "front-proxy-client"
-"""As whom a kube-apiserver speaks to the API servers behind its APIServices."""
+"""User as whom a kube-apiserver speaks to the API servers behind its APIServices."""
 LAST_INSECURE_MINOR = 24
-"""From this minor version on there is no port without TLS to switch off."""
+"""Minor version from which on there is no port without TLS to switch off."""
 AUDITED = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -126,7 +126,7 @@ class KubeServer:
             program.kill()
 
     def restart(self) -> None:
-        """After `kill`; the data is what it was."""
+        """Starts it again after `kill`; the data is what it was."""
         self.start()
         self.wait_ready()
 
@@ -138,7 +138,7 @@ class KubeServer:
         self.apiserver.send(signal.SIGCONT)
 
     def make_unready(self) -> None:
-        """Without its etcd the server serves nothing, and says sooner or later that it is not ready."""
+        """Takes its etcd away: without it the server serves nothing, and says sooner or later that it is not ready."""
         self.etcd.kill()
 
     def make_ready(self) -> None:

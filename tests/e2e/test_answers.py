@@ -104,7 +104,7 @@ def said(viewer: Path, code: int, *arguments: str) -> str:
 
 
 def run(code: int, *arguments: str) -> str:
-    """What a verb prints, that ends with the code."""
+    """Gives what a verb prints that ends with the code."""
     command = [sys.executable, "-m", "leeward.cli", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=VERB_SECONDS, check=False)
     assert done.returncode == code, f"{' '.join(arguments)}: {done.returncode}\n{done.stdout}{done.stderr}"

@@ -111,7 +111,7 @@ def joined(fleet: Fleet, member: KubeServer, kubelet: Kubelet, port: int) -> Pro
 
 
 def behind(port: int) -> list[dict[str, Any]]:
-    """What the member has: a Pod on a node, an extension API behind a Service, and jane's rights."""
+    """Objects that the member has: a Pod on a node, an extension API behind a Service, and jane's rights."""
     service = {"namespace": "default", "name": "odd", "port": port}
     api = {"group": GROUP, "version": "v1", "service": service, "insecureSkipTLSVerify": True}
     rules = [

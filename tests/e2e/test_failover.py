@@ -20,7 +20,7 @@ from tests.e2e.servers import KubeServer
 NOT_READY = {"cluster.karmada.io/not-ready:NoSchedule", NO_EXECUTE}
 Act = Callable[[KubeServer], None]
 WITHOUT_ETCD = {"ClusterNotReady", "ClusterNotServing"}
-"""Its /readyz says ok for a while."""
+"""Reasons after the loss of etcd: its /readyz says ok for a while."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whom the impersonator may be in real members: Push, joined anew in Pull mode, and joined anew in Push mode."""
+"""Users whom the impersonator may be in real members: Push, joined anew in Pull mode, and joined anew in Push mode."""
 
 from collections.abc import Generator
 

@@ -1,4 +1,4 @@
-"""What is installed is taken out again, but not from under the clusters that have joined."""
+"""Installation that is taken out again, but not from under the clusters that have joined."""
 
 from tests.e2e.fleet import Fleet
 

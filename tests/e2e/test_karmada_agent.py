@@ -65,7 +65,7 @@ def test_karmadas_agent_joins_with_an_identity_that_register_gives(fleet: Fleet)
 
 
 def test_no_agent_reads_the_credentials_of_a_push_member_of_its_name(fleet: Fleet) -> None:
-    """It was approved before; then somebody writes the Secrets as `karmadactl join` does, and leaves them behind."""
+    """The agent was approved; then somebody writes the Secrets as `karmadactl join` does, and leaves them behind."""
     identity = load(register(fleet, "former"))
     fleet.kubectl("create", "secret", "generic", "former", "-n", "karmada-cluster", "--from-literal=token=former-token")
 

@@ -1,4 +1,4 @@
-"""Whatever is killed in the middle of a failover: nothing is lost, nothing is there twice."""
+"""Kills in the middle of a failover: nothing is lost, nothing is there twice."""
 
 import time
 from collections.abc import Callable

@@ -35,7 +35,7 @@ def agent(fleet: Fleet) -> Generator[Program]:
 
 
 def register(fleet: Fleet, name: str) -> Path:
-    """As a user does it: with the command that `token create` prints. Gives the agent's kubeconfig."""
+    """Registers as a user does: with the command that `token create` prints. Gives the agent's kubeconfig."""
     identity = fleet.directory / f"{name}-agent" / "kubeconfig"
     identity.unlink(missing_ok=True)
     _, *arguments = fleet.leeward("token", "create", "--ttl", "1h", "--description", name).split()

@@ -117,7 +117,7 @@ def listed(items: list[Manifest]) -> str:
 
 
 def ready_since(fleet: Fleet) -> dict[str, tuple[str, str]]:
-    """Of each member, what Ready says, and since when."""
+    """Tells of each member what Ready says, and since when."""
     clusters = [cluster for cluster in fleet.get("clusters")["items"] if cluster["metadata"]["name"] in MEMBERS]
     return {
         cluster["metadata"]["name"]: (condition["status"], condition["lastTransitionTime"])
@@ -146,7 +146,7 @@ def tenant(fleet: Fleet) -> Iterator[str]:
 
 @pytest.mark.usefixtures("tenant")
 def test_the_load_of_a_tenant_makes_no_member_look_dead(fleet: Fleet) -> None:
-    """As much as the bounds allow, touched again and again; what is beyond them is refused with the way out."""
+    """Load as large as the bounds allow, touched again and again; what is beyond them is refused with the way out."""
     names = [f"c{number}" for number in range(MOST_SELECTORS)]
     told = fleet.kubectl("create", "-f", "-", stdin=json.dumps(policy("huge", [*names, "one-more"])), fails=True)
     assert f"spec.resourceSelectors: Too many: {MOST_SELECTORS + 1}" in told

@@ -1,4 +1,4 @@
-"""What a user does all day, on real Kubernetes: place, scale, update, duplicate, delete."""
+"""Work that a user does all day, on real Kubernetes: place, scale, update, duplicate, delete."""
 
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def test_a_service_a_job_and_a_configmap_go_along_and_what_the_member_filled_in_
 
 
 def generations(fleet: Fleet) -> list[int]:
-    """Of the template and of its policy."""
+    """Generations of the template and of its policy."""
     listed = fleet.get("deployment/nginx", "propagationpolicy/nginx-propagation")["items"]
     return [item["metadata"]["generation"] for item in listed]
 
@@ -100,6 +100,6 @@ def port_in(fleet: Fleet) -> int:
 
 
 def of_the_member(fleet: Fleet) -> Manifest:
-    """What an API server gives to an object, and takes from nobody."""
+    """Metadata that an API server gives to an object, and takes from nobody."""
     service, job = (fleet.get(kind, "shop", context="member3")["spec"] for kind in ("service", "job"))
     return {"clusterIP": service["clusterIP"], "selector": job["selector"]}

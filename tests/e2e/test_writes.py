@@ -1,5 +1,5 @@
-"""What a propagation and a failover cost the API server, counted by the API server itself; and that a quiet fleet costs
-nothing.
+"""Costs of a propagation and a failover to the API server, counted by the API server itself; and that a quiet fleet
+costs nothing.
 """
 
 import time
@@ -25,7 +25,7 @@ GOAL_PROPAGATED, GOAL_PROPAGATED_WITH_EVENTS = 10.5, 12
 is late splits what is said of some in two."""
 OF_USER = {"POST deployments": BINDINGS, "POST propagationpolicies": 1}
 HELD = "PATCH works"
-"""That a Work is not removed for now, since what replaces it may be lost."""
+"""Write that says of a Work that it is not removed for now, since what replaces it may be lost."""
 ATTEMPTS = 3
 MOST_REFUSED, MOST_OF_CLUSTERS = 10, 60
 """However many bindings there are: conflicts, and what is written of three clusters in some minutes."""
@@ -77,7 +77,7 @@ def are_losses_looked_at(fleet: Fleet) -> bool:
 
 
 def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a failover beside which nothing else fails: where member2 is late, too (a busy machine), it is repeated."""
+    """Counts a failover beside which nothing else fails: it is repeated where member2 is late, too (a busy machine)."""
     for _ in range(ATTEMPTS):
         since = ready_since(fleet, "member2")
         moved = failover(fleet)
@@ -112,7 +112,7 @@ def test_two_hundred_bindings_fail_over_with_few_writes(fleet: Fleet, capsys: py
 
 @dataclass(frozen=True)
 class Moved:
-    """What the control plane has written until all run in both members, and `written` when member1 was lost; `seconds`
+    """Writes of the control plane until all run in both members, and `written` when member1 was lost; `seconds`
     until all was healthy in member2. `propagated` is without what the user has created."""
 
     propagated: Writes
@@ -121,7 +121,7 @@ class Moved:
 
 
 def per_binding_of(written: Writes) -> tuple[float, float]:
-    """Without events and with them."""
+    """Writes for each binding, without events and with them."""
     of_bindings = written.total - written.of_clusters - written.of_events
     return of_bindings / BINDINGS, (of_bindings + written.of_events) / BINDINGS
 
@@ -154,7 +154,7 @@ def ready_since(fleet: Fleet, member: str) -> str:
 
 
 def healthy(fleet: Fleet, clusters: set[str]) -> int:
-    """How many bindings are assigned to these clusters, and seen healthy in each, with all replicas ready."""
+    """Number of bindings that are assigned to these clusters, and seen healthy in each, with all replicas ready."""
     return sum(is_healthy(binding, clusters) for binding in fleet.get("resourcebindings", "-n", NAMESPACE)["items"])
 
 

@@ -41,7 +41,7 @@ def copies(fleet: Fleet) -> dict[str, tuple[str, int]]:
 
 
 def assert_all_is_owned(fleet: Fleet, before: dict[str, Owned]) -> None:
-    """After the garbage collector had its time."""
+    """Checks it after the garbage collector had its time."""
     time.sleep(GARBAGE_SECONDS)
     now, uids = secrets(fleet), cluster_uids(fleet)
     assert {name: each.uid for name, each in now.items()} == {name: each.uid for name, each in before.items()}

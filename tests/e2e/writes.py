@@ -1,4 +1,4 @@
-"""How many writes a kube-apiserver has served, by resource: its own metric `apiserver_request_total`.
+"""Numbers of writes that a kube-apiserver has served, by resource: its own metric `apiserver_request_total`.
 
 Heartbeats are not counted: the leases of members and of leaders, and what the server and its controller manager do for
 themselves.
@@ -21,7 +21,7 @@ REFUSED = "("
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """By `verb resource/subresource`; refused ones are told apart by their code."""
+    """Counts by `verb resource/subresource`; refused ones are told apart by their code."""
 
     by_what: Counter[str]
 
@@ -51,7 +51,7 @@ class Writes:
 
     @property
     def of_clusters(self) -> int:
-        """There are as many as there are clusters and minutes, whatever runs there."""
+        """Writes of Clusters, of which there are as many as there are clusters and minutes, whatever runs there."""
         return self._of(CLUSTERS)
 
     @property

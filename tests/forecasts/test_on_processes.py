@@ -34,7 +34,7 @@ APPS: dict[str, tuple[int, Manifest]] = {
     "one": (2, {**DUPLICATED, **ONE_CLUSTER}),
 }
 Fates = dict[str, tuple[dict[str, int], str]]
-"""Where each application is, and why it is held."""
+"""Clusters in which each application is, and the reason for which it is held."""
 
 pytestmark = [pytest.mark.processes, needs_kubectl]
 
@@ -80,7 +80,7 @@ def snapshot(fleet: Fleet, file: Path) -> FleetState:
 
 
 def foretold(state: FleetState, fails: Sequence[str], drained: Sequence[str]) -> Fates:
-    """What is not concerned stays as it is."""
+    """Fates that are foretold: what is not concerned stays as it is."""
     told = what_if(state, ImaginedChange(frozenset(fails), frozenset(drained)))
     found: Fates = {
         b.spec.resource.name: ({t.name: t.replicas for t in b.spec.clusters}, "") for b in state.bindings.values()

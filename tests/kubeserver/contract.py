@@ -62,7 +62,7 @@ class Player:
             assert answer["status"] == 201, answer
 
     async def play(self, conversation: Mapping[str, Any]) -> list[str]:
-        """What differs, other than on purpose; each with the number of its step."""
+        """Differences, other than on purpose; each with the number of its step."""
         binder = script.Binder()
         found: list[str] = []
         for index, step in enumerate(conversation["steps"]):
@@ -90,7 +90,7 @@ class Player:
         return await self._answer(Request(recorded["method"], path, query, headers, body or b""))
 
     async def _answer(self, request: Request) -> Response | StreamResponse:
-        """What HTTP does before the server is asked."""
+        """Does what HTTP does before the server is asked."""
         if len(request.body) > MAX_BODY_BYTES:
             said = f"Request entity too large: limit is {MAX_BODY_BYTES}"
             return errors.status_response(errors.too_large(said).status)

@@ -1,4 +1,4 @@
-"""Where the embedded API server answers otherwise than the recorded kube-apiserver, on purpose.
+"""Differences, on purpose, between the embedded API server's answers and those of the recorded kube-apiserver.
 
 A difference is a rule about the request and the place in the answer, never the name of a conversation, and has its
 reason beside it.

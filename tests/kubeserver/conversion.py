@@ -50,7 +50,7 @@ def gadget(version: str, name: str = "g", **spec: Any) -> Manifest:
 
 
 def rename(manifest: Manifest, target: str) -> Manifest:
-    """What the definition means."""
+    """Converts a manifest as the definition means it."""
     before, after = ("size", "length") if target.endswith("v2") else ("length", "size")
     spec = {after if key == before else key: value for key, value in manifest["spec"].items()}
     return {**manifest, "apiVersion": target, "spec": spec}
@@ -89,7 +89,7 @@ class InProcessConversion:
         return answered(review, self.convert, self.response)
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Does nothing: there is nothing to let go of."""
 
 
 def answered(review: Manifest, convert: Convert, response: Manifest) -> bytes:

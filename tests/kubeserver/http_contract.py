@@ -1,4 +1,4 @@
-"""What every HTTP client of the front sees, whoever wrote the client: stories for the tests of each."""
+"""Stories that hold for every HTTP client of the front, whoever wrote it, for the tests of each."""
 
 import asyncio
 import json
@@ -85,7 +85,7 @@ async def a_stream_brings_lines_as_they_come_until_it_ends(client: HttpClient, e
 
 
 async def a_stream_that_breaks_off_is_an_error(client: HttpClient, echo: Echo, error: type[Exception]) -> None:
-    """It does not look as if it had ended."""
+    """A broken stream does not look as if it had ended."""
     async with client.stream(Request("GET", "/watch")) as lines:
         echo.lines.put_nowait(b"one")
         assert await anext(lines) == b"one"

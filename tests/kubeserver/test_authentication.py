@@ -1,4 +1,4 @@
-"""Who asks: certificates, tokens, and the token file."""
+"""Identity of those who ask: certificates, tokens, and the token file."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which paths lead out of the server."""
+"""Paths that lead out of the server."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the printer columns of custom kinds show."""
+"""Contents of the printer columns of custom kinds."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What strings of custom objects are held to by the format that their schema gives them."""
+"""Formats that schemas give to strings of custom objects, and what these are held to."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the server says where an object says nothing, in the kinds with few defaults."""
+"""Defaults that the server gives where an object says nothing, in the kinds with few defaults."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""What a CustomResourceDefinition may say, and where its messages point."""
+"""Rules of a CustomResourceDefinition, and the fields to which its messages point."""
 
 import copy
 from typing import Any

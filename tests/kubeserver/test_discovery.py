@@ -1,4 +1,4 @@
-"""What kubectl asks before it does anything: discovery, OpenAPI, tables."""
+"""Requests of kubectl before it does anything: discovery, OpenAPI, tables."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is said about built-in kinds, and whether the tables that the server reads by have the same fields."""
+"""Documentation of built-in kinds, and a check that the tables that the server reads by have the same fields."""
 
 from kubeserver.builtin_kinds import BUILT_IN
 from kubeserver.discovery.documentation import documentation_of

@@ -1,4 +1,4 @@
-"""What goes with what: owners and dependents, namespaces and their content."""
+"""Garbage collection of what goes with what: owners and dependents, namespaces and their content."""
 
 import asyncio
 from typing import Any

@@ -71,7 +71,7 @@ def test_who_shows_no_credential_is_not_listened_to_for_long() -> None:
 
 
 def tell_raw(sent: bytes, **options: Any) -> bytes:
-    """What a plain server answers to these bytes, until it ends the connection; nothing where it breaks it off."""
+    """Answers of a plain server to these bytes, until it ends the connection; nothing where it breaks it off."""
 
     async def main() -> bytes:
         front = HttpFront(Echo(), Authenticator(), None, **options)
@@ -197,7 +197,7 @@ def test_a_taken_port_is_an_error() -> None:
 
 
 def user_over_tls(directory: Path, *subject: str) -> list[str]:
-    """Whom a TLS server takes a client for, with a certificate for this subject, or with none."""
+    """User and groups for whom a TLS server takes a client, with a certificate for this subject, or with none."""
     authority = Authority()
     tls = ssl.create_default_context(cadata=authority.certificate.decode())
     if subject:

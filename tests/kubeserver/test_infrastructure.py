@@ -1,4 +1,4 @@
-"""What clusters are made of: drivers, devices and flow control, kept for their controllers."""
+"""Infrastructure of clusters: drivers, devices and flow control, kept for their controllers."""
 
 from typing import Any
 

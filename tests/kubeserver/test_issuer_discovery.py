@@ -1,4 +1,4 @@
-"""How others verify service account tokens: with the key that the issuer publishes."""
+"""Verification of service account tokens by others: with the key that the issuer publishes."""
 
 import base64
 from typing import Any

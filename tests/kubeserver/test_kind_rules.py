@@ -1,4 +1,4 @@
-"""What each kind refuses, with the field and the reason."""
+"""Refusals of each kind, with the field and the reason."""
 
 import copy
 from typing import Any

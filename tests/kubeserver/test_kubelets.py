@@ -1,4 +1,4 @@
-"""What whoever composes the server adds to it: kubelets behind Pods, kinds that are made when they are asked for, and
+"""Additions of whoever composes the server: kubelets behind Pods, kinds that are made when they are asked for, and
 the admission of ServiceAccounts."""
 
 from collections.abc import Iterator

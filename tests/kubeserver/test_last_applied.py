@@ -1,4 +1,4 @@
-"""Who applied with kubectl before it did so on the server, and goes over."""
+"""Users who applied with kubectl before they did so on the server, and go over."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ def config(**data: str) -> Manifest:
 
 
 async def applied_by_client(world: ApiWorld, said: Any, **data: str) -> None:
-    """What kubectl makes, with what it said in the annotation."""
+    """Makes the object as kubectl does, with what it said in the annotation."""
     made = config(**data)
     made["metadata"]["annotations"] = {ANNOTATION: said if isinstance(said, str) else json.dumps(said)}
     assert (await world.create(CONFIG_MAPS, made, fieldManager="kubectl-client-side-apply")).code == 201

@@ -1,4 +1,4 @@
-"""What the documents say about kinds: deep, closed, and true to the structures that the server reads by."""
+"""Documents about kinds: deep, closed, and true to the structures that the server reads by."""
 
 from collections.abc import Iterator
 from typing import Any

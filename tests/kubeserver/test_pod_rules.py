@@ -1,4 +1,4 @@
-"""What a kubelet could not run is refused when it is written, with the field and the reason."""
+"""Pods that a kubelet could not run: refused when they are written, with the field and the reason."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What policies with regular expressions let through: ordinary objects, and not what would hold up the server."""
+"""Policies with regular expressions, which let through ordinary objects, and not what would hold up the server."""
 
 import pytest
 

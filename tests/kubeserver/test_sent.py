@@ -1,4 +1,4 @@
-"""What is sent to the server and not stored as it is: bindings, evictions, requests for tokens, reviews."""
+"""Objects that are sent to the server and not stored as they are: bindings, evictions, requests for tokens, reviews."""
 
 from typing import Any
 

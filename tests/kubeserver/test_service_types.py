@@ -1,4 +1,4 @@
-"""What goes with which type of Service: refused when it is said anew, dropped when the type changes under it."""
+"""Fields that go with a type of Service: refused when they are said anew, dropped when the type changes under them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What kinds refuse that clusters keep for themselves: revisions, templates, attachments, requests for certificates."""
+"""Refusals of kinds that clusters keep for themselves: revisions, templates, attachments, requests for certificates."""
 
 import base64
 import copy

@@ -1,4 +1,4 @@
-"""What the rows of tables show, where that is more than a field."""
+"""Rows of tables, where they show more than a field."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -67,7 +67,7 @@ def test_the_row_of_a_pod_says_that_it_is_done(phase: str, said: str) -> None:
 
 
 def _row(name: str, manifest: Manifest) -> dict[str, Any]:
-    """With its cells by the names of their columns."""
+    """Row of a table: its cells by the names of their columns."""
     kind = next(kind for kind in BUILT_IN if f"{kind.api_version}/{kind.kind}" == name)
     row = render_row(kind, {"metadata": {}, **manifest}, NOW, "", "v1")
     names = (column.name for column in columns_of(kind))

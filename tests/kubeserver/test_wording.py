@@ -1,4 +1,4 @@
-"""What the server says to requests that no recorded conversation has, in the words of kube-apiserver."""
+"""Answers to requests that no recorded conversation has, in the words of kube-apiserver."""
 
 from typing import Any
 

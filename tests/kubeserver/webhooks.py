@@ -13,7 +13,7 @@ MUTATING = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 VALIDATING = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
-"""From the request of an AdmissionReview to fields of its response; `allowed` and `uid` are filled in."""
+"""Function from the request of an AdmissionReview to fields of its response; `allowed` and `uid` are filled in."""
 
 
 class InProcessWebhooks:
@@ -37,7 +37,7 @@ class InProcessWebhooks:
         return codec.encode({"kind": review["kind"], "apiVersion": review["apiVersion"], "response": response})
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Does nothing: there is nothing to let go of."""
 
 
 def url_of(name: str) -> str:

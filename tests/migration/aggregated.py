@@ -43,7 +43,7 @@ _APPLICATIONS = ("deployments", "configmaps", "propagationpolicies", "resourcebi
 
 
 def _definitions(of_clusters: bool) -> list[Manifest]:
-    """That of the Clusters, or all others of Karmada's, as it installs them."""
+    """Definition of the Clusters, or all others of Karmada's, as it installs them."""
     found = list[Manifest]()
     for each in custom_resource_definitions():
         if each["spec"]["group"] == OUTAGES.group:
@@ -59,7 +59,7 @@ def _belongs_to_cluster(manifest: Manifest) -> bool:
 
 
 class AggregationLayer:
-    """What kube-aggregator does: requests for Clusters go where their APIService says. `aggregated` None: stopped.
+    """Acts as kube-aggregator: requests for Clusters go where their APIService says. `aggregated` None: stopped.
 
     Whoever asks is cut off before its write number `writes_until_cut`, counted down from there. The path `failing` is
     not answered. `lagging`: as of an API server that goes on asking the aggregated one.

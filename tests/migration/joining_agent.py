@@ -1,4 +1,5 @@
-"""How Karmada's own agent joins a control plane and goes on there: its calls, in its order, with no rights but its own.
+"""Life of Karmada's own agent, which joins a control plane and goes on there: its calls, in its order, with no rights
+but its own.
 
 Read from Karmada's sources: `run`, `setupControllers` and `generateClusterInControllerPlane` of cmd/agent/app/agent.go,
 `RegisterClusterInControllerPlane` of pkg/util/credential.go, CreateSecret, PatchSecret, EnsureNamespaceExist and

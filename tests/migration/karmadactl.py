@@ -1,4 +1,4 @@
-"""What `karmadactl` makes in a control plane and asks of it.
+"""Objects that `karmadactl` makes in a control plane, and its questions.
 
 Read from Karmada's sources: pkg/karmadactl/register/register.go (retrieveValidatedConfigInfo,
 EnsureNecessaryResourcesExistInControlPlane, constructKubeConfig, GenerateRBACResources),
@@ -60,7 +60,7 @@ async def create_token(client: Client, token: str) -> None:
 
 
 async def discover(endpoint: str, token: str, ca_hash: str) -> Connection:
-    """What `karmadactl register` believes of a control plane. Raises: WorldError; AssertionError where it gives up."""
+    """Connection that `karmadactl register` trusts. Raises: WorldError; AssertionError where it gives up."""
     token_id = token.partition(".")[0]
     first = await _cluster_info(Connection(server=endpoint, insecure_skip_tls_verify=True), token_id)
     kubeconfig = first["data"]["kubeconfig"]
@@ -124,7 +124,7 @@ async def register(
 
 
 async def ask_for_identity(bootstrap: Client, known: Connection, cluster: str) -> Connection:
-    """As the agent of `cluster`. Raises: WorldError; AssertionError when nobody signs."""
+    """Asks as the agent of `cluster`. Raises: WorldError; AssertionError when nobody signs."""
     name = f"{cluster}-abcde"
     key = await _ask(bootstrap, name, f"system:karmada:agent:{cluster}")
     return await _signed(bootstrap, known, name, key)
@@ -156,7 +156,7 @@ async def _signed(client: Client, known: Connection, name: str, key: bytes) -> C
 
 
 async def write_roles(generator: Client, cluster: str) -> None:
-    """What is done as the generator of roles. Raises: WorldError."""
+    """Writes what the generator of roles writes. Raises: WorldError."""
     assert not await _is_there(generator, CLUSTERS, cluster)
     for manifest in roles_of_registered(cluster):
         namespace = manifest["metadata"].get("namespace", "")

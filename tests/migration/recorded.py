@@ -22,7 +22,7 @@ from leeward.sim.world import Mode, World
 
 RECORDING = Path(__file__).parents[1] / "data" / "migration" / "karmada-at-rest.jsonl.gz"
 TAKEN_AT = datetime(2026, 11, 22, 13, 10, tzinfo=UTC)
-"""When the recording was taken, to the minute: the last renewal of a Lease in it is of 13:09:48."""
+"""Instant at which the recording was taken, to the minute: the last renewal of a Lease in it is of 13:09:48."""
 
 CONTROL_PLANE = "karmada"
 MEMBERS: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
@@ -64,7 +64,7 @@ class RecordedWorld(World):
 
 
 def recorded(server: str) -> list[Entry]:
-    """What one server held, but for webhooks that nobody answers. Pods are on nodes that a simulated member has."""
+    """Objects that a server held, but for webhooks that nobody answers. Pods are on nodes of a simulated member."""
     with gzip.open(RECORDING, "rt") as lines:
         found = [json.loads(line) for line in lines]
     entries = [Entry(each["resource"], each["object"]) for each in found if each["server"] == server]
@@ -97,7 +97,7 @@ def _record(entry: Entry) -> Record:
 
 
 def _cluster_roles(control_plane: Iterable[Entry], member: str) -> list[Entry]:
-    """What the recording leaves out of a member, as its Works say it."""
+    """Roles that the recording leaves out of a member, as its Works say it."""
     spaces = [entry.manifest for entry in control_plane if entry.plural == "works"]
     here = [work for work in spaces if work["metadata"]["namespace"] == f"karmada-es-{member}"]
     manifests = [manifest for work in here for manifest in work["spec"]["workload"]["manifests"]]

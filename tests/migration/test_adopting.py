@@ -145,7 +145,7 @@ def test_clusters_move_with_all_that_belongs_to_them() -> None:
         referring = list[int]()
 
         def look(write: Write) -> None:
-            """How many references there are when who serves the Clusters changes: the collector acts on them."""
+            """Counts references when another server begins to serve the Clusters: the collector acts on them."""
             if write.record.key.endswith(f"/apiservices//{CLUSTERS_SERVICE}"):
                 referring.append(references_in(world))
 
@@ -214,7 +214,7 @@ def test_the_agents_of_pull_members_go_on_through_the_switch() -> None:
 
 @pytest.mark.long
 def test_there_and_back_after_a_failover() -> None:
-    """With Karmada's own agent in member3, as it was recorded."""
+    """The way there and back with Karmada's own agent in member3, as it was recorded."""
 
     async def story(world: AggregatedWorld) -> None:
         agent = KarmadaAgent(world, world.member("member3"))
@@ -309,7 +309,7 @@ def test_a_karmada_that_does_not_answer_leaves_everything_as_it_was() -> None:
 
 @pytest.mark.long
 def test_a_switch_that_is_killed_before_any_of_its_writes_goes_on() -> None:
-    """There and back once for each write: everything belongs to the Cluster that is served, whenever it has ended."""
+    """A switch and back for each write: everything belongs to the Cluster that is served, whenever it has ended."""
 
     async def story(world: AggregatedWorld) -> None:
         killed = Counter[str]()
@@ -354,7 +354,7 @@ async def switch_again(world: AggregatedWorld, switch: Switch) -> None:
 
 @pytest.mark.long
 def test_a_switch_that_was_killed_is_given_back_as_it_was() -> None:
-    """Before any of its writes: nothing has left Karmada's server, and all that belongs to a Cluster does so again."""
+    """A kill before any of its writes: nothing has left Karmada's server, and all belongs to its Cluster again."""
 
     async def story(world: AggregatedWorld) -> None:
         number = 0
@@ -378,7 +378,7 @@ def test_a_switch_that_was_killed_is_given_back_as_it_was() -> None:
 
 
 def test_a_switch_that_goes_on_takes_what_has_changed_meanwhile() -> None:
-    """It was killed before anything was taken away; Karmada ran for another week."""
+    """The switch was killed before anything was taken away; Karmada ran for another week."""
 
     async def story(world: AggregatedWorld) -> None:
         world.layer.writes_until_cut = 5

@@ -27,7 +27,7 @@ OWN = ("/coordination.k8s.io/leases/", "//nodes/")
 
 
 class Writes:
-    """What becomes durable from now on, but for heartbeats."""
+    """Writes that become durable from now on, but for heartbeats."""
 
     def __init__(self, world: World) -> None:
         self.all: list[Write] = []
@@ -63,7 +63,7 @@ def take_over(story: Callable[[RecordedWorld, Writes], Awaitable[None]], *, own_
 
 
 def specs(server: str, plural: str) -> dict[str, Manifest]:
-    """By namespace and name, as recorded."""
+    """Specs by namespace and name, as recorded."""
     found = (manifest for kind, manifest in recorded(server) if kind == plural)
     return {f"{each['metadata']['namespace']}/{each['metadata']['name']}": each["spec"] for each in found}
 
@@ -111,7 +111,7 @@ def test_a_switch_beside_karmadas_own_agent_writes_nothing_of_its_works() -> Non
 
 @pytest.mark.long
 def test_a_failover_to_a_member_with_karmadas_own_agent_ends() -> None:
-    """What that agent reports is taken as evidence: the copies are ready, templates say so, and no task stays."""
+    """Reports of that agent are taken as evidence: the copies are ready, templates say so, and no task stays."""
 
     async def story(world: RecordedWorld, writes: Writes) -> None:
         await world.sleep(60)

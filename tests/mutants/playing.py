@@ -50,7 +50,7 @@ class Played:
 
 @dataclass(frozen=True)
 class Drawing:
-    """How many mutants of each module are played: all of them, or a sample that the seed determines."""
+    """Mutants of each module that are played: all of them, or a sample that the seed determines."""
 
     sample: int = 0
     seed: int = 1

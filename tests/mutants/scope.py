@@ -1,4 +1,4 @@
-"""Which code is mutated, by which tests its mutants have to die, and what of it a change has touched."""
+"""Code that is mutated, the tests by which its mutants have to die, and what of it a change has touched."""
 
 import ast
 import re
@@ -37,7 +37,7 @@ WRITERS = (
     "leeward/runtime/statuses.py",
     "leeward/runtime/work_share.py",
 )
-"""Of the controllers, what writes to Works, bindings, taints, finalizers and the objects of members; and what says
+"""Those of the controllers that write to Works, bindings, taints, finalizers and the objects of members; and what says
 whose work is whose."""
 
 ROOMS = (

@@ -35,7 +35,7 @@ STILL_SECONDS, LEAST_WORK = 10.0, 0.05
 """A child that has used less of the processor within so long waits for what does not come, and is ended."""
 MOST_MEMORY = 4 << 30
 QUIETLY = ("-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native")
-"""That a test fails is enough: nothing is told of why."""
+"""Options of pytest with which nothing is told of why a test fails: that it does is enough."""
 
 
 @dataclass(frozen=True)

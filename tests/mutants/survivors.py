@@ -48,7 +48,7 @@ class Survivors:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What survives and is listed; what survives and is not; and what is listed of the functions played, and dies.
+    """Mutants that survive and are listed; that survive and are not; and that are listed of functions played, and die.
 
     Of a sample only what was played itself is known to die.
     """

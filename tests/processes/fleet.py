@@ -16,7 +16,7 @@ class Fleet(Kubectl):
         self.data_dir = data_dir
 
     def leeward(self, *arguments: str, fails: bool = False) -> str:
-        """What `leeward ... --data-dir` prints. Fails the test unless it ends as expected."""
+        """Gives what `leeward ... --data-dir` prints. Fails the test unless it ends as expected."""
         command = [sys.executable, "-m", "leeward.cli", *arguments, "--data-dir", str(self.data_dir)]
         return run_command(command, fails)
 

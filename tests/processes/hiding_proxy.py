@@ -126,7 +126,7 @@ class HidingProxy:
 
 
 async def _copy(content: Any, answer: web.StreamResponse) -> None:
-    """Until either side has gone."""
+    """Copies until either side has gone."""
     with suppress(ConnectionError):
         async for chunk in content.iter_any():
             await answer.write(chunk)

@@ -15,7 +15,7 @@ def note(fleet: Fleet) -> str:
 
 
 def who(fleet: Fleet, token: str) -> str:
-    """Whose token it is, in the words of the control plane."""
+    """Tells whose token it is, in the words of the control plane."""
     fleet.kubectl("config", "set-credentials", "robot", f"--token={token}")
     fleet.kubectl("config", "set-context", "robot", "--cluster=karmada-apiserver", "--user=robot")
     return fleet.kubectl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}", context="robot")

@@ -68,7 +68,7 @@ class Plane(Kubectl):
         self.directory = directory
 
     def apply(self, manifest: str) -> str:
-        """What kubectl warns of."""
+        """Applies the manifest, and gives what kubectl warns of."""
         command = ["kubectl", "--kubeconfig", str(self.kubeconfig), "apply", "-f", "-"]
         done = subprocess.run(command, input=manifest, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert done.returncode == 0, done.stderr

@@ -32,7 +32,7 @@ START_SECONDS = 30.0
 
 @pytest.fixture
 def server(tmp_path: Path) -> Generator[LoneServer]:
-    """It is the control plane and the member at once."""
+    """Server that is the control plane and the member at once."""
     found = LoneServer(tmp_path)
     found.start()
     found.write_kubeconfig(tmp_path / "kubeconfig")

@@ -32,7 +32,7 @@ def clusters(fleet: Fleet) -> dict[str, str]:
 
 
 def on_control_plane(fleet: Fleet, *arguments: str, fails: bool = False) -> str:
-    """Of `join`, `unjoin` and `unregister`: `--data-dir` is none of their options, but taken by all verbs."""
+    """Runs `join`, `unjoin` and `unregister`: `--data-dir` is none of their options, but taken by all verbs."""
     return fleet.leeward(*arguments, "--kubeconfig", str(fleet.kubeconfig), *HERE, fails=fails)
 
 
@@ -99,7 +99,7 @@ def test_a_member_that_has_left_is_added_again_with_what_it_holds(fleet: Fleet) 
 
 
 def test_a_member_joins_as_any_cluster_does_and_comes_back_to_its_fleet(fleet: Fleet) -> None:
-    """Also `unjoin` with the member's kubeconfig, which takes out what `join` has put there, and nothing else."""
+    """Includes `unjoin` with the member's kubeconfig, which takes out what `join` has put there, and nothing else."""
     on_control_plane(fleet, "unjoin", "member1")
     join(fleet, "member1", "member1")
     fleet.eventually(lambda: is_back(fleet, "member1"), "member1 is back, as a cluster like any other")

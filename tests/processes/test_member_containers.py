@@ -71,7 +71,7 @@ def test_commands_run_and_say_how_they_ended(fleet: Fleet, way: list[str]) -> No
 
 
 def test_an_older_kubectl_speaks_spdy(fleet: Fleet, way: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As kubectl before 1.31 does, which knows nothing else."""
+    """Speaks as kubectl before 1.31 does, which knows nothing else."""
     monkeypatch.setenv("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "false")
     failed = fleet.kubectl(*way, "exec", "web", "--", "sh", "-c", "echo $MOTD; cat none; exit 3", fails=True)
     assert failed.startswith("hello\n")

@@ -1,4 +1,4 @@
-"""After a restore from an old backup, on real processes: what was placed since runs on, and is listed and deleted."""
+"""Orphans of a restore from an old backup, on real processes: what was placed since runs on, is listed, and deleted."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What an outage, and a failover that gets stuck, leave alone: real processes, driven by the real kubectl."""
+"""Things that an outage, and a failover that gets stuck, leave alone: real processes, driven by the real kubectl."""
 
 from collections.abc import Generator
 from typing import Any
@@ -104,7 +104,7 @@ def ready_in(fleet: Fleet, name: str, context: str, namespace: str = "default") 
 
 
 def identities(fleet: Fleet) -> dict[str, str]:
-    """Of everything in the Namespace `shop` of member1, of it, and of the definition; and the address."""
+    """Identities of everything in the Namespace `shop` of member1, of it, and of the definition; and the address."""
     what = "namespace/shop crd/widgets.example.com"
     listed = [fleet.get(*what.split(), context="member1")]
     kinds = "deployments,services,pods,configmaps,widgets.example.com"

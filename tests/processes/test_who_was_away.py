@@ -29,7 +29,7 @@ from tests.processes.lone_server import LoneServer, lone_server
 MEMBERS = ("member1", "member2")
 TOLERATION_SECONDS = 8
 HIDDEN = timedelta(seconds=12)
-"""Of renewed heartbeats: longer than any time-out of the controllers."""
+"""Time of renewed heartbeats: longer than any time-out of the controllers."""
 STOP_SECONDS = 60.0
 VANISHED = ("True", "ClustersVanished")
 FAST = (
@@ -133,7 +133,7 @@ class Plane(Kubectl):
         return f"{super().overview()}\n{(self._directory / 'serve.log').read_text()[-3000:]}"
 
     def heartbeat(self) -> tuple[str, datetime]:
-        """Who watches, and when that was renewed last."""
+        """Tells who watches, and when that was renewed last."""
         spec = self.get("lease", "leeward-heartbeat", "-n", "karmada-system")["spec"]
         return spec["holderIdentity"], parse_time(spec["renewTime"])
 
@@ -144,7 +144,7 @@ class Plane(Kubectl):
         return condition["status"], condition["reason"]
 
     def is_well(self) -> bool:
-        """What comes and goes may be marked as flapping afterwards, which takes nothing away."""
+        """Tells whether it is well; members that come and go may be marked as flapping, which takes nothing away."""
         return self.are_ready() and self.brake()[0] == "False" and self.has_applied()
 
     def are_ready(self) -> bool:

@@ -1,4 +1,4 @@
-"""What users install: the wheel, in an empty environment without the repository, on each Python that is here."""
+"""Package that users install: the wheel, in an empty environment without the repository, on each Python here."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 300
 
 
 def run(*command: object, cwd: Path, **environment: str) -> str:
-    """With nothing of the repository's environment; gives what was printed."""
+    """Runs with nothing of the repository's environment; gives what was printed."""
     kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
     downloads = {"UV_CACHE_DIR": str(Path.home() / ".cache" / "uv"), **kept}
     clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "LC_ALL": "C.UTF-8", **downloads, **environment}

@@ -1,4 +1,4 @@
-"""Whoever gets the name of a cluster that has left, or has not joined yet, gets none of that one's credentials."""
+"""Credentials of a cluster that has left, or has not joined yet: whoever gets its name gets none of them."""
 
 import pytest
 
@@ -39,7 +39,7 @@ async def refused_both(agent: Client) -> None:
 
 
 def test_the_agent_of_a_free_name_reads_no_credentials_of_the_push_member_that_had_it() -> None:
-    """Not after `kubectl delete cluster` either, which leaves the Secrets, nor by joining under that name itself."""
+    """Nothing is read after `kubectl delete cluster`, which leaves the Secrets, nor by joining under the name."""
 
     async def story(world: World) -> None:
         for name in PAIR:
@@ -95,7 +95,7 @@ def test_nobody_marks_a_secret_as_an_agents() -> None:
 @pytest.mark.parametrize("bound", ["", "member1"])
 @pytest.mark.parametrize("left", PAIR)
 def test_a_name_whose_secrets_are_there_gets_no_agent(tell: Tell, left: str, bound: str) -> None:
-    """They are the credentials of a Push member that joins, leaves, or was deleted with kubectl."""
+    """The Secrets are the credentials of a Push member that joins, leaves, or was deleted with kubectl."""
 
     async def story(desk: Desk) -> None:
         await desk.admin.create(NAMESPACES, Namespace(metadata=ObjectMeta(name=CLUSTER_NAMESPACE)))

@@ -75,7 +75,7 @@ def evil(binding: str, reference: tuple[str, str, str, str], **spec: Any) -> Man
 
 
 async def prepare(world: World) -> Client:
-    """What there is to steal and to break. Returns the attacker's client."""
+    """Prepares what there is to steal and to break. Returns the attacker's client."""
     await namespaces(world, "tenant", "victim")
     token = {"metadata": {"name": "stolen"}, "data": {"token": base64.b64encode(b"hunter2").decode()}}
     for namespace in ("karmada-cluster", "karmada-system", "kube-system"):
@@ -94,7 +94,7 @@ async def prepare(world: World) -> Client:
 
 
 async def spoils(world: World) -> list[str]:
-    """What the attacker has got: everything in a member that is not as it was."""
+    """Spoils that the attacker has got: everything in a member that is not as it was."""
     found: list[str] = []
     for name, member in world.members.items():
         for secret in (await member.client.list(SECRETS)).items:
@@ -289,7 +289,7 @@ def test_templates_whose_works_have_one_name_by_chance_do_not_fight() -> None:
 
 
 def test_a_work_that_was_taken_by_a_binding_out_of_reach_comes_back() -> None:
-    """As an earlier version, in which such a binding could take it, has left it."""
+    """A Work as an earlier version, in which such a binding could take it, has left it."""
 
     async def story(world: World) -> None:
         await namespaces(world, "tenant", "victim")
@@ -352,7 +352,7 @@ def test_an_agent_that_marks_its_works_as_anothers_holds_up_nobody_s10() -> None
 
 
 def test_a_work_that_a_binding_out_of_reach_has_left_is_not_applied() -> None:
-    """As an earlier version has made it. It goes with its binding."""
+    """A Work as an earlier version has made it goes with its binding."""
 
     async def story(world: World) -> None:
         mallory = await prepare(world)

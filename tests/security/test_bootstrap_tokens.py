@@ -79,7 +79,7 @@ class Desk:
         return Client(InProcessTransport(self.world.server, user))
 
     async def ask(self, token: BootstrapToken, cluster: str, group: str = AGENT_GROUP) -> str:
-        """What comes of a request for the identity of the agent of `cluster`: Approved, Denied: why, or waits."""
+        """Outcome of a request for the identity of the agent of `cluster`: Approved, Denied: why, or waits."""
         return await self.ask_as(self.client(token), cluster, group)
 
     async def ask_as(self, client: Client, cluster: str, group: str = AGENT_GROUP) -> str:
@@ -182,7 +182,7 @@ def test_a_token_for_any_cluster_is_for_the_first_one_that_it_is_used_for(tell: 
 
 
 def test_an_agent_has_rights_before_its_cluster_that_go_with_its_request() -> None:
-    """On a real kube-apiserver: the two Secrets that Karmada's agent makes first, and none of another cluster's."""
+    """Rights as on a real kube-apiserver: the two Secrets that Karmada's agent makes first, none of another cluster."""
     roles = Resource.of_manifests("rbac.authorization.k8s.io/v1", "roles", "Role", True)
 
     async def story(desk: Desk) -> None:
@@ -203,7 +203,7 @@ def test_an_agent_has_rights_before_its_cluster_that_go_with_its_request() -> No
 
 @pytest.mark.parametrize("secret", ["member1", "member1-impersonator"])
 def test_an_approved_agent_loses_its_rights_when_somebody_else_writes_secrets_of_its_name(secret: str) -> None:
-    """As `karmadactl join` does, which knows of no such role; before the Cluster of the Push member is there."""
+    """Writes as of `karmadactl join`, which knows of no such role; before the Cluster of the Push member is there."""
 
     async def story(desk: Desk) -> None:
         await two_approved(desk)
@@ -279,7 +279,7 @@ def test_a_token_for_a_single_use_is_used_up_by_one_certificate(tell: Tell) -> N
 
 
 def test_karmadas_rbac_generator_is_no_agent(tell: Tell) -> None:
-    """It waits for a person, as `karmadactl register` says: that one knows what rights the name has there."""
+    """The request waits for a person, as `karmadactl register` says, who knows what rights the name has there."""
 
     async def story(desk: Desk) -> None:
         for token in (await desk.token(), await desk.token("member1")):

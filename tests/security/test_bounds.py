@@ -64,7 +64,7 @@ class Reader:
         return (await self._reader.readuntil(b"\r\n\r\n")).decode().lower()
 
     async def body(self) -> Any:
-        """Of an answer with a length, whose head was read."""
+        """Body of an answer with a length, whose head was read."""
         return json.loads(await self._reader.read(64 * KiB))
 
     async def has(self, size: int) -> bool:
@@ -155,9 +155,9 @@ def traced() -> Iterator[None]:
 
 WATCHES, OBJECTS = 20, 400
 READ_INTO = 256 * KiB
-"""What asyncio reads the TLS of one connection into."""
+"""Buffer into which asyncio reads the TLS of one connection."""
 LOOK_SECONDS, PATIENCE_SECONDS = 0.2, 60
-"""How often one looks whether a server has come to rest, and how long at the most."""
+"""Seconds between two looks whether a server has come to rest, and for which one looks at the most."""
 
 
 @pytest.mark.usefixtures("traced")
@@ -356,7 +356,7 @@ class Hanging:
         return b""
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Does nothing: there is nothing to let go of."""
 
 
 def test_a_conversion_that_never_comes_is_given_up_and_holds_up_nobody_else() -> None:

@@ -1,4 +1,4 @@
-"""Who may write Clusters has no Secrets by it.
+"""Rights to write Clusters, which give nobody a Secret.
 
 The attacker may write Clusters (an operator who joins and taints clusters, a controller that labels them), and may read
 no Secret.
@@ -174,7 +174,7 @@ def test_while_nobody_tells_what_the_writer_may_read_no_secret_is_shown(*, hangs
 
 
 def test_an_agent_shows_what_is_in_its_own_execution_space_and_nothing_else() -> None:
-    """That it is Pull, and no other cluster's, is a rule of its own: `tests/unit/core/test_registration_tokens.py`."""
+    """Being Pull, and no other cluster's, is a rule of its own: `tests/unit/core/test_registration_tokens.py`."""
 
     async def story(world: ApiWorld) -> None:
         agent = User("system:karmada:agent:member9", ("system:karmada:agents", "system:authenticated"))

@@ -1,4 +1,4 @@
-"""What one definition of a kind may cost, and what its expressions may cost with each write.
+"""Costs that one definition of a kind may have, and its expressions with each write.
 
 The attacker may make CustomResourceDefinitions, or only objects of a kind that somebody else has defined.
 
@@ -31,7 +31,7 @@ from tests.security.worlds import define
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b$", "(a|aa)+$", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 def test_a_regular_expression_that_backtracks_is_answered_in_one_go(pattern: str) -> None:
-    """With an engine that backtracks, this test would not end."""
+    """Given an engine that backtracks, this test would not end."""
 
     async def story(world: ApiWorld) -> None:
         assert (await define(world, {"text": {"type": "string", "pattern": pattern}})).code == 201
@@ -42,7 +42,7 @@ def test_a_regular_expression_that_backtracks_is_answered_in_one_go(pattern: str
 
 
 SLOW = "^[01]*1[01]{3000}$"
-"""For each letter, all of its states are looked at: 200,000 letters took five seconds."""
+"""Expression all of whose states are looked at for each letter: 200,000 letters took five seconds."""
 STRING = {"type": "string", "pattern": SLOW}
 NOISE = "".join(str(digit) for digit in Random(1).choices((0, 1), k=200_000))
 

@@ -1,4 +1,4 @@
-"""What is deployed may do what it does, and no more.
+"""Rights of what is deployed: to do what it does, and no more.
 
 The attacker has got into one of Leeward's processes, or has its service account's token.
 
@@ -204,7 +204,7 @@ async def everywhere(world: Apart) -> None:
 
 
 async def register(world: Apart, cluster: str) -> None:
-    """As one does who has a bootstrap token."""
+    """Registers as one does who has a bootstrap token."""
     token = await create_token(world.client, None, "", cluster)
     groups = ("system:bootstrappers", f"system:bootstrappers:leeward:cluster:{cluster}", "system:authenticated")
     newcomer = Client(LinkedTransport(world.place, User(f"system:bootstrap:{token.id}", groups)))

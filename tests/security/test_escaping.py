@@ -1,4 +1,4 @@
-"""What others have named on the terminals of operators.
+"""Names that others have given, on the terminals of operators.
 
 The attacker names something that an operator will read: a cluster, a workload, a kind, a token's description, a
 condition's message, an error of an API server. The name holds codes of terminals, ends of lines, marks that turn the
@@ -92,8 +92,9 @@ def run(layout: Layout, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def check(text: str, most: int = 20_000) -> None:
-    """That nothing in it acts on a terminal, and no line of it is the attacker's: those of ours begin further left than
-    where a sentence goes on."""
+    """Checks that nothing in it acts on a terminal, and no line of it is the attacker's: those of ours begin further
+    left than where a sentence goes on.
+    """
     assert text
     assert _ACTS.search(text) is None, ascii(_ACTS.search(text))
     lines = text.split("\n")
@@ -159,11 +160,11 @@ VERBS = (
 ANSWERS = {"explain", "what-if", "resilience", "lint", "timeline", "rehearse"}
 """Those of `test_escaping_of_answers`."""
 OF_ONE_LINE = {"adopt", "agent", "backup", "hand-back", "init", "join", "register", "replay", "snapshot", "unregister"}
-"""They say what they do, and name what was typed, or one object at a time: by `say`, as the others."""
+"""Verbs that say what they do, and name what was typed, or one object at a time: by `say`, as the others."""
 HERE = {"completion", "dashboard", "demo", "down", "logs", "member", "restore", "up", "version"}
-"""What they print is of this machine: names that were checked when they were given, and logs (tried below)."""
+"""Verbs that print what is of this machine: names that were checked when they were given, and logs (tried below)."""
 SERVERS = {"apiserver", "controller-manager", "descheduler", "scheduler", "scheduler-estimator", "serve", "webhook"}
-"""They print their log."""
+"""Verbs that print their log."""
 
 
 def test_each_verb_is_tried_or_it_is_said_why_not() -> None:

@@ -1,4 +1,5 @@
-"""What others have named in answers: outages, time lines, rehearsals, what-if, resilience, explain, lint and snapshots.
+"""Names that others have given, in answers: outages, time lines, rehearsals, what-if, resilience, explain, lint and
+snapshots.
 
 The attacker names a cluster, a workload or its kind, writes the message of a probe, of a condition or of an Outage,
 gives somebody a file of `leeward snapshot`, a scenario, or a directory of manifests to look at.
@@ -93,7 +94,7 @@ Said = Callable[..., str]
 
 @pytest.fixture
 def said(capsys: pytest.CaptureFixture[str]) -> Said:
-    """What a verb prints that was able to look."""
+    """Gives what a verb prints that was able to look."""
 
     def call(*arguments: object) -> str:
         code, out, err = call_verb(capsys, *arguments)
@@ -121,7 +122,7 @@ def test_no_answer_prints_what_acts_on_a_terminal(verb: tuple[str, ...], picture
 @pytest.mark.long
 @pytest.mark.parametrize("nasty", [NASTY[0], NASTY[1], NASTY[5]], ids=range(3), indirect=True)
 def test_no_rehearsal_prints_what_acts_on_a_terminal(nasty: str, tmp_path: Path, said: Said) -> None:
-    """Of a picture of which an API server takes the clusters."""
+    """A rehearsal of a picture of which an API server takes the clusters."""
     picture, scenario = tmp_path / "fleet.json", tmp_path / "scenario.json"
     picture.write_text(spoiled(encode_state(fleet()).decode(), nasty, *NAMED[1:-1]))
     scenario.write_text(spoiled(json.dumps(SCENARIO), nasty, "NASTY"))
@@ -132,7 +133,7 @@ def test_no_rehearsal_prints_what_acts_on_a_terminal(nasty: str, tmp_path: Path,
 def test_no_scenario_makes_a_rehearsal_print_what_acts_on_a_terminal(
     what: str, picture: Path, nasty: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its own name, the cluster that it speaks of, a field that there is not, and a cluster that none can be."""
+    """Names in a scenario: its own, that of a cluster, a field that there is not, and a cluster that none can be."""
     scenario = tmp_path / "scenario.json"
     changed = {**SCENARIO, what: {**SCENARIO[what], "NASTY": "NASTY", "name": "NASTY"}}
     scenario.write_text(spoiled(json.dumps(changed), nasty, "NASTY", "eu-1"))

@@ -40,7 +40,7 @@ FLEET: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push
 HEALTHY = ("member2", "member3", "member4")
 WEB = "web-deployment"
 REQUEST_SECONDS, BYTE_SECONDS, DELIVERY_SECONDS, SELECTOR_SECONDS = 3e-4, 2e-8, 2e-5, 4e-7
-"""What a request costs, a byte of it, an event for one watch, and a selector that is compared with a template."""
+"""Seconds that a request costs, a byte of it, an event for one watch, a selector that is compared with a template."""
 POLICY_COUNT = 20
 BOUND_SECONDS = 3 + 2 + 5 + 5 + 1 + 10
 """Probe, thresholds, eviction timeout, toleration, the start of a Pod, and seconds, with fast timings."""
@@ -109,7 +109,7 @@ def excluding(name: str) -> Manifest:
 
 
 async def by_policies(world: World) -> None:
-    """As many selectors as are accepted beside many templates, touched again and again, and more that are refused."""
+    """Writes as many selectors as are accepted, beside many templates, again and again, and more that are refused."""
     await apply(world.client, *(config_map(f"c{n}", app="mine") for n in range(220)))
     for number in range(POLICY_COUNT):
         names = (f"x{number}-{n}" for n in range(1_000))
@@ -156,7 +156,7 @@ async def _listen(client: Client) -> None:
 
 @asynccontextmanager
 async def renewals_of_the_heartbeat(world: World) -> AsyncGenerator[list[datetime], None]:
-    """When the control plane has begun to renew it, as it says itself."""
+    """Instants at which the control plane has begun to renew it, as it says itself."""
     renewals: list[datetime] = []
 
     async def listen() -> None:

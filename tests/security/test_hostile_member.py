@@ -1,4 +1,4 @@
-"""What a hostile member does to others.
+"""Harm that a hostile member tries to do to others.
 
 The attacker has a member cluster: its API server answers whatever it likes to the control plane's requests, as much of
 it and for as long as it likes.
@@ -200,7 +200,7 @@ def node(name: str, **status: Any) -> Any:
 
 
 async def followed(lists: Lists, budget: CacheBudget) -> int:
-    """How many nodes are known after the first attempt to list them."""
+    """Number of nodes that are known after the first attempt to list them."""
     async with Supervisor("test") as supervisor:
         informers = Informers(Client(lists), Randomness(1), supervisor, budget)
         nodes = informers.of(NODES)
@@ -212,7 +212,7 @@ async def followed(lists: Lists, budget: CacheBudget) -> int:
 
 
 async def counted(lists: Lists, budget: CacheBudget) -> int:
-    """How many nodes the table of a summary has after the first attempt to list them."""
+    """Number of nodes that the table of a summary has after the first attempt to list them."""
     async with Supervisor("test") as supervisor:
         reflector = Informers(Client(lists), Randomness(1), supervisor, budget).reflect(COUNTED_NODES, NodeTable)
         for _ in range(20_000):
@@ -266,7 +266,7 @@ def test_objects_that_fill_the_memory_are_beyond_the_budget() -> None:
 
 
 def test_resources_that_fill_the_memory_are_beyond_the_budget() -> None:
-    """Of nodes each of which offers others."""
+    """A list of nodes each of which offers others."""
 
     def page(number: int, limit: int) -> tuple[list[Any], str]:
         offers = {f"example.com/{number}-{each}": "1" for each in range(400)}
@@ -305,7 +305,7 @@ def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(
 
 
 def test_others_have_their_turns_while_a_long_list_is_decoded() -> None:
-    """On a real loop, counted from the moment at which the list is there."""
+    """Turns on a real loop, counted from the moment at which the list is there."""
     nodes = [node(f"n{i}") for i in range(100_000)]
     turns = [0]
 

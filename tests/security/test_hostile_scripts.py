@@ -1,4 +1,4 @@
-"""Who may write ResourceInterpreterCustomizations, or objects that scripts read, wants more than an answer.
+"""Scripts of people who may write ResourceInterpreterCustomizations, or objects that scripts read, and want more.
 
 They have: any text of Lua, and any object of the kind. They must not get: time or memory of others, a file, a
 connection, a process, anything of the interpreter's host, or an answer that counts as healthy without being one.

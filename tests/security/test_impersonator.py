@@ -1,4 +1,4 @@
-"""Whoever has the impersonator's token may be the users of the proxy in that member, and nobody else.
+"""Token of the impersonator: whoever has it may be the users of the proxy in that member, and nobody else.
 
 The attacker has the token with which the cluster proxy speaks for users in one member: from a backup, from a Secret,
 or from the proxy's own memory.
@@ -115,7 +115,7 @@ def tell(story: Story, speaker: User = IMPERSONATOR, *, runs: bool = True) -> No
 
 
 async def open_accounts(member: Client) -> None:
-    """What `leeward join` makes there, and what a local member has of itself."""
+    """Makes what `leeward join` makes there, and what a local member has of itself."""
     await member.create(
         CLUSTER_ROLES, {"metadata": {"name": "karmada-impersonator", "labels": OURS}, "rules": SPEAKING}
     )

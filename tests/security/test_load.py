@@ -41,7 +41,7 @@ async def stall(world: World, seconds: float) -> None:
 
 
 def ready_since(world: World) -> dict[str, datetime | None]:
-    """Since when each cluster is Ready, of those that are."""
+    """Instant since which each cluster is Ready, of those that are."""
     ready = {name: world.cluster(name).ready for name in world.members}
     return {name: it.last_transition_time for name, it in ready.items() if it is not None and it.status == "True"}
 
@@ -88,7 +88,7 @@ def test_s13_a_lease_that_waited_in_our_own_queue_is_no_silence(seconds: float) 
 
 @pytest.mark.parametrize(("mode", "seconds"), [("Push", 14.0), ("Pull", 12.0)])
 def test_s13_l2_a_cluster_is_lost_after_its_time_of_listening_and_not_later(mode: str, seconds: float) -> None:
-    """What nobody answers while we run counts; the rest does not."""
+    """Time counts in which nobody answers while we run; the rest does not."""
 
     async def story(world: World) -> None:
         await world.member("member1").stop()
@@ -124,7 +124,7 @@ def test_s13_l2_a_toleration_runs_over_the_time_in_which_we_ran(mode: str, secon
 
 
 def detected(world: World) -> float:
-    """How many templates the detector has looked at."""
+    """Number of templates that the detector has looked at."""
     counted = world.metrics.registry.get_sample_value(
         "controller_runtime_reconcile_total", {"controller": "resource-detector", "result": "success"}
     )
@@ -144,7 +144,7 @@ def naming(name: str, names: Iterable[str]) -> Manifest:
 
 @pytest.mark.long
 def test_l4_a_policy_that_changes_concerns_only_what_it_selects() -> None:
-    """Of 100 templates that the policies of the namespace select, 3 are looked at again."""
+    """Three are looked at again of 100 templates that the policies of the namespace select."""
 
     async def story(world: World) -> None:
         await apply(world.client, *(config_map(f"c{n}", tier=f"t{n % 50}") for n in range(100)))
@@ -236,7 +236,7 @@ def test_a_namespace_has_a_bounded_number_of_policies() -> None:
 
 @pytest.mark.parametrize("plural", ["propagationpolicies", "overridepolicies"])
 def test_the_webhook_lets_no_namespace_have_more_policies_than_its_bound(plural: str) -> None:
-    """On a kube-apiserver, whose store we do not see: it is asked for one object, and how many more there are."""
+    """A kube-apiserver, whose store we do not see, is asked for one object, and how many more there are."""
     kind = {"propagationpolicies": "PropagationPolicy", "overridepolicies": "OverridePolicy"}[plural]
     path = f"/apis/policy.karmada.io/v1alpha1/namespaces/default/{plural}"
 

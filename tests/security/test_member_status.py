@@ -1,4 +1,4 @@
-"""What a member writes into its objects' statuses and annotations costs nobody else their status (S10).
+"""Statuses and annotations that a member writes into its objects cost nobody else their status (S10).
 
 The attacker has one member, and writes what no API server would let pass; the other members' reports still add up.
 """

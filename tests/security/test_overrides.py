@@ -30,7 +30,7 @@ async def attacker(world: World) -> Client:
 
 
 def reconciled(world: World) -> float:
-    """How many bindings the binding controller has looked at."""
+    """Number of bindings that the binding controller has looked at."""
     counted = world.metrics.registry.get_sample_value(
         "controller_runtime_reconcile_total", {"controller": "binding-controller", "result": "success"}
     )

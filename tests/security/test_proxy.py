@@ -1,4 +1,4 @@
-"""What the cluster proxy gives away.
+"""Secrets and rights that the cluster proxy could give away.
 
 The attacker has a member cluster (its API server answers whatever it likes), or the right `clusters/proxy` on one, or
 the right to write Clusters. It answers with redirects, cookies and policies for origins, names headers in

@@ -1,4 +1,4 @@
-"""Whoever has the certificate of Karmada's `rbac-generator` writes the roles of one new agent, and nothing else.
+"""Certificate of Karmada's `rbac-generator`: whoever has it writes the roles of one new agent, and nothing else.
 
 The attacker has got a person to approve it, as `karmadactl register` asks for, or has found such a certificate, which
 is good for a year. They use it to give themselves other rights, to reach a cluster that has joined, to make Clusters
@@ -59,7 +59,7 @@ async def write_namespace(client: Client, name: str) -> None:
 
 
 def roles(cluster: str) -> dict[str, Manifest]:
-    """By kind and what its name ends with."""
+    """Roles by kind and the end of their name."""
     found = deepcopy(roles_of_registered(cluster))
     return {f"{each['kind']}/{each['metadata']['name'].rpartition(':')[2]}": each for each in found}
 

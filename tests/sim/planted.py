@@ -32,7 +32,7 @@ ATTEMPTS = 4
 
 
 def nothing_wrong(_: Snapshot, __: Decision) -> tuple[Violation, ...]:
-    """In the place of the check of decisions, which would refuse what is planted before a checker sees it."""
+    """Check in the place of the check of decisions, which would refuse what is planted before a checker sees it."""
     return ()
 
 
@@ -59,7 +59,7 @@ def _evict_twice() -> Any:
 
 
 def _forget_to_evict() -> Any:
-    """What would have to leave a cluster stays, and nothing says so."""
+    """Copies that would have to leave a cluster stay, and nothing says so."""
 
     def decide_to_stay(snapshot: Snapshot) -> Decision:
         decision = decide(snapshot)
@@ -122,7 +122,7 @@ def _repeat_after_a_conflict() -> Any:
 
 
 def _know_late_of_clusters() -> Any:
-    """What is decided on is five seconds old, though nothing lies on the way."""
+    """Clusters that decisions see are five seconds old, though nothing lies on the way."""
     take = cast(Callable[[Informer[Any], Any], None], Informer.__dict__["_take"])
 
     def late(self: Informer[Any], event: Any) -> None:
@@ -141,7 +141,7 @@ def _forget_the_threshold() -> Any:
 
 
 def _delete_on_an_empty_result() -> Any:
-    """Of nothing, everything is healthy: one of which nothing is known counts (docs/karmada-behaviour.md, 1)."""
+    """Health of an empty result: a copy of which nothing is known counts (docs/karmada-behaviour.md, 1)."""
 
     def healthy(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
         nothing = work is None or cluster is None or not is_fresh(work, cluster)

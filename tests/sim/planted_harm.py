@@ -129,7 +129,7 @@ def both(*patches: Any) -> Generator[None]:
 
 
 def _evict_for_nothing() -> Any:
-    """What gets no new place is evicted, too, and nobody checks that."""
+    """Copies that get no new place are evicted, too, and nobody checks that."""
     return both(
         mock.patch.object(actions, "_without_gain", return_value=()),
         mock.patch.object(deciding, "check", nothing_wrong),
@@ -141,7 +141,7 @@ def _evict_what_others_live_in() -> Any:
 
 
 def _delete_and_create() -> Any:
-    """What is assigned again while the deletion of its Work is pending is deleted, and made anew."""
+    """Copies that are assigned again while the deletion of their Work is pending are deleted, and made anew."""
 
     async def keep_nothing(_: Client, work: Work) -> Work:
         return work
@@ -164,7 +164,7 @@ def _place_what_is_suspended() -> Any:
 
 
 def _take_taints_off_beside() -> Any:
-    """Who looks at a member takes the taints off, too."""
+    """Probes that look at a member take the taints off, too."""
     write = ClusterStatusController._write  # pyright: ignore[reportPrivateUsage]
 
     async def write_and_take_off(self: ClusterStatusController, cluster: Cluster, *arguments: Any) -> None:
@@ -265,12 +265,12 @@ _WRITTEN_BY_WHO_KNEW_MORE = History(
 
 
 def _judge_over_own_stalls() -> Any:
-    """What nobody answered while this process stood still counts as if it had listened."""
+    """Silence while this process stood still counts as if it had listened."""
     return mock.patch.object(EventLoopLag, "stalls_since", return_value=())
 
 
 def _carry_out_old_removals() -> Any:
-    """What was to be removed when the backup was taken is removed at once."""
+    """Removals that were due when the backup was taken are carried out at once."""
     return mock.patch.object(WatchedTime, "has_gap_since", return_value=False)
 
 
@@ -280,7 +280,7 @@ def _remove_what_is_forgotten() -> Any:
 
 
 def _hear_late_of_bindings() -> Any:
-    """That is no bug, but makes sure of what otherwise happens once in some restores: Works are listed first."""
+    """This is no bug, but makes sure of what otherwise happens once in some restores: Works are listed first."""
     run_list = Informer[Any]._list  # pyright: ignore[reportPrivateUsage]
 
     async def list_late(self: Informer[Any]) -> None:
@@ -292,7 +292,7 @@ def _hear_late_of_bindings() -> Any:
 
 
 def _remove_under_the_brake() -> Any:
-    """What was decided before the brake engaged is carried out under it."""
+    """Removals that were decided before the brake engaged are carried out under it."""
     return mock.patch.object(removal_holds, "is_removal_held", _as_without_a_brake)
 
 
@@ -317,7 +317,7 @@ def _do_not_wait_for_the_controllers() -> Any:
 
 
 def _remove_what_is_unknown() -> Any:
-    """Whatever carries our identity in a member, and has no Work, is taken for something that was removed."""
+    """Objects that carry our identity in a member, and have no Work, are taken for some that were removed."""
     apply_all = ExecutionController._apply_all  # pyright: ignore[reportPrivateUsage]
 
     async def apply_and_remember(self: ExecutionController, work: Work) -> datetime | None:
@@ -328,7 +328,7 @@ def _remove_what_is_unknown() -> Any:
 
 
 def _return_at_the_old_size() -> Any:
-    """What comes back is small, and takes the place of what a user has scaled up meanwhile."""
+    """Copies that come back are small, and take the place of what a user has scaled up meanwhile."""
     return both(
         mock.patch.object(withdrawal, "_serves_no_less", return_value=True),
         mock.patch.object(deciding, "check", nothing_wrong),

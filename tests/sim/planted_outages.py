@@ -53,7 +53,7 @@ def _never_end() -> Any:
 
 
 def _forget_who_left() -> Any:
-    """What has left stayed, it says."""
+    """Applications that have left are said to have stayed."""
 
     def stayed(*arguments: Any) -> Any:
         state, reason, message = decide_state(*arguments)
@@ -63,7 +63,7 @@ def _forget_who_left() -> Any:
 
 
 def _claim_that_all_moved() -> Any:
-    """What is lost has moved, it says, while it stays."""
+    """Applications that are lost are said to have moved, while they stay."""
 
     def moved(sight: Any, *arguments: Any) -> Any:
         state, reason, message = decide_state(sight, *arguments)

@@ -44,7 +44,7 @@ _LIMITS = History(
 
 
 def _take_over_below() -> Any:
-    """Whoever asks for it takes over, whatever the priority of its policy."""
+    """Policies take over that ask for it, whatever their priority."""
     return mock.patch.object(policy_index, "preempts", return_value=True)
 
 
@@ -72,7 +72,7 @@ def _count_nobody_else() -> Any:
 
 
 def _shrink_under_a_quota() -> Any:
-    """What is refused more loses one of what it has, and nobody checks that."""
+    """Bindings that are refused more lose one of what they have, and nobody checks that."""
     as_assigned = within_usage._as_assigned  # pyright: ignore[reportPrivateUsage]
 
     def less(binding: Any) -> Any:
@@ -86,7 +86,7 @@ def _shrink_under_a_quota() -> Any:
 
 
 def _leave_limits_behind() -> Any:
-    """What a quota assigns no more stays in the clusters."""
+    """Limits that a quota assigns no more stay in the clusters."""
     return mock.patch.object(quota_sync, "needless", return_value=iter(()))
 
 

@@ -33,7 +33,7 @@ LATE_SECONDS = 3.0
 
 
 def _override_as_elsewhere() -> Any:
-    """What one cluster is given is given to the next one, too."""
+    """Overrides that one cluster is given are given to the next one, too."""
     seen: list[Cluster] = []
 
     def rules(cluster: Cluster, policies: Sequence[Rules]) -> Rules:
@@ -44,7 +44,7 @@ def _override_as_elsewhere() -> Any:
 
 
 def _override_by_half() -> Any:
-    """What cannot be carried out is left out, and the rest is written."""
+    """Overrides that cannot be carried out are left out, and the rest is written."""
     apply = rendering._apply  # pyright: ignore[reportPrivateUsage]
 
     def as_far_as_it_goes(document: Document, rule: OverrideRule) -> None:
@@ -77,7 +77,7 @@ def _write_copies_at_once() -> Any:
 
 
 def _take_from_under_copies() -> Any:
-    """What a copy needs is where the targets are, whatever still runs elsewhere."""
+    """Dependencies of a copy are where the targets are, whatever still runs elsewhere."""
 
     def targets(binding: ResourceBinding, _: Collection[str]) -> tuple[TargetCluster, ...]:
         return binding.spec.clusters
@@ -98,7 +98,7 @@ def _forget_who_shares() -> Any:
 
 
 def _take_failures_for_health() -> Any:
-    """What a script says nothing of does well."""
+    """Objects of which a script says nothing do well."""
     health = Interpreter.health
 
     async def hopeful(self: Interpreter, observed: ReadOnlyManifest) -> ResourceHealth:
@@ -111,7 +111,7 @@ def _take_failures_for_health() -> Any:
 
 
 def _take_failures_for_none() -> Any:
-    """What a script does not count has no replicas."""
+    """Objects that a script does not count have no replicas."""
     replicas = Interpreter.replicas
 
     async def careless(self: Interpreter, *arguments: Any) -> ReplicaInterpretation:

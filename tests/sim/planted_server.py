@@ -68,7 +68,7 @@ def _repeat_an_event() -> Any:
 
 
 def _never_compact() -> Any:
-    """What is forgotten in memory stays on the medium."""
+    """Records that are forgotten in memory stay on the medium."""
     settle = Keyspace.settle
 
     def too_little(self: Keyspace, record: Record) -> list[int]:
@@ -79,7 +79,7 @@ def _never_compact() -> Any:
 
 
 def _compact_one_too_many() -> Any:
-    """What the oldest revision that can be read still needs is forgotten, too."""
+    """Records that the oldest revision that can be read still needs are forgotten, too."""
     settle = Keyspace.settle
 
     def too_much(self: Keyspace, record: Record) -> list[int]:
@@ -97,4 +97,4 @@ SERVER_BUGS: Mapping[str, tuple[Callable[[], Any], str]] = {
     "never compact": (_never_compact, "D9"),
     "compact one too many": (_compact_one_too_many, "D6"),
 }
-"""How each is planted, and which invariant is seen to be broken: what a restart loses (D1) as an answer that is old."""
+"""Planting of each bug, and the invariant that is seen to be broken: a restart's loss (D1) as an old answer."""

@@ -25,9 +25,9 @@ from tests import concerns
 from tests.concerns import difference, why_concerned, written
 
 SEEDS = (4, 8, 12)
-"""Of histories in which much rests while clusters change."""
+"""Seeds of histories in which much rests while clusters change."""
 MOST_STATES = 12
-"""Of each cluster that are remembered."""
+"""Number of states that are remembered of each cluster."""
 
 
 @dataclass

@@ -31,12 +31,12 @@ LOST = History(
 
 
 def _record_no_reservations() -> Any:
-    """What is reserved for others is in no record."""
+    """Reservations for others are in no record."""
     return mock.patch.object(Reservations, "all", return_value={})
 
 
 def _keep_what_clusters_were() -> Any:
-    """What placements mean for a cluster is kept when the cluster changes."""
+    """Meanings of placements for a cluster are kept when the cluster changes."""
     return mock.patch.object(fleet, "_places_alike", return_value=True)
 
 

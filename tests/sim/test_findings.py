@@ -1,4 +1,4 @@
-"""What the histories have found in the product: each is cut down to its story, and must not come back."""
+"""Findings of the histories in the product: each is cut down to its story, and must not come back."""
 
 import pytest
 
@@ -71,7 +71,7 @@ def test_a_pull_cluster_that_is_dead_leaves_and_takes_nothing_that_others_wrote_
 
 
 def test_what_a_member_brings_back_from_its_past_is_removed_again_once_it_is_ready() -> None:
-    """It was seen before the cluster was Ready again, when nothing is written, and never after (seed 125)."""
+    """The object was seen before the cluster was Ready again, when nothing is written, and never after (seed 125)."""
     steps = (
         Deploy(at=45, app="web", plan=BOTH, replicas=2),
         Deploy(at=46, app="other", plan=BOTH, replicas=1),
@@ -82,7 +82,7 @@ def test_what_a_member_brings_back_from_its_past_is_removed_again_once_it_is_rea
 
 
 def test_a_cluster_is_ready_again_though_the_clock_was_an_hour_ahead_when_it_answered_first() -> None:
-    """Its threshold was counted from an instant that was still to come (seeds 543 and 652)."""
+    """The threshold was counted from an instant that was still to come (seeds 543 and 652)."""
     steps = (
         MemberIsUnready(at=80, lasts=60, member="m1"),
         ClockIsWrong(at=130, lasts=20, who="controllers", seconds=3600),
@@ -114,7 +114,7 @@ def test_s4_a_removal_that_is_held_stays_under_the_brake_while_a_clock_is_wrong(
 
 @pytest.mark.parametrize("killed_at", [131, 150])
 def test_c4_a_restart_of_the_controllers_does_not_hurry_evictions(killed_at: float) -> None:
-    """How long ago the last one was, was known to the process only, and the next one followed at once."""
+    """The time since the last one was known to the process only, and the next one followed at once."""
     apps = tuple(Deploy(at=45 + number, app=f"app{number}", plan=EVENLY, replicas=2) for number in range(3))
     lost = MemberStops(at=80, lasts=250, member="m1")
     steps = (*apps, lost, ControllersAreKilled(at=killed_at, lasts=1))
@@ -135,7 +135,7 @@ def test_s10_that_a_member_is_not_seen_any_more_is_no_news_of_its_copies() -> No
 
 
 def test_s19_an_outage_is_not_over_while_an_eviction_is_held_behind_the_return_of_its_cluster() -> None:
-    """What was held did not count as on its way out: the Outage was over, and told of it no more (seed 820008)."""
+    """The held eviction did not count as on its way out: the Outage was over, and told of it no more (seed 820008)."""
     patient = Plan(division="Dynamic", clusters=("m1", "m3"), directly=True, toleration_seconds=40)
     steps = (Deploy(at=59, app="web", plan=patient, replicas=2), MemberStops(at=87, lasts=115, member="m1"))
     members: tuple[tuple[str, Mode], ...] = (("m1", "Pull"), ("m2", "Push"), ("m3", "Push"))
@@ -143,7 +143,7 @@ def test_s19_an_outage_is_not_over_while_an_eviction_is_held_behind_the_return_o
 
 
 def test_s19_an_outage_that_others_have_begun_is_not_ended_by_what_was_so_before_it() -> None:
-    """Who took it up had not heard yet that the cluster was lost, and took it for back (seed 820024)."""
+    """The process that took it up had not heard yet that the cluster was lost, and took it for back (seed 820024)."""
     storm = Storm(
         at=112.225,
         lasts=27.422,

@@ -20,7 +20,7 @@ BREAKS = {
     "forget the threshold": {"C1"},
     "delete on an empty result": {"S1"},
 }
-"""Which invariants each bug breaks; one of them must be seen to be broken."""
+"""Invariants that each bug breaks; one of them must be seen to be broken."""
 WITHIN = 200
 STORY_LINES = 40
 

@@ -1,4 +1,4 @@
-"""What goes along with applications, what clusters get in their own way, and who decides over applications.
+"""Propagation: dependencies of applications, overrides for clusters, and the policies that decide over applications.
 
 The histories are led there.
 """

@@ -52,7 +52,7 @@ def test_a_sweep_ends_behind_the_last_place(mode: Mode) -> None:
 
 
 def test_a_watch_that_goes_on_behind_what_it_lost_is_found() -> None:
-    """It resumes at what is newest now, instead of at what it was told last."""
+    """The watch resumes at what is newest now, instead of at what it was told last."""
 
     async def watch(self: Informer[Any]) -> bool:
         try:

@@ -8,7 +8,7 @@ from kubeapi.loop.virtual import VirtualLoop
 
 
 class BusyLoop(VirtualLoop):
-    """Its clock moves while somebody computes."""
+    """Loop whose clock moves while somebody computes."""
 
     def compute(self, seconds: float) -> None:
         self._now += seconds

@@ -94,7 +94,7 @@ def test_a_deadline_that_was_met_leaves_nothing_to_the_garbage_collector() -> No
 
 
 async def _within(lag: EventLoopLag, seconds: float, needed: float) -> float:
-    """When it ended: in time, or at its deadline."""
+    """Instant at which it ended: in time, or at its deadline."""
     try:
         async with lag.timeout(seconds):
             await asyncio.sleep(needed)

@@ -38,7 +38,7 @@ def test_timers_fire_in_the_order_of_their_instants() -> None:
 
 @pytest.mark.parametrize("when", [2358.7031339220002, 4534.1096557500005, 0.1 + 0.2, 1e-12, 7.0])
 def test_a_timer_never_fires_before_its_time(when: float) -> None:
-    """In whole nanoseconds the first two come out a little less than themselves."""
+    """Counted in whole nanoseconds, the first two come out a little less than themselves."""
 
     async def story() -> float:
         loop = asyncio.get_running_loop()

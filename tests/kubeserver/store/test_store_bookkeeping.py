@@ -1,4 +1,4 @@
-"""What a store keeps account of beside its records: what was to be forgotten, how much there is, and what it says."""
+"""Accounts that a store keeps beside its records: what was to be forgotten, how much there is, and what it says."""
 
 import asyncio
 import logging

@@ -23,7 +23,7 @@ Contents = dict[str, bytes]
 
 
 class Expectation:
-    """What was acknowledged, and what was asked for without an answer."""
+    """Writes that were acknowledged, and those that were asked for without an answer."""
 
     def __init__(self) -> None:
         self.acknowledged: Contents = {}
@@ -144,7 +144,7 @@ class Asked(sqlite3.Connection):
 
 
 def test_d2_every_commit_is_forced_to_the_disk_before_it_is_acknowledged(tmp_path: Path) -> None:
-    """With less than FULL (2) SQLite forces the log to the disk at checkpoints only, in WAL mode."""
+    """SQLite at less than FULL (2) forces the log to the disk at checkpoints only, in WAL mode."""
     expectation = Expectation()
     for steps in (24, 3):
         asyncio.run(_life(SqliteMedium(tmp_path / "store.db", Asked), expectation, steps))

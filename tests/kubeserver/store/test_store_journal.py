@@ -37,13 +37,13 @@ def log(magic: int, commits: Sequence[bool], salts: tuple[int, int] = (11, 22)) 
 
 
 def spoilt(content: bytearray, frame: int) -> bytes:
-    """With a byte turned round in the page of a frame."""
+    """Gives the content with a byte turned round in the page of a frame."""
     content[32 + frame * (24 + PAGE) + 24 + 100] ^= 0xFF
     return bytes(content)
 
 
 def check(folder: Path, content: bytes) -> str:
-    """What is said of it; nothing when it is well."""
+    """Tells what is said of it; nothing when it is well."""
     (folder / "store.db-wal").write_bytes(content)
     try:
         check_journal(folder / "store.db", "; call somebody")

@@ -1,4 +1,4 @@
-"""What only the memory medium can do: power cuts and break-downs on request, on virtual time."""
+"""Abilities of the memory medium alone: power cuts and break-downs on request, on virtual time."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What only the durable medium must do: refuse what is not its own or not whole, and survive a kill."""
+"""Duties of the durable medium alone: refuse what is not its own or not whole, and survive a kill."""
 
 import asyncio
 import os
@@ -110,7 +110,7 @@ def test_a_torn_page_is_noticed(path: Path) -> None:
 
 
 def leave_behind(path: Path, count: int, at_once: int = 0) -> Path:
-    """What a killed process leaves after writing `at_once`, and then one by one: the file, and its log (returned)."""
+    """Leaves what a killed process does that wrote `at_once`, and then one by one: the file, and its log (returned)."""
     living = path.with_name("living.db")
 
     async def main() -> None:
@@ -168,7 +168,7 @@ def test_what_the_log_held_before_it_was_begun_anew_is_not_taken_for_lost(path: 
 
 
 def test_a_log_is_empty_when_its_store_has_been_opened(path: Path) -> None:
-    """What a power cut left in it must not be counted again after the next one."""
+    """Records that a power cut left in it must not be counted again after the next one."""
     log = leave_behind(path, 20)
 
     async def main() -> None:

@@ -1,4 +1,4 @@
-"""What a commit asks of SQLite: one transaction, all of it or nothing; and what is said when it fails."""
+"""Commits in SQLite: one transaction, all of it or nothing; and what is said when it fails."""
 
 import asyncio
 import sqlite3
@@ -57,7 +57,7 @@ def commit(path: Path, watched: type[Watched], *batches: Batch, fails: str = "")
 
 
 def rows(path: Path) -> tuple[int, int]:
-    """How many records the file has, and its compacted revision."""
+    """Number of records that the file has, and its compacted revision."""
     with closing(sqlite3.connect(path)) as connection:
         (count,) = connection.execute("SELECT count(*) FROM records").fetchone()
         (compacted,) = connection.execute("SELECT revision FROM compaction").fetchone()
