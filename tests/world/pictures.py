@@ -11,7 +11,7 @@ from leeward.sim.world import World
 
 
 async def picture(world: World) -> FleetState:
-    """Of the world now, through its file, so that nothing can be said from memory."""
+    """Picture of the world now, through its file, so that nothing can be said from memory."""
     return decode_state(encode_state(await read_fleet(world.client, world.clock, "world")))
 
 

@@ -1,4 +1,4 @@
-"""What the stories on the virtual clock have in common: manifests, and running a story to its end."""
+"""Parts that the stories on the virtual clock have in common: manifests, and running a story to its end."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
@@ -91,7 +91,7 @@ def by_weight(weights: Mapping[str, int]) -> Manifest:
 
 
 async def ready_replicas(world: World, member: str, name: str, namespace: str = "default") -> int:
-    """Of a Deployment in a member; -1 when it is not there."""
+    """Ready replicas of a Deployment in a member; -1 when it is not there."""
     try:
         found = await world.member(member).client.get(DEPLOYMENTS, name, namespace)
     except NotFound:

@@ -1,4 +1,4 @@
-"""What is assigned again while the deletion of its old Work is pending keeps its object, its uid and its Pods."""
+"""Adoption: what is assigned again while its old Work's deletion is pending keeps its object, its uid and its Pods."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ AWAY = ["stopped", "cut off", "unready"]
 
 @dataclass(frozen=True)
 class Running:
-    """What a member runs of the application, by uid."""
+    """Objects of the application that a member runs, by uid."""
 
     deployment: str
     pods: frozenset[str]

@@ -1,4 +1,4 @@
-"""What the agent of one cluster may touch, and what it may not; on a control plane that gave it its rights."""
+"""Access of the agent of one cluster, and what it may not touch; on a control plane that gave it its rights."""
 
 import pytest
 

@@ -108,7 +108,7 @@ class Replica:
         self.life.context().run(self._supervisor.start, self._replica.run(self._ready), "replica")
 
     async def stop(self) -> None:
-        """In order, as on SIGTERM."""
+        """Stops in order, as on SIGTERM."""
         await self._world.ended(self.life, self._supervisor.close())
 
     def begun(self, request: Request) -> None:
@@ -130,7 +130,7 @@ class Replica:
 
 
 def holder_of_lease(world: World) -> str:
-    """As the control plane has it stored now."""
+    """Holder as the control plane has it stored now."""
     assert world.store is not None
     record = world.store.head(f"/{LEASES.group}/{LEASES.plural}/{SYSTEM_NAMESPACE}/{LEASE}")
     return "" if record is None else codec.decode_manifest(record.value)["spec"]["holderIdentity"]
@@ -156,7 +156,7 @@ def play_two(story: Callable[[World, Replica, Replica], Awaitable[None]]) -> Non
 
 
 async def taken_over_by(world: World, successor: Replica) -> float:
-    """How long it takes until the successor leads."""
+    """Seconds that it takes until the successor leads."""
     started = world.seconds
     while not successor.leads:
         assert world.seconds < started + 60, "nobody takes over"

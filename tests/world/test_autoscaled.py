@@ -112,7 +112,7 @@ def test_a_label_that_a_user_has_set_stays() -> None:
 
 
 def test_s12_what_an_autoscaler_has_scaled_up_stays_when_its_policy_is_deleted() -> None:
-    """It still scales in the members; the template still asks for as many as in the beginning."""
+    """The autoscaler still scales in the members; the template still asks for as many as in the beginning."""
 
     async def story(world: World) -> None:
         await deployed(world)

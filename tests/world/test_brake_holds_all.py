@@ -104,7 +104,7 @@ def test_s4_nothing_of_any_shape_leaves_while_the_brake_is_engaged(shape: str) -
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_of_these_leaves_a_dead_cluster_where_no_brake_holds_it(shape: str) -> None:
-    """What the story above holds is due, and has a place to go to."""
+    """Copies that the story above holds are due, and have a place to go to."""
     resource, template, policies, rule = SHAPES[shape]
 
     async def story(world: World) -> None:
@@ -126,7 +126,7 @@ FIVE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"
 @pytest.mark.parametrize("mode", ["Push", "Pull"])
 @pytest.mark.long
 def test_s4_what_was_to_go_from_a_cluster_that_was_away_stays_while_the_brake_is_engaged(mode: Mode) -> None:
-    """It was decided before; that its replacement is well is seen by a control plane that is in doubt now."""
+    """The removal was decided before; that its replacement is well is seen by a control plane that is in doubt now."""
 
     async def story(world: World) -> None:
         await world.client.create(POLICIES, policy("web", ONE_OF_TWO), "default")

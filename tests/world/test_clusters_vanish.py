@@ -33,7 +33,7 @@ async def apps_run(world: World, members: dict[str, Mode]) -> None:
 
 
 async def state(world: World) -> dict[str, object]:
-    """What must not change: bindings' specs, the Works, and every member's objects."""
+    """State that must not change: bindings' specs, the Works, and every member's objects."""
     found: dict[str, object] = {}
     for binding in (await world.client.list(RESOURCE_BINDINGS)).items:
         found[f"binding {binding.name}"] = (binding.metadata.uid, binding.spec)
@@ -46,7 +46,7 @@ async def state(world: World) -> dict[str, object]:
 
 
 class Hidden:
-    """What the API of Clusters answers while it has changed hands: it knows `names` no more."""
+    """Answers of the API of Clusters while it has changed hands: it knows `names` no more."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names

@@ -1,4 +1,4 @@
-"""What a page of the dashboard is told while a story goes on: the same rows, sentences and instants as happen."""
+"""News that a page of the dashboard gets while a story goes on: the same rows, sentences and instants as happen."""
 
 import json
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ WHOLE = FleetSight(True, True, True, True, True, None, None)
 
 
 class Page:
-    """What a browser knows that reads the feed of a scope: collections by name."""
+    """Knowledge of a browser that reads the feed of a scope: collections by name."""
 
     def __init__(
         self, world: World, supervisor: Supervisor, sight: FleetSight = WHOLE, client: Client | None = None
@@ -188,7 +188,7 @@ def test_a_control_plane_that_does_not_answer_is_told_and_what_was_known_stays()
 
 @pytest.mark.parametrize("code", [403, 500])
 def test_a_kind_that_cannot_be_followed_any_more_is_named_until_it_can_be(code: int) -> None:
-    """Its last state is what is shown: a cluster that dies now looks alive."""
+    """The last state of the kind is what is shown: a cluster that dies now looks alive."""
 
     async def story(world: World) -> None:
         await placed(world)

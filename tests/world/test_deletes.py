@@ -53,7 +53,7 @@ class Sent:
 
 
 def recorded(world: World) -> list[Sent]:
-    """What arrives from now on of controllers, agents and operators, at the control plane and in members."""
+    """Requests that arrive from now on of controllers, agents and operators, at the control plane and in members."""
     sent: list[Sent] = []
 
     def listen(where: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a template names follows it: into the clusters that it goes to, before it, and out of them after it."""
+"""Dependencies that a template names: they go into its clusters before it does, and out of them after it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -292,7 +292,7 @@ def test_without_the_gate_nothing_follows() -> None:
 
 
 class Order:
-    """What is written where, in the order in which it is done: `POST member1/configmaps settings`."""
+    """Writes and their places, in the order in which they are done: `POST member1/configmaps settings`."""
 
     def __init__(self, world: World) -> None:
         self.done: list[str] = []

@@ -108,7 +108,7 @@ def test_what_others_need_in_a_cluster_that_comes_back_keeps_its_uid() -> None:
 
 
 def test_what_leaves_directly_and_is_needed_where_it_was_is_made_anew_without_waiting_for_ever() -> None:
-    """Its Work stays for others: there is nothing to wait for."""
+    """The dependency's Work stays for others: there is nothing to wait for."""
 
     async def story(world: World) -> None:
         directly = {"cluster": {"purgeMode": "Directly"}}
@@ -227,7 +227,7 @@ def test_a_restart_writes_nothing_about_dependencies(crashes: bool) -> None:
 
 
 def test_a_dependant_that_goes_while_nobody_is_there_is_noticed() -> None:
-    """Its finalizer keeps it until what it needed is let go."""
+    """The dependant's finalizer keeps it until what it needed is let go."""
 
     async def story(world: World) -> None:
         await apply(world.client, config("settings"), followed("web", by_weight(TWO)), reading("web", "settings"))

@@ -1,4 +1,4 @@
-"""What dependencies cost the API server in a mass failover."""
+"""Costs of dependencies to the API server in a mass failover."""
 
 import pytest
 
@@ -11,7 +11,7 @@ BINDINGS = 40
 MOST_FOR_ITS_OWN = 2
 """More for an object that one binding needs: who needs it how often changes, and its status says that it is so."""
 MOST_FOR_THE_SHARED = 40
-"""For an object that all of them need: within ten seconds, not once for each."""
+"""Most writes for an object that all of them need: within ten seconds, not once for each."""
 
 
 @pytest.mark.long

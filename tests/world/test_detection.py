@@ -1,4 +1,4 @@
-"""What counts as dead, what as sick, what could only not be looked at; and that lists which fail destroy nothing."""
+"""Detection of what is dead, sick, or could only not be looked at; and that lists which fail destroy nothing."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -22,7 +22,7 @@ Answering = Coroutine[Any, Any, Response | StreamResponse]
 
 
 def answers(place: Place, instead: Callable[[Request], Response | None]) -> None:
-    """What is at the place answers so from now on, where `instead` has an answer."""
+    """Makes what is at the place answer so from now on, where `instead` has an answer."""
 
     async def answer(request: Request, work: Callable[[], Answering]) -> Response | StreamResponse:
         other = instead(request)
@@ -206,7 +206,7 @@ def test_s5_a_control_plane_whose_api_server_only_errs_evicts_nothing_afterwards
 
 @pytest.mark.parametrize("plural", ["clusters", "works", "resourcebindings"])
 def test_s5_an_api_server_that_lists_nothing_makes_nobody_leave(plural: str) -> None:
-    """As one that has fallen behind, and that a control plane asks first when it starts."""
+    """The server answers as one that has fallen behind, and that a control plane asks first when it starts."""
 
     async def story(world: World) -> None:
         await nginx_runs(world)

@@ -13,11 +13,11 @@ from tests.world.stories import play
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
 READY, LOST = "ClusterReady", {"member1": "ClusterNotReachable", "member2": "ClusterStatusUnknown"}
 MOST_EVENTS = 60
-"""Of one cluster, in an hour of six outages: Ready, its taints, and its hold-down."""
+"""Number of events of one cluster, in an hour of six outages: Ready, its taints, and its hold-down."""
 
 
 async def events(world: World, cluster: str) -> list[Event]:
-    """Of a cluster, as `kubectl describe` sorts them: by when they were told last."""
+    """Events of a cluster, as `kubectl describe` sorts them: by when they were told last."""
     told = (await world.client.list(EVENTS, "default")).items
     mine = [e for e in told if (e.involved_object.kind, e.involved_object.name) == ("Cluster", cluster)]
     return sorted(mine, key=lambda event: (event.last_timestamp, int(event.metadata.resource_version)))

@@ -1,4 +1,4 @@
-"""What `leeward explain` says comes true: places, instants, and why something does not move."""
+"""Answers of `leeward explain` come true: places, instants, and why something does not move."""
 
 from datetime import datetime, timedelta
 
@@ -54,7 +54,7 @@ async def explain_cluster(world: World, name: str) -> ClusterExplanation:
 
 
 def instant_of(told: Explanation | ClusterExplanation, words: str) -> datetime:
-    """Of the one step that says so."""
+    """Instant of the one step that says so."""
     (found,) = [step.at for step in told.next if words in step.sentence]
     assert found is not None
     return found
@@ -151,7 +151,7 @@ def test_the_wide_table_of_bindings_and_clusters_says_what_is_held_and_since_whe
 
 
 async def column(world: World, path: str, name: str) -> dict[str, str]:
-    """Of the table that kubectl prints, by the name of the row."""
+    """Column of the table that kubectl prints, by the name of the row."""
     response = await world.client.raw("GET", path, accept="application/json;as=Table;g=meta.k8s.io;v=v1")
     table = decode_manifest(response.body)
     index = [each["name"].upper() for each in table["columnDefinitions"]].index(name)

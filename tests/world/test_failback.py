@@ -65,14 +65,14 @@ async def placed(world: World, replicas: int, wanted: Manifest) -> dict[str, int
 
 
 async def lose(world: World, member: str) -> None:
-    """Until nothing of `web` is assigned to it, and all that replaces it runs."""
+    """Stops the member, and waits until nothing of `web` is assigned to it, and all that replaces it runs."""
     await world.member(member).stop()
     await world.until(lambda: member not in world.assigned(WEB))
     await world.sleep(30)
 
 
 async def all_ready(world: World) -> int:
-    """In the members that answer."""
+    """Replicas that are ready in the members that answer."""
     ready = 0
     for name in MEMBERS:
         try:

@@ -17,7 +17,7 @@ from tests.world.stories import apply, by_weight, deployment, play, policy
 KEY = BindingName("default", "web-deployment")
 BOTH = by_weight({"member1": 1, "member2": 1})
 HIDDEN = "aGlkZGVu"
-"""What no picture may hold: a value of a Secret, and of an environment variable."""
+"""Text that no picture may hold: a value of a Secret, and of an environment variable."""
 SECRET_POLICY = policy("token", {"clusterAffinity": {"clusterNames": ["member1"]}}, "Secret", "v1")
 SECRET_MANIFESTS = Resource.of_manifests("v1", "secrets", "Secret", True)
 

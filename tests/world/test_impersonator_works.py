@@ -1,4 +1,4 @@
-"""Whom the cluster proxy may speak for in a Pull member is told there by Works, and by nothing else."""
+"""Users for whom the cluster proxy may speak in a Pull member: Works tell it there, and nothing else."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ async def is_reached(world: World, reference: Manifest | None = REFERENCE) -> No
 
 
 async def spoken_for(world: World) -> list[str] | None:
-    """Whom the impersonator may be in the member; None where there is no such role."""
+    """Users whom the impersonator may be in the member; None where there is no such role."""
     try:
         role = await world.member("member3").client.get(CLUSTER_ROLES, IMPERSONATOR)
     except NotFound:

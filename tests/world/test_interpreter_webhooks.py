@@ -45,7 +45,7 @@ CONFIGURATION: Manifest = {
 BOTH = {"member1": 2, "member2": 1}
 LATE = work_name("Deployment", "late", "default")
 FAILOVER_SECONDS = 30 + 300 + 300 + 30
-"""Until a failure counts, until it taints, the toleration, and what is left for us."""
+"""Seconds until a failure counts, until it taints, the toleration, and what is left for us."""
 
 
 class CronTabWebhook:
@@ -123,7 +123,7 @@ async def given_cron_tabs(world: World, *names: str) -> None:
 
 
 async def there(world: World, member: str, name: str) -> Manifest:
-    """What a CronTab asks for in a member."""
+    """Spec of a CronTab in a member."""
     return (await world.member(member).client.get(CRON_TABS, name, "default"))["spec"]
 
 
@@ -247,7 +247,7 @@ def test_what_nobody_could_say_was_needed_goes_when_somebody_can() -> None:
 
 
 async def given_a_cron_tab_that_needs(world: World, webhook: CronTabWebhook, needed: str) -> None:
-    """There are ConfigMaps old and new."""
+    """Prepares the world: there are ConfigMaps old and new."""
     webhook.needs, webhook.least_done = [needed], 0
     await apply(world.client, config("old"), config("new"))
     await given_cron_tabs(world, "nightly")
@@ -282,7 +282,7 @@ def test_s15_what_a_user_has_a_template_need_is_there_at_once_and_what_it_needs_
 
 
 def test_s15_what_a_webhook_newly_names_comes_at_once_and_what_it_suddenly_does_not_name_stays_for_now() -> None:
-    """Of a template that nobody has touched, also for controllers that start meanwhile."""
+    """The webhook speaks of a template that nobody has touched, also for controllers that start meanwhile."""
 
     async def story(world: World) -> None:
         webhook = await given_a_webhook(world)

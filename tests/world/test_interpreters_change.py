@@ -32,14 +32,14 @@ def scripted(story: Callable[[World], Awaitable[None]]) -> None:
 
 
 async def change(world: World, **scripts: str | None) -> None:
-    """Of the customization; None takes a script away."""
+    """Changes scripts of the customization; None takes a script away."""
     customizations = {name: text and {"luaScript": text} for name, text in scripts.items()}
     body: Manifest = {"spec": {"customizations": customizations}}
     await world.client.patch(RESOURCE_INTERPRETER_CUSTOMIZATIONS, CUSTOMIZATION, body)
 
 
 async def versions_of_others(world: World) -> dict[str, str]:
-    """By name, the resourceVersions of all that belongs to the Deployments, which no script understands."""
+    """ResourceVersions, by name, of all that belongs to the Deployments, which no script understands."""
     found: dict[str, str] = {}
     for resource in (DEPLOYMENTS, RESOURCE_BINDINGS, WORKS):
         plain = Resource.of_manifests(resource.api_version, resource.plural, resource.kind, True)
@@ -52,7 +52,7 @@ async def versions_of_others(world: World) -> dict[str, str]:
 
 
 def reconciled(world: World, controller: str) -> float:
-    """How often, by the controllers and the agents of a world."""
+    """Number of reconciliations by the controllers and the agents of a world."""
     return sum(
         sample.value
         for metric in world.metrics.registry.collect()

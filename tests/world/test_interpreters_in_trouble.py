@@ -59,7 +59,7 @@ NO_COUNT = {
 
 
 def customizing(**scripts: str) -> Manifest:
-    """Of Deployments."""
+    """Customization of Deployments."""
     customizations = {name: {"luaScript": text} for name, text in scripts.items()}
     target = {"apiVersion": "apps/v1", "kind": "Deployment"}
     return {"metadata": {"name": "deployments"}, "spec": {"target": target, "customizations": customizations}}
@@ -67,7 +67,7 @@ def customizing(**scripts: str) -> Manifest:
 
 @pytest.mark.parametrize("script", mostly_long(NO_COUNT.values(), NO_COUNT["fails"]), ids=NO_COUNT)
 def test_s1_a_copy_whose_status_no_script_tells_is_not_taken_for_one_that_serves_nothing(script: str) -> None:
-    """It is back with all its replicas, its replacement never becomes ready, and the grace period is long over."""
+    """The copy is back with all replicas, its replacement never becomes ready, and the grace period is long over."""
 
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
@@ -92,7 +92,7 @@ def test_s1_a_copy_whose_status_no_script_tells_is_not_taken_for_one_that_serves
 
 
 async def spoil(world: World) -> None:
-    """As after a change of the CRD by somebody: what is stored has another form than we know."""
+    """Spoils it as by a change of the CRD by somebody: what is stored has another form than we know."""
     crd = await world.client.get(CRDS, f"{RAW_CUSTOMIZATIONS.plural}.{RAW_CUSTOMIZATIONS.group}")
     (version,) = crd["spec"]["versions"]
     anything = {"x-kubernetes-preserve-unknown-fields": True, "type": "object"}
@@ -103,7 +103,7 @@ async def spoil(world: World) -> None:
 
 
 def test_s3_a_customization_that_cannot_be_read_any_more_leaves_what_was_divided_by_it() -> None:
-    """Also for controllers that have never read it: without it each cluster would get the whole."""
+    """This holds also for controllers that have never read it: without it each cluster would get the whole."""
 
     async def story(world: World) -> None:
         async def there() -> list[tuple[str, int, int]]:
@@ -139,7 +139,7 @@ def test_s3_a_customization_that_cannot_be_read_any_more_leaves_what_was_divided
 
 
 class HookedWorld(World):
-    """With a webhook for Deployments, which answers, `fails`, `hangs`, or knows of `nothing` for a moment."""
+    """World with a webhook for Deployments, which answers, `fails`, `hangs`, or knows of `nothing` for a moment."""
 
     mood = "answers"
 
@@ -172,7 +172,7 @@ def hook(operation: str) -> Manifest:
 
 
 async def divided(world: World) -> object:
-    """What is there of the application and of what it needs: uids, replicas, and where it is assigned."""
+    """State of the application and of what it needs: uids, replicas, and where it is assigned."""
     copies = [await world.member(name).client.get(DEPLOYMENTS, "web", "default") for name in world.members]
     settings = await identities(world, "settings", resource=CONFIG_MAPS)
     counts = [(each["metadata"]["uid"], each["spec"]["replicas"]) for each in copies]
@@ -180,7 +180,7 @@ async def divided(world: World) -> object:
 
 
 async def hooked(world: World, operation: str) -> object:
-    """As it is once it runs."""
+    """State of the application once it runs."""
     await world.client.create(RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, hook(operation))
     wanted = followed("web", by_weight({"member1": 2, "member2": 1}))
     made = deployment("web", 6) if operation == "InterpretDependency" else reading("web", "settings", replicas=6)

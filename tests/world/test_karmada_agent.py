@@ -55,7 +55,7 @@ def recorded_status() -> Manifest:
 
 
 async def joined(world: World, name: str = "member3") -> JoiningAgent:
-    """Its cluster has joined, and whoever elects leaders, follows and reports has done so once."""
+    """Agent whose cluster has joined, and whoever elects leaders, follows and reports has done so once."""
     agent = JoiningAgent(as_agent(world, name), name, world.clock.now)
     cluster = await agent.join(world.member(name).identity, f"https://{name}.example")
     await world.sleep(1)

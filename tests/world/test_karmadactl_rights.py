@@ -39,7 +39,7 @@ class Registered(World):
 
 @pytest.mark.long
 def test_an_agent_of_ours_lives_with_the_rights_of_karmadactl_register() -> None:
-    """It joins, reports, carries out Works, is lost and comes back, takes back what has moved, and lets a Work go."""
+    """An agent joins, reports, carries out Works, is lost and comes back, takes back what has moved, lets a Work go."""
     asked: Counter[tuple[str, str]] = Counter()
 
     def note(request: Request, user: User) -> None:

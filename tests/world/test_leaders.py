@@ -40,7 +40,7 @@ class Replicas:
         assert (self.first.leads, self.second.leads) == (True, False)
 
     async def taken_over_by(self, successor: Candidate) -> float:
-        """How long it takes until the successor leads."""
+        """Seconds that it takes until the successor leads."""
         started = self._world.seconds
         while not successor.leads:
             assert self._world.seconds < started + 60, "nobody takes over"
@@ -137,7 +137,7 @@ def test_a_control_plane_that_is_away_for_a_moment_costs_no_lease() -> None:
 
 @pytest.mark.parametrize(("seconds", "begun"), [(6, 0), (9, 0), (12, 0), (16, 1)])
 def test_a_leader_that_stood_still_goes_on_while_its_lease_lasts(seconds: int, begun: int) -> None:
-    """It renews each two seconds; what it has not tried has not failed."""
+    """The leader renews each two seconds; what it has not tried has not failed."""
 
     async def story(world: World, replicas: Replicas) -> None:
         begins: list[float] = []

@@ -1,4 +1,4 @@
-"""What `leeward lint` finds of a control plane is what an outage then shows; and looking writes nothing."""
+"""Findings of `leeward lint` in a control plane are what an outage then shows; and looking writes nothing."""
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
@@ -15,7 +15,7 @@ from tests.world.pictures import Requests
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, held, play, policy
 
 HIDDEN = "aGlkZGVu"
-"""What is never asked for: the value of a Secret."""
+"""Text that is never asked for: the value of a Secret."""
 SECRETS = Resource.of_manifests("v1", "secrets", "Secret", True)
 OUTAGE = 1500
 ALL = ["member1", "member2", "member3"]

@@ -61,7 +61,7 @@ async def reasons(world: World) -> dict[str, str]:
 
 
 def measured(world: World, name: str) -> dict[str, float | None]:
-    """By cluster, of `leeward_cluster_loss_unplaceable_NAME`."""
+    """Values by cluster of `leeward_cluster_loss_unplaceable_NAME`."""
     read: Callable[..., float | None] = world.metrics.registry.get_sample_value
     metric = f"leeward_cluster_loss_unplaceable_{name}"
     return {member: read(metric, {"member_cluster": member}) for member in THREE}
@@ -170,7 +170,7 @@ def test_of_one_cluster_alone_it_says_that_the_brake_would_hold_everything() -> 
 
 
 def test_after_an_outage_the_answer_is_that_of_the_clusters_that_are_left() -> None:
-    """It is no reason to look more often."""
+    """The outage is no reason to look more often."""
     looks = Looks()
 
     async def story(world: World) -> None:

@@ -1,4 +1,4 @@
-"""What metrics say of clusters while they are lost, when they are back, and when they have left the fleet."""
+"""Metrics of clusters while they are lost, when they are back, and when they have left the fleet."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What an operator does and sees, over the whole product on the virtual clock."""
+"""Operations as an operator does and sees them, over the whole product on the virtual clock."""
 
 from leeward.operations.brake import read_brake, release_brake
 from leeward.operations.clusters import ClusterState

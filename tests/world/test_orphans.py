@@ -169,7 +169,7 @@ def test_status_tells_of_orphans_and_reads_members_once_a_minute() -> None:
 
 
 def test_status_says_which_credentials_are_missing_and_that_there_is_no_proxy() -> None:
-    """As in a control plane that was adopted from a Karmada whose Secrets are not filled in: the rest is told."""
+    """A control plane was adopted from a Karmada whose Secrets are not filled in: the rest is told."""
 
     async def story(world: World) -> None:
         problem = "the Secret karmada-cluster/member1 has no data.token"
@@ -225,8 +225,9 @@ def test_status_waits_a_bounded_time_for_members_and_says_which_it_has_not_read(
 
 
 async def restored_under_controllers_that_go_on(world: World) -> dict[str, str]:
-    """They see the Works of the backup before its bindings, and so write once more those of an application that is not
-    in it. Gives what runs of that by member, with its uid."""
+    """Restores under controllers that see the backup's Works before its bindings, and so write once more those of an
+    application that is not in it. Gives what runs of that by member, with its uid.
+    """
     await apply(world.client, deployment("web", 2), policy("web", on("member1", "member3")))
     await world.sleep(60)
     backup = await world.medium.load()
@@ -292,7 +293,7 @@ def test_a_work_whose_binding_is_gone_is_deleted_when_that_is_asked_for_and_take
 
 
 async def delete_orphan_works_of(world: World, app: str) -> list[str]:
-    """What is deleted where somebody takes Works for orphans whose binding lives."""
+    """Tries to delete Works as orphans though their binding lives; gives what was deleted."""
     works = (await world.client.list(WORKS)).items
     named = [work for work in works if work.metadata.annotations[BINDING_NAME_ANNOTATION] == f"{app}-deployment"]
     assert len(named) == 2
@@ -325,7 +326,7 @@ def test_what_is_not_known_to_be_ours_is_listed_apart_and_not_deleted(what: str)
 
 
 def copied(found: Manifest, name: str) -> Manifest:
-    """As somebody does who edits what `kubectl get -o yaml` printed."""
+    """Copy as made by somebody who edits what `kubectl get -o yaml` printed."""
     kept = {key: found["metadata"][key] for key in ("labels", "annotations")}
     return {**{k: v for k, v in found.items() if k != "status"}, "metadata": {"name": name, **kept}}
 

@@ -30,7 +30,7 @@ UNTIL_READY = (StepKind.FAILED_PROBE, StepKind.NOT_READY)
 
 
 async def outages(world: World, cluster: str = "member1") -> list[ClusterOutage]:
-    """Of one cluster, the oldest first."""
+    """Outages of one cluster, the oldest first."""
     found = (await world.client.list(OUTAGES)).items
     return sorted((each for each in found if each.spec.cluster == cluster), key=lambda each: each.spec.since)
 
@@ -45,7 +45,7 @@ def kinds(outage: ClusterOutage) -> list[StepKind]:
 
 
 def seconds_of(outage: ClusterOutage, kind: StepKind) -> int:
-    """After the first failed probe, of the only such step."""
+    """Seconds after the first failed probe, of the only such step."""
     (step,) = (step for step in outage.status.steps if step.kind is kind)
     return int((step.at - outage.spec.since).total_seconds())
 
@@ -168,7 +168,7 @@ def test_a_running_outage_says_what_comes_next_and_then_it_comes() -> None:
 
 
 async def to_come(world: World) -> list[StoryLine]:
-    """What `leeward timeline` says that is yet to come."""
+    """Lines that `leeward timeline` says are yet to come."""
     told = timeline(await read_outages(world.client, world.clock), OutageFilter())
     return [line for outage in told.outages for line in outage.story if line.tone is Tone.TO_COME]
 
@@ -422,7 +422,7 @@ def test_s12_what_would_gain_nothing_is_kept_and_not_held() -> None:
 
 
 async def fill_up(world: World) -> None:
-    """As many outages that are over as are kept."""
+    """Creates as many outages that are over as are kept."""
     for index in range(MOST_OUTAGES):
         since = world.clock.now().replace(year=2020, minute=index % 60, hour=index // 60, microsecond=0)
         spec = {"cluster": "gone", "since": since.isoformat()}
@@ -484,7 +484,7 @@ def test_who_asks_between_two_writes_is_told_how_it_stands_now() -> None:
 
 
 def test_where_the_kind_was_not_installed_all_others_work_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a control plane that was installed by an earlier version, or by Karmada."""
+    """The state is that of a control plane that was installed by an earlier version, or by Karmada."""
     others = [each for each in custom_resource_definitions() if each["spec"]["group"] != OUTAGES.group]
     monkeypatch.setattr("leeward.sim.world.custom_resource_definitions", lambda: others)
 

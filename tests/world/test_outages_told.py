@@ -26,7 +26,7 @@ WEB = "web-deployment"
 REASON, BLOCKED = "ClusterOutage", "RemovalBlocked"
 MINE = "example.com/mine"
 THRESHOLD_SECONDS = 60
-"""Within which a dead cluster has to be told of: Karmada's thresholds, and two looks."""
+"""Seconds within which a dead cluster has to be told of: Karmada's thresholds, and two looks."""
 
 
 def on_one_of(*names: str) -> Manifest:
@@ -291,7 +291,7 @@ def test_a_cluster_that_refuses_our_credential_is_not_seen_and_nothing_leaves_it
 
 
 async def stop_kubelets(world: World, name: str) -> None:
-    """Of a member: no kubelet says any more that its node is ready."""
+    """Stops those of a member: no kubelet says any more that its node is ready."""
     member = world.member(name)
     gone = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
 

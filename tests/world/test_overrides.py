@@ -71,7 +71,7 @@ async def web_runs(world: World) -> None:
 
 
 async def images(world: World, name: str = "web") -> dict[str, str]:
-    """By member."""
+    """Images by member."""
     found: dict[str, str] = {}
     for member in world.members:
         try:
@@ -83,7 +83,7 @@ async def images(world: World, name: str = "web") -> dict[str, str]:
 
 
 async def works(world: World, name: str = WEB) -> dict[str, Work]:
-    """By member, as the API server has them."""
+    """Works by member, as the API server has them."""
     return {member: await world.client.get(WORKS, name, execution_space(member)) for member in world.members}
 
 
@@ -253,7 +253,7 @@ def test_a_template_waits_for_the_overrides_that_its_policy_depends_on() -> None
 
 
 def test_a_policy_that_cannot_be_read_any_more_leaves_what_was_made_with_it_s10() -> None:
-    """Also for a control plane that has never been able to read it."""
+    """This holds also for a control plane that has never been able to read it."""
 
     async def story(world: World) -> None:
         await world.client.create(OVERRIDES, overriding("ours", {}, imageOverrider=tagged("1")), "default")
@@ -279,7 +279,7 @@ def test_a_policy_that_cannot_be_read_any_more_leaves_what_was_made_with_it_s10(
 
 
 def test_a_policy_with_a_field_of_a_newer_karmada_leaves_what_was_made_with_it() -> None:
-    """It is carried out as a whole, or not at all: not without what is not known here."""
+    """The policy is carried out as a whole, or not at all: not without what is not known here."""
 
     async def story(world: World) -> None:
         ours = overriding("ours", {}, imageOverrider=tagged("1"))
@@ -307,7 +307,7 @@ def test_a_policy_with_a_field_of_a_newer_karmada_leaves_what_was_made_with_it()
 
 
 async def spoil(world: World, name: str) -> None:
-    """As after a change of the CRD by somebody: what is stored has another form than we know."""
+    """Spoils it as by a change of the CRD by somebody: what is stored has another form than we know."""
     await open_definition(world)
     rules = overriding("", imageOverrider=[{"component": "Tag", "operator": "add", "value": 2}])["spec"][
         "overrideRules"
@@ -375,7 +375,7 @@ def test_a_failover_with_ten_policies_costs_no_more_writes_than_one_without_any(
 
 
 def test_s1_a_copy_is_not_given_up_for_one_that_cannot_be_overridden() -> None:
-    """Where a cluster has died, and the override fails in the one that is to take the copy over."""
+    """A cluster has died, and the override fails in the one that is to take the copy over."""
 
     async def story(world: World) -> None:
         one_of = {"minGroups": 1, "maxGroups": 1, "spreadByField": "cluster"}

@@ -1,4 +1,4 @@
-"""Whose an object in a member is: two control planes on the same members, and others who undo what is written."""
+"""Ownership of an object in a member: two control planes on the same members, and others who undo what is written."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Mapping

@@ -38,7 +38,7 @@ def in_member1(world: World) -> int:
 
 
 def under_way(world: World) -> int:
-    """How many are on their way out of member1."""
+    """Number of bindings that are on their way out of member1."""
     bindings = (world.binding(f"{name}-deployment") for name in APPS)
     return sum(bool(binding and binding.spec.graceful_eviction_tasks) for binding in bindings)
 

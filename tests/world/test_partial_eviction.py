@@ -18,7 +18,7 @@ DYNAMIC: Manifest = {
 
 
 def hungry(replicas: int) -> Manifest:
-    """Of `web`, as many as four fill a node of the simulated members; these have two nodes each."""
+    """Deployment of `web`, as many as four fill a node of the simulated members; these have two nodes each."""
     web = deployment("web", replicas)
     web["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "4"}}
     return web

@@ -165,7 +165,7 @@ def test_a_policy_that_is_lazy_no_more_takes_effect_at_once() -> None:
 
 
 def test_s5_what_was_claimed_by_a_policy_that_cannot_be_read_is_taken_over_by_no_other() -> None:
-    """Also by controllers that have never read it: they would see only the one that selects everything."""
+    """This holds also for controllers that have never read it: they would see only the one that selects everything."""
 
     async def story(world: World) -> None:
         wanted = policy("web", {"clusterAffinity": {"clusterNames": ["member1"]}})

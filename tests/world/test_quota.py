@@ -33,7 +33,7 @@ async def change_quota(world: World, spec: Manifest) -> None:
 
 
 async def quota_status(world: World) -> Any:
-    """As it is served."""
+    """Status as it is served."""
     resource = Resource.of_manifests(
         FEDERATED_RESOURCE_QUOTAS.api_version, FEDERATED_RESOURCE_QUOTAS.plural, FEDERATED_RESOURCE_QUOTAS.kind, True
     )

@@ -116,7 +116,7 @@ def test_without_the_gate_nothing_is_refused() -> None:
 @pytest.mark.parametrize("placement", [DIVIDED, DUPLICATED], ids=["divided", "duplicated"])
 @pytest.mark.parametrize("trouble", ["full", "lowered", "wanting more"])
 def test_a_dead_cluster_is_failed_over_though_the_quota_is_full(placement: Manifest, trouble: str) -> None:
-    """Also where it was lowered below what runs, and where more is wanted than it allows."""
+    """This holds also where the quota was lowered below what runs, and where more is wanted than it allows."""
 
     async def story(world: World) -> None:
         copies = 1 if placement is DIVIDED else 2
@@ -208,7 +208,7 @@ def test_a_template_that_asks_for_more_is_refused_and_for_more_in_fewer_replicas
 
 
 def asked_cpu(world: World, name: str) -> object:
-    """What the binding says of each replica."""
+    """CPU of each replica as the binding says."""
     binding = world.binding(f"{name}-deployment")
     requirements = binding.spec.replica_requirements if binding is not None else None
     return requirements.resource_request["cpu"] if requirements is not None else None

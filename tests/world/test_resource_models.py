@@ -1,4 +1,4 @@
-"""What a member's nodes and pods come to in its Cluster's status: grades of nodes, and absurd numbers cut down."""
+"""Sums of a member's nodes and pods in its Cluster's status: grades of nodes, and absurd numbers cut down."""
 
 from leeward.api.meta import find_condition
 from leeward.api.names import DOUBTFUL_CONDITION, OUTDATED_CONDITION

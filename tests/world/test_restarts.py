@@ -33,7 +33,7 @@ async def restart(world: World, away_seconds: float = 3) -> None:
 
 
 async def instants_of_an_outage(world: World, member: str, restart_at: float | None) -> dict[str, float]:
-    """When `member` is not ready, has NoExecute, and has been left, in seconds since it was stopped."""
+    """Instants at which `member` is not ready, has NoExecute, and has been left, in seconds since it was stopped."""
     await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1, "member3": 1})))
     await world.until(lambda: len(world.assigned(WEB)) == 2, 60)
     await world.sleep(30)
@@ -59,7 +59,7 @@ async def instants_of_an_outage(world: World, member: str, restart_at: float | N
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("member", TWO)
 def test_l6_a_restart_moves_no_instant_of_an_outage(member: str, phase: str) -> None:
-    """By more than the restart took; before the threshold, by more than the control plane listens before it judges."""
+    """No more is lost than the restart took; before the threshold, than the control plane listens before it judges."""
 
     async def story(world: World) -> None:
         seen = await instants_of_an_outage(world, member, PHASES[phase])

@@ -1,4 +1,4 @@
-"""What was decided before nobody watched is looked at again: in a control plane that was restored, or that was away."""
+"""Decisions from before nobody watched are looked at again: in a control plane that was restored, or that was away."""
 
 from datetime import timedelta
 
@@ -52,7 +52,7 @@ async def placed(world: World) -> str:
 
 
 async def moved(world: World, old: str) -> str:
-    """Where it goes when its cluster is lost."""
+    """Cluster to which it goes when its own is lost."""
     await world.member(old).stop()
     await world.until(lambda: old not in world.assigned(WEB), 900)
     (new,) = world.assigned(WEB)
@@ -62,8 +62,9 @@ async def moved(world: World, old: str) -> str:
 async def restore(
     world: World, backup: Loaded, *, controllers_stay: bool, controllers_after: float = 0, without: str = "-"
 ) -> None:
-    """As `leeward restore` does. The controllers begin `controllers_after` seconds after the API server; what has the
-    name `without` is not in the backup."""
+    """Restores as `leeward restore` does. The controllers begin `controllers_after` seconds after the API server; what
+    has the name `without` is not in the backup.
+    """
     if not controllers_stay:
         world.crash_controllers()
     newest = (await world.medium.load()).records[-1].revision
@@ -102,7 +103,7 @@ async def served_elsewhere(world: World, *but: str) -> bool:
 
 
 async def keeps_the_only_copy(world: World, before: object, old: str, *but: str) -> None:
-    """For two minutes the copy in `old` stays as it was, as long as nothing serves but there and in these members."""
+    """Checks for two minutes that the copy in `old` stays while nothing serves but there and in these members."""
     for _ in range(120):
         await world.sleep(1)
         if not await served_elsewhere(world, old, *but):
@@ -144,7 +145,7 @@ def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_rep
 def test_s1_an_agent_removes_nothing_that_it_found_before_the_controllers_of_a_restored_hub_have_looked(
     seconds: int,
 ) -> None:
-    """What was to replace the copy is gone by now, with its cluster; nobody has noticed yet."""
+    """The replacement of the copy is gone by now, with its cluster; nobody has noticed yet."""
 
     async def story(world: World) -> None:
         old, new, backup = await returned_since(world)
@@ -207,7 +208,7 @@ def test_s1_an_eviction_does_not_end_by_what_was_healthy_while_the_hub_was_away(
 
 
 def namespace_made_anew(world: World, backup: Loaded) -> Loaded:
-    """As who restores objects one by one has it: the control plane's own Namespace is as new as the controllers."""
+    """Backup as if restored object by object: the control plane's own Namespace is as new as the controllers."""
 
     def made(record: Record) -> Record:
         if not record.key.endswith(f"/namespaces//{SYSTEM_NAMESPACE}"):
@@ -237,7 +238,7 @@ def test_s13_controllers_that_start_on_a_backup_without_a_heartbeat_take_nothing
 def test_s1_what_a_copy_needs_of_which_a_restored_hub_does_not_know_is_not_removed_while_it_is_the_only_one(
     members: dict[str, Mode], *, controllers_stay: bool
 ) -> None:
-    """In the backup the application has left, and only its ConfigMap is still to be removed; it has returned since."""
+    """The application has left in the backup, and only its ConfigMap is still to be removed; it has returned since."""
 
     async def story(world: World) -> None:
         await apply(world.client, config("settings"), followed("web", ONE_COPY), reading("web", "settings", replicas=3))

@@ -15,7 +15,7 @@ NOT_SEEN_SECONDS = 90.0
 
 
 def seen_at(world: World) -> datetime | None:
-    """When the copy in member3 was looked at last, as far as anybody was told."""
+    """Instant at which the copy in member3 was looked at last, as far as anybody was told."""
     work = world.work("member3", WEB)
     reflected = find_condition(work.status.conditions, REFLECTED_CONDITION) if work is not None else None
     return reflected.last_transition_time if reflected is not None else None

@@ -51,7 +51,7 @@ class Processes:
         return sum(who == name for who, _ in self.begun)
 
     def by_kind(self, plural: str, method: str = "POST", subresource: str = "") -> list[tuple[str, Request]]:
-        """What was begun about objects of a kind, except by those who only speak of them."""
+        """Requests that were begun about objects of a kind, except by those who only speak of them."""
         ends = (plural, "") if method == "POST" else (plural, subresource)
         return [(who, each) for who, each in self.begun if each.method == method and _about(each) == ends]
 
@@ -62,7 +62,7 @@ class Processes:
         await self.wait(lambda: all(shard.leads for shard in self.shards), 30)
 
     async def wait(self, holds: Callable[[], bool], seconds: float) -> float:
-        """How long it takes. Fails after so many seconds."""
+        """Waits until it holds, and gives the seconds that it took. Fails after so many seconds."""
         started = self.world.seconds
         while not holds():
             assert self.world.seconds < started + seconds, "it does not come to pass"
@@ -218,7 +218,7 @@ def test_shards_go_on_as_they_are_under_the_next_leader_of_the_same_sharding() -
 
 @pytest.mark.parametrize("stops", [False, True])
 def test_s8_beside_a_leader_that_does_all_itself_no_shard_acts(stops: bool) -> None:
-    """Also where it gets the lease before it has run out, since the leader has stopped in order."""
+    """This holds also where the shard gets the lease before it has run out, since the leader has stopped in order."""
 
     async def story(world: World, processes: Processes) -> None:
         undivided = processes.candidate("undivided")

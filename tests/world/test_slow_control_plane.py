@@ -27,20 +27,20 @@ MEMBERS: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": 
 WRITES_PER_SECOND = 20
 NODES = 16
 ROOM = 100
-"""So many writes wait at the server; it refuses what comes beyond."""
+"""Number of writes that wait at the server; it refuses what comes beyond."""
 RETRY_AFTER = b'{"kind": "Status", "code": 429, "reason": "TooManyRequests", "details": {"retryAfterSeconds": 1}}'
 URGENT = 1_000
 AHEAD = 64
-"""So many bindings are decided together, and written in any order."""
+"""Number of bindings that are decided together, and written in any order."""
 LATEST_SECONDS = 20.0
-"""Between two renewals of one Lease, which last for 40 s."""
+"""Seconds between two renewals of one Lease, which last for 40 s."""
 MOST_REFUSED = 2
-"""For each binding."""
+"""Number of refusals for each binding."""
 
 
 @dataclass
 class Journal:
-    """What was served, by when; `moved` are names of bindings, in the order in which their move was."""
+    """Requests that were served, by instants; `moved` are names of bindings, in the order in which their move was."""
 
     moved: list[str] = field(default_factory=list[str])
     renewed: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
@@ -93,7 +93,7 @@ def moves(patch: Mapping[str, Any]) -> bool:
 
 
 def overtaken(moved: Sequence[str], urgent: frozenset[str]) -> int:
-    """How many of the others moved before the last of the urgent ones."""
+    """Number of the others that moved before the last of the urgent ones."""
     last = max((index for index, name in enumerate(moved) if name in urgent), default=-1)
     return sum(name not in urgent for name in moved[: last + 1])
 
@@ -113,8 +113,9 @@ def test_who_was_overtaken_and_what_was_late_is_found() -> None:
 
 
 def play_slowly(bindings: int) -> tuple[Journal, frozenset[str], float, float]:
-    """What the control plane has served while member1 was lost with so many bindings, every second of them urgent; the
-    names of those, and when it began and ended."""
+    """Journal of the control plane while member1 was lost with so many bindings, every second of them urgent; the names
+    of those, and when it began and ended.
+    """
     names = [f"app-{index}" for index in range(bindings)]
     urgent = frozenset(f"{name}-deployment" for name in names[1::2])
 

@@ -40,7 +40,7 @@ async def drained_and_unjoined(world: World, name: str) -> None:
 
 
 def awaited(world: World) -> str:
-    """What is remembered of targets that replace something."""
+    """Memory of targets that replace something."""
     binding = world.binding(WEB)
     return binding.metadata.annotations.get(AWAITED_TARGETS_ANNOTATION, "") if binding else ""
 

@@ -41,13 +41,13 @@ def refusing(request: Request) -> Response | None:
 
 
 async def evictions(world: World) -> list[str]:
-    """What events say of clusters that were left."""
+    """Messages of events about clusters that were left."""
     events = (await world.client.list(EVENTS, "default")).items
     return sorted({event.message for event in events if event.reason == "EvictWorkloadFromClusterSucceed"})
 
 
 async def begun(world: World) -> list[str]:
-    """Of these, the evictions that have begun."""
+    """Messages of the evictions that have begun."""
     return [message for message in await evictions(world) if message.startswith("Evicting from cluster")]
 
 
@@ -171,7 +171,7 @@ def test_l2_a_release_that_becomes_healthy_nowhere_either_is_tried_in_each_clust
 
 @pytest.mark.long
 def test_l2_a_tool_that_writes_annotations_of_the_template_keeps_no_target_that_takes_nothing() -> None:
-    """What is written has nothing to do with what is run: it is no release, however often it comes."""
+    """The annotation has nothing to do with what is run: it is no release, however often it comes."""
 
     async def story(world: World) -> None:
         _, swallowing, third = await moved(world, ONE_COPY, "has no room")
@@ -219,7 +219,7 @@ def directly(placement: Manifest) -> Manifest:
 
 
 async def taint(world: World, name: str) -> None:
-    """By hand, on a living cluster: what is there has to go."""
+    """Taints by hand, on a living cluster: what is there has to go."""
     found = await world.client.get(CLUSTERS, name)
     kept = [to_wire(taint) for taint in found.spec.taints]
     patch: Manifest = {"spec": {"taints": [*kept, {"key": "example.com/gone", "effect": "NoExecute"}]}}

@@ -17,9 +17,9 @@ from tests.world.test_leaders import JITTER, LEASE_SECONDS, RETRY_SECONDS, Repli
 
 APPLICATIONS = 4
 WRITE_SECONDS = 0.4
-"""Of a control plane that makes one write after the other."""
+"""Seconds for a write of a control plane that makes one write after the other."""
 BEGINNING_SECONDS = 5.0
-"""For reading what was written last, seeing for oneself that the cluster fails, and the writes that are left."""
+"""Seconds for reading what was written last, seeing oneself that the cluster fails, and the writes that are left."""
 SELDOM_CHANGED = ("resourceinterpretercustomizations", "resourceinterpreterwebhookconfigurations")
 """Followed without bookmarks: what they were at is too old for a new watch, and they are few."""
 

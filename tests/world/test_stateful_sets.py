@@ -151,7 +151,7 @@ function GetDependencies(set)
   return found
 end
 """
-"""As decision 95 has it."""
+"""Script as decision 95 has it."""
 
 
 @pytest.mark.long

@@ -100,7 +100,7 @@ def test_taints_of_a_policy_stay_when_it_is_deleted() -> None:
 @pytest.mark.parametrize("pull", mostly_long([0, 1, 2, 3, 4], 0, 3))
 @pytest.mark.parametrize("cut", mostly_long(["refused", "hanging"], "refused"))
 def test_s4_a_policy_does_not_undo_the_brake(cut: str, pull: int) -> None:
-    """Whatever is noticed first: nobody is tainted before the others, who begin to fail, have been judged."""
+    """Nobody is tainted, in any order of noticing, before the others, which begin to fail, have been judged."""
     members: dict[str, Mode] = {name: "Pull" if n < pull else "Push" for n, name in enumerate(FOUR)}
 
     async def story(world: World) -> None:

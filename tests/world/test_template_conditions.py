@@ -1,4 +1,4 @@
-"""What a template says to clients that wait for conditions: in a rollout, in an outage, when a replacement fails."""
+"""Conditions of a template for clients that wait for them: in a rollout, in an outage, when a replacement fails."""
 
 from itertools import pairwise
 from typing import Any

@@ -19,7 +19,7 @@ async def web_runs(world: World, *members: str) -> None:
 
 
 async def unjoin(world: World, name: str, *, force: bool = False) -> float:
-    """How long it takes."""
+    """Unjoins, and gives the seconds that it took."""
     started = world.seconds
     await unjoin_cluster(world.client, name, world.clock, force=force, wait_seconds=WAIT_SECONDS)
     return world.seconds - started

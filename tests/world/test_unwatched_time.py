@@ -1,4 +1,4 @@
-"""Who was away has seen nothing (S13): after a gap, or a step of the clock, a cluster is looked at before it is left.
+"""Time in which nobody watched (S13): after a gap, or a step of the clock, a cluster is looked at before it is left.
 
 The controllers are stopped, or the machine that they run on is suspended, or its wall clock steps, in each phase of a
 failover; meanwhile the cluster is well again, or it is not.
@@ -20,9 +20,9 @@ PUSH: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"
 FLEETS: dict[str, dict[str, Mode]] = {"Push": PUSH, "Pull": {**PUSH, "member1": "Pull"}}
 WEB = "web-deployment"
 LOOK_SECONDS = 45
-"""What is needed to look again: to notice the gap, and to listen to agents for half the grace period."""
+"""Seconds that are needed to look again: to notice the gap, and to listen to agents for half the grace period."""
 EARLIEST_SECONDS = {"Push": 630 - 1, "Pull": 590 - 2}
-"""From the last probe or lease that succeeded: with the threshold for Push, from the last sign of life on for Pull."""
+"""Seconds from the last probe or lease that succeeded: with Push's threshold; for Pull from the last sign of life."""
 HOUR = 3600
 
 
@@ -60,7 +60,7 @@ async def stop(world: World, seconds: float, meanwhile: Callable[[], Awaitable[o
 
 
 async def sleep_frozen(world: World, seconds: float, meanwhile: Callable[[], Awaitable[object]] | None = None) -> None:
-    """As `suspend`, where the monotonic clock stands still meanwhile (Linux): nothing is late, the time is another."""
+    """Sleeps as in `suspend`, but the monotonic clock stands still (Linux): nothing is late, the time is another."""
     world.controllers_life.pause()
     if meanwhile is not None:
         await meanwhile()
@@ -205,7 +205,7 @@ def test_s13_a_step_of_the_clock_makes_no_cluster_fail_before_its_threshold() ->
 
 @pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
 def test_s13_a_cluster_that_answers_again_is_not_left_before_that_is_decided(away: str) -> None:
-    """Its toleration has a moment left, and the first look after the gap finds it well; it is Ready 30 s later."""
+    """The toleration has a moment left, and the first look after the gap finds the cluster well: Ready 30 s later."""
 
     async def story(world: World) -> None:
         await web_runs(world)

@@ -22,7 +22,7 @@ NOT_HERE = {
     "core/dependencies/order.py",
     "core/eviction/failback.py",
 }
-"""Not at work in this story: no interpreter changes, an index answers, nothing is named, and no way home is wanted."""
+"""Files that this story has no use for: no interpreter changes, an index answers, nothing is named, none goes home."""
 PLACEMENT = {
     "clusterAffinity": {"clusterNames": ["member1", "member2"]},
     "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],

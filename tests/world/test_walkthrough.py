@@ -49,7 +49,7 @@ def ready_of(world: World, name: str) -> Condition:
 
 
 async def last_renewal(world: World, member: str) -> float:
-    """When the lease of a Pull member was renewed last, in seconds of the world."""
+    """Instant at which the lease of a Pull member was renewed last, in seconds of the world."""
     lease = await world.client.get(LEASES, member, CLUSTER_NAMESPACE)
     assert lease.spec.renew_time is not None
     return world.seconds - (world.clock.now() - lease.spec.renew_time).total_seconds()

@@ -24,7 +24,7 @@ SERVICE: Manifest = {
 
 
 def guarding_everything() -> Manifest:
-    """As engines of policies have it: every write of everything but themselves, and no answer is a refusal."""
+    """Webhook as engines of policies have it: every write of everything but themselves, and no answer is a refusal."""
     rule = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"], "operations": ["*"]}
     webhook = {
         "name": "guard.example.com",

@@ -1,4 +1,4 @@
-"""What `leeward what-if` says is what then happens: places equal, instants within a second, reasons equal."""
+"""Answers of `leeward what-if` are what then happens: places equal, instants within a second, reasons equal."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -91,7 +91,7 @@ def fate(told: WhatIf, name: str):
 
 
 async def instants(world: World, names: tuple[str, ...], seconds: float) -> dict[str, datetime]:
-    """When each of these has left where it was, within so long."""
+    """Instants at which each of these has left where it was, within so long."""
     before, left = {name: assigned(world, name) for name in names}, dict[str, datetime]()
     for _ in range(int(seconds * 2)):
         await world.sleep(0.5)

@@ -29,7 +29,7 @@ from tests.world.stories import apply, by_weight, deployment, held, play, policy
 SEEDS = (*range(6), 137, 184, 196)
 WITHIN = timedelta(seconds=1)
 THRESHOLD, GRACE = timedelta(seconds=30), timedelta(seconds=40)
-"""From the first sign of a loss until `Ready` turns: of a Push cluster, and of a Pull cluster."""
+"""Time from the first sign of a loss until `Ready` turns: of a Push cluster, and of a Pull cluster."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,9 @@ def _placement(random: Random, members: list[str]) -> Manifest:
 
 @dataclass
 class Outcome:
-    """What was told of a world, and what happened in it: how long after the first sign of each loss an application
-    left, where it then was, and why it was held."""
+    """Outcome of a world, foretold or played: how long after the first sign of each loss an application left, where it
+    then was, and why it was held.
+    """
 
     state: FleetState | None = None
     told: WhatIf | None = None
@@ -91,7 +92,7 @@ class Outcome:
 
 
 def differences(seed: int) -> list[str]:
-    """Between what was told, what was rehearsed, and what happened, in one world."""
+    """Differences between what was told, what was rehearsed, and what happened, in one world."""
     drawn = draw(seed)
     outcome = happened(drawn)
     assert outcome.state is not None
@@ -126,7 +127,7 @@ def happened(drawn: Drawn) -> Outcome:
 
 
 def rehearsal(drawn: Drawn, state: FleetState) -> RehearsalReport:
-    """Of losing the same clusters."""
+    """Rehearsal of losing the same clusters."""
     steps = (ScenarioStep(fail=drawn.lost),)
     spec = ScenarioSpec(steps=steps, duration="14m")
     return rehearse(state, Scenario(api_version=API_VERSION, kind="Rehearsal", spec=spec))
@@ -165,7 +166,7 @@ async def _departures(world: World, names: list[str], seconds: float) -> dict[st
 
 
 def _differences(told: WhatIf, outcome: Outcome) -> Iterator[str]:
-    """Where clusters of both kinds are lost, an instant is that of one of them."""
+    """Differences in one world: where clusters of both kinds are lost, an instant is that of one of them."""
     for each in told.applications:
         name = each.workload.rpartition("/")[2]
         after = [] if each.left_at is None else [each.left_at - told.as_of]
@@ -208,7 +209,7 @@ def test_what_was_told_and_rehearsed_is_what_happened(seed: int) -> None:
 
 
 def main(first: int, count: int) -> int:
-    """How many of the worlds were told, or rehearsed, otherwise than they went."""
+    """Number of the worlds that were told, or rehearsed, otherwise than they went."""
     failed = 0
     for seed in range(first, first + count):
         found = differences(seed)

@@ -1,4 +1,4 @@
-"""What propagating many applications, and a mass failover of them, costs the API server: writes for each, where each
+"""Costs to the API server of propagating many applications, and of a mass failover of them: writes for each, where each
 write takes the server a while."""
 
 import asyncio
@@ -21,17 +21,19 @@ from tests.world.stories import apply, by_weight, deployment, policy
 from tests.world.test_outages_told import REASON, outage
 
 REST_SECONDS = 400
-"""After it all events of the beginning would have been counted up."""
+"""Seconds after which all events of the beginning would have been counted up."""
 QUICK, SLOW = 0.008, 0.08
 """Seconds for each write of a server that makes one after the other: a mass failover takes it seconds, or a minute."""
 AT_ONCE = 8
-"""So many writes are made at once while applications are propagated."""
+"""Number of writes that are made at once while applications are propagated."""
 MOST_PROPAGATING, MOST_PROPAGATING_WITH_EVENTS = 9.2, 10.7
-"""For each Deployment in two clusters, without the request that makes it. Its claim, the binding and where it goes; a
-Work for each cluster, and a status of each; a status of the binding and of the template: nine."""
+"""Writes for each Deployment in two clusters, without the request that makes it. Its claim, the binding and where it
+goes; a Work for each cluster, and a status of each; a status of the binding and of the template: nine.
+"""
 MOST_WRITES, MOST_EVENTS = 7, 1.5
-"""For each binding. That its cluster is lost, long before anything moves; that it moves, and that it has moved; the
-Work that grows, its status, and the deletion of the other; how it is in the end."""
+"""Writes for each binding. That its cluster is lost, long before anything moves; that it moves, and that it has moved;
+the Work that grows, its status, and the deletion of the other; how it is in the end.
+"""
 MOST_OF_CLUSTERS = 10
 """However many bindings there are."""
 NODES = 8
