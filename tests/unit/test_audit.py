@@ -1,4 +1,4 @@
-"""What `make audit` says of what pip-audit found, and how it ends."""
+"""Words of `make audit` on what pip-audit found, and how it ends."""
 
 import json
 import subprocess

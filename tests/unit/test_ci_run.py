@@ -208,7 +208,7 @@ def test_every_file_of_tests_is_in_a_target() -> None:
 
 
 def test_every_marked_test_is_in_a_suite() -> None:
-    """Whatever markers a test has, one of the targets that choose by them has it, and `.ci/run` runs all of these."""
+    """Each marker of a test is one that a target chooses by, and `.ci/run` runs all of these targets."""
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
     markers = [told.partition(":")[0] for told in configured]
     rule = re.compile(r'^(\w+): .*\n\t@\$\(PYTEST\) -m "([^"]+)"', re.MULTILINE)

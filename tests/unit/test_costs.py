@@ -1,4 +1,4 @@
-"""What `make costs` tells."""
+"""Report of `make costs`."""
 
 from tests.costs import Cost, render
 

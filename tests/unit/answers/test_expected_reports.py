@@ -1,4 +1,4 @@
-"""What a cluster with resource models will report when what was placed there has arrived."""
+"""Reports to expect of a cluster with resource models when what was placed there has arrived."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What keeps a binding from being carried out is explained in the words of its condition, as `status` tells it."""
+"""Reasons that keep a binding from being carried out, explained in the words of its condition, as `status` tells it."""
 
 from datetime import UTC, datetime
 

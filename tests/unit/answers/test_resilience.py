@@ -1,4 +1,4 @@
-"""Which losses a fleet can bear, worst first, and what has no second place."""
+"""Losses that a fleet can bear, worst first, and applications that have no second place."""
 
 import msgspec
 import pytest
@@ -26,7 +26,7 @@ def seen(member: Cluster) -> Cluster:
 
 
 def fleet() -> FleetState:
-    """Of four clusters in two regions: `two` fits anywhere in eu, `solo` only into a, `all` is everywhere."""
+    """Fleet of four clusters in two regions: `two` fits anywhere in eu, `solo` only into a, `all` is everywhere."""
     regions = {"a": "eu", "b": "eu", "c": "us", "d": "us"}
     clusters = [seen(cluster(name, region=region)) for name, region in regions.items()]
     apps = [

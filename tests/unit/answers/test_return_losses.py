@@ -1,4 +1,4 @@
-"""What a return deletes, and the claims that stay: as bindings and Works tell it."""
+"""Objects that a return deletes, and the claims that stay: as bindings and Works tell it."""
 
 import msgspec
 

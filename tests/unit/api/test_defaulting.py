@@ -161,7 +161,7 @@ def defaulted(case: Case) -> Manifest:
 
 
 def comparable(case: Case, manifest: Manifest) -> Manifest:
-    """Without what Go prints of zero values, and without Works' manifests: those are pruned elsewhere."""
+    """Manifest without what Go prints of zero values, and without Works' manifests: those are pruned elsewhere."""
     if case.op == "work":
         manifest = manifest | {"spec": {}}
     return without_empty(manifest)

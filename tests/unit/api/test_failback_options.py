@@ -1,4 +1,4 @@
-"""What a policy may say of failback, and what is wrong with what it may not."""
+"""Options of failback that a policy may give, and what is wrong with others."""
 
 import pytest
 

@@ -34,7 +34,7 @@ VALUES: Mapping[str, frozenset[str]] = {
     "component": frozenset({"apiserver"}),
     "code": frozenset({"5.."}),
 }
-"""What may be asked of a label, beside reasons."""
+"""Values that may be asked of a label, beside reasons."""
 
 rules: list[dict[str, Any]] = [
     rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in cast(list[Any], group["rules"])
@@ -57,7 +57,7 @@ def measured() -> Mapping[str, frozenset[str]]:
 
 
 def nodes(text: str) -> list[Any]:
-    """Of the parsed query. Raises: ValueError where it is none."""
+    """Nodes of the parsed query. Raises: ValueError where it is none."""
     found: list[Any] = []
     promql_parser.walk(promql_parser.parse(text.replace("$__rate_interval", "5m")), found.append)
     return found
@@ -75,7 +75,7 @@ def kept_labels(text: str) -> Iterator[str]:
 
 
 def problems(text: str) -> Iterator[str]:
-    """What the query asks for that nobody measures."""
+    """Problems of the query: what it asks for that nobody measures."""
     labels: set[str] = set()
     for selector in selectors(text):
         if selector.name not in measured():

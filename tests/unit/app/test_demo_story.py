@@ -113,7 +113,7 @@ def test_steps_of_another_chapter_are_not_looked_for() -> None:
 
 
 def _sight_of_move(binding: ResourceBinding) -> Sight:
-    """What is seen when the present binding, of generation 4, is followed by `binding`."""
+    """Sight that one has when the present binding, of generation 4, is followed by `binding`."""
     story = failover_story()
     _tell(story, CREATED, CREATED_SCENE)
     scene, not_ready, no_execute, *_ = _scenes_of_death()

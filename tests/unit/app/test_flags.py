@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def karmada_flags() -> set[tuple[str, str]]:
-    """Of the components that there are, by component and name. One of the webhook stands under `up`."""
+    """Flags of the components that there are, by component and name. One of the webhook stands under `up`."""
     lines = (ROOT / "tests/data/karmada_flags.txt").read_text().splitlines()
     return {(component, name) for c, _, names in (line.partition(": ") for line in lines) for component, name in
             ((c, name) for name in names.split())}  # fmt: skip

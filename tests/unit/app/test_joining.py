@@ -33,7 +33,7 @@ ROLE_BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 
 def bearer(member: ApiWorld, token: bytes) -> str:
-    """Who the member takes the bearer of `token` for."""
+    """User for whom the member takes the bearer of `token`."""
     request = Request("GET", "/", {}, {"authorization": f"Bearer {token.decode()}"})
     return member.server.authenticator.authenticate(request, None).name
 
@@ -68,7 +68,7 @@ async def approved_agents(client: Client) -> set[str]:
 
 
 def test_an_agent_that_was_approved_under_the_name_reads_none_of_the_credentials() -> None:
-    """Its role lasts as long as its certificate request is kept (decision 99)."""
+    """The agent's role lasts as long as its certificate request is kept (decision 99)."""
 
     async def story(plane: ApiWorld, member: ApiWorld) -> None:
         client = Client(plane.transport)
@@ -144,7 +144,7 @@ def test_nothing_of_it_is_left_when_it_leaves() -> None:
 
 
 async def versions(member: ApiWorld) -> dict[str, str]:
-    """By path: the uid and resourceVersion of what bears the name of the impersonator."""
+    """Versions by path: the uid and resourceVersion of what bears the name of the impersonator."""
     paths = [f"{each}/karmada-impersonator" for each in (ACCOUNTS, ROLES, ROLE_BINDINGS)]
     found = {path: (await member.get(path)).body["metadata"] for path in paths}
     return {path: f"{metadata['uid']} {metadata['resourceVersion']}" for path, metadata in found.items()}
@@ -177,7 +177,7 @@ def test_s6_the_impersonator_of_another_control_plane_is_used_and_stays(by: str)
 
 
 async def as_karmada_joins(member: ApiWorld) -> None:
-    """What versions of it make that give no labels."""
+    """Makes what versions of Karmada make that give no labels."""
     name = "karmada-impersonator"
     metadata = {"name": name, "namespace": "karmada-cluster"}
     rule = {"apiGroups": [""], "resources": ["users", "groups", "serviceaccounts"], "verbs": ["impersonate"]}

@@ -1,4 +1,4 @@
-"""What a local fleet keeps in its data directory: faults, the lock, and logs."""
+"""Files that a local fleet keeps in its data directory: faults, the lock, and logs."""
 
 from itertools import islice
 from pathlib import Path

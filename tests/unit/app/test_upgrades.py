@@ -1,4 +1,4 @@
-"""What earlier versions have written opens in this one, or is refused with the way out; and as it was, it is kept."""
+"""Data of earlier versions opens in this one, or is refused with the way out; and as it was, it is kept."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ Story = Callable[[Client], Awaitable[None]]
 
 
 def checksum_of(revision: int, key: str, value: bytes) -> int:
-    """As a store writes it beside a live record."""
+    """Checksum as a store writes it beside a live record."""
     return zlib.crc32(value, zlib.crc32(f"{revision} 0 {key}".encode()))
 
 
@@ -121,7 +121,7 @@ def test_what_an_earlier_version_has_written_opens_and_can_be_written_on(layout:
 
 
 def test_an_outage_of_a_later_version_is_left_alone_and_the_others_are_told(layout: Layout) -> None:
-    """As after a way back to an earlier version: what cannot be read is named, and hides nothing."""
+    """The state after a way back to an earlier version: what cannot be read is named, and hides nothing."""
     path = layout.control_plane / STORE
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         key, value, revision = connection.execute(

@@ -22,7 +22,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 @pytest.fixture
 def control_plane(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Iterator[JsonServer]:
-    """It answers, however long that takes on a busy machine."""
+    """Control plane that answers, however long that takes on a busy machine."""
     monkeypatch.setattr(greeting, "ANSWER_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr(status, "HEALTH_SECONDS", PATIENCE_SECONDS)
     with serve_json(layout) as server:

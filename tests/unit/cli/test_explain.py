@@ -20,7 +20,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def held_fleet() -> FleetState:
-    """Of a binding whose only cluster has been lost for long."""
+    """Fleet with a binding whose only cluster has been lost for long."""
     held = binding(divided({"a": 1}), 2, targets(a=2))
     return picture_of([dead("a", since=-400), cluster("b")], [held])
 

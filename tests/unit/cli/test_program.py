@@ -68,7 +68,7 @@ def test_a_shell_gets_the_script_that_completes(run: Run, shell: str, said: str)
 
 
 def completed(line: str, *names: str) -> tuple[set[str], list[str]]:
-    """What bash would offer behind `line`, and which of these modules were imported for it."""
+    """Words that bash would offer behind `line`, and which of these modules were imported for it."""
     words = line.split(" ")
     script = "import sys; from leeward.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
     settings = {"_LEEWARD_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}

@@ -15,7 +15,7 @@ from tests.verbs import call_verb
 
 @pytest.fixture
 def recorded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """Of a binding that leaves the cluster that it has lost."""
+    """Record of a binding that leaves the cluster that it has lost."""
     picture, record = tmp_path / "fleet.json", tmp_path / "decision.json"
     app = binding(divided({"a": 1, "b": 1}), 4, targets(a=2, b=2))
     picture.write_bytes(encode_state(picture_of([dead("a", since=-400), cluster("b")], [app])))

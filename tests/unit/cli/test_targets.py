@@ -1,4 +1,4 @@
-"""Which control plane a verb is for: what was named, the fleet of this machine, or what kubectl would take."""
+"""Control plane that a verb is for: what was named, the fleet of this machine, or what kubectl would take."""
 
 from collections.abc import Iterator
 from pathlib import Path

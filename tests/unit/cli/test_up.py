@@ -48,7 +48,7 @@ def test_the_fleet_is_stopped_whatever_ends_it(
 
 
 def test_the_fleet_is_stopped_though_nobody_reads_what_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As in `leeward up | head -1`, and Ctrl-C later."""
+    """The story is that of `leeward up | head -1`, and Ctrl-C later."""
     monkeypatch.setattr(up_module, "watch_fleet", ending(KeyboardInterrupt()))
     said = up_module.say
 

@@ -66,7 +66,7 @@ def test_requests_that_follow_one_another_share_a_connection() -> None:
 
 
 def tls(directory: Path, connection: Callable[[Authority], dict[str, Any]]) -> Any:
-    """What it gets from a TLS server: the answer, or the exception."""
+    """Result that it gets from a TLS server: the answer, or the exception."""
     authority = Authority()
 
     async def main() -> Any:

@@ -44,7 +44,7 @@ from tests.unit.runtime.small_world import (
 
 
 def ask(answer: Response, request: Callable[[Client], Awaitable[object]] | None = None) -> tuple[object, str]:
-    """What the client makes of an answer (a GET's, unless told), and the body that it sent."""
+    """Result that the client makes of an answer (a GET's, unless told), and the body that it sent."""
     transport = ScriptedTransport([answer])
 
     async def main() -> object:

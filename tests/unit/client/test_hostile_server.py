@@ -26,7 +26,7 @@ async def get(transport: HttpTransport, method: str = "GET", body: bytes = b"", 
 
 
 def answered(said: bytes, method: str = "GET", *, ends: bool = True) -> Response:
-    """What the client has from one answer."""
+    """Response that the client makes of one answer."""
     found: list[Response] = []
 
     async def story(transport: HttpTransport) -> None:

@@ -77,7 +77,7 @@ def test_a_slow_server_exceeds_the_deadline_of_its_clients() -> None:
 
 
 def tls(directory: Path, connection: Callable[[Authority], dict[str, Any]]) -> Any:
-    """What a client with this connection gets from a TLS server: the answer, or the exception."""
+    """Result that a client with this connection gets from a TLS server: the answer, or the exception."""
     authority = Authority()
 
     async def main() -> Any:

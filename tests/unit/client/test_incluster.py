@@ -1,4 +1,4 @@
-"""What a Pod is told about its own API server."""
+"""Configuration that a Pod is given for its own API server."""
 
 from pathlib import Path
 

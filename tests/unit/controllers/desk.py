@@ -1,4 +1,4 @@
-"""What a controller is given, with real API servers behind it: a control plane and a member; and what it sends."""
+"""Desk of a controller: what it is given, with real API servers of a control plane and a member, and what it sends."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ class Wire:
     sent: list[Sent] = field(default_factory=list[Sent])
     refuse: Callable[[Request], WorldError | None] = lambda request: None
     before: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict[str, Any])
-    """By method."""
+    """Work to do before a request, by method."""
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         body = json.loads(request.body) if request.body else None
@@ -76,7 +76,7 @@ class Wire:
         await self.inner.close()
 
     def writes(self, *, but: str = "/events") -> list[Sent]:
-        """What was written, in that order, and forgets it."""
+        """Gives what was written, in that order, and forgets it."""
         sent, self.sent = self.sent, []
         return [one for one in sent if one.method != "GET" and but not in one.path]
 
@@ -110,7 +110,7 @@ class Desk:
         return await self.client.create(WORKS, {"metadata": metadata, "spec": {"workload": {}, **fields}}, SPACE)
 
     async def seen(self, name: str = "web", space: str = SPACE) -> Work:
-        """As it is now."""
+        """Work as it is now."""
         return await self.client.get(WORKS, name, space)
 
     async def note(self, name: str = "web") -> None:

@@ -60,7 +60,7 @@ class Keeper:
         return await self.desk.client.get(CLUSTERS, MEMBER)
 
     async def keep(self, attention: Attention = UNKEPT) -> float | None:
-        """In how many seconds it is to be looked at again."""
+        """Number of seconds in which it is to be looked at again."""
         await asyncio.sleep(0.02)
         at = await self.taints.keep(await self.cluster(), CLOCK.now(), attention)
         return None if at is None else (at - CLOCK.now()).total_seconds()
@@ -92,7 +92,7 @@ def tell(story: Callable[[Keeper], Awaitable[None]], *, braked: bool = False, **
 
 
 async def away(keeper: Keeper, **fields: str) -> None:
-    """Not Ready since a minute ago and more, as the annotation says."""
+    """Makes it not Ready since a minute ago and more, as the annotation says."""
     await keeper.desk.condition(**{"status": "False", "lastTransitionTime": LONG_AGO, **fields})
     await keeper.desk.client.patch(CLUSTERS, MEMBER, {"metadata": {"annotations": {OUTAGE_ANNOTATION: LONG_AGO}}})
     keeper.desk.wire.writes()

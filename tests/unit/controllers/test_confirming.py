@@ -1,4 +1,4 @@
-"""When an outage that no probe can tell of is looked at again."""
+"""Instants at which an outage that no probe can tell of is looked at again."""
 
 from datetime import UTC, datetime
 from types import SimpleNamespace

@@ -47,7 +47,7 @@ class Shift:
         self.controller = ExecutionController(desk.plane, desk.member, self.works)
 
     async def reconcile(self, name: str = "web") -> float | None:
-        """In how many seconds it wants to look again; after it has heard of what has happened."""
+        """Number of seconds in which it wants to look again; after it has heard of what has happened."""
         await asyncio.sleep(0.02)
         at = await self.controller.reconcile(name)
         return None if at is None else (at - CLOCK.now()).total_seconds()

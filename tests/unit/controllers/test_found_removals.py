@@ -34,7 +34,7 @@ class Shift:
         return work
 
     async def left(self, work: Work) -> float | None:
-        """In how many seconds to look again."""
+        """Number of seconds in which to look again."""
         at = await self.removals.look_at(work)
         return None if at is None else round((at - CLOCK.now()).total_seconds() - ROUNDING_SECONDS, 3)
 
@@ -43,12 +43,12 @@ class Shift:
         await self.desk.client.create(LEASES, made, SYSTEM_NAMESPACE)
 
     async def renew(self) -> None:
-        """As the controllers do."""
+        """Renews as the controllers do."""
         spec = {"renewTime": CLOCK.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
         await self.desk.client.patch(LEASES, HEARTBEAT_NAME, {"spec": spec}, SYSTEM_NAMESPACE)
 
     def asked(self) -> int:
-        """How often the heartbeat was asked for since."""
+        """Number of times that the heartbeat was asked for since."""
         sent, self.desk.wire.sent = self.desk.wire.sent, []
         return sum(one.path == PATH for one in sent)
 
@@ -108,7 +108,7 @@ def test_what_was_seen_being_asked_for_waits_for_nothing() -> None:
 
 
 def test_s1_a_removal_of_another_work_of_that_name_was_not_seen_being_asked_for() -> None:
-    """As a restored control plane has it: the Work of before is being deleted again."""
+    """The state of a restored control plane: the Work of before is being deleted again."""
 
     async def story(shift: Shift) -> None:
         await shift.begin()

@@ -1,4 +1,4 @@
-"""When an agent's Lease was received last."""
+"""Instant at which an agent's Lease was received last."""
 
 from datetime import UTC, datetime
 

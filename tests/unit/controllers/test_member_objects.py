@@ -239,5 +239,5 @@ def test_after_an_outage_the_member_is_asked_before_anything_is_written_over_wha
 
 
 def methods(hands: Hands) -> list[str]:
-    """Of the requests about the object, or for it."""
+    """Methods of the requests about the object, or for it."""
     return [sent.method for sent in hands.desk.line.sent if sent.path.startswith(PATH)]

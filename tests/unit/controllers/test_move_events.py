@@ -19,7 +19,7 @@ TASK = {"fromCluster": "m1", "reason": "TaintUntolerated", "producer": "TaintMan
 
 
 async def moves_of(desk: Desk, bindings: int) -> tuple[MoveEvents, list[tuple[BindingKey, ObjectReference]]]:
-    """So many bindings that begin to leave m1."""
+    """Moves of so many bindings that begin to leave m1."""
     informer = desk.plane.informers.of(RESOURCE_BINDINGS)
     await informer.wait_synced()
     await desk.plane.informers.of(CLUSTERS).wait_synced()

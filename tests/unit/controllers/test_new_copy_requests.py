@@ -1,4 +1,4 @@
-"""What a new copy asks of its member: one request, by both controllers on the member's side together."""
+"""Requests of a new copy to its member: one, by both controllers on the member's side together."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ A_MOMENT = 10.0
 
 
 def started(story: Callable[[Desk], Awaitable[None]]) -> None:
-    """With both controllers at work, and the member's ConfigMaps followed."""
+    """Plays the story with both controllers at work, and the member's ConfigMaps followed."""
 
     async def prepared(desk: Desk) -> None:
         await desk.cluster()

@@ -222,7 +222,7 @@ def test_a_kind_that_is_not_there_holds_back_no_deletion_and_no_other_kind() -> 
 
 
 def test_a_kind_that_is_gone_by_now_holds_back_no_deletion_and_one_that_is_there_does() -> None:
-    """Who takes a definition away in the same go as the policy has had the kind followed until then."""
+    """The kind is followed until its definition is taken away, in the same go as the policy."""
 
     async def story(office: Office) -> None:
         await office.going(WIDGETS)

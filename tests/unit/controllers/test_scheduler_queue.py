@@ -43,7 +43,7 @@ DYNAMIC = {
 
 @dataclass
 class Room:
-    """How many replicas fit into each cluster, and when that was asked."""
+    """Number of replicas that fit into each cluster, and the instants at which that was asked."""
 
     name: str = "room"
     replicas: int = 0
@@ -63,7 +63,7 @@ class Desk:
     metrics: Metrics
 
     def woken(self, event: str) -> int:
-        """How many bindings were to be looked at because of such events."""
+        """Number of bindings that were to be looked at because of such events."""
         name = "karmada_scheduler_queue_incoming_bindings_total"
         return int(self.metrics.registry.get_sample_value(name, {"event": event}) or 0)
 
@@ -74,7 +74,7 @@ class Desk:
         await self.report(name, pods=100)
 
     async def report(self, name: str, pods: int) -> None:
-        """What a cluster says of itself."""
+        """Writes what a cluster says of itself."""
         enabled = {"groupVersion": "apps/v1", "resources": [{"name": "deployments", "kind": "Deployment"}]}
         ready = {"type": "Ready", "status": "True", "reason": "R", "message": "", "lastTransitionTime": None}
         status = {

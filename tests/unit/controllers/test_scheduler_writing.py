@@ -55,7 +55,7 @@ def writing(desk: Desk) -> Writing:
 
 
 def decided(binding: Binding, **fields: Any) -> Decision:
-    """That it stays as it is, but for `fields`."""
+    """Decision that it stays as it is, but for `fields`."""
     stays: dict[str, Any] = {"clusters": binding.spec.clusters, "eviction_tasks": binding.spec.graceful_eviction_tasks}
     return Decision(**{**stays, **fields})
 

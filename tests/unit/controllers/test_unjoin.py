@@ -1,4 +1,4 @@
-"""What is taken back when a Cluster leaves, step by step, and what each request is bound to."""
+"""Things that are taken back when a Cluster leaves, step by step, and what each request is bound to."""
 
 from typing import Any
 

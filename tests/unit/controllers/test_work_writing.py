@@ -72,7 +72,7 @@ async def writing(desk: Desk) -> WorkWriting:
 
 
 async def sync(desk: Desk, works: WorkWriting, binding: Binding, **changes: Any) -> Any:
-    """As when no Work was listed."""
+    """Syncs as when no Work was listed."""
     return await works.sync(binding, None, wanted(binding, **changes), lambda work_id: wanted(binding, work_id))
 
 

@@ -1,4 +1,4 @@
-"""What is stored and ignored says so, at the embedded server and through the webhook; and the list is complete."""
+"""Warnings for what is stored and ignored, at the embedded server and through the webhook; and the list is complete."""
 
 import ast
 import json
@@ -50,7 +50,7 @@ WORKLOADS = {
     ),
     "Cluster": "/apis/cluster.karmada.io/v1alpha1/clusters",
 }
-"""Where objects of the kind are created."""
+"""Paths at which objects of the kind are created."""
 
 _RULES = [{"overriders": {"labelsOverrider": [{"operator": "add", "value": {"a": "b"}}]}}]
 _WEBHOOK = {
@@ -83,7 +83,7 @@ ASKED: dict[str, Any] = {
     "spec.proxyHeader": {"a": "b"},
     "spec.placement.workloadAffinity": {"affinity": {"groupByLabelKey": "app"}},
 }
-"""Of each field, a value that asks for something."""
+"""Value of each field that asks for something."""
 
 LINES = [
     *((kind, line.field) for line in UNSUPPORTED for _, kind in line.kinds),
@@ -104,7 +104,7 @@ def example(kind: str, field: str = "") -> Manifest:
 
 
 class RealWebhook:
-    """What `leeward webhook` answers, without a socket."""
+    """Answers of `leeward webhook`, without a socket."""
 
     async def post(self, address: Address, body: bytes, timeout_seconds: float) -> bytes:
         del timeout_seconds
@@ -250,7 +250,7 @@ READ_BY_PARTS = {
     "spec.placement.workloadAffinity.antiAffinity.groupByLabelKey": "likewise",
 }
 NO_READERS = ("api/", "apiserver/", "sim/", "core/propagation/binding.py", "core/admission_warnings.py")
-"""Where a name of a field is defined, checked, or copied, and decides nothing."""
+"""Files in which a name of a field is defined, checked, or copied, and decides nothing."""
 
 
 def snake_case(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What members report of amounts, and what in it is absurd. Holds: S10."""
+"""Amounts that members report, and those that are absurd. Holds: S10."""
 
 from decimal import Decimal
 

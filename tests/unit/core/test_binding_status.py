@@ -1,4 +1,4 @@
-"""What a binding says of a decision: what was scheduled, what is held back, and since when."""
+"""Status of a binding after a decision: what was scheduled, what is held back, and since when."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What a binding says of a decision while what was said before still waits to be written."""
+"""Status of a binding after a decision while what was said before still waits to be written."""
 
 from datetime import UTC, datetime, timedelta
 

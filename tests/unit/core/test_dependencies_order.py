@@ -1,4 +1,4 @@
-"""What a new copy waits for."""
+"""Dependencies for which a new copy waits."""
 
 import msgspec
 import pytest
@@ -61,6 +61,6 @@ def test_an_object_is_in_place_when_its_member_has_answered(
 
 
 def test_what_somebody_else_needs_there_is_not_in_place_for_this_one() -> None:
-    """It may go as soon as that one has no need of it."""
+    """The object may go as soon as that one has no need of it."""
     of = attached("a")
     assert not is_in_place(of, written(), "b", needed(of))

@@ -1,4 +1,4 @@
-"""Which objects a dependant needs, in which clusters, and what it may not name."""
+"""Objects that a dependant needs, in which clusters, and what it may not name."""
 
 from typing import Any
 

@@ -45,7 +45,7 @@ def work(replicas: int, labels: Mapping[str, str] | None = None, **spec: Any) ->
 
 
 def item(cluster: str, available: int, *, of: int | None = None, generation: int = 1, **more: Any) -> Manifest:
-    """What a member reports of so many available replicas `of` so many."""
+    """Item that a member reports of so many available replicas `of` so many."""
     count = available if of is None else of
     status = {
         "replicas": count,
@@ -154,7 +154,7 @@ def test_an_autoscaler_in_the_member_says_how_many_there_are() -> None:
 
 
 def test_pods_that_cannot_be_made_are_missing_though_an_autoscaler_says_how_many_there_are() -> None:
-    """Of `replicas` those count that there are; a quota, an admission or a missing account lets none be."""
+    """Those of `replicas` count that there are; a quota, an admission or a missing account lets none be."""
     works = {"m1": work(5, {"resourcetemplate.karmada.io/retain-replicas": "true"})}
     refused = told_of(spec_of({"m1": 5}, 5), works, [item("m1", 0, unavailableReplicas=3)])
     assert verdict(refused, "Available") == ("False", "MinimumReplicasUnavailable")

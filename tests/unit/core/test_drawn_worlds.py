@@ -1,4 +1,4 @@
-"""What the strategies of properties draw: worlds in which nothing can happen show nothing, so there are floors."""
+"""Draws of the strategies of properties: worlds in which nothing can happen show nothing, so there are floors."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -19,7 +19,7 @@ DRAWN = 200
 
 
 def reached(strategy: st.SearchStrategy[tuple[object, ...]], see: Callable[..., set[str]]) -> Counter[str]:
-    """Of a hundred examples, in how many each thing was seen."""
+    """Number of examples, of a hundred, in which each thing was seen."""
     found = Counter[str]()
 
     @settings(max_examples=DRAWN)

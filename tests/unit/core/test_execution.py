@@ -1,4 +1,4 @@
-"""What a Work holds, what is written into the member, and whose object it is."""
+"""Contents of a Work, what is written into the member, and whose object it is."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a user would miss in a member: replicas and completions, the way back to the template, marks of others."""
+"""Contents that users would miss in a member: replicas and completions, the way back to the template, others' marks."""
 
 from typing import Any
 

@@ -29,7 +29,7 @@ WEIGHTS = ("binding", "spec", "placement", "replicaScheduling", "weightPreferenc
 
 
 def works_of(case: Case) -> dict[str, Any] | str:
-    """By cluster; or what is said of a binding that cannot be read."""
+    """Works by cluster; or what is said of a binding that cannot be read."""
     try:
         binding = binding_of(case)
     except DecodeError as error:
@@ -80,7 +80,7 @@ def left_alone(case: Case) -> set[str]:
 
 
 def follows_the_template(case: Case, got: Any) -> None:
-    """Of the others all is as recorded; one that is left has what another would have, but for counts."""
+    """Checks that the others are as recorded; one that is left has what another would have, but for counts."""
     left, want = left_alone(case), recorded_works(case)
     assert {cluster: work for cluster, work in got.items() if cluster not in left} == want
     assert set(got) == left | set(want)
@@ -101,7 +101,7 @@ COUNTS = ("replicas", "parallelism", "completions")
 
 
 def without_counts(work: dict[str, Any]) -> dict[str, Any]:
-    """Also without what only somebody who leaves has, or only somebody who stays."""
+    """Work without counts, and without what only somebody who leaves has, or only somebody who stays."""
     (manifest,) = work["spec"]["workload"]["manifests"]
     spec = {name: value for name, value in manifest.get("spec", {}).items() if name not in COUNTS}
     rest = {
@@ -120,7 +120,7 @@ def without_work_id(work: dict[str, Any]) -> dict[str, Any]:
 
 
 def comparable(work: dict[str, Any]) -> dict[str, Any]:
-    """Without status; Karmada writes null for the data of a Secret that it empties, and we nothing."""
+    """Work without status; Karmada writes null for the data of a Secret that it empties, and we nothing."""
     manifests = [
         {key: value for key, value in manifest.items() if value is not None}
         for manifest in work["spec"]["workload"]["manifests"]

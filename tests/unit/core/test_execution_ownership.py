@@ -1,4 +1,4 @@
-"""By which marks an object in a member is known as ours, and what a stamp leaves on it. Holds: S6, S9."""
+"""Marks by which an object in a member is known as ours, and what a stamp leaves on it. Holds: S6, S9."""
 
 from typing import Any
 

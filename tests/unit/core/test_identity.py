@@ -1,4 +1,4 @@
-"""Which cluster may join under which name."""
+"""Names under which a cluster may join."""
 
 import pytest
 

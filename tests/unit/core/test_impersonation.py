@@ -1,4 +1,4 @@
-"""Whom the cluster proxy may speak for in a member, by the roles and bindings of the control plane."""
+"""Users for whom the cluster proxy may speak in a member, by the roles and bindings of the control plane."""
 
 from typing import Any
 

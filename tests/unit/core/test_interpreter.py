@@ -1,4 +1,4 @@
-"""What kinds mean, where Karmada's recorded cases are silent: exact values, and inputs that none of them has."""
+"""Meanings of kinds, where Karmada's recorded cases are silent: exact values, and inputs that none of them has."""
 
 from typing import Any
 

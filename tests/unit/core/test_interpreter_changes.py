@@ -1,4 +1,4 @@
-"""Which kinds are understood otherwise when a customization or a webhook changes."""
+"""Kinds that are understood otherwise when a customization or a webhook changes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a template with several pod templates asks for: components behind their gate, replicas or nothing otherwise."""
+"""Requests of a template with several pod templates: components behind their gate, replicas or nothing otherwise."""
 
 import pytest
 

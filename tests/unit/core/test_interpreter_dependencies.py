@@ -1,4 +1,4 @@
-"""What a template needs beside it, where Karmada's recorded cases are silent."""
+"""Objects that a template needs beside it, where Karmada's recorded cases are silent."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What kinds mean, against Karmada's recorded answers.
+"""Meanings of kinds, against Karmada's recorded answers.
 
 Karmada decodes into Go structs and prints them again: zero values appear (`strategy: {}`) and quantities change their
 text. Results are therefore compared without empty members and zeros, and only in the part that the operation is about.
@@ -28,7 +28,7 @@ Check = Callable[[Case, Any], None]
 
 
 def without_a_rule(check: Check) -> Callable[[Case], Difference | None]:
-    """Where Karmada has no rule for a kind it says so, and who has asked goes on without. Here that is the answer."""
+    """Expects `check` where Karmada says that a kind has no such rule, and its caller goes on without: we answer so."""
 
     def differs(case: Case) -> Difference | None:
         is_unknown = "not found" in case.expected.get("error", "")
@@ -47,7 +47,7 @@ def is_wanted(case: Case, got: Any) -> None:
 
 
 def is_healthy(_: Case, got: Any) -> None:
-    """As Karmada's work status controller says of such kinds."""
+    """Judges as Karmada's work status controller says of such kinds."""
     assert got is True
 
 
@@ -110,7 +110,7 @@ def test_reflected_status() -> None:
         return None
 
     def all_else(case: Case, got: Any) -> None:
-        """What is reported of the same object that has a generation, but for that."""
+        """Compares with what is reported of the same object that has a generation, but for that."""
         dated = json.loads(json.dumps(case.given["object"]))
         dated["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION_ANNOTATION] = "7"
         whole = told(reflect_status(dated))
@@ -158,7 +158,7 @@ def all_observed(case: Case, got: Any) -> None:
 
 
 def without_stamps(status: Any) -> Any:
-    """Without the times that Karmada takes from its clock and we from the members."""
+    """Status without the times that Karmada takes from its clock and we from the members."""
     for condition in all_at(status, "conditions"):
         if condition.get("reason") in ("JobFailed", "Completed"):
             condition.pop("lastProbeTime", None)
@@ -259,7 +259,7 @@ HOOKS = {
     "Retain": "retain",
     "ReviseReplica": "revise",
 }
-"""What Karmada may know of a kind, and the rule that is the same here. Every kind's status is reflected."""
+"""Operations that Karmada may know of a kind, and the rule that is the same here. Every kind's status is reflected."""
 
 
 def test_something_is_known_of_the_kinds_of_which_karmada_knows_it() -> None:

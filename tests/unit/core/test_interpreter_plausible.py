@@ -1,4 +1,4 @@
-"""What is kept of a status that a member reports."""
+"""Parts that are kept of a status that a member reports."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

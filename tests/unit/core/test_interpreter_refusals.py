@@ -1,4 +1,4 @@
-"""What is said of an object that a rule can make nothing of: the field, and what is wrong with it."""
+"""Refusals of an object that a rule can make nothing of: the field, and what is wrong with it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What kinds of other projects mean where we go beyond the scripts that Karmada brings, and what is no number."""
+"""Meanings of kinds of other projects where we go beyond the scripts that Karmada brings, and what is no number."""
 
 from typing import Any
 

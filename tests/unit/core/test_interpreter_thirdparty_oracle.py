@@ -1,4 +1,4 @@
-"""What kinds of other projects mean, against the recorded answers of the scripts that Karmada brings for them.
+"""Meanings of kinds of other projects, against the recorded answers of the scripts that Karmada brings for them.
 
 A script of Lua takes no null and brings back nothing that is empty; our rules lose neither. Answers are therefore
 compared as such a script would give them: `as_script` is what becomes of plain values on the way there and back.
@@ -33,7 +33,7 @@ RULES = {
 
 
 def without_empties(value: Any) -> Any:
-    """Of one level only: what is empty because of this stays."""
+    """Value without what is empty, of one level only: what is empty because of this stays."""
     if isinstance(value, dict):
         members = cast("dict[str, Any]", value)
         return {key: without_empties(each) for key, each in members.items() if each not in ({}, [])}

@@ -1,4 +1,4 @@
-"""What stands in for interpreter configurations that cannot be read."""
+"""Substitutes for interpreter configurations that cannot be read."""
 
 import pytest
 

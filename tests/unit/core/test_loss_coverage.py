@@ -1,4 +1,4 @@
-"""What is said of the loss of a cluster, and whose turn it is to be looked at."""
+"""Foretold loss of a cluster, and the cluster whose turn it is to be looked at."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Which Secrets a write of a Cluster shows to a place of the writer's choosing."""
+"""Secrets that a write of a Cluster shows to a place of the writer's choosing."""
 
 from typing import Any
 

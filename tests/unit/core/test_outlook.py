@@ -1,4 +1,4 @@
-"""What is told of an outage: since when, what is expected, and that the decision keeps to it."""
+"""Outlook of an outage: since when, what is expected, and that the decision keeps to it."""
 
 from datetime import datetime
 from typing import Any
@@ -34,7 +34,7 @@ PLACED = binding(divided({"member1": 1, "member2": 2}), 3, targets(member1=1, me
 
 
 def lost(name: str, reason: str = "ClusterNotReachable", since: float = 0) -> Cluster:
-    """Not Ready since then, noted and tainted against new copies."""
+    """Cluster that has not been Ready since then, noted and tainted against new copies."""
     taint = Taint(key="cluster.karmada.io/not-ready", effect="NoSchedule", time_added=at(since))
     found = cluster(name, ready="False", taints=(taint,))
     ready = Condition("Ready", "False", reason, last_transition_time=at(since))

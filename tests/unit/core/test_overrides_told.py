@@ -1,4 +1,4 @@
-"""What is said of overrides: on the Work what was carried out, on the binding what could not be."""
+"""Statements on overrides: on the Work what was carried out, on the binding what could not be."""
 
 import msgspec
 import pytest

@@ -29,7 +29,7 @@ def policy(made: str | None = "2026-01-01T00:00:20Z", preference: str = "Lazy") 
 
 
 def template(seen: str | None = None, **parts: Any) -> Manifest:
-    """With that digest in its annotation."""
+    """Template with that digest in its annotation."""
     made = copy_manifest(TEMPLATE) | parts
     if seen is not None:
         made["metadata"] = {**made["metadata"], "annotations": {LAZY_DIGEST_ANNOTATION: seen}}

@@ -103,7 +103,7 @@ def refused_at(field: str) -> Callable[[Case, Any], None]:
 
 
 def not_found(resource: str, name: str) -> str:
-    """As an API server says it."""
+    """Error as an API server says it."""
     return f'{resource} "{name}" not found'
 
 

@@ -1,4 +1,4 @@
-"""Which policy has a template: the one that has claimed it, unless another preempts it."""
+"""Policy that has a template: the one that has claimed it, unless another preempts it."""
 
 from typing import Any
 

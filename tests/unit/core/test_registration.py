@@ -1,4 +1,4 @@
-"""Whose certificate request is approved without a person."""
+"""Certificate requests that are approved without a person."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a bootstrap token is good for, and what an agent may say of its own Cluster."""
+"""Rights of a bootstrap token, and what an agent may say of its own Cluster."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ APPROVED = (Verdict.APPROVED, "AutoApproved", "an agent asks for its own certifi
 
 
 def request(*groups: str, user: str = f"{AGENT}east", asker: str = "system:bootstrap:abcdef") -> CertificateRequest:
-    """By a bootstrap token in these groups, for the agent of the cluster east."""
+    """Request by a bootstrap token in these groups, for the agent of the cluster east."""
     return CertificateRequest(user, (AGENTS,), ("client auth",), asker, (BOOTSTRAPPERS, *groups), "u-1")
 
 

@@ -1,4 +1,4 @@
-"""What is told of removals that do not come to an end."""
+"""Messages about removals that do not come to an end."""
 
 from collections.abc import Mapping
 
@@ -234,7 +234,7 @@ def test_s4_what_was_to_go_while_its_cluster_was_away_stays_while_the_brake_is_e
 
 
 def test_s4_what_is_held_already_stays_under_the_brake_whatever_the_clocks_said() -> None:
-    """It was asked for by the API server's clock, and the cluster became Ready by another, which was an hour behind."""
+    """The removal was asked for by the API server's clock; the cluster became Ready by another, an hour behind."""
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     works = {"member1": marked_as_held(asked_at(60)), "member2": work("member2", 3)}
     alive = fleet(ready("member1", -3500), cluster("member2"))

@@ -18,7 +18,7 @@ NO_EXECUTE = "cluster.karmada.io/not-ready:NoExecute"
 
 
 def moved() -> ResourceBinding:
-    """From member1, which has an open task, to member2."""
+    """Binding that moved from member1, which has an open task, to member2."""
     task = GracefulEvictionTask(
         "member1", "TaintUntolerated", "TaintManager", "Gracefully", replicas=1, creation_timestamp=at(0)
     )

@@ -1,4 +1,4 @@
-"""Which clusters an affinity means: by name, by label, by field."""
+"""Clusters that an affinity means: by name, by label, by field."""
 
 from typing import Any
 

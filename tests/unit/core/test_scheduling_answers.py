@@ -26,7 +26,7 @@ GATE = replace(DEFAULT_PROFILE, multiple_pod_templates=True)
 
 
 class Question(NamedTuple):
-    """What is asked of a fleet; `without` is a cluster that the copy would have to leave again."""
+    """Question to a fleet; `without` is a cluster that the copy would have to leave again."""
 
     placement: Mapping[str, Any]
     replicas: int = 5

@@ -1,4 +1,4 @@
-"""How many replicas each selected cluster gets: by strategy, by what is held, and by overflow tier."""
+"""Number of replicas that each selected cluster gets: by strategy, by what is held, and by overflow tier."""
 
 from typing import Any
 
@@ -160,7 +160,7 @@ def test_too_little_room_says_in_which_step(replicas: int, asked_anew: bool, can
     [(DYNAMIC, {"m1": 2, "m2": 4}), (AGGREGATED, {"m2": 6}), (weighing(m1=2, m2=1), {"m1": 4, "m2": 2})],
 )
 def test_a_requested_reschedule_divides_all_anew_where_there_is_room(strategy: Any, expected: dict[str, int]) -> None:
-    """What a cluster has of the binding is room there."""
+    """Replicas of the binding that a cluster has are room there."""
     selected = [candidate("m1", room=1, assigned=4), candidate("m2", room=9, assigned=1)]
     request = asking(strategy, 6, selected, last_scheduled_time=at(0))
     assert assign(request, selected) == expected

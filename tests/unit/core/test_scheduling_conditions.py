@@ -1,4 +1,4 @@
-"""What the condition `Scheduled` says, in Karmada's words."""
+"""Texts of the condition `Scheduled`, in Karmada's words."""
 
 from typing import Any
 

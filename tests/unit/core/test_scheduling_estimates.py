@@ -1,4 +1,4 @@
-"""What other estimators said: the lowest answer counts, less what was reserved meanwhile; silence limits nothing."""
+"""Answers of other estimators: the lowest answer counts, less what was reserved meanwhile; silence limits nothing."""
 
 import dataclasses
 
@@ -101,7 +101,7 @@ def cluster_with_cpu(name: str, cpu: str) -> Cluster:
 
 
 def fits(spec: ResourceBindingSpec, fleet: Fleet) -> int:
-    """How many replicas can be placed."""
+    """Number of replicas that can be placed."""
     counts = range(1, 20)
     return max(
         (n for n in counts if isinstance(schedule(replace(spec, replicas=n), STATUS, fleet.view()), Placed)), default=0

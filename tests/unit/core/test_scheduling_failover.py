@@ -70,7 +70,7 @@ def spread(by: str, low: int, high: int) -> dict[str, Any]:
 
 @st.composite
 def failovers(draw: st.DrawFn) -> tuple[ResourceBindingSpec, list[Cluster]]:
-    """What the scheduler placed itself on a fleet of which one cluster is then left."""
+    """Bindings that the scheduler placed itself on a fleet of which one cluster is then left."""
     fleet = draw(clusters)
     placement: dict[str, Any] = {
         **draw(affinities),

@@ -1,4 +1,4 @@
-"""What each filter refuses, whom it spares, and what it says; and what it is worth to hold the application."""
+"""Filters: what each refuses, whom it spares, and what it says; and what it is worth to hold the application."""
 
 from typing import Any
 

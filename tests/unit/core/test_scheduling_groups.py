@@ -266,7 +266,7 @@ def test_c2_a_failover_to_a_cluster_in_several_zones_keeps_what_it_has() -> None
 
 
 def test_every_set_of_zones_that_clusters_reach_is_found() -> None:
-    """Of all fleets of three clusters in up to two of four zones: where there is a choice, one is made."""
+    """Tried on all fleets of three clusters in up to two of four zones: where there is a choice, one is made."""
     reaches = ["a", "b", "c", "d", "ab", "ac", "bc", "cd"]
     reached = 0
     for first, second, third in product(reaches, repeat=3):

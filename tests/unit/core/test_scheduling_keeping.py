@@ -1,4 +1,4 @@
-"""When a binding is scheduled anew, what a failover takes from nobody, and which term and tier clusters are in."""
+"""Scheduling anew: when it happens, what a failover takes from nobody, and which term and tier clusters are in."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def taken_from(*names: str) -> Unplaceable:
 def test_a_failover_that_would_shrink_a_survivor_gives_no_result_c2(
     placement: Any, replicas: int, held: Any, result: tuple[TargetCluster, ...], expected: Unplaceable | None
 ) -> None:
-    """What may not stay by the placement, is being deleted, or is given up by asking for less, is no survivor."""
+    """No survivor is what may not stay by the placement, is being deleted, or is given up by asking for less."""
     outcome = Placed(result)
     asked = Request(binding_spec(placement, replicas, held), keep_assigned=True)
     assert without_loss(asked, outcome, FLEET, DEFAULT_PROFILE) == (expected or outcome)

@@ -9,7 +9,7 @@ def test_an_attribute_is_found_once_for_each_owner_and_tells_what_it_is() -> Non
     class Owner:
         @Lazy
         def answer(self) -> int:
-            """What it is about."""
+            """Number that the question is about."""
             asked.append(self)
             return len(asked)
 
@@ -17,4 +17,4 @@ def test_an_attribute_is_found_once_for_each_owner_and_tells_what_it_is() -> Non
     assert [one.answer, other.answer, one.answer, other.answer] == [1, 2, 1, 2]
     assert asked == [one, other]
     assert one.__dict__ == {"answer": 1}
-    assert vars(Owner)["answer"].__doc__ == "What it is about."
+    assert vars(Owner)["answer"].__doc__ == "Number that the question is about."

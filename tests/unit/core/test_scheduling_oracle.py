@@ -107,7 +107,7 @@ def differences(case: Case) -> Difference | None:
 
 
 def is_as_good(case: Case, answer: Any) -> None:
-    """As many replicas on as many clusters, all of which will do."""
+    """Checks it: as many replicas on as many clusters, all of which will do."""
     wanted = placement_expected(case)
     assert isinstance(answer, dict)
     assert isinstance(wanted, dict)
@@ -261,7 +261,7 @@ def test_room_for_sets_of_components_is_estimated_as_karmada_does() -> None:
 
 
 def stored_binding(case: Case) -> ResourceBinding:
-    """With all static weights one higher, also in the annotation: only whether placements are equal matters."""
+    """Binding with all static weights one higher, also in the annotation: only whether placements are equal matters."""
     text = re.sub(r'(weight\\?": ?)(\d+)', lambda m: f"{m[1]}{int(m[2]) + 1}", json.dumps(case.given["binding"]))
     return from_wire(json.loads(text), ResourceBinding)
 

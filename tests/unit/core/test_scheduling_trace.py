@@ -66,7 +66,7 @@ def test_a_trace_tells_every_term_that_was_tried() -> None:
 
 @given(specs, fleets)
 def test_arrays_tell_what_is_told_cluster_by_cluster(spec: ResourceBindingSpec, fleet: list[Cluster]) -> None:
-    """What decides in production and what is read one by one give the same reasons."""
+    """Arrays, which decide in production, and the way that is read cluster by cluster give the same reasons."""
     arrays, one_by_one = Trace(), Trace()
     result = schedule(spec, STATUS, Fleet(fleet).view(), trace=arrays)
     assert result == schedule_one_by_one(spec, STATUS, fleet, trace=one_by_one)
@@ -83,7 +83,7 @@ def test_arrays_tell_what_is_told_cluster_by_cluster(spec: ResourceBindingSpec, 
 
 
 def _told(divisions: list[DivisionTrace]) -> list[tuple[int, dict[str, int]]]:
-    """What was given to whom beyond what they had, without those who had no weight."""
+    """Replicas that clusters were given beyond what they had, without those that had no weight."""
     given = (
         (each.replicas, {name: each.result[name] - each.initial.get(name, 0) for name, w in each.weights.items() if w})
         for each in divisions

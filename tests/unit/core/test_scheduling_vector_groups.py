@@ -35,7 +35,7 @@ def asking(replicas: int, divides: bool, constraints: Sequence[dict[str, Any]], 
 
 
 def one_by_one(request: Request, members: Sequence[Member]) -> list[int] | None:
-    """By their positions, sorted; None when the constraints cannot be met."""
+    """Positions of the members that are selected, sorted; None when the constraints cannot be met."""
     constraints = request.placement.spread_constraints
     candidates = [
         Candidate(cluster(f"m{at}", region=member.region), 0, member.score, member.room, member.held)
@@ -130,7 +130,7 @@ def test_the_mean_score_of_a_group_is_a_whole_number() -> None:
 
 
 def test_the_share_of_a_group_is_a_whole_number() -> None:
-    """Of five replicas in two groups each is to take three: three and none are as good as two and one."""
+    """Each of two groups is to take three of five replicas: three and none are as good as two and one."""
     members = [Member("a", 3), *[Member("b", 0)] * 3, Member("c", 1), Member("c", 1), Member("d", 1), Member("d", 0)]
     request = asking(5, True, [over("region", 2, 2), over("cluster", 4, 4)], members)
     assert on_arrays(request, members) == [0, 1, 2, 3] == one_by_one(request, members)

@@ -60,7 +60,7 @@ SPREADS: tuple[Any, ...] = (
 
 
 def told(result: Placed | Unplaceable) -> object:
-    """As it is written: a number of replicas is a whole one there."""
+    """Result as it is written: a number of replicas is a whole one there."""
     if isinstance(result, Placed):
         return encode(result.clusters), result.affinity_name
     return result.kind, result.message, dict(result.rejected)
@@ -98,7 +98,7 @@ DUPLICATED, _, AGGREGATED, EVEN, BY_RULES, BY_ROOM = STRATEGIES
 
 
 def both(spec: Any, fleet: list[Cluster], profile: Profile = DEFAULT_PROFILE, **options: Any) -> Placed | Unplaceable:
-    """What the arrays answer; it is what is found cluster by cluster."""
+    """Answer of the arrays, after a check that it is what is found cluster by cluster."""
     answer = schedule(spec, NO_STATUS, Fleet(fleet, profile).view(), **options)
     assert told(answer) == told(schedule_one_by_one(spec, NO_STATUS, fleet, profile, **options))
     return answer

@@ -4,7 +4,7 @@ from leeward.core.execution.undone import LONGEST_PAUSE_SECONDS, QUIET_SECONDS, 
 
 
 def undone_at_once(times: int) -> list[float]:
-    """When the same contents are written if each write is undone in the same instant."""
+    """Instants at which the same contents are written if each write is undone in the same instant."""
     now, last, writes = 0.0, None, list[float]()
     for _ in range(times):
         now += pause_left(last, "a", now)

@@ -1,4 +1,4 @@
-"""Which generation of its Work an object carries, and what of Karmada's is left as it is."""
+"""Generation of its Work that an object carries, and what of Karmada's is left as it is."""
 
 import pytest
 

@@ -463,7 +463,7 @@ def test_what_an_action_would_do_tells_no_more_than_the_what_if_that_is_asked(pl
 def test_of_a_hidden_namespace_a_rebalance_does_not_tell_which_applications_there_are(
     plane: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its user is the first to look: which namespaces there are is not known yet, and is asked again at once."""
+    """The user is the first to look: which namespaces there are is not known yet, and is asked again at once."""
     monkeypatch.setattr(context, "SIGHT_SECONDS", 3600)
 
     async def story(browser: Browser) -> None:

@@ -75,7 +75,7 @@ def test_who_signs_in_again_and_again_ends_their_own_sessions_and_no_other() -> 
 
 
 def test_however_many_others_come_the_dashboards_own_session_stays() -> None:
-    """Also where somebody has its name; and who has the most gives way first."""
+    """This holds also where somebody has its name; and who has the most gives way first."""
 
     async def story() -> None:
         store = SessionStore(VirtualClock(), Randomness(1))

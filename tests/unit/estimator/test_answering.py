@@ -1,4 +1,4 @@
-"""What one member's estimator answers from its API server, on virtual time: the newest revision, and nothing stale."""
+"""Answers of one member's estimator, from its API server, on virtual time: the newest revision, and nothing stale."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What lint finds in real applications: each finding was looked at, and is true; the articles' manifests have none."""
+"""Findings of lint in real applications: each finding was looked at, and is true; the articles' manifests have none."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,7 +29,7 @@ FOUND: Mapping[str, list[str]] = {
     # The brokers stay where their data is.
     "strimzi-kafka": ["LW003 PropagationPolicy kafka/events"],
 }
-"""Of the others nothing is found."""
+"""Findings by application; in the others nothing is found."""
 
 
 def found_in(*paths: Path) -> list[str]:

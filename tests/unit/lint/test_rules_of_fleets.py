@@ -57,7 +57,7 @@ def policy(placement: Placement, name: str = "nginx", selector: ResourceSelector
 def fleet(
     clusters: Sequence[Cluster], *bindings: ResourceBinding, policies: Sequence[PropagationPolicy] = ()
 ) -> FleetState:
-    """With the metadata of the Deployment that the bindings are for."""
+    """Fleet with the metadata of the Deployment that the bindings are for."""
     state = picture_of(clusters, bindings, policies=policies)
     nginx = TemplateMetadata(api_version="apps/v1", kind="Deployment", name="nginx", namespace="default")
     return FleetState(msgspec.structs.replace(state.recorded, templates=(nginx,) if bindings else ()))
@@ -111,7 +111,7 @@ def test_what_finds_no_place_now_is_told() -> None:
 
 
 def test_a_cluster_that_does_not_take_it_is_no_second_place() -> None:
-    """It offers no Deployments, or keeps them out by a taint."""
+    """The cluster offers no Deployments, or keeps them out by a taint."""
     without = roomy("b", 9)
     without = msgspec.structs.replace(without, status=msgspec.structs.replace(without.status, api_enablements=()))
     tainted = roomy("b", 9, taints=(Taint(key="team", effect="NoSchedule"),))
@@ -128,7 +128,7 @@ def linted_on(state: FleetState, file: str, *, is_whole: bool = False) -> LintRe
 
 
 def test_what_has_no_replicas_needs_a_cluster_that_knows_its_kind() -> None:
-    """Of LW012-near-everywhere.yaml, which is for the clusters a and b."""
+    """The application is that of LW012-near-everywhere.yaml, which is for the clusters a and b."""
     report = linted_on(fleet([roomy("a", 9), roomy("b", 9)]), "LW012-near-everywhere.yaml")
     assert [(finding.rule, finding.about) for finding in report.findings] == [("LW006", "Thing shop/one")]
     assert "did not have the API resource" in report.findings[0].sentence
@@ -271,7 +271,7 @@ PLACEMENTS = {
 
 
 def test_what_is_told_of_a_placement_is_what_would_happen() -> None:
-    """For each loss, `what-if` on the same picture: lint warns of those of which an application is missed."""
+    """Each loss is put to `what-if` on the same picture: lint warns of those of which an application is missed."""
     warned = silent = 0
     rooms = [(room_a, room_b, room_c) for room_a in (3, 9) for room_b in (0, 1, 3) for room_c in (None, 0, 3)]
     for placement, replicas, room in product(PLACEMENTS.values(), (1, 3), rooms):

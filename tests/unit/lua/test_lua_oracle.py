@@ -158,7 +158,7 @@ def check_status(case: Case, got: Any) -> None:
 
 
 def check_keys(case: Case, got: Any) -> None:
-    """What is empty goes, or stays what it was where the object goes back to its place."""
+    """Checks that what is empty goes, or stays what it was where the object goes back to its place."""
     spec = without_nulls(at(case.given, "object", "spec"))
     if case.op in ("ReviseReplica", "Retain"):
         unsure = ("mixed",)  # its items are empty in both ways

@@ -1,4 +1,4 @@
-"""What the API server is told of agents: how far they may go, and whose certificates are approved."""
+"""Settings of the API server for agents: how far they may go, and whose certificates are approved."""
 
 import asyncio
 import base64

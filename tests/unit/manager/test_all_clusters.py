@@ -44,7 +44,7 @@ class Way:
         return Forwarded(answer.code, answer.headers, _whole(answer.body))
 
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Does nothing: there is nothing to let go of."""
 
 
 async def _whole(body: bytes) -> AsyncGenerator[bytes, None]:

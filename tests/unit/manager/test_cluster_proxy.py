@@ -135,7 +135,7 @@ def test_the_gate_asks_for_the_subresource_and_the_member_for_the_rest() -> None
 
 
 def test_a_version_that_is_none_leads_nowhere() -> None:
-    """What the gate and webhooks are asked about is what is carried out."""
+    """The request that the gate and webhooks are asked about is the one that is carried out."""
 
     async def story(scene: Scene) -> None:
         await scene.give_token("t")

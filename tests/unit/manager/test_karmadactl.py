@@ -33,7 +33,7 @@ OTHERWISE = {
     f"GET {CLUSTER}/proxy/api/v1/namespaces/default/pods/web/log": 204,
     f"POST {CLUSTER}/proxy/api/v1/namespaces/default/pods/web/exec": 400,
 }
-"""What is not 200 or 201: what is not there yet, and what a Pod that runs nowhere has not."""
+"""Codes other than 200 and 201: of what is not there yet, and what a Pod that runs nowhere has not."""
 
 
 def calls() -> list[str]:

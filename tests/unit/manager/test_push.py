@@ -64,7 +64,7 @@ class Fleet:
         return Client(connection)
 
     def story_of(self, name: str) -> list[tuple[str, bool]]:
-        """What each connection was made of, and whether it is closed."""
+        """Tells what each connection was made of, and whether it is closed."""
         return [(connection.made_of, connection.closed) for connection in self.connections.get(name, [])]
 
     async def join(self, name: str, mode: Literal["Push", "Pull"] = "Push") -> None:

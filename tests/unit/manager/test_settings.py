@@ -1,4 +1,4 @@
-"""What flags make of the one decision: whole, placing alone, or the halves beside another scheduler."""
+"""Decision that flags configure: whole, placing alone, or the halves beside another scheduler."""
 
 from dataclasses import replace
 

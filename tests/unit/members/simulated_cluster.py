@@ -115,6 +115,6 @@ def workload(kind: str, template: Manifest | None = None, **spec: Any) -> Manife
 
 
 def condition(status: Manifest, condition_type: str) -> tuple[str, str]:
-    """Its status and reason; empty when there is no such condition."""
+    """Status and reason of the condition; empty when there is no such condition."""
     found = [c for c in status.get("conditions", ()) if c["type"] == condition_type]
     return (found[0]["status"], found[0].get("reason", "")) if found else ("", "")

@@ -52,7 +52,7 @@ class Talk:
         await self._way_back.send(b"\xff\x00")
 
     async def rest(self) -> tuple[str, str, Manifest]:
-        """What was written to stdout and to stderr, and how it has ended."""
+        """Text that was written to stdout and to stderr, and how it has ended."""
         messages = [message async for message in self._lines]
         streams = [b"".join(m[1:] for m in messages if m[0] == channel) for channel in (1, 2, 3)]
         return streams[0].decode(), streams[1].decode(), decode_manifest(streams[2])

@@ -1,4 +1,4 @@
-"""What is said of Pods, and the life that a kubelet gives them."""
+"""Conditions of Pods, and the life that a kubelet gives them."""
 
 from datetime import UTC, datetime
 from typing import Any

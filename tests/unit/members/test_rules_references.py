@@ -1,4 +1,4 @@
-"""What a Pod names, and what is wrong when that is not there."""
+"""References of a Pod, and what is wrong when that is not there."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What each kind of workload does next, and what it reports."""
+"""Steps that each kind of workload takes next, and its reports."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -56,7 +56,7 @@ def revision(deployment: Manifest, number: int, replicas: int = 0, available: in
 
 
 def other_revision(number: int, replicas: int = 0, available: int = 0) -> Manifest:
-    """Of a template with another image."""
+    """Revision of a template with another image."""
     deployment = owner("Deployment")
     deployment["spec"]["template"]["spec"]["containers"][0]["image"] = f"nginx:0.{number}"
     return revision(deployment, number, replicas, available)

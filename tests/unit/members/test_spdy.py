@@ -37,7 +37,7 @@ class Client:
         return control(1, struct.pack(">IIH", stream, 0, 0) + block, flags)
 
     def read(self, frame: bytes) -> tuple[int, bytes, bool]:
-        """Of a data frame its stream, data and whether it is the last; of a reply its stream and headers."""
+        """Gives of a data frame its stream, data and whether it is the last; of a reply its stream and headers."""
         first, second, rest = struct.unpack_from(">HHI", frame)
         assert len(frame) == 8 + (rest & 0xFFFFFF)
         if first & 0x8000:
@@ -91,7 +91,7 @@ WEB = pod("web-0", spec={"containers": [{"name": "main", "ports": [{"containerPo
 
 
 async def forwarded(*sent: bytes, pieces: int) -> list[bytes]:
-    """What comes back to a client that sends this."""
+    """Frames that come back to a client that sends this."""
     headers = {"upgrade": "websocket", "sec-websocket-protocol": f"other, {TUNNEL}"}
     answer = forward_ports(WEB, Request("GET", "/", headers=headers))
     assert answer.way_back is not None

@@ -58,7 +58,7 @@ class Talk:
         return await anext(self._frames)
 
     async def rest(self) -> dict[int, bytes]:
-        """By stream, what came on it; each has ended."""
+        """Bytes that came on each stream; each has ended."""
         read = [self.client.read(frame) async for frame in self._frames]
         by_stream = {stream: b"".join(data for s, data, _ in read if s == stream) for stream, _, _ in read}
         assert {stream for stream, _, is_last in read if is_last} >= set(by_stream)

@@ -38,7 +38,7 @@ def waiting(pod: Manifest) -> Mapping[str, str]:
 
 
 async def told(cluster: Cluster, reason: str) -> list[tuple[str, str]]:
-    """Of which kinds of objects an event tells, and what."""
+    """Kinds of objects of which an event tells, and what it tells."""
     events = [event for event in await cluster.objects(EVENTS) if event["reason"] == reason]
     return [(event["involvedObject"]["kind"], event["message"]) for event in events]
 

@@ -1,4 +1,4 @@
-"""What is wrong with a fleet, in sentences: a pure function of what was seen."""
+"""Findings of what is wrong with a fleet, in sentences: a pure function of what was seen."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -279,7 +279,7 @@ def test_no_shard_is_missed_where_the_leader_does_all_itself(told: str) -> None:
 
 
 def test_the_lease_of_an_agent_is_none_of_a_component() -> None:
-    """Its Cluster says whether it works; the Lease of one that has left stays."""
+    """The agent's Cluster says whether it works; the Lease of one that has left stays."""
     spec = {"holderIdentity": "one", "leaseDurationSeconds": 15, "renewTime": "2020-01-01T00:00:00.000000Z"}
     lease = from_wire({"metadata": {"name": lease_of_agent("member3")}, "spec": spec}, Lease)
     assert findings_of(observed(leases=(lease,))) == []

@@ -145,7 +145,7 @@ def test_who_is_more_urgent_is_decided_first_whatever_its_key_is() -> None:
 
 
 def test_what_was_decided_and_is_not_written_yet_is_decided_again_in_the_same_room() -> None:
-    """What is reserved for a binding is its own; and what it has been given is not given to the next."""
+    """Room that is reserved for a binding is its own; and what it has been given is not given to the next."""
     fleet, spec = Fleet([cluster("m1", pods=3)]), binding_spec(DYNAMIC, 3)
     first, second = stored("a", spec), stored("b", spec)
 

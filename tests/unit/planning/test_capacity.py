@@ -1,4 +1,4 @@
-"""What a cluster has left: of what it can give, less what it gave and gives, and what was placed there since."""
+"""Room that a cluster has left: of what it can give, less what it gave and gives, and what was placed there since."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ MODELS = [{"grade": 0, "ranges": [{"name": "cpu", "min": "2", "max": "4"}]}]
 
 
 def capacity(nodes: int | None = None, **summary: Mapping[str, str]) -> Capacity:
-    """Of a cluster that reports so; with so many nodes of two to four CPUs, where these are told."""
+    """Capacity of a cluster that reports so; with so many nodes of two to four CPUs, where these are told."""
     spec: dict[str, Any] = {"syncMode": "Push"}
     told: dict[str, Any] = dict(summary)
     if nodes is not None:
@@ -105,7 +105,7 @@ def test_a_set_takes_what_all_its_components_take() -> None:
 
 
 def test_amounts_of_sets_are_counted_by_units_where_they_are_written_in_binary() -> None:
-    """As Karmada does: the first amount says how."""
+    """Karmada does the same: the first amount says how."""
     by_thousandths = capacity(allocatable={"pods": "10", "example.com/part": "2500m"}, allocated={})
     assert by_thousandths.sets(a_set((1, {"example.com/part": "500m"})).components) == 5
     by_units = capacity(allocatable={"pods": "10", "memory": "4Ki"}, allocated={"memory": "1024"})

@@ -14,7 +14,7 @@ from leeward.planning.numbered_pool import UNKNOWN, NumberedPool
 
 @pytest.mark.parametrize("spread", [1, 7, 2**64 - 1], ids=["all in one slot", "few slots", "as in production"])
 def test_it_says_what_a_dictionary_says(spread: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With keys that meet in the same slots, and that wrap around the end, too."""
+    """Keys are tried, too, that meet in the same slots, and that wrap around the end."""
     keys: dict[str, int] = {}
 
     def key_of(text: str) -> int:

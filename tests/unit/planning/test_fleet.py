@@ -228,7 +228,7 @@ def test_answers_and_arrays_are_bounded_d9(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 class Leaving:
-    """Until when a copy may stay in which cluster; notes who was asked about."""
+    """Instants until which a copy may stay in clusters; notes who was asked about."""
 
     def __init__(self, **until: datetime) -> None:
         self.until = until

@@ -56,14 +56,14 @@ BY_ROOM = {
 }
 AWAY = Attention(WatchedTime((Gap(at(20), at(50)),)), "me", True, at(60))
 FLOORS = {"moves": 30, "is held": 5, "finds no place": 5}
-"""What the drawn worlds have to reach, so that the property says something."""
+"""Numbers that the drawn worlds have to reach, so that the property says something."""
 CROWDED = 20
 """Worlds in which what others hold changes the decision, by the way they are drawn."""
 
 
 @st.composite
 def crowded_fleets(draw: st.DrawFn, spec: ResourceBindingSpec, known: Sequence[Cluster]) -> Fleet:
-    """With what is reserved for others, what estimators answered, and where the others of a group are."""
+    """Fleets with what is reserved for others, what estimators answered, and where the others of a group are."""
     estimates, groups = Estimates(), WorkloadGroups()
     there = st.sampled_from([each.name for each in known])
     answers: st.SearchStrategy[dict[str, int]] = st.dictionaries(there, st.integers(0, 9), max_size=3)

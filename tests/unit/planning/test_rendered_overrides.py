@@ -1,4 +1,4 @@
-"""What was rendered for one cluster of a binding serves the others, and nothing else."""
+"""Renderings for one cluster of a binding, which serve the others, and nothing else."""
 
 import gc
 import weakref
@@ -106,7 +106,7 @@ def test_what_differs_in_more_than_replicas_is_rendered_for_itself() -> None:
 
 
 def test_what_is_known_of_a_manifest_lives_as_long_as_it_is_known() -> None:
-    """It is known by its identity, which nothing else may get meanwhile."""
+    """A manifest is known by its identity, which nothing else may get meanwhile."""
     known, before = RenderedOverrides(), Overridden(copy_manifest(TEMPLATE))
     rules = rules_of(policy("a", labelsOverrider=[{"operator": "add", "value": {"x": "1"}}]))
     completed(known.override(before, rules))

@@ -1,4 +1,4 @@
-"""What clusters have left beside what is reserved, node by node where they say what nodes they have."""
+"""Room that clusters have left beside what is reserved, node by node where they say what nodes they have."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -96,7 +96,7 @@ class Followed:
         self.usage = UsageSummary()
         self.looks_away = False
         self.losing = 0
-        """So many changes are not told, after which all is listed."""
+        """Number of changes that are not told, after which all is listed."""
         self.seen = Counter[str]()
         self.list_anew()
 
@@ -182,7 +182,7 @@ def chosen(there: Collection[str], number: int) -> str:
 
 
 def same_doubts(found: Summary, expected: Summary) -> bool:
-    """As many, whatever their order: the first that were found are told, which depends on the history."""
+    """Tells whether as many are told, in any order: the first that were found are, which depends on the history."""
     return count(found.doubts) == count(expected.doubts) and (
         "more" in expected.doubts or sorted(found.doubts.split("; ")) == sorted(expected.doubts.split("; "))
     )
@@ -195,7 +195,7 @@ def count(doubts: str) -> int:
 
 
 def test_s10_a_summary_by_difference_is_that_of_all_nodes_and_pods() -> None:
-    """After every step; and when all is taken away again nothing is left, also of the bytes that it is reckoned at."""
+    """Every step is checked; and when all is taken away nothing is left, also of the bytes that it is reckoned at."""
     seen = Counter[str]()
 
     @given(
@@ -249,7 +249,7 @@ def test_only_what_has_changed_is_graded_anew(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_pod_takes_some_tens_of_bytes_and_the_budget_is_told_no_less() -> None:
-    """With what its Node and its application take: 40 Pods on a Node, 20 of an application."""
+    """The bytes include what its Node and its application take: 40 Pods on a Node, 20 of an application."""
     made = [
         pod(
             f"application-7c5ddbdf54-{n}", f"node-{n % 100}", "Running", {"cpu": f"{1 + n % 200}m", "memory": "1Gi"}, {}

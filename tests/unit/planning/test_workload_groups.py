@@ -29,7 +29,7 @@ def bound(
 
 
 def rejected(groups: WorkloadGroups, binding: ResourceBinding, *left: str) -> dict[str, tuple[str | None, str | None]]:
-    """What both plug-ins say of three clusters; what is in those that are `left` has to go."""
+    """Answers of both plug-ins about three clusters; what is in those that are `left` has to go."""
     near, apart = workload_affinity_filters(groups.others, left.__contains__)
     request = Request(binding.spec, "")
     return {

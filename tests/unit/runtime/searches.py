@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 def ended(searching: Generator[None, None, T]) -> tuple[T, int]:
-    """What comes of a search, and how often it paused."""
+    """Result of a search, and how often it paused."""
     pauses = 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Which bindings need which objects."""
+"""Bindings by the objects that they need."""
 
 from leeward.runtime.dependants import DependantIndex
 from leeward.runtime.identity import Key

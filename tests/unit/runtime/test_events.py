@@ -216,7 +216,7 @@ def test_a_step_that_is_repeated_costs_no_write_until_it_is_old() -> None:
 
 @pytest.mark.long
 def test_of_five_thousand_moves_none_is_dropped_and_they_go_before_the_rest(caplog: pytest.LogCaptureFixture) -> None:
-    """Where each request takes a while, as many as there are lanes are made at once."""
+    """Each request takes a while: as many as there are lanes are made at once."""
     applications, others, request_seconds = 5_000, 1_000, 0.02
 
     async def story(world: SmallWorld) -> None:

@@ -164,7 +164,7 @@ def test_an_own_write_survives_a_list_from_before_it_and_the_end_of_its_predeces
 
 @pytest.mark.parametrize("too_large", [{"causes": [{"reason": "ResourceVersionTooLarge"}]}, None])
 def test_a_server_whose_versions_ran_backwards_is_believed_anew(too_large: object) -> None:
-    """It was restored from a backup, or is another one."""
+    """The server was restored from a backup, or is another one."""
     refusal = frame("ERROR", {"code": 504 if too_large else 410, "reason": "Timeout", "details": too_large})
     transport = ScriptedTransport(
         answers=[config_maps(900, config_map("a", 800), config_map("b", 850)), config_maps(30, config_map("b", 20))],
@@ -180,7 +180,7 @@ def test_a_server_whose_versions_ran_backwards_is_believed_anew(too_large: objec
 
 @pytest.mark.parametrize("later", ["is read again", "is gone", "is deleted"])
 def test_s5_what_a_restored_server_has_and_cannot_be_read_stays_until_more_is_known(later: str) -> None:
-    """It is one of Karmada's kinds, of which one object hides no other. The versions of before count no more."""
+    """The kind is one of Karmada's, of which one object hides no other. The versions of before count no more."""
     unreadable = {**work_of("a", 20), "spec": {"suspendDispatching": "maybe"}}
     readable = work_of("a", 31)
     lost = frame("DELETED", {**readable, "spec": unreadable["spec"]})
@@ -217,7 +217,7 @@ def works_at(version: int, *works: Manifest) -> Response:
 
 
 def test_a_server_that_was_away_is_listed_again_for_its_versions_may_have_overtaken_the_known_one() -> None:
-    """It came back with other contents: a is gone, b is another one, and c is an earlier state of what c was."""
+    """The server comes back with other contents: a is gone, b is another one, c an earlier state of what c was."""
     before = [config_map("a", 800), config_map("b", 850, uid="first"), config_map("c", 890)]
     after = [config_map("b", 840, uid="second"), config_map("c", 880)]
     transport = ScriptedTransport(
@@ -233,7 +233,7 @@ def test_a_server_that_was_away_is_listed_again_for_its_versions_may_have_overta
 
 @pytest.mark.parametrize("now_at", [950, 30])
 def test_s5_a_long_list_taken_in_piece_by_piece_never_shows_an_absence_of_what_is_there(now_at: int) -> None:
-    """Whoever runs in between sees the old state or the new one: after a long absence, and of a restored server."""
+    """Readers in between see the old state or the new one: after a long absence, and of a restored server."""
     known = [config_map(f"c{number}", 20, uid=f"u{number}") for number in range(60)]
     others = [config_map(f"c{number}", 21, uid=f"v{number}") for number in range(30)]
     lost = config_map("lost", 20)

@@ -35,13 +35,13 @@ OBJECT: Manifest = {
     "status": {"grown": 3},
 }
 Says = Callable[[dict[str, Any]], dict[str, Any]]
-"""From the request to the response, without its uid."""
+"""Function from the request to the response, without its uid."""
 
 
 def interpreted(
     directory: Path, says: Says, ask: Callable[[Interpreter], Awaitable[Any]], scripts: dict[str, str] | None = None
 ) -> tuple[Any, list[dict[str, Any]]]:
-    """What the interpreter answers when a webhook says this, and what the webhook was asked."""
+    """Answer of the interpreter when a webhook says this, and what the webhook was asked."""
     authority, requests = Authority(), list[dict[str, Any]]()
 
     def answer(asked: Asked) -> tuple[int, bytes]:
@@ -89,7 +89,7 @@ def interpreted(
 
 
 async def answered(interpreter: Interpreter, ask: Callable[[Interpreter], Awaitable[Any]]) -> Any:
-    """On a busy machine a webhook may be slow: then it is asked again, as controllers do."""
+    """Asks again, as controllers do, until there is an answer: on a busy machine a webhook may be slow."""
     while True:
         try:
             return await ask(interpreter)

@@ -1,4 +1,4 @@
-"""What is measured is documented, and what is documented is measured."""
+"""Metrics that are measured are documented, and those that are documented are measured."""
 
 import asyncio
 import re

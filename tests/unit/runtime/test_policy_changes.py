@@ -1,4 +1,4 @@
-"""What a policy selected before it changed is found again, however often it changes."""
+"""Objects that a policy selected before it changed are found again, however often it changes."""
 
 from leeward.core.propagation.selecting import Scope, SelectedIn
 from leeward.runtime.identity import Key

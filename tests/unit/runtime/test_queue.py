@@ -21,7 +21,7 @@ def tell(story: Callable[[WorkQueue[str]], Awaitable[None]]) -> None:
 
 
 async def next_at(queue: WorkQueue[str]) -> float:
-    """When the next key comes; its reconciliation ends at once."""
+    """Instant at which the next key comes; its reconciliation ends at once."""
     queue.done(await queue.get())
     return CLOCK.monotonic()
 

@@ -1,4 +1,4 @@
-"""What is said of one object within a while is one write."""
+"""Statuses of one object within a while, which are one write."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -43,7 +43,7 @@ class Counting:
 
 
 class Desk:
-    """Where writers post what they have to say of the Work `web`."""
+    """Desk at which writers post what they have to say of the Work `web`."""
 
     def __init__(
         self, client: Client, transport: Counting, informer: Informer[Work], supervisor: Supervisor, crowd: int

@@ -1,4 +1,4 @@
-"""Since when a kind cannot be followed, on the loop's clock."""
+"""Instant since which a kind cannot be followed, on the loop's clock."""
 
 import asyncio
 

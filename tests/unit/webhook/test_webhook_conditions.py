@@ -1,4 +1,4 @@
-"""Of what the webhook is asked: not of Works that bring their identity, which are most of all creations."""
+"""Questions to the webhook: none are about Works that bring their identity, which are most of all creations."""
 
 import json
 from collections.abc import AsyncIterator

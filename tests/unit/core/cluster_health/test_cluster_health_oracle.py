@@ -138,7 +138,7 @@ def _is_automatic(taint: dict[str, str]) -> bool:
 
 
 CAUSES = {"cluster.karmada.io/not-ready": "False", "cluster.karmada.io/unreachable": "Unknown"}
-"""What `Ready` is where a cluster has such a taint."""
+"""Status of `Ready` where a cluster has such a taint."""
 
 
 def _leaves_with_its_cause(case: oracle.Case, got: list[dict[str, Any]]) -> None:

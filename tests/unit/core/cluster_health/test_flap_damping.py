@@ -29,7 +29,7 @@ HOUR = 3600
 SETTINGS = PlacementSettings()
 HELD_DOWN = Taint(key=FLAPPING_TAINT, effect="NoSchedule", time_added=at(0))
 MOVES_A_DAY, LAST_RESORTS_A_DAY = 12, 40
-"""What `docs/decisions/0009-flapping.md` promises."""
+"""Bounds that `docs/decisions/0009-flapping.md` promises."""
 
 
 def written(there: Cluster, taints: tuple[Taint, ...], annotations: dict[str, str | None]) -> Cluster:

@@ -1,4 +1,4 @@
-"""When silence of a Pull cluster's agent counts, and what is written of it."""
+"""Silence of a Pull cluster's agent: when it counts, and what is written of it."""
 
 import msgspec
 import pytest

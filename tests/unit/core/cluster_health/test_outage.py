@@ -1,4 +1,4 @@
-"""Since when nothing is known of a cluster, and what is said of it."""
+"""Instant since which nothing is known of a cluster, and what is said of it."""
 
 import msgspec
 import pytest

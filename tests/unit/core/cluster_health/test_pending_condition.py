@@ -1,4 +1,4 @@
-"""What is seen of a cluster and does not count yet, and what a restart makes of it."""
+"""Conditions that are seen of a cluster and do not count yet, and what a restart makes of them."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What the answers to a probe mean."""
+"""Meanings of the answers to a probe."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""From when a change of `Ready` counts, where more than one clock or more than one observer is at work."""
+"""Instant from which a change of `Ready` counts, where more than one clock or more than one observer is at work."""
 
 from datetime import datetime
 
@@ -23,7 +23,7 @@ THRESHOLDS = Thresholds(failure_seconds=30, success_seconds=30)
 
 
 def ready_at(seconds: float, memory: HealthMemory, current: Condition) -> str:
-    """What `Ready` is when a healthy probe follows `memory`."""
+    """Status of `Ready` when a healthy probe follows `memory`."""
     return decide_ready(memory, ready_condition("healthy"), current, at(seconds), THRESHOLDS)[1].status
 
 

@@ -31,7 +31,7 @@ DEFAULT_MODELS = tuple(from_wire(model, ResourceModel) for model in default_reso
 
 
 def summarize(nodes: list[Node], pods: list[Pod], models: tuple[ResourceModel, ...] = ()) -> Summary:
-    """From tables; Pods get names of their own."""
+    """Summary made from tables; Pods get names of their own."""
     node_table, pod_table = NodeTable(), PodTable()
     for each in nodes:
         node_table.put(each)

@@ -92,7 +92,7 @@ def policy(
 
 
 def settle(subject: Cluster, *policies: ClusterTaintPolicy, seconds: float = 0) -> tuple[Cluster, int]:
-    """What policies and what the condition calls for, in turn until neither changes anything; and how often one did."""
+    """Applies policies and the condition's taints in turn until neither changes anything; counts how often one did."""
     for writes in range(10):
         decision = decide_policy_taints(subject, policies, at(seconds))
         if decision.taints != subject.spec.taints or decision.owned != _owned(subject):

@@ -102,7 +102,7 @@ DRAINED = cluster("b", taints=(Taint(key=DRAIN_TAINT, effect="NoExecute", time_a
 
 
 def test_s1_a_copy_in_a_dead_cluster_leaves_its_term_with_a_task_and_not_at_once() -> None:
-    """Its own eviction is not due yet; left where it is, it would be in no term, and go without a task."""
+    """The copy's own eviction is not due yet; left where it is, it would be in no term, and go without a task."""
     bound = between(("a", "b"), ("c",), on="t0", clusters=("a", "b"))
     seen = (dead("a", since=200), DRAINED, cluster("c"))
     decision = decide(bound, *seen)
@@ -162,7 +162,7 @@ def test_s12_a_replacement_that_is_well_stays_though_a_copy_of_both_terms_is_not
 
 
 def test_s2_who_returns_leaves_no_more_clusters_than_the_policy_allows() -> None:
-    """With a and b the copy in c would be one too many; it is ready and stays, and one of them returns."""
+    """The copy in c would be one too many beside a and b; it is ready and stays, and one of them returns."""
     away = tuple(
         GracefulEvictionTask(name, "TaintUntolerated", "Leeward", "Gracefully", replicas=2, creation_timestamp=at(100))
         for name in ("a", "b")

@@ -53,7 +53,7 @@ SETTINGS = PlacementSettings()
 
 
 def failover(**application: Any) -> FailoverBehavior:
-    """After 60 seconds."""
+    """Failover after 60 seconds."""
     return FailoverBehavior(application=ApplicationFailover(DecisionConditions(60), **application))
 
 
@@ -95,7 +95,7 @@ def decide(
 
 
 def fail(before: ResourceBinding, reports: dict[str, Work], start: float = 0, **how: Any) -> Decision:
-    """What is decided when this is what was reported for longer than is tolerated."""
+    """Decision when this is what was reported for longer than is tolerated."""
     seen = decide(before, reports, start, **how)
     return decide(after(before, seen), reports, start + 61, **how)
 
@@ -222,7 +222,7 @@ def once_around() -> ResourceBinding:
 
 
 def left_behind(state: ResourceBinding) -> ResourceBinding:
-    """Once all evictions are finished."""
+    """Binding once all evictions are finished."""
     return msgspec.structs.replace(state, spec=msgspec.structs.replace(state.spec, graceful_eviction_tasks=()))
 
 

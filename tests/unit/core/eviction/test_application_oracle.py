@@ -25,7 +25,7 @@ def test_application_failover_takes_the_steps_that_karmada_takes() -> None:
 
 
 def _recorded(case: Case) -> object:
-    """Without the error's text; Go prints a list that it has not made as null."""
+    """Record without the error's text; Go prints a list that it has not made as null."""
     steps = case.expected["steps"]
     return [
         {**told({**step, "error": None, "clusters": step["clusters"] or []}), "failed": "error" in step}
@@ -86,7 +86,7 @@ def _answer(
 
 
 def _forgets_at_once(case: Case) -> Difference | None:
-    """Only where a step fails that tells of a copy that is no longer unhealthy."""
+    """Difference only where a step fails that tells of a copy that is no longer unhealthy."""
     steps = zip(case.given["steps"], case.expected["steps"], strict=True)
     unkept = [step for step, answer in steps if "error" in answer]
     if not any(item.get("health") != "Unhealthy" for step in unkept for item in all_at(step, "aggregatedStatus")):

@@ -1,4 +1,4 @@
-"""Which targets are awaited after a copy has gone without an eviction task that tells of it."""
+"""Targets that are awaited after a copy has gone without an eviction task that tells of it."""
 
 import msgspec
 import pytest
@@ -25,7 +25,7 @@ def awaiting(bound: Binding, text: str) -> Binding:
 
 
 def remembered(**since: float) -> str:
-    """Of the release that asked for 3 replicas."""
+    """Memory of the release that asked for 3 replicas."""
     return encode({"replicas": 3, "since": {name: at(seconds) for name, seconds in since.items()}}).decode()
 
 

@@ -1,4 +1,4 @@
-"""Which release a binding has, by what there is to run of its template."""
+"""Release that a binding has, by what there is to run of its template."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ LOST = GracefulEvictionTask("a", "TaintUntolerated", "TaintManager", "Gracefully
 
 
 def bound(version: str, contents: str, remembered: Binding | None = None) -> Binding:
-    """With what another state of it remembers."""
+    """Binding with what another state of it remembers."""
     made = binding(duplicated("a", "b", "c", groups=1), 3, targets(b=3))
     kept = dict(remembered.metadata.annotations if remembered is not None else {})
     kept.pop(TEMPLATE_CONTENTS_ANNOTATION, None)

@@ -1,4 +1,4 @@
-"""Why an eviction that is due does not happen, as a person reads it in the condition EvictionHeld."""
+"""Reasons for which an eviction that is due does not happen, as a person reads it in the condition EvictionHeld."""
 
 import msgspec
 import pytest
@@ -40,7 +40,7 @@ COPIES = BOUND.spec
 
 
 def said(condition: Condition | None) -> tuple[str, str]:
-    """Its reason and its message."""
+    """Reason and message of the condition."""
     assert condition is not None
     assert (condition.type, condition.status) == ("leeward.dev/EvictionHeld", "True")
     return condition.reason, condition.message

@@ -1,4 +1,4 @@
-"""What must leave a cluster by its taints, when, and what does not count yet."""
+"""Copies that must leave a cluster by its taints, when, and taints that do not count yet."""
 
 import msgspec
 import pytest

@@ -318,7 +318,7 @@ def refused(told: Work) -> Work:
 
 
 def beside_another(told: Work) -> Work:
-    """With a manifest of which nothing is reported."""
+    """Adds a manifest of which nothing is reported."""
     manifests = (*told.spec.workload.manifests, {"metadata": {"name": "other"}})
     return msgspec.structs.replace(told, spec=WorkSpec(workload=WorkloadTemplate(manifests=manifests)))
 

@@ -1,4 +1,4 @@
-"""Which release a failover moves, and since when there is another one."""
+"""Release that a failover moves, and the instant since which there is another one."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""When an eviction ends: what time may decide, and what it may not."""
+"""End of an eviction: what time may decide, and what it may not."""
 
 from datetime import UTC, datetime, timedelta
 

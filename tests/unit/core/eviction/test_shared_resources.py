@@ -1,4 +1,4 @@
-"""What others live in, and what is evicted like anything else."""
+"""Resources that others live in, and those that are evicted like anything else."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Which targets of a failover are left for the next cluster, and which were never part of it."""
+"""Targets of a failover that are left for the next cluster, and those that were never part of it."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What a binding becomes when copies leave clusters: which targets stay, and which tasks say what leaves."""
+"""Binding whose copies leave clusters: the targets that stay, and the tasks that say what leaves."""
 
 import msgspec
 import pytest
@@ -145,7 +145,7 @@ def test_a_state_that_was_not_reported_is_not_taken_from_another_copy() -> None:
 
 
 def test_a_state_that_an_earlier_failover_has_brought_goes_on_with_the_copy() -> None:
-    """From `m9` it came to `m1`, which has never reported one of its own."""
+    """The copy came from `m9` to `m1`, which has never reported one of its own."""
     earlier = (
         task("m8", preserved_label_state={"job": "7"}, clusters_before_failover=("m7",)),
         task("m9", preserved_label_state={"job": "42", "more": "1"}, clusters_before_failover=("m9",)),

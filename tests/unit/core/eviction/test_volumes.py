@@ -46,7 +46,7 @@ Mode = Literal["Directly", "Gracefully", "Never"]
 def bound(
     follow: str | None = "", mode: Literal["Directly", "Gracefully"] | None = None, application: Mode | None = None
 ) -> ResourceBinding:
-    """On a, of a and b; `follow` None: without claims."""
+    """Binding on a, of a and b; `follow` None: without claims."""
     annotations = {} if follow is None else {"leeward.dev/claims": "data"}
     if follow:
         annotations["leeward.dev/volumes-follow"] = follow

@@ -407,7 +407,7 @@ def test_s3_into_another_term_returns_all_that_is_asked_for() -> None:
 
 
 def overlapping(placement: Placement, *tasks: GracefulEvictionTask, replicas: int = 4, **held: int) -> ResourceBinding:
-    """In the second of two terms, `a, b` and `b, c`."""
+    """Binding in the second of two terms, `a, b` and `b, c`."""
     named = (("first", ("a", "b")), ("second", ("b", "c")))
     terms = tuple(ClusterAffinityTerm(affinity_name=name, cluster_names=clusters) for name, clusters in named)
     both = msgspec.structs.replace(placement, cluster_affinity=None, cluster_affinities=terms)

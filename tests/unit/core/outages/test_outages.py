@@ -60,7 +60,7 @@ def here(name: str = "web", **fields: Any) -> CopySight:
 
 
 def gone(name: str = "web", left: float = 630, **fields: Any) -> CopySight:
-    """It has left as a whole, with an open task."""
+    """A copy that has left as a whole, with an open task."""
     task = GracefulEvictionTask(from_cluster="member1", reason="Taint", producer="x", creation_timestamp=at(left))
     return _with(here(name), targets={"member2": 3}, is_here=False, task=task, is_behind=True, **fields)
 
@@ -172,7 +172,7 @@ def test_an_outage_ends_no_earlier_than_it_began_whatever_a_clock_says() -> None
 
 
 def test_a_cluster_fails_again_no_earlier_than_it_failed_whatever_a_restored_control_plane_says() -> None:
-    """Its object tells of an earlier look than the outage that goes on (seed 727)."""
+    """The cluster's object tells of an earlier look than the outage that goes on (seed 727)."""
     record = look(begin(lost()), 700, lost(ready_since=at(690)))
     restored = lost()
     earlier = [replace(each, last_transition_time=at(-30)) for each in restored.status.conditions]

@@ -48,7 +48,7 @@ DRAIN = Taint("leeward.dev/drain", "NoExecute", time_added=at(0))
 SHARES = divided({"a": 1, "b": 1, "c": 1})
 A, B, C = cluster("a"), cluster("b"), cluster("c")
 LEFT_AT_ONCE = cluster("z", taints=(Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(-1_000)),))
-"""In each fleet: a cluster that a copy would have to leave again at once."""
+"""Cluster of each fleet that a copy would have to leave again at once."""
 SHAKY = cluster("b", taints=(Taint(FLAPPING_TAINT, "NoSchedule", time_added=at(0)),))
 DIRECTLY = FailoverBehavior(cluster=ClusterFailover("Directly"))
 
@@ -90,7 +90,7 @@ def situation(
     settings: PlacementSettings = SETTINGS,
     **found: object,
 ) -> Situation:
-    """That of `bound`, of which these parts are found already; otherwise nothing is due."""
+    """Situation of `bound`, of which these parts are found already; otherwise nothing is due."""
     at = Situation(Snapshot(bound, fleet(*clusters.values()), settings=settings, now=now))
     vars(at).update({"spec": bound.spec, "failures": FailedCopies(FailureRecord()), **found})
     return at
@@ -287,7 +287,7 @@ def test_s12_what_gains_nothing_stays_and_what_a_person_wants_goes() -> None:
 
 
 def test_s2_what_stays_beside_what_is_new_is_a_placement_or_all_go() -> None:
-    """With two of four, one new place for two that are lost and one that is well would be three."""
+    """A limit of two of four: one new place for two that are lost and one that is well would be three."""
     pair = duplicated("a", "b", "c", "d", groups=2)
     bound = bound_to(pair, 2, a=2, b=2)
     decision = evicted(bound, lost("a", "b"), dead("a"), dead("b"), C, cluster("d"))

@@ -17,11 +17,11 @@ from leeward.core.scheduling import Placed, Unplaceable
 from tests.builders import at, binding, cluster, divided, fleet, targets
 
 Groups = tuple[str, int, int]
-"""Of a constraint: the field, the least and the most groups."""
+"""Groups of a constraint: the field, the least and the most groups."""
 
 
 def located(name: str, region: str, rack: str) -> Cluster:
-    """In a region, with a label."""
+    """Cluster in a region, with a label."""
     here = cluster(name, region=region, provider="p", zones=(f"{region}-1",))
     return msgspec.structs.replace(here, metadata=msgspec.structs.replace(here.metadata, labels={"rack": rack}))
 

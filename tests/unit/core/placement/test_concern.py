@@ -50,7 +50,7 @@ CLUSTERS = ("m1", "m2", "m3", "m4", "m5")
 LATER = at(10_000)
 """Every toleration has ended."""
 REST = 8
-"""So many decisions in a row, at one instant, after which there is nothing left to decide."""
+"""Number of decisions in a row, at one instant, after which there is nothing left to decide."""
 
 
 Change = Callable[[ResourceBinding], ResourceBinding]
@@ -58,7 +58,7 @@ BESIDE = ResourceBinding(
     metadata=ObjectMeta(name="beside-deployment", namespace="default"),
     spec=binding_spec(DIVIDED, assigned={"m2": 1}, workloadAffinityGroups={"affinityGroup": "near"}),
 )
-"""Where it is decides where others of its group go."""
+"""Binding whose place decides where others of its group go."""
 
 
 def with_spec(**fields: Any) -> Change:
@@ -91,9 +91,9 @@ KINDS: dict[str, Change] = {
     "in a group": with_spec(workload_affinity_groups=WorkloadAffinityGroups("near")),
     "without replicas": with_spec(replicas=0),
 }
-"""What a binding may be, beside where it is placed."""
+"""Kinds of bindings, beside where they are placed."""
 ALWAYS_CONCERNED = {"no workload", "a Namespace", "in a group"}
-"""By what their placement may mean: in most of those that are drawn, each cluster."""
+"""Kinds that each cluster concerns by what their placement may mean, in most of those that are drawn."""
 terms = st.lists(
     st.sampled_from(
         [
@@ -184,7 +184,7 @@ class Compared:
 
 
 def compare(examples: int) -> Compared:
-    """For bindings at rest: what each cluster may become, and what is decided then."""
+    """Compares, for bindings at rest, what each cluster may become, and what is decided then."""
     compared = Compared(Counter(), Counter(), [])
 
     @settings(max_examples=examples)

@@ -1,4 +1,4 @@
-"""What the one decision is made of: each part where it is asked for, and what is told first of several things."""
+"""Parts of the one decision, each where it is asked for, and what is told first of several things."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

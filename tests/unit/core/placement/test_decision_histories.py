@@ -37,7 +37,7 @@ Action = tuple[Verb, str, int]
 
 @dataclass
 class History:
-    """What is true of the members, and the binding as it was written last."""
+    """Truth about the members, and the binding as it was written last."""
 
     binding: ResourceBinding
     seconds: float = 0
@@ -50,7 +50,7 @@ class History:
     says_why: bool = False
     """Tells whether the last attempt to schedule found no room: that stands in the status until the next one."""
     is_asked: bool = False
-    """What the user asks for is done at once."""
+    """Tells whether the last action was a user's request, which is done at once."""
 
     def do(self, action: Action) -> None:
         verb, name, number = action
@@ -92,7 +92,7 @@ class History:
         self.settle()
 
     def start_pods(self) -> None:
-        """What the members are to run becomes ready, where it can."""
+        """Makes ready what the members are to run, where it can be."""
         self.ready = {name: count for name, count in self._wanted().items() if name not in self.dead_since}
 
     def settle(self) -> None:
@@ -168,7 +168,7 @@ class History:
         return roomy(cluster(name, taints=drain), 1 if name in self.full else 40)
 
     def _works(self) -> dict[str, Work]:
-        """What the members that answer report, as fresh as can be."""
+        """Reports of the members that answer, as fresh as can be."""
         return {
             name: work(name, None if name in self.failing else min(count, self.ready.get(name, 0)), self.seconds)
             for name, count in self._wanted().items()

@@ -279,7 +279,7 @@ def test_s3_c2_a_failover_moves_all_replicas_and_shrinks_no_survivor(
 
 
 def test_l3_a_cluster_that_is_held_down_takes_its_eviction_back_when_the_replacement_is_late() -> None:
-    """What runs there stays; but not before the replacement has had its time (C1)."""
+    """The copy that runs there stays; but not before the replacement has had its time (C1)."""
     held_down = cluster("member1", taints=(Taint(key=FLAPPING_TAINT, effect="NoSchedule", time_added=at(0)),))
     opened = MOVED.spec.graceful_eviction_tasks[0].creation_timestamp
     assert opened is not None

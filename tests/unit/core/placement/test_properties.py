@@ -1,4 +1,4 @@
-"""What holds for every decision when clusters die: S2, S3, S11 and C2, from placements that the scheduler made."""
+"""Properties of every decision when clusters die: S2, S3, S11 and C2, from placements that the scheduler made."""
 
 from hypothesis import given
 from msgspec.structs import replace

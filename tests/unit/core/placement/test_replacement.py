@@ -1,4 +1,4 @@
-"""Where a copy may go: which clusters are asked, and what becomes of parts that leave, the held down, and the dead."""
+"""Places to which a copy may go: clusters that are asked, and the fate of leaving parts, the held down, the dead."""
 
 from typing import Any, Literal
 

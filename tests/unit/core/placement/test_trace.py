@@ -48,7 +48,7 @@ NOWHERE = msgspec.structs.replace(AWAY.spec, clusters=())
 
 
 def between_terms() -> ResourceBinding:
-    """In a cluster of the first term that begins to look dead, and is left for the second."""
+    """Binding in a cluster of the first term that begins to look dead, and is left for the second."""
     terms = tuple(ClusterAffinityTerm(affinity_name=name, cluster_names=(name,)) for name in ("a", "b"))
     placement = msgspec.structs.replace(duplicated(), cluster_affinity=None, cluster_affinities=terms)
     return binding(placement, 2, targets(a=2))

@@ -37,7 +37,7 @@ def replicas(decision: Decision) -> dict[str, int]:
 
 
 def within(placed: ResourceBinding, decided: Decision) -> tuple[Decision, Binding]:
-    """What becomes of a decision, and what it was asked for."""
+    """Decision that comes of another, and the binding that was asked about."""
     asked: list[Binding] = []
 
     def decide_so(snapshot: Snapshot, wanted: Binding) -> Decision:
@@ -147,7 +147,7 @@ def test_s1_an_eviction_does_not_end_while_the_quota_refuses_what_replaces_it(as
 
 @pytest.mark.parametrize("turn_at", [9_000, None], ids=["another waits for its turn", "another goes"])
 def test_s1_nor_while_another_one_waits_for_its_turn(turn_at: float | None) -> None:
-    """What was left serves nothing, and four of six replicas are all that the quota allows."""
+    """The replicas that were left serve nothing, and four of six replicas are all that the quota allows."""
     placement = divided({"member1": 1, "member2": 1, "member3": 1})
     placed = aggregated(binding(placement, 6, targets(member2=2, member3=2), (evicted("member1", 3),)))
     copies = works({"member1": 0, "member2": 2, "member3": 2})

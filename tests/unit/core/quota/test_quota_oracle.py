@@ -29,7 +29,7 @@ def quotas_of(case: Case) -> list[LimitedNamespace]:
 
 
 def usages_of(case: Case) -> tuple[Amounts, Amounts]:
-    """Before and after the write."""
+    """Usages before and after the write."""
     gate = "MultiplePodTemplatesScheduling=true" in case.given["featureGates"]
 
     def usage(binding: Any) -> Amounts:
@@ -50,7 +50,7 @@ def judge(case: Case) -> GrowthVerdict:
 
 
 def used(quotas: Mapping[str, Mapping[str, Decimal]]) -> dict[str, dict[str, Decimal]]:
-    """Without what is used with nothing."""
+    """Quotas without what is used with nothing."""
     return {name: {key: value for key, value in each.items() if value} for name, each in quotas.items()}
 
 
@@ -87,6 +87,6 @@ def _check_passes(case: Case, got: Any, quotas: list[LimitedNamespace]) -> None:
 
 
 def test_writes_of_bindings_pass_and_are_refused_as_recorded() -> None:
-    """With what is used after a write: also after one that is refused for another reason, which has no effect here."""
+    """Usages after a write are compared, too, also of one that is refused for another reason and has no effect here."""
     cases = load_handler("resourcebinding/validating")
     replay(cases, answer, expected, differs=differs, at_least=100)

@@ -280,7 +280,7 @@ def take_the_eviction_from_m1_back(notebook: Notebook) -> None:
 def test_l3_what_was_removed_since_the_last_restart_is_remembered(
     mode: Mode, killed_at: float, forgotten: float
 ) -> None:
-    """Of a member that comes back with an old backup; its agent is killed for five seconds."""
+    """The member comes back with an old backup; its agent is killed for five seconds."""
     steps: list[AnyStep] = [MemberComesBackOld(at=100, lasts=100, member="m1")]
     if killed_at:
         steps.append(AgentIsKilled(at=killed_at, lasts=5, member="m1"))

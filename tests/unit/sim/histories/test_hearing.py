@@ -1,4 +1,4 @@
-"""What the product logs while a history is played."""
+"""Log of the product while a history is played."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""What a fault excuses: as much as it can explain, while it can."""
+"""Lateness that a fault excuses: as much as it can explain, while it can."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When two ends of a history agree on where something runs."""
+"""Agreement of two ends of a history on where something runs."""
 
 import pytest
 

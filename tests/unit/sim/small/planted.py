@@ -75,7 +75,7 @@ def losing(decision: Decision, _: Binding) -> Decision:
 
 
 def forgetful(decision: Decision, binding: Binding) -> Decision:
-    """What the user changes is not carried out."""
+    """Decision in which what the user changes is not carried out."""
     return decision if decision.evicted else replace(decision, clusters=binding.spec.clusters or decision.clusters)
 
 
