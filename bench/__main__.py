@@ -23,6 +23,7 @@ BENCHMARKS = (
     "summaries",
     "client",
     "apiserver",
+    "deliveries",
     "watches",
 )
 

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import count
 
 from bench.posting import Poster
-from bench.servers import Target, trusting
+from bench.servers import Figures, Target, trusting
 from kubeapi import codec
 from kubeapi.loop.supervisor import Supervisor
 
@@ -23,8 +23,6 @@ WARM_UP_SECONDS = 2.0
 """Seconds of load before anything is measured: a server that has just begun is not the one that answers all day."""
 OBJECT_BYTES = 2_700
 _FILLING = "x" * (OBJECT_BYTES - 270)
-
-Figures = dict[str, float]
 
 
 @dataclass

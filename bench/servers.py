@@ -11,9 +11,11 @@ import ssl
 import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -26,6 +28,9 @@ from leeward.client.connection import Connection, transport_of
 
 TOKEN = "bench"
 START_SECONDS = 60.0
+
+Figures = dict[str, float]
+"""What was seen of one server: a number for each title."""
 
 
 @dataclass
@@ -103,6 +108,29 @@ async def kubernetes(directory: Path, programs: Path) -> AsyncGenerator[Target]:
         target = Target("etcd + kube-apiserver", port, processes)
         await target.wait_ready()
         yield target
+
+
+@asynccontextmanager
+async def started() -> AsyncGenerator[list[Target]]:
+    """Our server, and the other one where `KUBEBUILDER_ASSETS` names its programs; under `BENCH_DIRECTORY`."""
+    programs = os.environ.get("KUBEBUILDER_ASSETS", "")
+    starts = [leeward, partial(kubernetes, programs=Path(programs))] if programs else [leeward]
+    async with AsyncExitStack() as stack:
+        targets: list[Target] = []
+        for start in starts:
+            where = TemporaryDirectory(dir=os.environ.get("BENCH_DIRECTORY"), ignore_cleanup_errors=True)
+            targets.append(await stack.enter_async_context(start(Path(stack.enter_context(where)))))
+        yield targets
+
+
+def print_beside(figures: dict[str, Figures]) -> None:
+    """Prints a line for each title, and a column for each server."""
+    names = list(figures)
+    print(f"{'':<40}" + "".join(f"{name:>24}" for name in names))
+    for row in figures[names[0]]:
+        print(f"{row:<40}" + "".join(f"{figures[name][row]:>24,.2f}" for name in names))
+    if len(names) == 1:
+        print("(KUBEBUILDER_ASSETS is not set: etcd and kube-apiserver are not measured)")
 
 
 def spent_by(ids: Sequence[int]) -> float:
