@@ -1,4 +1,4 @@
-"""What it takes to tell a thousand watchers of new objects: of many that are created at once, and one by one.
+"""Costs of telling a thousand watchers of new objects: of many that are created at once, and one by one.
 
 Events of a control plane come one by one: the next object is created when all have seen the last one, so that each
 watcher is woken for each event, and nothing can be told together. Beside our server, in turns, etcd with
@@ -65,7 +65,7 @@ class _Crowd:
 
 @dataclass
 class _Account:
-    """What one way to tell a crowd took in all of its turns."""
+    """Costs of one way to tell a crowd, in all of its turns."""
 
     crowd: _Crowd
     at_once: int

@@ -30,7 +30,7 @@ TOKEN = "bench"
 START_SECONDS = 60.0
 
 Figures = dict[str, float]
-"""What was seen of one server: a number for each title."""
+"""Figures of one server: a number for each title."""
 
 
 @dataclass

@@ -91,7 +91,7 @@ CORDON = """async cluster => {
     const answer = await fetch("/api/actions/cordon", {method: "POST", headers, body: JSON.stringify({cluster})});
     return {code: answer.status, said: await answer.json()};
 }"""
-"""What a page would ask for whose button were pressed although it may not be."""
+"""A request as a page would send it whose button were pressed although it may not be."""
 
 
 @dataclass(frozen=True)

@@ -388,7 +388,7 @@ def test_a_copy_that_leaves_whole_fills_in_with_all_its_replicas_whatever_its_ta
 
 
 def test_what_may_be_unavailable_is_a_part_of_what_stays() -> None:
-    """Of four replicas of which three leave, one stays: a quarter of it is none, and its surge lets none be missing."""
+    """Three of four replicas leave, and one stays: a quarter of it is none, and its surge lets none be missing."""
     spec = spec_of({"m1": 1, "m2": 3}, 4, m1=3)
     works = {"m1": work(4, strategy={}), "m2": work(3, strategy={})}
     status = told_of(spec, works, [item("m1", 0, of=4), item("m2", 3)])

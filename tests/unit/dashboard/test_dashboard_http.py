@@ -237,7 +237,7 @@ def test_a_token_opens_what_its_user_may_see_and_nothing_else(plane: RunningServ
 def test_who_is_not_told_their_name_signs_in_all_the_same(
     plane: RunningServer, refusal: type[ApiError], is_reviewed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before Kubernetes 1.28 there is no SelfSubjectReview: who has few rights is refused, the others find no kind."""
+    """Servers before Kubernetes 1.28 have no SelfSubjectReview: they refuse who has few rights; others find no kind."""
 
     async def refuse(*_: object) -> str:
         raise refusal(Status(message="no selfsubjectreviews"))

@@ -1,4 +1,4 @@
-"""What a renderer remembers is never seen: after any changes it tells what one tells that remembers nothing."""
+"""A renderer's memory is never seen: after any changes it tells what one tells that remembers nothing."""
 
 from collections.abc import Mapping
 

@@ -194,7 +194,7 @@ def test_a_lease_that_was_deleted_leaves_nothing_also_where_another_took_its_pla
 
 
 def test_work_begins_with_a_look_that_was_begun_after_the_shards_own_lease_s8() -> None:
-    """What was read before, a leader may have taken back since, and it has asked for the shards' Leases by now."""
+    """A Lease that was read before may have been taken back by its leader, which has asked for the shards' by now."""
 
     async def story(office: Office) -> None:
         await office.led()

@@ -1,4 +1,4 @@
-"""What a leader's Lease says of its shards, and when nobody works on the strength of it any more."""
+"""A leader's Lease: what it says of shards, and when nobody works on the strength of it any more."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whose work is whose: each binding and each cluster is one process's, and stays so."""
+"""Owners of work: each binding and each cluster is one process's, and stays so."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -39,7 +39,7 @@ def test_s1_only_what_is_seen_healthy_is_told_as_healthy(
 
 @pytest.mark.parametrize(("seconds", "told"), [(0.4, "0 s"), (0.6, "1 s"), (-30, "0 s")])
 def test_a_move_takes_no_less_than_no_time(seconds: float, told: str) -> None:
-    """Its task may be dated by a clock that is ahead."""
+    """The task of a move may be dated by a clock that is ahead."""
     spec = binding(divided({"m3": 1}), 1, targets(m3=1)).spec
     sentence = describe_move(LEFT, spec, works({"m3": 1}), {"m3": cluster("m3")}, at(seconds))
     assert sentence == f"Moved from m1 to m3: 1 of 1 healthy after {told}."
