@@ -93,6 +93,7 @@ class BindingController:
         await self._holds.wait_synced()
         found: Binding | None = self._bindings.get(key.name, key.namespace)
         if found is None:
+            self._reports.forget(key)
             await self._remove_orphans(key)
             return None
         binding = self._plane.statuses.of(self._kind.resource).expected(found)
@@ -120,7 +121,8 @@ class BindingController:
                 removals_blocked(self._own_works(binding), brake=self._holds.is_braked),
                 works_taken(synced.taken),
             )
-            await self._reports.report(binding, template, report)
+            later = await self._reports.report(binding, template, report)
+            synced.look_at = min(filter(None, (later, synced.look_at)), default=None)
         if failures:
             self._events.not_synced(binding, failures)
             raise failures[0]
@@ -235,10 +237,7 @@ class BindingController:
         return found is not None and found.is_being_deleted
 
     async def _dissolve(self, binding: Binding) -> None:
-        """Deletes the Works of a deleted binding, and lets the binding go when all are gone.
-
-        One of another name, which says that it is the binding's, does not hold it up.
-        """
+        """Deletes the Works of a deleted binding, and lets it go without them; of another name none holds it up."""
         if self._kind.finalizer not in binding.metadata.finalizers:
             return
         works = self._works_of.get(key_of(binding))
@@ -313,8 +312,7 @@ class BindingController:
 
 @dataclass(slots=True)
 class _Synced:
-    """Outcome of writing a binding's Works, by cluster: those that are to be, and those that are another's, with
-    whose."""
+    """Outcome of writing a binding's Works, by cluster: those that are to be; `taken` are another's, with whose."""
 
     taken: dict[str, str]
     has_own: bool
@@ -322,7 +320,7 @@ class _Synced:
     works: dict[str, Work] = field(default_factory=dict[str, Work])
     failures: list[WorldError] = field(default_factory=list[WorldError])
     look_at: datetime | None = None
-    """Instant at which what is held may be let go, if that can be told."""
+    """Instant at which there may be more to do, if that can be told."""
 
     @property
     def stands_still(self) -> bool:

@@ -4,8 +4,9 @@ Karmada: pkg/controllers/status/rb_status_controller.go.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -13,14 +14,24 @@ import msgspec
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, set_condition
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingStatus, Work
 from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents
+from leeward.controllers.first_conditions import FirstConditions
 from leeward.core.cluster_health.outage import departures_in, marked, marks_in
 from leeward.core.eviction.evidence import trusted
 from leeward.core.execution.aggregate import aggregate, rendered_generation, says_nothing_new
-from leeward.core.execution.deployment_conditions import DeploymentCopy, copies_of, is_deployment, with_conditions
+from leeward.core.execution.deployment_conditions import (
+    DeploymentCopy,
+    copies_of,
+    is_deployment,
+    is_told_by_all,
+    lacks_conditions,
+    with_conditions,
+)
 from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
 from leeward.core.interpreter import aggregate_status
@@ -64,6 +75,12 @@ class BindingReports:
         self._kind = kind
         self._events = events
         self._on_failure = on_failure
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._first = FirstConditions()
+
+    def forget(self, key: Key) -> None:
+        """Forgets a binding that is gone."""
+        self._first.forget(key)
 
     def refuse(self, binding: Binding, refusal: Condition | None) -> None:
         """Says on the binding alone why nothing is done for it: its template may be somebody else's."""
@@ -75,11 +92,11 @@ class BindingReports:
         told = partial(self._events.refused, binding)
         self._post(self._kind.resource, binding, binding, change, NEWS_SECONDS, told)
 
-    async def report(self, binding: Binding, template: Manifest, synced: SyncedWorks) -> None:
+    async def report(self, binding: Binding, template: Manifest, synced: SyncedWorks) -> datetime | None:
         """Writes what the Works report into the binding's status and the template's: when all have spoken, at once.
 
         As long as copies start something will soon follow that says more. As long as one is being evicted the template
-        hears of that only when it takes long.
+        hears of that only when it takes long. Gives the instant at which a template that is at rest may be told more.
         """
         failures = synced.override_failures
         works = {cluster: trusted(work) for cluster, work in {**synced.stale, **synced.works}.items()}
@@ -108,8 +125,36 @@ class BindingReports:
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
         not_seen = marks_in(binding.status.aggregated_status)
         copies = copies_of(binding.spec, works, items, not_seen) if is_deployment(template) else ()
-        template_change = await self._template_change(binding, template, items, copies)
-        self._post(resource, template, binding, template_change, template_within)
+        tells_first = is_deployment(template) and await self._has_turn(binding, template, resource, synced, copies)
+        template_change = await self._template_change(binding, template, items, copies, tells_first=tells_first)
+        self._post(resource, template, binding, template_change, template_within, is_paced=tells_first)
+        return self._first.look_at(key_of(binding), now)
+
+    async def _has_turn(
+        self,
+        binding: Binding,
+        template: Manifest,
+        resource: Resource[Manifest],
+        synced: SyncedWorks,
+        copies: Sequence[DeploymentCopy],
+    ) -> bool:
+        """Tells whether a template at rest gets its first conditions now; whoever is in a hurry goes first."""
+        key, now = key_of(binding), self._plane.clock.now()
+        if not lacks_conditions(template):
+            self._first.told(key)
+            return False
+        if synced.override_failures or await self._is_scripted(template):
+            return False
+        is_known = is_told_by_all(binding.spec, synced.works, self._by_name(synced.works), copies, now)
+        is_crowded = any(self._plane.statuses.of(each).is_crowded for each in (self._kind.resource, resource))
+        return self._first.take_turn(key, now, may_tell=is_known and not is_crowded) and is_known
+
+    def _by_name(self, names: Iterable[str]) -> dict[str, Cluster]:
+        found = ((name, self._clusters.get(name)) for name in names)
+        return {name: cluster for name, cluster in found if cluster is not None}
+
+    async def _is_scripted(self, template: Manifest) -> bool:
+        return await self._plane.interpreter.is_customized(template, Operation.AGGREGATE_STATUS)
 
     async def _template_change(
         self,
@@ -117,11 +162,13 @@ class BindingReports:
         template: Manifest,
         items: Sequence[AggregatedStatusItem],
         copies: Sequence[DeploymentCopy],
+        *,
+        tells_first: bool,
     ) -> Change:
         """Change of the template's status. A script has been asked once, and the built-in rules are each time."""
         interpreter, now = self._plane.interpreter, self._plane.clock.now()
         scripted: Manifest | None = None
-        if await interpreter.is_customized(template, Operation.AGGREGATE_STATUS):
+        if await self._is_scripted(template):
             scripted = await interpreter.aggregate(template, items)
 
         def change(status: Manifest) -> Manifest:
@@ -134,7 +181,7 @@ class BindingReports:
                 return status
             if not is_deployment(template):
                 return summed
-            return with_conditions(template, status, summed, binding.spec, copies, now)
+            return with_conditions(template, status, summed, binding.spec, copies, now, tells_first=tells_first)
 
         return change
 
@@ -146,13 +193,15 @@ class BindingReports:
         change: Change,
         within: float,
         on_written: Callable[[T, T], None] | None = None,
+        *,
+        is_paced: bool = False,
     ) -> None:
         def on_failure(error: WorldError) -> None:
             self._events.not_aggregated(binding, error)
             self._on_failure(key_of(binding), error)
 
         said = Said(change, on_failure, on_written)
-        self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within)
+        self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within, is_paced=is_paced)
 
 
 def _urgency(binding: Binding, items: Sequence[AggregatedStatusItem], *, is_moving: bool) -> float:

@@ -106,10 +106,11 @@ class Statuses(Generic[T]):
         self._crowd_until = 0.0
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    def post(self, obj: T, writer: str, said: Said[T], *, within: float) -> None:
+    def post(self, obj: T, writer: str, said: Said[T], *, within: float, is_paced: bool = False) -> None:
         """Has the change made to the object's status, where it changes anything; in a crowd `within` so many seconds.
 
-        An object that is gone, or replaced by another, has no status to write any more.
+        An object that is gone, or replaced by another, has no status to write any more. `is_paced`: it makes no crowd,
+        since its writer spreads what it says.
         """
         now = asyncio.get_running_loop().time()
         key, due_in_crowd = key_of(obj), now + within
@@ -119,7 +120,8 @@ class Statuses(Generic[T]):
             if not _patch(self.expected(obj), (said.change,)):
                 return
             batch = self._batches[key] = _Batch[T](uid_of(obj), due, due_in_crowd)
-            self._crowd.add(key, now)
+            if not is_paced:
+                self._crowd.add(key, now)
             self._supervisor.start(self._write_when_due(key, batch), f"status of {self._resource.kind} {key}")
         batch.say(writer, said)
         batch.due_in_crowd = min(batch.due_in_crowd, due_in_crowd)
@@ -130,6 +132,11 @@ class Statuses(Generic[T]):
     def expect_crowd(self) -> None:
         """Has the next ones count as a crowd: who decides about many at once knows it before the first is written."""
         self._crowd_until = asyncio.get_running_loop().time() + CROWD_SECONDS
+
+    @property
+    def is_crowded(self) -> bool:
+        """Tells whether much is being said of this kind, so that whoever has time had better wait."""
+        return self._is_crowd(asyncio.get_running_loop().time())
 
     def _is_crowd(self, now: float) -> bool:
         """Tells whether there are many, for as long as they wait for a slow server, and for a moment after."""

@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubeapi.codec import from_wire
-from kubeapi.meta import Manifest
+from kubeapi.codec import from_wire, to_wire
+from kubeapi.meta import Manifest, format_time
+from leeward.api.cluster import Cluster
+from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBindingSpec, Work
-from leeward.core.execution.deployment_conditions import copies_of, is_deployment, with_conditions
+from leeward.core.execution.deployment_conditions import (
+    copies_of,
+    is_deployment,
+    is_told_by_all,
+    lacks_conditions,
+    with_conditions,
+)
 from leeward.core.interpreter import aggregate_status, reflect_status
 from tests.oracle import load, told
 
@@ -415,3 +423,62 @@ def test_a_rollout_is_not_complete_while_replicas_have_no_cluster() -> None:
     assert verdict(status, "Progressing")[1] == "ReplicaSetUpdated"
     everywhere = told_of(spec_of(TWO, 2, divided=False), WORKS, [item("m1", 2), item("m2", 2)])
     assert verdict(everywhere, "Progressing")[1] == "NewReplicaSetAvailable"
+
+
+def ready(since: datetime, status: str = "True") -> Cluster:
+    condition = {"type": "Ready", "status": status, "reason": "A", "lastTransitionTime": format_time(since)}
+    return from_wire({"spec": {"syncMode": "Push"}, "status": {"conditions": [condition]}}, Cluster)
+
+
+def reported_at(work: Work, at: datetime) -> Work:
+    """`work` as it was applied and reflected of its present generation."""
+    names = ("Applied", REFLECTED_CONDITION)
+    instant = format_time(at)
+    said = {"status": "True", "reason": "A", "observedGeneration": 1, "lastTransitionTime": instant}
+    told = [{"type": name, **said} for name in names]
+    wire = {"metadata": {"generation": 1}, "spec": to_wire(work.spec), "status": {"conditions": told}}
+    return from_wire(wire, Work)
+
+
+BEFORE, SINCE = NOW - timedelta(hours=2), NOW - timedelta(hours=1)
+KNOWN = {name: reported_at(each, NOW) for name, each in WORKS.items()}
+SEEN = {"m1": ready(SINCE), "m2": ready(SINCE)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"not_seen": ["m2"]}, False),
+        ({"clusters": {**SEEN, "m2": ready(SINCE, "Unknown")}}, False),
+        ({"clusters": {"m1": ready(SINCE)}}, False),
+        ({"works": {**KNOWN, "m2": reported_at(work(2), BEFORE)}}, False),
+        ({"works": {"m1": KNOWN["m1"]}}, False),
+        ({"items": [item("m1", 2)]}, False),
+        ({"spec": spec_of(TWO, 4, m3=2)}, False),
+        ({"spec": spec_of({}, 4)}, False),
+    ],
+)
+def test_first_conditions_are_told_alone_only_by_what_is_known_of_all_copies(
+    changes: Mapping[str, Any], expected: bool
+) -> None:
+    given: dict[str, Any] = {"works": KNOWN, "clusters": SEEN, "not_seen": (), "spec": spec_of(TWO, 4)}
+    given = {"items": [item("m1", 2), item("m2", 2)], **given, **changes}
+    items = from_wire(list(given["items"]), list[AggregatedStatusItem])
+    copies = copies_of(given["spec"], given["works"], items, given["not_seen"])
+    assert is_told_by_all(given["spec"], given["works"], given["clusters"], copies, NOW) is expected
+
+
+def test_first_conditions_are_told_alone_where_it_is_asked_for_and_once() -> None:
+    spec, reports = spec_of(TWO, 4), [item("m1", 2), item("m2", 2)]
+    summed = {key: value for key, value in told_of(spec, WORKS, reports).items() if key != "conditions"}
+    template: Manifest = {"metadata": {"generation": 1}, "spec": {}, "status": summed}
+    copies = copies_of(spec, WORKS, from_wire(list(reports), list[AggregatedStatusItem]), ())
+    assert lacks_conditions(template)
+    assert not lacks_conditions({**template, "metadata": {"deletionTimestamp": "2026-08-01T12:00:00Z"}})
+    assert with_conditions(template, summed, summed, spec, copies, NOW) == summed
+    first = with_conditions(template, summed, summed, spec, copies, NOW, tells_first=True)
+    assert verdict(first, "Available") == ("True", "MinimumReplicasAvailable")
+    assert not lacks_conditions({**template, "status": first})
+    later = NOW + timedelta(hours=1)
+    assert with_conditions(template, first, first, spec, copies, later, tells_first=True) == first

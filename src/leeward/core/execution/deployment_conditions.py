@@ -9,8 +9,8 @@ clients go by them.
     Progressing   NewReplicaSetAvailable when every copy is complete and of the template's present generation, until
                   the next generation; ProgressDeadlineExceeded when a member's own controller says so.
 
-A status of which only this would be new is not written: that a cluster is not seen says the binding, and what Karmada
-has left behind gets its conditions with the first thing that happens to it (decision 90).
+A status of which only this would be new is not written: that a cluster is not seen says the binding. What Karmada has
+left behind, and nothing happens to, gets its first conditions on their own, once (decision 119).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,8 +20,11 @@ from math import ceil, floor
 from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
+from leeward.api.cluster import Cluster
 from leeward.api.names import RETAIN_REPLICAS_LABEL
 from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, Work
+from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.eviction.evidence import believed_from, is_fresh
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, text_at, value_at
 from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
@@ -94,6 +97,38 @@ def is_deployment(template: ReadOnlyManifest) -> bool:
     return (template.get("apiVersion"), template.get("kind")) == ("apps/v1", "Deployment")
 
 
+def lacks_conditions(template: ReadOnlyManifest) -> bool:
+    """Tells whether a Deployment template has neither condition, and is to stay."""
+    known = {text_at(c, "type") for c in mappings_at(mapping_at(template, "status"), "conditions")}
+    return value_at(template, "metadata", "deletionTimestamp") is None and known.isdisjoint(CONDITION_TYPES)
+
+
+def is_told_by_all(
+    spec: ResourceBindingSpec,
+    works: Mapping[str, Work],
+    clusters: Mapping[str, Cluster],
+    copies: Sequence[DeploymentCopy],
+    now: datetime,
+) -> bool:
+    """Tells whether all that is known of the copies is of now, so that first conditions can be told on their own.
+
+    There is a copy, none is being evicted, and each cluster is Ready, does not fail, and has reported since; `works`
+    and `clusters` by cluster. What is unknown is not written over nothing.
+    """
+    if not copies or spec.graceful_eviction_tasks:
+        return False
+    return all(_is_told(works.get(c.cluster), clusters.get(c.cluster), c, now) for c in copies)
+
+
+def _is_told(work: Work | None, cluster: Cluster | None, copy: DeploymentCopy, now: datetime) -> bool:
+    if work is None or cluster is None or not copy.is_seen or copy.report is None:
+        return False
+    if is_failing(cluster) or not is_fresh(work, cluster):
+        return False
+    believed_at = believed_from(work, cluster)
+    return believed_at is None or now >= believed_at
+
+
 def copies_of(
     spec: ResourceBindingSpec,
     works: Mapping[str, Work],
@@ -161,9 +196,11 @@ def with_conditions(
     spec: ResourceBindingSpec,
     copies: Sequence[DeploymentCopy],
     now: datetime,
+    *,
+    tells_first: bool = False,
 ) -> Manifest:
     """`status`, to which the template's status `before` has come, with the conditions; `before` when nothing else is
-    new than what is not told on its own."""
+    new than what is not told on its own. `tells_first`: the first conditions are."""
     known = {text_at(c, "type"): c for c in mappings_at(before, "conditions")}
     verdicts = {
         AVAILABLE: _available(spec, copies, known.get(AVAILABLE)),
@@ -172,7 +209,8 @@ def with_conditions(
     told = [_dated(kind, verdict, known.get(kind), now) for kind, verdict in verdicts.items()]
     others = [c for c in list_at(status, "conditions") if text_at(c, "type") not in CONDITION_TYPES]
     after = {**status, "conditions": [*others, *told]}
-    return dict(before) if _says_nothing_new(before, after, known, verdicts) else after
+    is_first = tells_first and known.keys().isdisjoint(CONDITION_TYPES)
+    return dict(before) if not is_first and _says_nothing_new(before, after, known, verdicts) else after
 
 
 def _says_nothing_new(
