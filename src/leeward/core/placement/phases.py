@@ -18,6 +18,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Any
+
+import msgspec
 
 from leeward.api.meta import Condition
 from leeward.api.work import Binding
@@ -40,7 +43,7 @@ from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.placement.within_usage import decide_within_usage
-from leeward.core.scheduling import Placed, Trace, same_targets
+from leeward.core.scheduling import Placed, Trace, same_targets, term_of_targets
 
 
 def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
@@ -48,9 +51,25 @@ def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
 
     `trace` is told why copies go where they go; it costs nothing when it is not asked for.
     """
-    if snapshot.quota_refusal:
-        return decide_within_usage(snapshot, partial(_decide_in_turn, trace=trace))
-    return _decide_in_turn(snapshot, snapshot.binding, trace)
+    known = _with_term_of_targets(snapshot)
+    if known.quota_refusal:
+        decision = decide_within_usage(known, partial(_decide_in_turn, trace=trace))
+    else:
+        decision = _decide_in_turn(known, known.binding, trace)
+    if known is snapshot or decision.result is not None:
+        return decision
+    return replace(decision, result=Placed(decision.clusters, known.binding.status.scheduler_observing_affinity_name))
+
+
+def _with_term_of_targets(snapshot: Snapshot) -> Snapshot:
+    """The same, with the affinity term of the present targets where the status does not tell it yet."""
+    binding = snapshot.binding
+    term = term_of_targets(binding, snapshot.clusters)
+    if snapshot.settings.exact_health or term == binding.status.scheduler_observing_affinity_name:
+        return snapshot
+    status = msgspec.structs.replace(binding.status, scheduler_observing_affinity_name=term)
+    changed: Any = msgspec.structs.replace(binding, status=status)
+    return replace(snapshot, binding=changed)
 
 
 def _decide_in_turn(snapshot: Snapshot, wanted: Binding, trace: Trace | None) -> Decision:

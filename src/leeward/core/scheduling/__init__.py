@@ -15,7 +15,7 @@ from leeward.core.scheduling.cluster_arrays import ClusterArrays
 from leeward.core.scheduling.conditions import failures_condition, scheduled_condition
 from leeward.core.scheduling.model import Placed, Profile, Unplaceable
 from leeward.core.scheduling.pipeline import schedule
-from leeward.core.scheduling.reschedule import applied_placement, needs_scheduling, same_targets
+from leeward.core.scheduling.reschedule import applied_placement, needs_scheduling, same_targets, term_of_targets
 from leeward.core.scheduling.trace import Trace
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "same_targets",
     "schedule",
     "scheduled_condition",
+    "term_of_targets",
 ]

@@ -13,6 +13,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
+from leeward.core.scheduling.affinity import common_term
 from leeward.core.scheduling.model import is_reschedule_requested
 
 
@@ -49,6 +50,19 @@ def applied_placement(binding: Binding) -> Placement | None:
         return decode(annotation.encode(), Placement)
     except DecodeError:
         return None
+
+
+def term_of_targets(binding: Binding, clusters: Mapping[str, Cluster]) -> str:
+    """Affinity term that the present targets were placed in: the observed one, unless they came later than it.
+
+    The targets are written first, and the term with the status. Who decides between the two, after a crash or beside
+    another scheduler, would take what is placed in one term for a leftover of another. Holds: S1.
+    """
+    status = binding.status
+    if status.scheduler_observed_generation == binding.metadata.generation or placement_changed(binding):
+        return status.scheduler_observing_affinity_name
+    names = (target.name for target in binding.spec.clusters)
+    return common_term(binding, names, clusters) or status.scheduler_observing_affinity_name
 
 
 def same_targets(one: Iterable[TargetCluster], other: Iterable[TargetCluster]) -> bool:

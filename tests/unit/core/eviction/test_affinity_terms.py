@@ -3,9 +3,10 @@
 import msgspec
 import pytest
 
+from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
-from leeward.api.names import DRAIN_TAINT
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, DRAIN_TAINT
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster, Work
 from leeward.core import placement
@@ -84,6 +85,52 @@ def test_s2_who_returns_takes_all_back_or_nothing() -> None:
     back = decide(moved, cluster("a"), cluster("b"), *BACKUP, copies=whole, seconds=400)
     assert (back.withdrawn, names(back), left(back)) == (("a", "b"), ["a", "b"], [])
     assert back.result == Placed(back.clusters, "t0")
+
+
+def written(bound: ResourceBinding, told: bool, divided_as: dict[str, int] | None = None) -> ResourceBinding:
+    """The binding after one more write of its spec; `told`: its status followed."""
+    generation = bound.metadata.generation + 1
+    spec, status = bound.spec, bound.status
+    if divided_as is not None:
+        placement = msgspec.structs.replace(
+            divided(divided_as),
+            cluster_affinity=None,
+            cluster_affinities=(spec.placement or Placement()).cluster_affinities,
+        )
+        spec = msgspec.structs.replace(spec, placement=placement, replicas=sum(divided_as.values()))
+    seen = generation if told else generation - 1
+    status = msgspec.structs.replace(status, scheduler_observed_generation=seen)
+    metadata = msgspec.structs.replace(
+        bound.metadata,
+        generation=generation,
+        annotations={APPLIED_PLACEMENT_ANNOTATION: encode(spec.placement).decode()},
+    )
+    return msgspec.structs.replace(bound, metadata=metadata, spec=spec, status=status)
+
+
+ALL_FOUR = (cluster("a"), cluster("b"), *BACKUP)
+BACK_AGAIN = between(("a", "b"), ("c", "d"), on="t1", clusters=("a", "b"), groups=2)
+
+
+def test_s1_what_has_just_been_placed_in_another_term_stays_before_the_status_says_so() -> None:
+    decision = decide(written(BACK_AGAIN, told=False), *ALL_FOUR)
+    assert (names(decision), left(decision)) == (["a", "b"], [])
+    assert decision.result == Placed(decision.clusters, "t0")
+
+
+def test_s1_a_divided_application_is_told_of_the_term_that_it_was_placed_in() -> None:
+    bound = written(BACK_AGAIN, told=False, divided_as={"a": 2, "b": 2})
+    decision = decide(bound, *ALL_FOUR)
+    assert decision.result == Placed(bound.spec.clusters, "t0")
+
+
+def test_s2_what_is_not_in_its_term_any_more_leaves_it_where_the_status_was_told() -> None:
+    assert names(decide(written(BACK_AGAIN, told=True), *ALL_FOUR)) == ["c", "d"]
+
+
+def test_in_karmada_the_status_alone_tells_the_term() -> None:
+    karmada = PlacementSettings(keep_without_place=False, withdraw=False, exact_health=True)
+    assert names(decide(written(BACK_AGAIN, told=False), *ALL_FOUR, settings=karmada)) == ["c", "d"]
 
 
 def test_l2_what_has_fled_to_the_last_term_flees_back_from_there() -> None:
