@@ -212,10 +212,11 @@ _STALLS_DURING_AN_OUTAGE = History(
     steps=(
         web(evenly("m1", "m2", "m3", toleration_seconds=40)),
         MemberStops(at=80, lasts=150, member="m1"),
-        *(HubIsSuspended(at=130 + 12 * number, lasts=8) for number in range(6)),
+        *(HubIsSuspended(at=130 + 6 * number, lasts=5) for number in range(10)),
     ),
 )
-"""m1 dies, and whoever watches stands still again and again while its copies are tolerated there."""
+"""m1 dies, and whoever watches stands still again and again while its copies are tolerated there, each time for less than
+what lies between two probes: a longer time would be a gap between two renewals of the heartbeat, whatever stood still."""
 
 
 _FORGOTTEN = History(
