@@ -215,8 +215,8 @@ _STALLS_DURING_AN_OUTAGE = History(
         *(HubIsSuspended(at=130 + 6 * number, lasts=5) for number in range(10)),
     ),
 )
-"""m1 dies, and whoever watches stands still again and again while its copies are tolerated there, each time for less than
-what lies between two probes: a longer time would be a gap between two renewals of the heartbeat, whatever stood still."""
+"""m1 dies, and whoever watches stands still again and again while its copies are tolerated there, each time for less
+than what lies between two probes: a longer time would be a gap between two renewals of the heartbeat anyway."""
 
 
 _FORGOTTEN = History(
