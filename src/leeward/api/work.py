@@ -129,22 +129,19 @@ class ResourceBindingSpec(Object, frozen=True):
     @property
     def is_divided(self) -> bool:
         """Tells whether replicas are shared out, instead of all of them on each cluster."""
-        return self.replicas > 0 and self._shares_out
+        strategy = self.placement.replica_scheduling if self.placement else None
+        shares_out = strategy is not None and strategy.replica_scheduling_type != "Duplicated"
+        return self.replicas > 0 and shares_out
 
     @property
     def asks_for_none(self) -> bool:
-        """Tells whether replicas would be shared out, and none are asked for: no copy is missed anywhere."""
-        return self.replicas == 0 and self.replica_requirements is not None and self._shares_out
+        """Tells whether its template has replicas, and asks for none: no copy is missed anywhere, shared out or not."""
+        return self.replicas == 0 and self.replica_requirements is not None
 
     @property
     def tolerations(self) -> tuple[Toleration, ...]:
         """Tolerations of clusters by its placement; none without one."""
         return self.placement.cluster_tolerations if self.placement else ()
-
-    @property
-    def _shares_out(self) -> bool:
-        strategy = self.placement.replica_scheduling if self.placement else None
-        return strategy is not None and strategy.replica_scheduling_type != "Duplicated"
 
 
 class AggregatedStatusItem(Object, frozen=True):

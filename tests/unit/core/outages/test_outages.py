@@ -15,7 +15,8 @@ from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import EVICTION_HELD_CONDITION, LAST_SEEN_CONDITION
 from leeward.api.outage import ClusterOutage, MoveState, OutagePhase, OutageStatus, RecoveryTimes, StepKind
-from leeward.api.work import GracefulEvictionTask
+from leeward.api.policy import Placement
+from leeward.api.work import GracefulEvictionTask, ReplicaRequirements
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.outages.fold import fold, newly_recovered
 from leeward.core.outages.observation import OutageObservation
@@ -31,9 +32,9 @@ from leeward.core.outages.record import (
     render,
 )
 from leeward.core.outages.recovery import MOST_TIMES, duration, with_recovery
-from leeward.core.outages.sight import ApplicationKey, ClusterSight, CopySight, decide_state
+from leeward.core.outages.sight import ApplicationKey, ClusterSight, CopySight, decide_state, sight_of
 from leeward.core.outages.writing import PAUSES, PROGRESS_COLLECT, QUIET, SETTLED_COLLECT, Pace, Urgency, urgency_of
-from tests.builders import NOW, at
+from tests.builders import NOW, aggregated, at, binding, divided, duplicated
 
 NO_EXECUTE = Taint(key="cluster.karmada.io/not-ready", effect="NoExecute", time_added=at(330))
 LARGEST_BYTES = 300_000
@@ -107,6 +108,23 @@ def test_what_leaves_together_is_one_step_and_what_leaves_later_another() -> Non
     waves = [step for step in record.status.steps if step.kind is StepKind.LEFT]
     assert [(wave.healthy, wave.healthy_at) for wave in waves] == [(1, at(705)), (0, None)]
     assert states(record) == {"applications": 6, "moved": 1, "moving": 5}
+
+
+@pytest.mark.parametrize("placement", [duplicated("member1", "member2"), divided({"member1": 1, "member2": 1})])
+def test_what_is_scaled_to_none_while_its_cluster_is_lost_leaves_nothing_unfinished(placement: Placement) -> None:
+    cluster = lost(NO_EXECUTE)
+    asks_for_none = aggregated(binding(placement, 0, replica_requirements=ReplicaRequirements()))
+    sight = sight_of(asks_for_none, cluster, {"member1": cluster}, lambda _: None, at(700))
+    record = look(begin(cluster), 600, cluster, here("nginx", uid="uid-1"))
+    record = fold(record, OutageObservation(at(700), cluster, {key("nginx"): sight}))
+    assert states(record) == {"applications": 1, "moved": 1}
+    assert look(record, 800, lost(ready_since=at(790))).status.phase is OutagePhase.OVER
+
+
+def test_what_has_no_place_has_not_moved() -> None:
+    cluster = lost(NO_EXECUTE)
+    placeless = aggregated(binding(duplicated("member1"), 2, replica_requirements=ReplicaRequirements()))
+    assert not sight_of(placeless, cluster, {"member1": cluster}, lambda _: None, at(700)).is_replaced
 
 
 def test_an_application_recovers_once_and_stays_moved() -> None:
