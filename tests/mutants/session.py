@@ -34,8 +34,9 @@ LEAST_SECONDS, TIMES_LONGER = 5, 3
 STILL_SECONDS, LEAST_WORK = 10.0, 0.05
 """A child that has used less of the processor within so long waits for what does not come, and is ended."""
 MOST_MEMORY = 4 << 30
-QUIETLY = ("-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native")
-"""Options of pytest with which nothing is told of why a test fails: that it does is enough."""
+QUIETLY = ("-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native", "-m", "not long")
+"""Options of pytest with which nothing is told of why a test fails: that it does is enough. Tests that take more than
+a second judge nothing: one of them counts what it has drawn for `core`, and draws otherwise in a mutated copy."""
 
 
 @dataclass(frozen=True)
