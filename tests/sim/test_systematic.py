@@ -11,7 +11,7 @@ from leeward.runtime.informer import Informer
 from leeward.sim.histories.playing import play
 from leeward.sim.histories.systematic import MODES, OUTAGE, Mode, sweeps
 
-LATE = {"the controllers": 50, "the API server": 44, "m2": 50}
+LATE = {"the controllers": 50, "the API server": 40, "m2": 50}
 KILLS = [(name, number) for name, late in LATE.items() for number in (2, 30, late)]
 EVICTED_FROM = "128 s"
 DROPS = [(way, number) for way, most in zip(range(4), (90, 12, 18, 18), strict=True) for number in (2, most)]
