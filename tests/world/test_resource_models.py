@@ -79,7 +79,7 @@ def test_a_look_at_a_member_asks_for_no_node_and_no_pod_that_is_known() -> None:
         def note(request: Request) -> Response | None:
             if request.path in ("/api/v1/nodes", "/api/v1/pods"):
                 asked.append((request.path, request.query.get("watch", "")))
-            looks.extend([request.path] if request.path == "/version" else ())
+            looks.extend([request.path] if request.path == "/readyz" else ())
             return None
 
         answers(world.member("member1").place, note)

@@ -183,17 +183,17 @@ def test_an_outage_that_begins_while_the_status_is_read_is_seen_in_time(name: st
 
         async def answer(request: Request, work: Callable[[], Answering]) -> Response | StreamResponse:
             paths.append(request.path)
-            if paths[0] == "/version":
+            if paths[0] == "/apis":
                 await asyncio.Event().wait()
             return await work()
 
-        def begin_at_version(request: Request) -> Response | None:
-            if request.path == "/version" and not paths:
-                paths.append("/version")
+        def begin_at_groups(request: Request) -> Response | None:
+            if request.path == "/apis" and not paths:
+                paths.append("/apis")
                 world.member(name).place.audit = answer
             return None
 
-        answers(world.member(name).place, begin_at_version)
+        answers(world.member(name).place, begin_at_groups)
         await world.sleep_to_whole(10, offset=9)
         while not paths:
             await world.sleep(0.5)

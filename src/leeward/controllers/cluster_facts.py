@@ -33,6 +33,9 @@ OUTDATED_SECONDS = 60.0
 then."""
 UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
 """The Pods that count."""
+SERVER_SECONDS = 60.0
+"""Seconds for which a server's version and core kinds are not asked for again, unless it was away meanwhile: others
+come only with a server that was begun anew. A kind that is installed comes with the groups, of which each look asks."""
 MAX_DETAIL, MAX_VERSION = 1024, 64
 """Letters of the condition's message, and of a version."""
 
@@ -74,6 +77,13 @@ class FactsCollector:
         self._silent_since: dict[str, str] = {}
         """Instants since which kinds cannot be followed, by kind."""
         self._too_large: list[str] = []
+        self._server_asked: float | None = None
+        """Monotonic instant at which version and core kinds were last asked for, while the member has not been away."""
+        self._version = ""
+
+    def begin_anew(self) -> None:
+        """Takes in that the member was not well: another server may answer next."""
+        self._server_asked = None
 
     async def collect(self) -> Facts:
         """Version, kinds and capacity; what cannot be read is left out (an outage is not an absence).
@@ -82,23 +92,29 @@ class FactsCollector:
         hangs here must not keep an outage from being seen.
         """
         self._too_large.clear()
-        found = await asyncio.gather(self._read_version(), self._read_offer(), self._read_summary())
+        now = self._plane.clock.monotonic()
+        anew = self._server_asked is None or now - self._server_asked >= SERVER_SECONDS
+        if anew:
+            self._server_asked, self._version = now, ""
+        found = await asyncio.gather(self._read_version(), self._read_offer(core_anew=anew), self._read_summary())
         return Facts(*found, outdated=self._outdated())
 
     async def _read_version(self) -> str:
-        try:
-            async with self._collecting("version"):
-                return await self._version()
-        except WorldError as error:
-            self._not_read("version", error)
-            return ""
+        if not self._version:
+            try:
+                async with self._collecting("version"):
+                    self._version = await self._ask_version()
+            except WorldError as error:
+                self._not_read("version", error)
+        return self._version
 
-    async def _read_offer(self) -> Offer | None:
+    async def _read_offer(self, *, core_anew: bool) -> Offer | None:
         try:
             async with self._collecting("kinds"):
-                return await self._member.server.discovery.offer()
+                return await self._member.server.discovery.offer(core_anew=core_anew)
         except WorldError as error:
             self._not_read("kinds", error)
+            self._server_asked = None
             return None
 
     def _not_read(self, what: str, error: WorldError) -> None:
@@ -161,7 +177,7 @@ class FactsCollector:
         except TimeoutError:
             raise Unreachable(f"no {what} within {self._seconds:g} s") from None
 
-    async def _version(self) -> str:
+    async def _ask_version(self) -> str:
         response = await self._member.server.client.raw("GET", "/version")
         try:
             return shown(codec.decode(response.body, _Version).git_version, MAX_VERSION)

@@ -119,6 +119,7 @@ class ClusterStatusController:
         self._plane.metrics.cluster_ready.labels(cluster.name).set(ready.status == "True")
         self._plane.metrics.cluster_uncollected.labels(cluster.name).set(is_uncollected(ready))
         if probe.sight != "healthy":
+            self._facts.begin_anew()
             self._plane.looks.failed(cluster.name, self._plane.clock.monotonic())
         await self._write(cluster, ready, doubt, facts if ready.status == "True" else None)
 

@@ -55,12 +55,14 @@ class Discovery:
             raise UnknownKind(f"the cluster does not offer {api_version} {kind}")
         return self._kinds[api_version, kind]
 
-    async def offer(self) -> Offer:
+    async def offer(self, *, core_anew: bool = True) -> Offer:
         """All kinds. Of a group that does not answer, what it offered before. Raises: WorldError.
 
-        Karmada: client-go's ServerGroupsAndResources; same, down to a group version that is stale.
+        Without `core_anew` the core group is as it was told last, where it was: it is another one only after a server
+        was begun anew. Karmada: client-go's ServerGroupsAndResources; same, down to a group version that is stale.
         """
-        core, others = await self._below("/api"), await self._below("/apis")
+        core = await self._below("/api") if core_anew or self._last is None else self._last[0]
+        others = await self._below("/apis")
         if self._last is None or self._last[0] is not core or self._last[1] is not others:
             self._last = core, others, self._offer_of({**core, **others})
         return self._last[2]
