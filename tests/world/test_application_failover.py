@@ -152,7 +152,7 @@ def test_a_copy_that_flaps_within_the_toleration_does_not_move() -> None:
 
 @pytest.mark.parametrize(("away", "unwatched"), [(5, 0), (TOLERATION / 4, TOLERATION / 4)])
 def test_the_clock_of_an_unhealthy_copy_goes_on_over_a_restart(away: float, unwatched: float) -> None:
-    """What lies between two looks counts; a longer time is not begun anew, and counts as far as somebody watched."""
+    """Time between two looks counts; of a longer pause nothing does, and the clock is not begun anew for it."""
 
     async def story(world: World) -> None:
         await cordon_nodes(world, "member1")

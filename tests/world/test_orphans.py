@@ -5,14 +5,22 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import pytest
+from msgspec.structs import replace
 
 from kubeapi.meta import Manifest
 from kubeserver.inprocess import ADMIN
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
 from leeward.api.cluster import Cluster
-from leeward.api.names import BINDING_NAME_ANNOTATION, HUB_ANNOTATION, MANAGED_LABEL, execution_space, work_name
-from leeward.api.resource import WORKS
+from leeward.api.names import (
+    BINDING_NAME_ANNOTATION,
+    HUB_ANNOTATION,
+    MANAGED_LABEL,
+    SKIP_NAMESPACE_LABEL,
+    execution_space,
+    work_name,
+)
+from leeward.api.resource import NAMESPACES, WORKS
 from leeward.app.connect import UnusableTransport
 from leeward.app.member_clients import ThroughProxy
 from leeward.client import Client, Request
@@ -28,6 +36,7 @@ from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
 from tests.world.test_detection import answers, status
+from tests.world.test_nothing_to_gain import POLICIES, cluster_policy
 from tests.world.test_ownership import on, second_control_plane
 
 NEW = work_name("Deployment", "new", "default")
@@ -301,6 +310,32 @@ async def delete_orphan_works_of(world: World, app: str) -> list[str]:
         OrphanWork("", key_of(w), w.metadata.uid, w.metadata.resource_version, tuple(owners_of(w)), ()) for w in named
     ]
     return [str(each) for each in taken if await delete_orphan_work(world.client, each)]
+
+
+def test_s6_an_orphan_in_which_others_may_keep_something_is_known_as_such() -> None:
+    """`leeward orphans --delete` leaves it alone, and so a Work that has made one."""
+
+    async def story(world: World) -> None:
+        await world.sleep(60)
+        backup = await world.medium.load()
+        await world.client.create(NAMESPACES, {"metadata": {"name": "team", "labels": {SKIP_NAMESPACE_LABEL: "true"}}})
+        await world.client.create(POLICIES, cluster_policy(on("member1"), ("v1", "Namespace", "team")))
+        await apply(world.client, deployment("new", 2), policy("new", on("member1")))
+        await world.sleep(30)
+        works = (await world.client.list(WORKS)).items
+        await world.stop_controllers()
+        await world.stop_apiserver()
+        world.medium.replace(backup)
+        await world.start_apiserver()
+        found = {str(orphan): orphan.is_shared for orphan in (await found_in(world)).orphans}
+        assert found == {"Namespace team in member1": True, "Deployment default/new in member1": False}
+        for work in works:
+            again = replace(work, metadata=replace(work.metadata, uid="", resource_version="", finalizers=()))
+            await world.client.create(WORKS, again, work.namespace)
+        listed = {work.owners[0].name: work.is_shared for work in (await found_in(world)).works}
+        assert listed == {"team-namespace": True, "new-deployment": False}
+
+    play(story)
 
 
 @pytest.mark.parametrize("what", ["no identity", "a copy of another name"])

@@ -22,30 +22,45 @@ T = TypeVar("T")
 
 FOUND, UNKNOWN = 1, 2
 """Exit codes: orphans are there; a member, or the control plane, could not be read. 0 is for none."""
+STAYING = (
+    "{} of these stay: Namespaces, CustomResourceDefinitions, volumes and claims, in which others may keep something. "
+    "Look into them; leeward orphans --delete --shared deletes them, and everything in them"
+)
 
 
 @click.command()
 @click.option("--delete", is_flag=True, help="Delete the orphans that are shown. What is shown apart stays.")
+@click.option(
+    "--shared",
+    is_flag=True,
+    help="With --delete: also Namespaces, CustomResourceDefinitions, volumes and claims, with all that is in them.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask before deleting; nobody is asked without a terminal.")
 @operator_options
 @click.pass_obj
-def orphans(settings: Settings, delete: bool, yes: bool, kubeconfig: Path | None, context: str) -> NoReturn:
+def orphans(
+    settings: Settings, delete: bool, shared: bool, yes: bool, kubeconfig: Path | None, context: str
+) -> NoReturn:
     """List what runs in members that a restored control plane has forgotten.
 
     These are objects that carry its identity, and that no Work of it knows of: they were placed after the backup.
     And Works whose binding is gone: deleted, they take along what they have made in their member.
 
+    --delete leaves alone what others may live in, who would lose what they keep there: --shared deletes that, too.
+
     Exits with 1 when there are orphans, with 2 when a member could not be read, and else with 0.
     """
+    if shared and not delete:
+        raise click.UsageError("--shared says what --delete deletes, and goes with it")
     try:
-        left = _look(target_of(settings, kubeconfig, context), delete=delete, yes=yes)
+        left = _look(target_of(settings, kubeconfig, context), delete=delete, shared=shared, yes=yes)
     except FleetError as error:
         complain(str(error))
         left = UNKNOWN
     click.get_current_context().exit(left)
 
 
-def _look(target: Target, *, delete: bool, yes: bool) -> int:
+def _look(target: Target, *, delete: bool, shared: bool, yes: bool) -> int:
     """The exit code. Raises: FleetError."""
     from leeward.operations.orphans import find_orphans
 
@@ -53,8 +68,11 @@ def _look(target: Target, *, delete: bool, yes: bool) -> int:
     _show(found)
     orphans = (*found.orphans, *found.works)
     remaining = len(orphans)
-    if delete and orphans and _is_confirmed(yes, remaining):
-        remaining -= _delete(target, orphans)
+    chosen = [orphan for orphan in orphans if delete and (shared or not orphan.is_shared)]
+    if chosen and _is_confirmed(yes, len(chosen)):
+        remaining -= _delete(target, chosen)
+    if delete and len(chosen) < len(orphans):
+        say(STAYING.format(len(orphans) - len(chosen)))
     if found.unreadable:
         return UNKNOWN
     return FOUND if remaining else 0

@@ -22,6 +22,7 @@ from leeward.api.names import (
 from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import Client, Conflict, NotFound, NotServed
+from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.execution.claims import Owner, owners_of
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.identity import Key, key_of
@@ -50,6 +51,8 @@ class OrphanWork:
     owners: tuple[Owner, ...]
     ids: tuple[str, ...]
     """The permanent ids of bindings that it names; a Work of an earlier version may name none."""
+    is_shared: bool = False
+    """Tells whether others may live in what it has made, who would lose what they keep there."""
 
     def __str__(self) -> str:
         return f"Work {self.key} of {', '.join(map(str, self.owners))}"
@@ -145,7 +148,8 @@ def _read(work: Work) -> OrphanWork | None:
         return None
     cluster = cluster_of_execution_space(work.namespace)
     metadata = work.metadata
-    return OrphanWork(cluster, key_of(work), metadata.uid, metadata.resource_version, owners, _ids(work))
+    made = any(is_shared(each.get("apiVersion", ""), each.get("kind", "")) for each in work.spec.workload.manifests)
+    return OrphanWork(cluster, key_of(work), metadata.uid, metadata.resource_version, owners, _ids(work), made)
 
 
 def _ids(named: Work | Binding) -> tuple[str, ...]:

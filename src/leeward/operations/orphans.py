@@ -33,6 +33,7 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.client import ApiError, Client, Conflict, NotFound, NotServed, WorldError
+from leeward.core.eviction.shared_resources import is_shared
 from leeward.operations.orphan_works import OrphanWork, find_orphan_works
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.identity import Key, key_of
@@ -59,6 +60,11 @@ class Orphan:
     resource_version: str
     work: Key
     """The Work that it names."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Tells whether others may live in it, who would lose what they keep there."""
+        return is_shared(self.resource.api_version, self.resource.kind)
 
     def __str__(self) -> str:
         return f"{self.resource.kind} {self.key} in {self.cluster}"

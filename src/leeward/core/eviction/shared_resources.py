@@ -1,4 +1,5 @@
-"""Resources that others live in: taints never evict them, unless their policy says so.
+"""Resources that others live in: taints never evict them, unless their policy says so, and orphans of these kinds go
+only where that is asked for.
 
 Deleting a CustomResourceDefinition deletes every custom resource of it, deleting a Namespace everything in it, and
 deleting a volume or its claim the data; a cluster that was away for a while has lost none of that.
@@ -20,9 +21,13 @@ SHARED_KINDS = frozenset(
 """API group and kind."""
 
 
+def is_shared(api_version: str, kind: str) -> bool:
+    """Tells whether others may live in an object of this kind."""
+    return (api_version.rpartition("/")[0], kind) in SHARED_KINDS
+
+
 def stays_under_taints(binding: Binding) -> bool:
     """Tells whether no taint evicts what this binding is for."""
     resource = binding.spec.resource
-    group = resource.api_version.rpartition("/")[0]
     is_released = binding.metadata.annotations.get(EVICT_SHARED_ANNOTATION) == "true"
-    return (group, resource.kind) in SHARED_KINDS and not is_released
+    return is_shared(resource.api_version, resource.kind) and not is_released

@@ -18,7 +18,7 @@ from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
 CARRY_OUT_SECONDS = 10.0
-"""Seconds until what a Work has made is taken out of its member."""
+"""Seconds until what a Work has made is taken out of its member, and a Namespace has ended."""
 
 
 async def clear_orphans(world: World, scene: Scene) -> list[str]:
@@ -50,6 +50,6 @@ async def clear_orphans(world: World, scene: Scene) -> list[str]:
         deleted = [(orphan, await delete_orphan(world.client, reach, orphan)) for orphan in found.orphans]
         deleted += [(work, await delete_orphan_work(world.client, work)) for work in found.works]
         problems = [f"{orphan} was to be deleted, and was not" for orphan, is_done in deleted if not is_done]
-        if found.works:
+        if deleted:
             await asyncio.sleep(CARRY_OUT_SECONDS)
     return sorted(problems)
