@@ -29,7 +29,7 @@ READING = re.compile(
 """Commands that only look: each is asked again until it shows what the page shows."""
 PATIENCE_SECONDS = 120
 TIMES = re.compile(
-    r"\d{1,2} \w{3} \d{4}|\d\d:\d\d:\d\d|\+?\b\d+(\.\d+)? (s|min|h|d)\b( \d+ (s|min|h)\b)?"
+    r"\d{1,2} \w{3} \d{4}|\d{4}-\d\d-\d\d(?!-)|\d\d:\d\d:\d\d|\+?\b\d+(\.\d+)? (s|min|h|d)\b( \d+ (s|min|h)\b)?"
     r"|\b\d+(\.\d+)?(ms|s|m|h|d)(\d+(s|m|h))?\b"
 )
 MADE_ANEW = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=127\.0\.0\.1:)\d+")
