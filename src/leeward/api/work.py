@@ -230,3 +230,8 @@ class Work(TypedObject, frozen=True):
     @property
     def applied(self) -> Condition | None:
         return find_condition(self.status.conditions, "Applied")
+
+    @property
+    def was_applied(self) -> bool:
+        """Tells whether all that it makes was there when that was last told, whatever generation of it."""
+        return self.applied is not None and self.applied.status == "True"

@@ -11,10 +11,12 @@ and again are written less and less often.
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Any, cast
 
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
+from kubeapi.status import Status
 from leeward.api.names import (
     HUB_ANNOTATION,
     WORK_NAME_ANNOTATION,
@@ -143,7 +145,9 @@ class MemberObjects:
         return None
 
     async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
-        """Raises: AlreadyExists."""
+        """Raises: AlreadyExists; Conflict when the Work is not to be carried out any more."""
+        if work.was_applied and not await self._is_wanted(work):
+            raise Conflict(Status(code=HTTPStatus.CONFLICT, message=f"the Work {work.name} is going, or has gone"))
         since = self._works.ready_since
         with self._counted("create", desired):
             created = await self._member.server.client.create(resource, desired, key_of(desired).namespace)
@@ -267,6 +271,18 @@ class MemberObjects:
             and current.metadata.deletion_timestamp is not None
             and not current.spec.preserve_resources_on_deletion
         )
+
+    async def _is_wanted(self, work: Work) -> bool:
+        """Tells whether what it had made, and is gone, is to be made again: asked of the control plane's API server, as
+        another who works for the member may have removed it for a deletion that is not in our cache yet, and nobody
+        would remove what is made after that."""
+        try:
+            current = await self._plane.client.get(WORKS, work.name, work.namespace)
+        except NotServed:
+            raise
+        except NotFound:
+            return False
+        return current.metadata.uid == work.metadata.uid and current.metadata.deletion_timestamp is None
 
     async def _may_be_offered(self, api_version: str, kind: str) -> bool:
         """A kind is gone only when two complete looks at all kinds, one after the other, do not have it.

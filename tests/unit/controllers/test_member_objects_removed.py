@@ -4,8 +4,10 @@ import json
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from kubeapi.status import Status
+from leeward.api.meta import Condition
 from leeward.api.names import HUB_ANNOTATION, WORK_ID_LABEL, WORK_NAME_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.client import Conflict, NotServed, Request, Response, Undecodable, Unreachable, WorldError
@@ -128,6 +130,49 @@ def test_of_a_work_whose_end_was_seen_what_comes_back_is_removed_unless_it_is_th
         await hands.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
         assert await hands.objects.remove(work, ended=True) is False
         assert [sent.method for sent in hands.desk.line.writes()] == ["DELETE"]
+
+    tell(story)
+
+
+@pytest.mark.parametrize("end", ["going", "gone", "another"])
+def test_what_was_removed_for_a_deletion_that_is_not_known_here_is_not_made_again_l3(end: str) -> None:
+    """Another who works for the member, as a leader that was replaced, may have seen it before us."""
+
+    async def story(hands: Hands) -> None:
+        work, manifest = await hands.work()
+        await hands.objects.apply(work, manifest)
+        applied = Condition("Applied", "True", "AppliedSuccessful")
+        known = replace(work, status=replace(work.status, conditions=(applied,)))
+        await hands.going()
+        await hands.desk.there.delete(CONFIG_MAPS, "colors", "default")
+        if end != "going":
+            await hands.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
+        if end == "another":
+            await hands.work()
+        hands.desk.line.writes()
+        with pytest.raises(Conflict):
+            await hands.objects.apply(known, manifest)
+        assert hands.desk.line.writes() == []
+
+    tell(story)
+
+
+def test_what_somebody_removed_in_the_member_is_made_again_and_what_is_new_costs_no_question() -> None:
+    async def story(hands: Hands) -> None:
+        work, manifest = await hands.work()
+        hands.desk.wire.sent.clear()
+        await hands.objects.apply(work, manifest)
+        assert [sent.path for sent in hands.desk.wire.sent if sent.path.endswith("/works/web")] == []
+        await hands.desk.there.delete(CONFIG_MAPS, "colors", "default")
+        applied = Condition("Applied", "True", "AppliedSuccessful")
+        known = replace(work, status=replace(work.status, conditions=(applied,)))
+        hands.desk.wire.refuse = lambda request: Unreachable("cut") if request.method == "GET" else None
+        with pytest.raises(Unreachable):
+            await hands.objects.apply(known, manifest)
+        hands.desk.wire.refuse = lambda request: None
+        hands.desk.line.writes()
+        await hands.objects.apply(known, manifest)
+        assert [sent.method for sent in hands.desk.line.writes()] == ["POST"]
 
     tell(story)
 
