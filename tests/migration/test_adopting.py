@@ -138,6 +138,7 @@ def test_a_plan_names_features_in_use_that_leeward_does_not_have_or_has_switched
     play(story)
 
 
+@pytest.mark.long
 def test_clusters_move_with_all_that_belongs_to_them() -> None:
     async def story(world: AggregatedWorld) -> None:
         before = {name: (each["spec"], each["status"]) for name, each in of("clusters").items()}

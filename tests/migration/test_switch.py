@@ -90,6 +90,7 @@ def assert_next_to_nothing_is_written(world: World, writes: Writes) -> None:
     assert kept(world, "/work.karmada.io/resourcebindings/") == specs(CONTROL_PLANE, "resourcebindings")
 
 
+@pytest.mark.long
 def test_a_switch_with_a_new_agent_writes_no_object_of_a_member() -> None:
     async def story(world: RecordedWorld, writes: Writes) -> None:
         await world.sleep(WATCHED_SECONDS)

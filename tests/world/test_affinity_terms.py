@@ -1,5 +1,7 @@
 """A failover into the next term of `clusterAffinities`, and out of the last one."""
 
+import pytest
+
 from kubeapi.meta import Manifest
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, deployment, play, policy, ready_replicas, tasks
@@ -17,6 +19,7 @@ def terms(*groups: tuple[str, ...]) -> Manifest:
     }
 
 
+@pytest.mark.long
 def test_s1_copies_that_are_well_run_until_the_whole_backup_is_ready() -> None:
     async def story(world: World) -> None:
         placement = terms(("member1", "member2"), ("member3", "member4"))
@@ -37,6 +40,7 @@ def test_s1_copies_that_are_well_run_until_the_whole_backup_is_ready() -> None:
     play(story, FOUR)
 
 
+@pytest.mark.long
 def test_l2_there_is_a_way_out_of_the_last_term() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2), policy("web", terms(("member1",), ("member2",))))

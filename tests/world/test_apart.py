@@ -196,6 +196,7 @@ def test_the_controller_manager_does_not_evict_by_itself_beside(holder: str, con
     play(story)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("then", "expected"), [(OURS, {"member1": 1, "member2": 2}), ("", {"member2": 3})])
 def test_evictions_end_where_a_scheduler_of_ours_takes_over_and_not_where_nobody_is_seen(
     then: str, expected: dict[str, int]
@@ -216,6 +217,7 @@ def test_evictions_end_where_a_scheduler_of_ours_takes_over_and_not_where_nobody
     play(story)
 
 
+@pytest.mark.long
 def test_s4_the_brake_holds_the_taint_manager_that_runs_apart() -> None:
     async def story(world: World) -> None:
         async with managed(world, REST_AND_HALVES, ONLY_PLACING):

@@ -204,6 +204,7 @@ def test_no_state_is_handed_over_where_the_gate_is_off() -> None:
     play(story, THREE, manager=ManagerSettings(gates=FeatureGates({"StatefulFailoverInjection": False})))
 
 
+@pytest.mark.long
 def test_never_keeps_the_failed_copy_until_someone_confirms() -> None:
     async def story(world: World) -> None:
         await cordon_nodes(world, "member1")

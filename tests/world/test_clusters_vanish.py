@@ -120,6 +120,7 @@ def test_s5_nothing_leaves_when_the_control_plane_starts_without_clusters() -> N
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_s5_an_eviction_that_was_open_goes_on_when_the_clusters_are_back() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))
@@ -141,6 +142,7 @@ def test_s5_an_eviction_that_was_open_goes_on_when_the_clusters_are_back() -> No
     play(story, PUSH)
 
 
+@pytest.mark.long
 def test_s5_clusters_that_are_joined_anew_under_their_names_keep_all_that_runs_there() -> None:
     async def story(world: World) -> None:
         await apps_run(world, PUSH)
@@ -172,6 +174,7 @@ def test_s5_clusters_that_are_joined_anew_under_their_names_keep_all_that_runs_t
     play(story, PUSH)
 
 
+@pytest.mark.long
 def test_one_cluster_that_vanishes_holds_what_names_it_and_nothing_else() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("there", 2), policy("there", by_weight({"member1": 1, "member2": 1})))

@@ -186,6 +186,7 @@ def test_a_control_plane_that_does_not_answer_is_told_and_what_was_known_stays()
     play(story)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", [403, 500])
 def test_a_kind_that_cannot_be_followed_any_more_is_named_until_it_can_be(code: int) -> None:
     """The last state of the kind is what is shown: a cluster that dies now looks alive."""

@@ -85,6 +85,7 @@ def test_an_eviction_that_is_taken_back_has_changed_nothing_of_what_was_needed()
     play(story, THREE_PUSH)
 
 
+@pytest.mark.long
 def test_what_others_need_in_a_cluster_that_comes_back_keeps_its_uid() -> None:
     """Holds: S12."""
 
@@ -333,6 +334,7 @@ def test_what_has_followed_before_the_gate_was_closed_stays_and_goes_with_its_wo
     play(story)
 
 
+@pytest.mark.long
 def test_what_a_member_refuses_holds_up_no_copy() -> None:
     """A ConfigMap of somebody else is there already; the copy may run with it. Holds: S6."""
 

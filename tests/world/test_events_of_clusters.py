@@ -27,6 +27,7 @@ async def states(world: World, cluster: str) -> list[Event]:
     return [e for e in await events(world, cluster) if e.message.startswith("Ready is now")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", mostly_long(TWO, "member1"))
 def test_six_outages_in_an_hour_are_six_times_lost_and_six_times_back(name: str) -> None:
     async def story(world: World) -> None:

@@ -38,6 +38,7 @@ async def web_runs(world: World, **failover: Manifest) -> None:
     await world.sleep(30)
 
 
+@pytest.mark.long
 def test_without_gate_failover_a_dead_cluster_keeps_its_copies_and_gets_no_new_ones() -> None:
     async def story(world: World) -> None:
         await web_runs(world)
@@ -52,6 +53,7 @@ def test_without_gate_failover_a_dead_cluster_keeps_its_copies_and_gets_no_new_o
     play(story, manager=gates("Failover=false"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("switch", ["taint_manager", "no_execute"])
 def test_without_the_taint_manager_taints_are_set_and_nothing_leaves(switch: str) -> None:
     async def story(world: World) -> None:

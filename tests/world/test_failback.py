@@ -108,6 +108,7 @@ def has_home(world: World) -> bool:
     return binding is not None and HOME_ANNOTATION in binding.metadata.annotations
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "placement",
     mostly_long([ONE_TO_ONE, DYNAMIC, AGGREGATED], ONE_TO_ONE),
@@ -136,6 +137,7 @@ def test_s1_divided_replicas_return_in_steps_and_none_is_missed(placement: Manif
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_s1_a_duplicated_copy_returns_and_its_stand_in_goes_when_it_is_healthy() -> None:
     async def story(world: World) -> None:
         before = await placed(world, 2, returning(TWO_OF_THREE))
@@ -155,6 +157,7 @@ def test_s1_a_duplicated_copy_returns_and_its_stand_in_goes_when_it_is_healthy()
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_by_default_nothing_moves_back() -> None:
     async def story(world: World) -> None:
         await placed(world, 4, policy("web", ONE_TO_ONE))
@@ -204,6 +207,7 @@ def test_c1_nothing_returns_to_a_cluster_that_is_held_down() -> None:
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_a_failback_that_does_not_become_healthy_is_given_up() -> None:
     async def story(world: World) -> None:
         await placed(world, 4, returning(ONE_TO_ONE, **{FAILBACK_AFTER_ANNOTATION: "1m"}))
@@ -218,6 +222,7 @@ def test_a_failback_that_does_not_become_healthy_is_given_up() -> None:
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_another_placement_is_a_new_home() -> None:
     async def story(world: World) -> None:
         await placed(world, 4, returning(ONE_TO_ONE))
@@ -233,6 +238,7 @@ def test_another_placement_is_a_new_home() -> None:
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_s3_scaling_in_the_middle_of_a_failback_keeps_every_replica_and_goes_on() -> None:
     async def story(world: World) -> None:
         await placed(world, 4, returning(ONE_TO_ONE))
@@ -250,6 +256,7 @@ def test_s3_scaling_in_the_middle_of_a_failback_keeps_every_replica_and_goes_on(
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_s13_what_was_not_watched_does_not_count_for_a_cluster_that_is_to_get_something_back() -> None:
     async def story(world: World) -> None:
         home = await placed(world, 4, returning(ONE_TO_ONE, **{FAILBACK_AFTER_ANNOTATION: "5m"}))
@@ -269,6 +276,7 @@ def test_s13_what_was_not_watched_does_not_count_for_a_cluster_that_is_to_get_so
     play(story, MEMBERS)
 
 
+@pytest.mark.long
 def test_s13_a_way_home_is_not_given_up_for_time_in_which_nobody_watched() -> None:
     async def story(world: World) -> None:
         home = await placed(world, 4, returning(ONE_TO_ONE, **{FAILBACK_AFTER_ANNOTATION: "30s"}))

@@ -50,6 +50,7 @@ def test_c1_a_cluster_that_flaps_takes_nothing_in_until_its_hold_down_is_over() 
     play(story, TWO)
 
 
+@pytest.mark.long
 def test_l2_a_cluster_that_is_held_down_is_the_last_resort_of_a_workload_that_has_lost_all_else() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1, "member2": 1})))
@@ -68,6 +69,7 @@ def test_l2_a_cluster_that_is_held_down_is_the_last_resort_of_a_workload_that_ha
     play(story, TWO)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step_seconds", mostly_long([7_200, -7_200], 7_200))
 def test_s13_a_step_of_the_wall_clock_neither_ends_a_hold_down_nor_prolongs_it(step_seconds: int) -> None:
     async def story(world: World) -> None:

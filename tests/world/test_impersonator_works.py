@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from kubeapi.meta import Manifest
 from leeward.api.names import RENDERED_ANNOTATION, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, EVENTS, WORKS
@@ -50,6 +52,7 @@ async def own_works(world: World) -> list[str]:
     return sorted(work.spec.workload.manifests[0]["kind"] for work in works if IMPERSONATOR in work.name)
 
 
+@pytest.mark.long
 def test_the_users_of_the_proxy_are_told_to_a_pull_member_and_follow_their_rights() -> None:
     async def story(world: World) -> None:
         await may_use_proxies(world, "jane")

@@ -65,6 +65,7 @@ def customizing(**scripts: str) -> Manifest:
     return {"metadata": {"name": "deployments"}, "spec": {"target": target, "customizations": customizations}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("script", mostly_long(NO_COUNT.values(), NO_COUNT["fails"]), ids=NO_COUNT)
 def test_s1_a_copy_whose_status_no_script_tells_is_not_taken_for_one_that_serves_nothing(script: str) -> None:
     """The copy is back with all replicas, its replacement never becomes ready, and the grace period is long over."""
@@ -211,6 +212,7 @@ def test_s1_s3_what_a_webhook_does_not_say_for_a_moment_takes_nothing_away(opera
     play_in(HookedWorld, story, PUSH_AND_PULL)
 
 
+@pytest.mark.long
 def test_s1_a_webhook_that_names_nothing_while_the_template_changes_takes_nothing_from_under_a_copy() -> None:
     async def story(world: World) -> None:
         assert isinstance(world, HookedWorld)

@@ -1,5 +1,7 @@
 """--karmada-exact and the metrics that show each safety switch at work, as stories."""
 
+import pytest
+
 from kubeapi.quantity import parse_quantity
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World
@@ -32,6 +34,7 @@ def test_karmada_exact_evicts_everything_when_the_control_plane_is_cut_off() -> 
     play(story, FOUR, manager=ManagerSettings().karmada_exact())
 
 
+@pytest.mark.long
 def test_by_default_the_brake_is_seen_to_hold() -> None:
     async def story(world: World) -> None:
         await cut_off(world)
@@ -43,6 +46,7 @@ def test_by_default_the_brake_is_seen_to_hold() -> None:
     play(story, FOUR)
 
 
+@pytest.mark.long
 def test_an_eviction_without_a_place_is_counted_and_counted_once() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1})))
@@ -78,6 +82,7 @@ def test_a_members_capacity_is_measured() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_an_eviction_that_is_withdrawn_is_counted() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))

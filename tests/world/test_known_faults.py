@@ -104,6 +104,7 @@ def test_fault_2_the_time_out_takes_no_healthy_copy_whose_replacement_is_not() -
     play(story)
 
 
+@pytest.mark.long
 def test_fault_3_with_directly_it_is_said_that_nothing_runs_until_the_cluster_is_back() -> None:
     async def story(world: World) -> None:
         directly = policy("web", by_weight({"member1": 1, "member2": 2}))
@@ -127,6 +128,7 @@ def test_fault_3_with_directly_it_is_said_that_nothing_runs_until_the_cluster_is
     play(story)
 
 
+@pytest.mark.long
 def test_fault_4_no_eviction_task_outlives_the_outage_and_bars_the_cluster() -> None:
     async def story(world: World) -> None:
         await divided_one_to_two(world)
@@ -183,6 +185,7 @@ def test_fault_7_a_scale_up_with_failover_off_does_not_empty_the_unhealthy_clust
     assert {target.name: target.replicas for target in decision.clusters} == {"a": 3, "b": 3}
 
 
+@pytest.mark.long
 def test_fault_8_what_is_lost_is_spread_over_all_survivors() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 8), policy("web", by_weight(dict.fromkeys(FOUR, 1))))
@@ -280,6 +283,7 @@ def test_fault_11_health_from_before_the_replica_was_added_ends_no_task() -> Non
     play(story, timing=with_fields(Timing.karmada(), pod_startup_seconds=60))
 
 
+@pytest.mark.long
 def test_fault_12_what_was_left_behind_is_removed_as_soon_as_the_cluster_is_ready() -> None:
     async def story(world: World) -> None:
         await divided_one_to_two(world)

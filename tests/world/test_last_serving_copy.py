@@ -135,6 +135,7 @@ def test_s1_the_copy_that_serves_survives(
     play(story, THREE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("placement", "replicas"), [(ONE_COPY, 3), (DIVIDED, 3)], ids=["all", "part"])
 def test_s1_a_copy_that_was_only_cut_off_serves_on_when_it_is_seen_again(placement: Manifest, replicas: int) -> None:
     async def story(world: World) -> None:
@@ -149,6 +150,7 @@ def test_s1_a_copy_that_was_only_cut_off_serves_on_when_it_is_seen_again(placeme
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_s1_a_degraded_copy_is_worth_what_serves_of_it() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 6), policy("web", DIVIDED))
@@ -165,6 +167,7 @@ def test_s1_a_degraded_copy_is_worth_what_serves_of_it() -> None:
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_s1_what_serves_no_more_than_its_replacement_goes_after_a_whole_grace_period() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2), policy("web", ONE_COPY))
@@ -188,6 +191,7 @@ def test_s1_what_serves_no_more_than_its_replacement_goes_after_a_whole_grace_pe
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_s4_a_hub_that_is_cut_off_ends_no_eviction_that_is_under_way() -> None:
     async def story(world: World) -> None:
         old, _ = await held_copy(world, ONE_COPY, 3)

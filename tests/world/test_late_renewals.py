@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from kubeapi.meta import format_micro_time
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
@@ -12,6 +14,7 @@ from tests.world.stories import apply, by_weight, deployment, play, policy
 AWAY_SECONDS = 400
 
 
+@pytest.mark.long
 def test_s13_a_renewal_that_is_heard_of_when_the_hub_is_back_makes_no_time_watched() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 3), policy("web", by_weight({"member1": 1, "member2": 2})))

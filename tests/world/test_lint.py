@@ -1,5 +1,7 @@
 """Findings of `leeward lint` in a control plane are what an outage then shows; and looking writes nothing."""
 
+import pytest
+
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.answers.reading import read_fleet
@@ -81,6 +83,7 @@ async def has(world: World, member: str, resource: Resource[Manifest], name: str
     return True
 
 
+@pytest.mark.long
 def test_what_is_found_is_what_an_outage_then_shows() -> None:
     async def story(world: World) -> None:
         await populate(world)

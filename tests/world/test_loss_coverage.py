@@ -117,6 +117,7 @@ def test_it_looks_once_a_minute_at_most_and_not_at_all_where_nothing_changes() -
     play(story, THREE, manager=looking(looks))
 
 
+@pytest.mark.long
 def test_what_changes_in_one_place_is_looked_at_there_and_a_repeated_answer_is_not_written() -> None:
     looks = Looks()
 

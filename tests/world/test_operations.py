@@ -1,5 +1,7 @@
 """Operations as an operator does and sees them, over the whole product on the virtual clock."""
 
+import pytest
+
 from leeward.operations.brake import read_brake, release_brake
 from leeward.operations.clusters import ClusterState
 from leeward.operations.drain import copies_in, start_drain, undo_drain
@@ -21,6 +23,7 @@ def states(seen: FleetStatus) -> dict[str, ClusterState]:
     return {row.name: row.state for row in seen.clusters or ()}
 
 
+@pytest.mark.long
 def test_a_fleet_is_well_then_fails_then_is_dead_and_then_holds_what_has_no_place_to_go() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2), policy("web", BOTH))
@@ -67,6 +70,7 @@ def test_a_fleet_is_well_then_fails_then_is_dead_and_then_holds_what_has_no_plac
     play(story)
 
 
+@pytest.mark.long
 def test_a_drain_is_told_until_nothing_is_left_and_a_cordon_is_only_a_row() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2), policy("web", BOTH))

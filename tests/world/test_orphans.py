@@ -259,6 +259,7 @@ def is_late(request: Request) -> bool:
     return request.method == "GET" and request.path.rpartition("/")[2] in ("resourcebindings", "deployments")
 
 
+@pytest.mark.long
 def test_s5_works_of_a_binding_that_a_restored_control_plane_has_forgotten_stay_and_are_listed() -> None:
     async def story(world: World) -> None:
         before = await restored_under_controllers_that_go_on(world)

@@ -96,6 +96,7 @@ async def returned(world: World, name: str = "member1") -> None:
     await world.until(lambda: world.is_ready(name))
 
 
+@pytest.mark.long
 def test_an_outage_is_told_from_the_first_failed_probe_until_it_is_cleaned_up() -> None:
     async def story(world: World) -> None:
         await placed(world)
@@ -209,6 +210,7 @@ def test_an_outage_is_written_a_few_times_however_many_applications_it_concerns(
     assert many <= few
 
 
+@pytest.mark.long
 def test_of_two_clusters_of_a_region_each_has_its_outage() -> None:
     async def story(world: World) -> None:
         await placed(world, "web", {"member1": 1, "member2": 1, "member3": 1}, 3)
@@ -261,6 +263,7 @@ def test_a_short_failure_that_does_not_count_is_no_outage() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_a_cluster_that_fails_again_soon_is_in_the_same_outage_and_later_in_another_one() -> None:
     async def story(world: World) -> None:
         await placed(world)
@@ -284,6 +287,7 @@ def test_a_cluster_that_fails_again_soon_is_in_the_same_outage_and_later_in_anot
     play(story)
 
 
+@pytest.mark.long
 def test_recovery_counts_from_the_failure_that_it_was_for() -> None:
     async def story(world: World) -> None:
         await placed(world)
@@ -305,6 +309,7 @@ def test_recovery_counts_from_the_failure_that_it_was_for() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_who_takes_over_goes_on_in_the_same_outage() -> None:
     async def story(world: World) -> None:
         await placed(world)
@@ -343,6 +348,7 @@ def test_who_takes_over_goes_on_in_the_same_outage() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_an_outage_goes_on_when_the_control_plane_was_away() -> None:
     async def story(world: World) -> None:
         await placed(world)
@@ -402,6 +408,7 @@ def test_s11_where_nothing_moves_the_outage_says_what_is_held_and_why() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_s12_what_would_gain_nothing_is_kept_and_not_held() -> None:
     async def story(world: World) -> None:
         everywhere: Manifest = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
@@ -483,6 +490,7 @@ def test_who_asks_between_two_writes_is_told_how_it_stands_now() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_where_the_kind_was_not_installed_all_others_work_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """The state is that of a control plane that was installed by an earlier version, or by Karmada."""
     others = [each for each in custom_resource_definitions() if each["spec"]["group"] != OUTAGES.group]

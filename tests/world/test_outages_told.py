@@ -181,6 +181,7 @@ def test_it_is_written_once_as_long_as_the_outage_is_the_same_and_a_restart_says
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_what_has_no_place_to_go_is_told_to_be_held_and_is_not_evicted_then() -> None:
     async def story(world: World) -> None:
         await place(world, on_one_of("member1"))
@@ -214,6 +215,7 @@ def test_what_has_no_place_to_go_is_told_to_be_held_and_is_not_evicted_then() ->
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_s4_what_the_brake_holds_is_told_so_and_what_follows_when_it_is_released() -> None:
     async def story(world: World) -> None:
         await place(world, by_weight({"member1": 1, "member2": 1}))
@@ -241,6 +243,7 @@ def test_s4_what_the_brake_holds_is_told_so_and_what_follows_when_it_is_released
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_what_tolerates_its_clusters_end_is_told_to_stay() -> None:
     async def story(world: World) -> None:
         tolerations = [
@@ -259,6 +262,7 @@ def test_what_tolerates_its_clusters_end_is_told_to_stay() -> None:
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_where_evictions_are_switched_off_that_is_told() -> None:
     async def story(world: World) -> None:
         await place(world, by_weight({"member1": 1, "member2": 1}))
@@ -303,6 +307,7 @@ async def stop_kubelets(world: World, name: str) -> None:
         await member.client.patch(NODES, node.name, {"status": {"conditions": [gone]}}, subresource="status")
 
 
+@pytest.mark.long
 def test_a_cluster_that_answers_and_has_no_node_left_is_told_and_evicts_nothing() -> None:
     async def story(world: World) -> None:
         await place(world, by_weight({"member1": 1, "member2": 1}))
@@ -330,6 +335,7 @@ def blocked(world: World) -> str:
     return condition.message if condition else ""
 
 
+@pytest.mark.long
 def test_what_was_evicted_and_runs_on_because_of_a_foreign_finalizer_is_told_until_it_is_gone() -> None:
     async def story(world: World) -> None:
         await place(world, on_one_of("member1", "member2"))

@@ -195,6 +195,7 @@ def test_an_override_cannot_make_it_another_object_s6() -> None:
     play(story, TWO)
 
 
+@pytest.mark.long
 def test_cluster_policies_come_first_and_the_rules_go_by_what_a_cluster_is() -> None:
     async def story(world: World) -> None:
         await web_runs(world)
@@ -374,6 +375,7 @@ def test_a_failover_with_ten_policies_costs_no_more_writes_than_one_without_any(
     assert failed_over(10) == failed_over(0)
 
 
+@pytest.mark.long
 def test_s1_a_copy_is_not_given_up_for_one_that_cannot_be_overridden() -> None:
     """A cluster has died, and the override fails in the one that is to take the copy over."""
 

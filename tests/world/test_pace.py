@@ -49,6 +49,7 @@ def reason_held(world: World, name: str) -> str:
     return held.reason if held is not None else ""
 
 
+@pytest.mark.long
 def test_a_drain_moves_no_more_than_its_budget_at_a_time_until_all_has_moved() -> None:
     async def story(world: World) -> None:
         await apps_run(world)
@@ -69,6 +70,7 @@ def test_a_drain_moves_no_more_than_its_budget_at_a_time_until_all_has_moved() -
     play(story)
 
 
+@pytest.mark.long
 def test_a_drain_that_is_undone_leaves_what_has_not_begun_to_move() -> None:
     async def story(world: World) -> None:
         await apps_run(world)
@@ -86,6 +88,7 @@ def test_a_drain_that_is_undone_leaves_what_has_not_begun_to_move() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_a_drained_cluster_that_dies_is_left_at_once() -> None:
     async def story(world: World) -> None:
         await apps_run(world)
@@ -97,6 +100,7 @@ def test_a_drained_cluster_that_dies_is_left_at_once() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_c4_a_rate_of_one_in_ten_seconds_is_kept_in_a_failover() -> None:
     async def story(world: World) -> None:
         await apps_run(world)
@@ -112,6 +116,7 @@ def test_c4_a_rate_of_one_in_ten_seconds_is_kept_in_a_failover() -> None:
     play(story, manager=ManagerSettings(eviction=EvictionSettings(per_second=0.1)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step_seconds", mostly_long([3_600, -3_600], 3_600))
 def test_c4_a_step_of_the_wall_clock_neither_hurries_the_rate_nor_holds_it_up(step_seconds: int) -> None:
     """All six turns are given when member1 is lost; the clock steps in between."""

@@ -1,5 +1,7 @@
 """A cluster dies and the others have room for a part of what ran there: the part moves, the rest follows later."""
 
+import pytest
+
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
@@ -36,6 +38,7 @@ def held(world: World) -> str:
     return condition.message if condition else ""
 
 
+@pytest.mark.long
 def test_s11_what_finds_room_moves_and_the_rest_follows_when_there_is_more() -> None:
     async def story(world: World) -> None:
         await apply(world.client, hungry(8), policy("web", DYNAMIC))
@@ -64,6 +67,7 @@ def test_s11_what_finds_room_moves_and_the_rest_follows_when_there_is_more() -> 
     play(story)
 
 
+@pytest.mark.long
 def test_a_cluster_that_returns_after_a_part_has_left_runs_what_stayed() -> None:
     async def story(world: World) -> None:
         await apply(world.client, hungry(8), policy("web", DYNAMIC))

@@ -113,6 +113,7 @@ def test_without_the_gate_nothing_is_refused() -> None:
     play(story)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("placement", [DIVIDED, DUPLICATED], ids=["divided", "duplicated"])
 @pytest.mark.parametrize("trouble", ["full", "lowered", "wanting more"])
 def test_a_dead_cluster_is_failed_over_though_the_quota_is_full(placement: Manifest, trouble: str) -> None:

@@ -1,5 +1,7 @@
 """The estimate by quotas (gate ResourceQuotaEstimate): replicas go where a ResourceQuota of the cluster takes them."""
 
+import pytest
+
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World
@@ -43,6 +45,7 @@ def test_replicas_are_divided_by_what_the_quotas_leave_room_for() -> None:
     play(story, manager=ESTIMATED)
 
 
+@pytest.mark.long
 def test_a_failover_goes_where_there_is_room_and_the_rest_stays() -> None:
     async def story(world: World) -> None:
         await create_quota(world, {"cpu": "9"}, {"member1": {"cpu": "2"}, "member2": {"cpu": "3"}})

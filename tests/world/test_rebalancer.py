@@ -1,5 +1,7 @@
 """A WorkloadRebalancer after a failover: what nothing moves back by itself goes back on request."""
 
+import pytest
+
 from leeward.api.rebalancer import WorkloadRebalancer
 from leeward.api.resource import WORKLOAD_REBALANCERS
 from leeward.client import NotFound
@@ -26,6 +28,7 @@ async def exists(world: World, name: str) -> bool:
     return True
 
 
+@pytest.mark.long
 def test_after_a_failover_and_recovery_a_rebalancer_brings_the_weights_back() -> None:
     async def story(world: World) -> None:
         await apply(world.client, *scenario("divided.yaml"))

@@ -24,6 +24,7 @@ async def web_runs_and_credentials_are_refused(world: World) -> None:
     assert world.taints("member1") == {f"{NOT_READY}:NoSchedule"}
 
 
+@pytest.mark.long
 def test_no_execute_is_due_a_whole_timeout_after_the_cluster_was_seen_to_be_unreachable() -> None:
     async def story(world: World) -> None:
         await web_runs_and_credentials_are_refused(world)

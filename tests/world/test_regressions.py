@@ -1,5 +1,7 @@
 """Stories of what once went wrong."""
 
+import pytest
+
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS
@@ -40,6 +42,7 @@ def test_a_binding_that_someone_deletes_is_made_again() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_s11_a_dead_target_is_no_place_to_go_and_bars_no_recovery() -> None:
     async def story(world: World) -> None:
         await placed(world)
@@ -56,6 +59,7 @@ def test_s11_a_dead_target_is_no_place_to_go_and_bars_no_recovery() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_s1_time_takes_no_healthy_copy_away_whose_replacement_is_dead() -> None:
     async def story(world: World) -> None:
         await placed(world)
@@ -179,6 +183,7 @@ def test_fields_that_someone_adds_in_a_member_are_taken_away_again() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_s7_with_directly_no_copy_grows_before_the_old_one_is_gone() -> None:
     async def story(world: World) -> None:
         directly = policy("web", ONE_TO_TWO)

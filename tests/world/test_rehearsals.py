@@ -148,6 +148,7 @@ def test_an_engaged_brake_is_engaged_in_the_copy() -> None:
     assert application(report, "web").after == {"member2": 4}
 
 
+@pytest.mark.long
 def test_copies_that_are_not_ready_are_not_ready_in_the_copy() -> None:
     async def story(world: World) -> None:
         await web_and_solo(world)
@@ -189,6 +190,7 @@ def picture_of_two() -> FleetState:
     return taken(web_and_solo)
 
 
+@pytest.mark.long
 def test_a_policy_that_is_applied_moves_what_it_selects() -> None:
     wider = policy("web", by_weight({"member2": 1, "member3": 3}))
     wider["metadata"]["namespace"] = "default"
@@ -196,6 +198,7 @@ def test_a_policy_that_is_applied_moves_what_it_selects() -> None:
     assert application(report, "web").after == {"member2": 1, "member3": 3}
 
 
+@pytest.mark.long
 def test_what_is_attached_comes_along_and_what_cannot_be_rebuilt_is_named() -> None:
     async def story(world: World) -> None:
         web = deployment("web", 2)

@@ -86,6 +86,7 @@ def test_l6_a_restart_moves_no_instant_of_a_recovery() -> None:
     play(story, TWO)
 
 
+@pytest.mark.long
 def test_l6_a_restart_neither_forgets_nor_restarts_an_eviction_that_is_open() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1, "member3": 1})))

@@ -141,6 +141,7 @@ def test_s1_what_was_to_be_removed_when_the_backup_was_taken_stays_until_its_rep
     play(story, members)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", mostly_long([0, 45], 0))
 def test_s1_an_agent_removes_nothing_that_it_found_before_the_controllers_of_a_restored_hub_have_looked(
     seconds: int,
@@ -160,6 +161,7 @@ def test_s1_an_agent_removes_nothing_that_it_found_before_the_controllers_of_a_r
     play(story, PULLED)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("members", mostly_long([PUSHED, PULLED], PUSHED), ids=["Push", "Pull"])
 @pytest.mark.parametrize("without", [HEARTBEAT_NAME, "-"], ids=["forgotten", "kept"])
 def test_s13_controllers_that_go_on_trust_nothing_of_a_control_plane_that_has_forgotten_their_heartbeat(
@@ -179,6 +181,7 @@ def test_s13_controllers_that_go_on_trust_nothing_of_a_control_plane_that_has_fo
     play(story, members)
 
 
+@pytest.mark.long
 def test_s1_an_eviction_does_not_end_by_what_was_healthy_while_the_hub_was_away() -> None:
     """The agent of the new cluster says that all is well there, and dies with it; only the old copy is left."""
 

@@ -56,6 +56,7 @@ def test_s4_a_control_plane_that_is_cut_off_evicts_nothing() -> None:
     play(story, FOUR)
 
 
+@pytest.mark.long
 def test_s4_evictions_that_were_due_are_held_until_the_fleet_is_back() -> None:
     async def story(world: World) -> None:
         await apply(world.client, *scenario("divided.yaml"))

@@ -134,6 +134,7 @@ def test_each_write_is_that_of_the_process_whose_work_it_is() -> None:
     play_shards(story)
 
 
+@pytest.mark.long
 def test_s8_a_shard_that_dies_is_replaced_within_lease_and_retry_and_nothing_is_written() -> None:
     async def story(world: World, processes: Processes) -> None:
         second = processes.shard(0, "second of shard 0")
@@ -153,6 +154,7 @@ def test_s8_a_shard_that_dies_is_replaced_within_lease_and_retry_and_nothing_is_
     play_shards(story)
 
 
+@pytest.mark.long
 def test_s8_a_shard_that_was_paused_begins_nothing_of_what_it_had_decided() -> None:
     async def story(world: World, processes: Processes) -> None:
         first, second = processes.shards[0], processes.shard(0, "second of shard 0")
@@ -173,6 +175,7 @@ def test_s8_a_shard_that_was_paused_begins_nothing_of_what_it_had_decided() -> N
     play_shards(story)
 
 
+@pytest.mark.long
 def test_s8_a_shard_begins_nothing_when_the_lease_of_its_leader_may_have_run_out() -> None:
     async def story(world: World, processes: Processes) -> None:
         await applications_run(world)
@@ -192,6 +195,7 @@ def test_s8_a_shard_begins_nothing_when_the_lease_of_its_leader_may_have_run_out
     play_shards(story)
 
 
+@pytest.mark.long
 def test_shards_go_on_as_they_are_under_the_next_leader_of_the_same_sharding() -> None:
     async def story(world: World, processes: Processes) -> None:
         other = processes.candidate("other leader", TWO)
@@ -216,6 +220,7 @@ def test_shards_go_on_as_they_are_under_the_next_leader_of_the_same_sharding() -
     play_shards(story)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stops", [False, True])
 def test_s8_beside_a_leader_that_does_all_itself_no_shard_acts(stops: bool) -> None:
     """This holds also where the shard gets the lease before it has run out, since the leader has stopped in order."""
@@ -262,6 +267,7 @@ def test_a_leader_that_stops_before_its_shards_lets_its_lease_run_out() -> None:
     play_shards(story)
 
 
+@pytest.mark.long
 def test_s8_shards_of_another_number_wait_for_a_leader_that_says_so() -> None:
     async def story(world: World, processes: Processes) -> None:
         three = Sharding(3)
@@ -278,6 +284,7 @@ def test_s8_shards_of_another_number_wait_for_a_leader_that_says_so() -> None:
     play_shards(story)
 
 
+@pytest.mark.long
 def test_applications_of_a_dead_cluster_move_under_shards() -> None:
     async def story(world: World, processes: Processes) -> None:
         await applications_run(world)

@@ -77,6 +77,7 @@ def test_l2_a_target_that_takes_nothing_is_left_whoever_asked_for_the_move(
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_l2_a_copy_that_was_unjoined_and_is_well_elsewhere_is_awaited_no_more_and_stays_when_it_breaks() -> None:
     async def story(world: World) -> None:
         await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))

@@ -137,6 +137,7 @@ async def released(world: World, image: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_c1_a_release_that_mends_what_became_healthy_nowhere_has_its_time_where_it_is() -> None:
     async def story(world: World) -> None:
         _, _, third = await moved(world, ONE_COPY, "has no room")
@@ -154,6 +155,7 @@ def test_c1_a_release_that_mends_what_became_healthy_nowhere_has_its_time_where_
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_l2_a_release_that_becomes_healthy_nowhere_either_is_tried_in_each_cluster_after_its_time() -> None:
     async def story(world: World) -> None:
         _, swallowing, third = await moved(world, ONE_COPY, "has no room")
@@ -189,6 +191,7 @@ def test_l2_a_tool_that_writes_annotations_of_the_template_keeps_no_target_that_
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_s1_what_serves_of_a_replacement_stays_where_it_is() -> None:
     async def story(world: World) -> None:
         share = by_weight({"member1": 1, "member2": 1, "member3": 1})

@@ -5,6 +5,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
+import pytest
+
 from kubeserver.handler import Response, StreamResponse, User
 from leeward.api.resource import WORKS
 from leeward.client import Request
@@ -77,6 +79,7 @@ def test_a_replica_that_stands_by_takes_over_without_a_list_and_writes_nothing()
     play_two(story)
 
 
+@pytest.mark.long
 def test_s8_a_leader_that_dies_in_the_middle_of_a_failover_costs_no_more_than_its_lease() -> None:
     async def story(world: World, replicas: Replicas) -> None:
         await applications_run(world)

@@ -50,6 +50,7 @@ async def pods(world: World, name: str) -> dict[str, str]:
     return {pod.name: pod.metadata.uid for pod in found}
 
 
+@pytest.mark.long
 def test_s12_a_set_whose_volumes_stay_behind_is_still_there_when_its_cluster_is_back() -> None:
     async def story(world: World) -> None:
         first = await deployed(world)
@@ -123,6 +124,7 @@ def test_s12_a_set_of_which_an_earlier_version_has_said_nothing_is_not_taken_for
     play(story, TWO)
 
 
+@pytest.mark.long
 def test_s7_a_set_whose_volumes_follow_is_made_when_the_old_copy_is_gone() -> None:
     async def story(world: World) -> None:
         first = await deployed(world, **{"volumes-follow": "true"})

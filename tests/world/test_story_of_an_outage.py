@@ -1,5 +1,7 @@
 """The story of an outage, as events and conditions tell it to someone who was asleep; and what is measured of it."""
 
+import pytest
+
 from leeward.api.core import Event
 from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.sim.world import Mode, World
@@ -69,6 +71,7 @@ def test_health_is_told_when_it_changes() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_s4_it_is_told_why_nothing_moves_while_the_brake_holds() -> None:
     async def story(world: World) -> None:
         await apply(world.client, *scenario("divided.yaml"))

@@ -97,6 +97,7 @@ def test_taints_of_a_policy_stay_when_it_is_deleted() -> None:
     play(story)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pull", mostly_long([0, 1, 2, 3, 4], 0, 3))
 @pytest.mark.parametrize("cut", mostly_long(["refused", "hanging"], "refused"))
 def test_s4_a_policy_does_not_undo_the_brake(cut: str, pull: int) -> None:

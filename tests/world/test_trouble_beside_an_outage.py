@@ -74,6 +74,7 @@ def test_s12_a_degraded_copy_stays_where_it_is_when_its_neighbour_is_lost_and_re
     play(story, members)
 
 
+@pytest.mark.long
 def test_l2_the_next_cluster_is_tried_where_a_purged_copy_was_replaced_in_vain() -> None:
     async def story(world: World) -> None:
         failover = {"application": {"decisionConditions": {"tolerationSeconds": 60}, "purgeMode": "Directly"}}
@@ -92,6 +93,7 @@ def test_l2_the_next_cluster_is_tried_where_a_purged_copy_was_replaced_in_vain()
     play(story, THREE)
 
 
+@pytest.mark.long
 def test_what_somebody_has_suspended_is_not_moved_on_from_cluster_to_cluster() -> None:
     async def story(world: World) -> None:
         (old,) = await web_runs(world, 1)

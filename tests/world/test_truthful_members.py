@@ -1,5 +1,7 @@
 """Members tell the truth: what lacks something that it names does not run there, and nobody relies on it."""
 
+import pytest
+
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.sim.world import World
@@ -13,6 +15,7 @@ def on_one_of(*clusters: str) -> Manifest:
     return {"clusterAffinities": [{"affinityName": name, "clusterNames": [name]} for name in clusters]}
 
 
+@pytest.mark.long
 def test_a_copy_without_its_config_map_does_not_replace_the_old_one() -> None:
     async def story(world: World) -> None:
         shop = deployment("shop", 2)

@@ -149,6 +149,7 @@ def test_s13_a_step_of_the_clock_shortens_no_failover_that_is_young(mode: str, s
     play(story, FLEETS[mode])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", FLEETS)
 def test_s13_a_step_of_the_clock_consumes_no_toleration_and_no_grace(mode: str) -> None:
     async def story(world: World) -> None:
@@ -170,6 +171,7 @@ def test_s13_a_step_of_the_clock_consumes_no_toleration_and_no_grace(mode: str) 
     play(story, FLEETS[mode])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
 def test_s13_the_grace_period_of_an_eviction_does_not_run_while_nobody_watches(away: str) -> None:
     async def story(world: World) -> None:
@@ -255,6 +257,7 @@ def test_what_a_person_has_tainted_is_left_at_once_by_controllers_that_were_away
     play(story, PUSH)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("away", mostly_long(AWAY, "suspended"))
 def test_s13_a_fleet_of_which_nothing_was_lost_notices_no_gap(away: str) -> None:
     async def story(world: World) -> None:

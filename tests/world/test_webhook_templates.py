@@ -49,6 +49,7 @@ async def is_blocked(world: World, name: str) -> bool:
     return False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long([VALIDATING, MUTATING], VALIDATING), ids=lambda kind: kind.kind)
 def test_a_propagated_webhook_that_guards_everything_neither_stops_the_control_plane_nor_a_failover(
     kind: Resource[Manifest],

@@ -114,6 +114,7 @@ def agrees(world: World, told: WhatIf, left: Mapping[str, datetime], began: date
             assert abs((left[name] - began) - (each.left_at - as_of)) <= WITHIN, (name, left[name], each)
 
 
+@pytest.mark.long
 def test_a_push_cluster_that_fails_is_told_to_the_second() -> None:
     async def story(world: World) -> None:
         await populate(world)
@@ -129,6 +130,7 @@ def test_a_push_cluster_that_fails_is_told_to_the_second() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_a_pull_cluster_that_falls_silent_is_told_to_the_second() -> None:
     async def story(world: World) -> None:
         await populate(world)
@@ -173,6 +175,7 @@ def test_the_walkthrough_and_its_return_are_told() -> None:
     play(story)
 
 
+@pytest.mark.long
 def test_clusters_that_fail_together_engage_the_brake_and_nothing_leaves() -> None:
     async def story(world: World) -> None:
         await populate(world)
@@ -248,6 +251,7 @@ def scaled(state: FleetState, name: str, replicas: int):
     return imagine_scale(state, key, replicas)
 
 
+@pytest.mark.long
 def test_instants_are_by_the_flags_in_force() -> None:
     async def story(world: World) -> None:
         await populate(world)
