@@ -32,7 +32,7 @@ from leeward.app.migration.cluster_storage import (
 from leeward.app.migration.dependents import attach, detach, find_dependents
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import CONFIG_MAP_MANIFESTS
-from leeward.app.migration.left_conditions import clear_template_conditions
+from leeward.app.migration.left_conditions import clear_template_conditions, told_templates
 from leeward.app.migration.marks import clear, marked_objects
 from leeward.app.migration.record import (
     ClusterRecord,
@@ -45,28 +45,76 @@ from leeward.app.migration.record import (
     write_cluster,
     write_record,
 )
+from leeward.app.migration.review import Remark, Weight, counted, listed
 from leeward.app.migration.survey import clusters_service, running_components
 from leeward.client import AlreadyExists, Client, WorldError
 from leeward.runtime.deleting import delete_seen
 
 Tell = Callable[[str], None]
 OUR_GROUP = OUTAGES.group
+STOP = "stop `leeward serve` and `leeward webhook`"
+
+
+async def plan_hand_back(client: Client, clock: Clock) -> list[Remark]:
+    """Remarks on what `hand_back` would do, those that refuse first. Reads only. Raises: WorldError, FleetError."""
+    record = await _adopted(client)
+    remarks = [
+        Remark(Weight.REFUSES, f"lease/{name}", f"{name} runs: it would write what is taken away", STOP)
+        for name in await running_components(client, clock)
+    ]
+    if record.handed_back:
+        return [*remarks, Remark(Weight.CHANGES, "record", "all but the record of the switch is handed back: it goes")]
+    if record.clusters_service is not None:
+        there = await current(client)
+        names = sorted({*record.clusters, *there})
+        leaving = [name for name in names if name in there and there[name]["metadata"].get("deletionTimestamp")]
+        if leaving:
+            said = f"{listed(leaving)} is being removed: let `leeward serve` finish that first"
+            remarks.append(Remark(Weight.REFUSES, "clusters", said, "kubectl get clusters"))
+        said = (
+            f"{counted(len(names), 'Cluster')} ({listed(names)}) will be kept by Karmada's API server, as they are now"
+        )
+        remarks.append(Remark(Weight.CHANGES, "clusters", said))
+    if marked := await marked_objects(Inventory(client)):
+        said = f"{counted(len(marked), 'object')} will lose annotations of ours"
+        remarks.append(Remark(Weight.CHANGES, "annotations", said))
+    if told := await told_templates(client):
+        said = (
+            f"{counted(len(told), 'Deployment template')} will lose the conditions Available and Progressing, which "
+            "Karmada would not keep true"
+        )
+        remarks.append(Remark(Weight.CHANGES, "conditions", said))
+    for each in (*record.webhooks, *record.rights):
+        said = f"{each.manifest['kind']} {each.manifest['metadata']['name']} will be put back"
+        remarks.append(Remark(Weight.CHANGES, "kept", said))
+    gone, staying = await _definitions(client, record)
+    if gone:
+        said = f"{counted(len(gone), 'definition')} will go, with what we keep there: {listed(gone)}"
+        remarks.append(Remark(Weight.CHANGES, "definitions", said))
+    remarks += [Remark(Weight.STAYS, name, _why_it_stays(name)) for name in staying]
+    said = "policies, bindings, Works and what runs in members stay as they are"
+    return [*remarks, Remark(Weight.STAYS, "applications", said)]
 
 
 async def hand_back(client: Client, clock: Clock, tell: Tell) -> None:
     """Raises: WorldError; FleetError with what is in the way. Can be repeated."""
+    record = await _adopted(client)
+    if running := await running_components(client, clock):
+        raise FleetError(f"{', '.join(running)} runs: {STOP} first")
+    if not record.handed_back:
+        record = await _take_steps(client, record, tell)
+        await write_record(client, msgspec.structs.replace(record, handed_back=True))
+    await delete_records(client)
+
+
+async def _adopted(client: Client) -> SwitchRecord:
     record = await read_record(client)
     if record is None:
         raise FleetError(
             "this control plane was not adopted from a Karmada: there is nothing to hand it back to "
             "(`leeward deinit --keep-kinds` takes Leeward out)"
         )
-    if running := await running_components(client, clock):
-        raise FleetError(f"{', '.join(running)} runs: stop `leeward serve` and `leeward webhook` first")
-    if not record.handed_back:
-        record = await _take_steps(client, record, tell)
-        await write_record(client, msgspec.structs.replace(record, handed_back=True))
-    await delete_records(client)
+    return record
 
 
 async def _take_steps(client: Client, record: SwitchRecord, tell: Tell) -> SwitchRecord:
@@ -90,21 +138,30 @@ async def _take_steps(client: Client, record: SwitchRecord, tell: Tell) -> Switc
 
 
 async def _delete_definitions(client: Client, record: SwitchRecord, tell: Tell) -> None:
-    """Those that came with us and are empty, and those of our own group with what they keep; the one of the Clusters,
-    when these are kept by Karmada's server again."""
+    gone, staying = await _definitions(client, record)
+    for name in staying:
+        tell(_why_it_stays(name))
+    await delete_definitions(client, gone)
+
+
+async def _definitions(client: Client, record: SwitchRecord) -> tuple[list[str], list[str]]:
+    """Those that go: that came with us and are empty, and those of our own group with what they keep; the one of the
+    Clusters, when these are kept by Karmada's server again. And those that came with us and stay."""
     there = await installed_definitions(client)
     resources = {kind.resource.group_resource: kind.resource for kind in CUSTOM_KINDS}
-    gone = list[str]()
+    gone, staying = list[str](), list[str]()
     for name in there:
         if name in record.definitions:
             continue
         is_moved = resources[name] is CLUSTERS and record.clusters_service is not None
         is_ours = resources[name].group == OUR_GROUP
-        if is_moved or is_ours or not (await client.list(resources[name], limit=1)).items:
-            gone.append(name)
-        else:
-            tell(f"{name} stays: it has objects, and came after Karmada")
-    await delete_definitions(client, gone)
+        is_unused = is_moved or is_ours or not (await client.list(resources[name], limit=1)).items
+        (gone if is_unused else staying).append(name)
+    return gone, staying
+
+
+def _why_it_stays(name: str) -> str:
+    return f"{name} stays: it has objects, and came after Karmada"
 
 
 async def _put_back(client: Client, kept: Iterable[KeptObject], tell: Tell) -> None:

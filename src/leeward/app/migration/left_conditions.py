@@ -19,10 +19,15 @@ ATTEMPTS: Final = 5
 async def clear_template_conditions(client: Client) -> int:
     """Gives how many templates were written. Raises: WorldError."""
     written = 0
-    for template in await list_manifests(client, DEPLOYMENT_MANIFESTS):
+    for template in await told_templates(client):
         with suppress(NotFound):
             written += await _clear(client, template)
     return written
+
+
+async def told_templates(client: Client) -> list[Manifest]:
+    """Templates that have such conditions. Raises: WorldError."""
+    return [each for each in await list_manifests(client, DEPLOYMENT_MANIFESTS) if _kept(each) is not None]
 
 
 async def _clear(client: Client, template: Manifest) -> bool:
@@ -30,9 +35,8 @@ async def _clear(client: Client, template: Manifest) -> bool:
     metadata = template["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace", "")
     for attempt in range(ATTEMPTS):
-        conditions = list(mappings_in(mapping_in(template, "status"), "conditions"))
-        kept = [each for each in conditions if text_in(each, "type") not in CONDITION_TYPES]
-        if not _is_claimed(template) or kept == conditions:
+        kept = _kept(template)
+        if kept is None:
             return False
         version = template["metadata"]["resourceVersion"]
         patch = {"status": {"conditions": kept or None}}
@@ -47,6 +51,13 @@ async def _clear(client: Client, template: Manifest) -> bool:
         else:
             return True
     return False
+
+
+def _kept(template: Manifest) -> list[Manifest] | None:
+    """Conditions that stay; None where none is to go."""
+    conditions = list(mappings_in(mapping_in(template, "status"), "conditions"))
+    kept = [each for each in conditions if text_in(each, "type") not in CONDITION_TYPES]
+    return kept if _is_claimed(template) and kept != conditions else None
 
 
 def _is_claimed(template: Manifest) -> bool:

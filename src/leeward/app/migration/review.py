@@ -97,7 +97,7 @@ def _unseen(survey: Survey) -> Iterator[Remark]:
 
 def _gaps(survey: Survey) -> Iterator[Remark]:
     for name, missing in survey.definition_gaps.items():
-        said = f"the definition {name} is of an older Karmada, and would drop what Leeward writes: {_listed(missing)}"
+        said = f"the definition {name} is of an older Karmada, and would drop what Leeward writes: {listed(missing)}"
         next = "kubectl apply -f charts/karmada/_crds/bases (of a newer release of Karmada)"
         yield Remark(Weight.REFUSES, f"customresourcedefinition/{name}", said, next)
 
@@ -111,15 +111,15 @@ def _clusters(survey: Survey) -> Iterator[Remark]:
         said = f"the Clusters are kept by {where}, which does not show them"
         yield Remark(Weight.REFUSES, "apiservice/clusters", said, "start karmada-aggregated-apiserver")
         return
-    names = _listed([each["metadata"]["name"] for each in survey.clusters])
+    names = listed([each["metadata"]["name"] for each in survey.clusters])
     said = (
-        f"{_counted(len(survey.clusters), 'Cluster')} ({names}) kept by {where} will be kept by a definition, with "
+        f"{counted(len(survey.clusters), 'Cluster')} ({names}) kept by {where} will be kept by a definition, with "
         "name, spec and status; what belongs to them is taken along"
     )
     yield Remark(Weight.CHANGES, "apiservice/clusters", said, "leeward adopt")
     leaving = [each["metadata"]["name"] for each in survey.clusters if each["metadata"].get("deletionTimestamp")]
     if leaving:
-        said = f"{_listed(leaving)} is being removed, and could not be moved: let Karmada finish that first"
+        said = f"{listed(leaving)} is being removed, and could not be moved: let Karmada finish that first"
         yield Remark(Weight.REFUSES, "clusters", said, "kubectl get clusters")
 
 
@@ -128,7 +128,7 @@ def _webhooks(survey: Survey) -> Iterator[Remark]:
         count = len(configured.manifest.get("webhooks") or ())
         kind = configured.resource.kind
         said = (
-            f"{kind} {configured.name} ({_counted(count, 'webhook')} of Karmada's) will be kept in a record and taken "
+            f"{kind} {configured.name} ({counted(count, 'webhook')} of Karmada's) will be kept in a record and taken "
             "away: it would refuse every write once karmada-webhook is gone"
         )
         yield Remark(Weight.CHANGES, f"{kind.lower()}/{configured.name}", said, "leeward adopt")
@@ -136,30 +136,32 @@ def _webhooks(survey: Survey) -> Iterator[Remark]:
 
 def _kept(survey: Survey) -> Iterator[Remark]:
     if survey.karmada_definitions:
-        said = f"{_counted(len(survey.karmada_definitions), 'definition')} of Karmada's stay as they are"
+        said = f"{counted(len(survey.karmada_definitions), 'definition')} of Karmada's stay as they are"
         yield Remark(Weight.STAYS, "customresourcedefinitions", said)
     for name, count in survey.other_kinds.items():
         program = _OPERATED_BY.get(name)
-        said = f"{_counted(count, 'object')} of {name}, a kind that Leeward does not have, " + (
+        said = f"{counted(count, 'object')} of {name}, a kind that Leeward does not have, " + (
             "can go on being served by Karmada's own program" if program else "will be carried out by nobody"
         )
         yield Remark(Weight.STAYS, name, said, program or "")
     for warning, names in survey.ignored.items():
-        yield Remark(Weight.STAYS, names[0], f"{_listed(names)}: {warning}")
+        yield Remark(Weight.STAYS, names[0], f"{listed(names)}: {warning}")
     pulled = [
         cluster["metadata"]["name"]
         for cluster in survey.clusters or ()
         if cluster.get("spec", {}).get("syncMode") == "Pull" and "leeward.dev/agent" not in labels_of(cluster)
     ]
     if pulled:
-        said = f"{_listed(pulled)}: the agent there goes on, Karmada's as well as ours"
+        said = f"{listed(pulled)}: the agent there goes on, Karmada's as well as ours"
         yield Remark(Weight.STAYS, "agents", said, "leeward register, when it is to be replaced")
 
 
-def _counted(count: int, noun: str) -> str:
+def counted(count: int, noun: str) -> str:
+    """Number with its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names, the first few of many."""
     more = len(names) - NAMED_AT_MOST
     return ", ".join(names[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
