@@ -47,7 +47,7 @@ def answered(said: bytes, method: str = "GET", *, ends: bool = True) -> Response
         (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" + ONE, b"one"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
         (b"HTTP/1.1 304 Not Modified\r\ncontent-length: 3\r\n\r\n", b""),
-        (OK + b"content-encoding: gzip\r\n\r\n" + gzip.compress(b"one"), b"one"),
+        (OK + b"content-encoding: gzip\r\n\r\n" + gzip.compress(b"one", mtime=0), b"one"),
         (OK + b"content-length: 0\r\n\r\n", b""),
         (OK + b"content-length: 1000\r\n\r\n" + b"x" * 1000, b"x" * 1000),
     ],
@@ -111,7 +111,7 @@ def test_what_has_no_end_and_is_no_body_is_read_no_further_than_to_its_bound(sai
         OK + b"content-length: 1000000\r\n\r\n" + b"x" * 1_000_000,
         OK + b"\r\n" + b"x" * 1_000_000,
         CHUNKED + b"1\r\nx\r\n" * 1_001,
-        OK + b"content-encoding: gzip\r\n\r\n" + gzip.compress(b"x" * 1_001),
+        OK + b"content-encoding: gzip\r\n\r\n" + gzip.compress(b"x" * 1_001, mtime=0),
     ],
 )
 def test_an_answer_beyond_its_bound_is_too_large(said: bytes) -> None:
@@ -119,7 +119,9 @@ def test_an_answer_beyond_its_bound_is_too_large(said: bytes) -> None:
         answered(said)
 
 
-@pytest.mark.parametrize("said", [b"gzip\r\n\r\nno gzip", b"br\r\n\r\nx", b"gzip\r\n\r\n" + gzip.compress(b"one")[:-4]])
+@pytest.mark.parametrize(
+    "said", [b"gzip\r\n\r\nno gzip", b"br\r\n\r\nx", b"gzip\r\n\r\n" + gzip.compress(b"one", mtime=0)[:-4]]
+)
 def test_what_cannot_be_unpacked_is_undecodable(said: bytes) -> None:
     with pytest.raises(Undecodable):
         answered(OK + b"content-encoding: " + said)
