@@ -9,6 +9,7 @@ from leeward.sim.histories.model import (
     CutOff,
     Deploy,
     History,
+    HubIsRestored,
     MemberComesBackOld,
     MemberFlaps,
     MemberHangs,
@@ -20,11 +21,13 @@ from leeward.sim.histories.model import (
     Plan,
     Rejoin,
     Scale,
+    Share,
     Storm,
     TwoLeaders,
     Withdraw,
 )
 from leeward.sim.histories.playing import play
+from leeward.sim.histories.rare_restores import CLEARED
 
 BOTH = Plan(division="Duplicated", clusters=("m1", "m2"))
 EVENLY = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1))
@@ -158,3 +161,11 @@ def test_s19_an_outage_that_others_have_begun_is_not_ended_by_what_was_so_before
     steps = (CutOff(at=96.908, lasts=64.283), storm, TwoLeaders(at=114.379, lasts=60))
     for seed in range(820020, 820026):
         assert play(History(seed=seed, members=PUSHED, steps=steps)).violations == []
+
+
+def test_l3_an_orphan_namespace_that_is_deleted_after_a_restore_has_ended_when_that_is_judged() -> None:
+    """The Namespace was still on its way out when its deletion had just been asked for (seed 3164)."""
+    restored = HubIsRestored(at=61, lasts=158, down_seconds=45, controllers_after=46.272)
+    shared = Share(at=61, app="shared", what="Namespace", clusters=("m1", "m2"))
+    run = play(History(seed=3164, members=PUSHED[:2], steps=(restored, shared)))
+    assert (run.reached[CLEARED], run.violations) == (1, [])
