@@ -95,15 +95,21 @@ def test_the_conditions_of_templates_go_with_leeward_and_no_others() -> None:
     """Nobody would keep them true."""
 
     async def story(world: AggregatedWorld) -> None:
-        ours = [{"type": kind, "status": "True", "reason": "A"} for kind in ("Available", "Progressing")]
+        words = {
+            "Available": ("MinimumReplicasAvailable", "every cluster has the replicas that it needs at least"),
+            "Progressing": ("NewReplicaSetAvailable", "every cluster has rolled out the present template"),
+        }
+        ours = [{"type": kind, "status": "True", "reason": r, "message": said} for kind, (r, said) in words.items()]
+        kubernetes = {**ours[0], "message": "Deployment has minimum availability."}
         other = {"type": "example.com/Mine", "status": "True"}
         claimed = deployment("claimed", 2)
         claimed["metadata"]["labels"][POLICY_ID_LABEL] = "3d"
         status = {"replicas": 2, "conditions": [*ours, other]}
+        own = {"replicas": 2, "conditions": [kubernetes, other]}
         for each in (claimed, deployment("own", 2), {**claimed, "metadata": {**claimed["metadata"], "name": "quiet"}}):
             await apply(world.client, each)
-        for name in ("claimed", "own"):
-            await world.client.patch(DEPLOYMENTS, name, {"status": status}, "default", subresource="status")
+        for name, told_by in (("claimed", status), ("own", own)):
+            await world.client.patch(DEPLOYMENTS, name, {"status": told_by}, "default", subresource="status")
         await adopt(world.user, world.clock, lambda _: None)
         before = {name: await world.client.get(DEPLOYMENTS, name, "default") for name in ("own", "quiet")}
         told: list[str] = []

@@ -13,9 +13,11 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.execution.deployment_conditions import (
+    CONDITION_TYPES,
     copies_of,
     is_deployment,
     is_told_by_all,
+    is_worded_here,
     lacks_conditions,
     with_conditions,
 )
@@ -88,7 +90,10 @@ def told_of(
     reported = from_wire(list(items), list[AggregatedStatusItem])
     summed: Manifest = (aggregate_status(template, reported) or {}).get("status", before or {})
     copies = copies_of(spec, works, reported, not_seen)
-    return with_conditions(template, before or {}, summed, spec, copies, now)
+    after = with_conditions(template, before or {}, summed, spec, copies, now)
+    told = [c for c in after.get("conditions", ()) if c["type"] in CONDITION_TYPES]
+    assert all(is_worded_here(each) for each in told), "else `leeward hand-back` would leave it behind"
+    return after
 
 
 def verdict(status: Manifest, kind: str) -> tuple[str, str]:

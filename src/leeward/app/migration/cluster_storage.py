@@ -5,7 +5,7 @@ deletes a Cluster where it was kept before: the aggregated API server still has 
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,6 +16,7 @@ from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTER
 from leeward.app.migration.survey import clusters_service, names_service, served_clusters
 from leeward.client import AlreadyExists, Client, Conflict, WorldError
 from leeward.runtime.deleting import delete_seen
+from leeward.runtime.seen_patches import patch_seen
 
 WAIT_SECONDS, POLL_SECONDS = 60.0, 0.5
 TIMES_IN_A_ROW, ATTEMPTS = 6, 5
@@ -82,11 +83,11 @@ async def write_all(
         name = manifest["metadata"]["name"]
         body = _body(manifest, with_marks=with_marks)
         try:
-            await client.create(CLUSTER_MANIFESTS, {key: body[key] for key in body if key != "status"})
+            there = await client.create(CLUSTER_MANIFESTS, {key: body[key] for key in body if key != "status"})
         except AlreadyExists:
-            await _bring_to(client, name, body, left)
-        if body.get("status"):
-            await client.patch(CLUSTER_MANIFESTS, name, {"status": body["status"]}, subresource="status")
+            there = await _bring_to(client, name, body, left)
+        if status := body.get("status"):
+            await _write_status(client, there, status)
         written[name] = await client.get(CLUSTER_MANIFESTS, name)
         if written[name].get("spec") != body["spec"]:
             raise FleetError(f"cluster {name}, field spec, is not as it was after it was written: nothing was deleted")
@@ -98,10 +99,14 @@ async def write_all(
     return written
 
 
-async def release_all(client: Client, names: Collection[str]) -> None:
-    """Takes the finalizers off, so that the definition can go with what it keeps. Raises: WorldError."""
-    for name in names:
-        await client.patch(CLUSTER_MANIFESTS, name, {"metadata": {"finalizers": None}})
+async def release_all(client: Client, clusters: Iterable[Manifest]) -> None:
+    """Takes the finalizers off these very ones: the definition can go then, with what it keeps. Raises: WorldError."""
+    for cluster in clusters:
+        await patch_seen(client, CLUSTER_MANIFESTS, cluster, _release, only_seen=True)
+
+
+def _release(cluster: Manifest) -> Manifest | None:
+    return {"metadata": {"finalizers": None}} if cluster["metadata"].get("finalizers") else None
 
 
 async def delete_cluster(client: Client, name: str, uid: str) -> None:
@@ -109,11 +114,25 @@ async def delete_cluster(client: Client, name: str, uid: str) -> None:
     await delete_seen(client, CLUSTER_MANIFESTS, name, uid=uid)
 
 
-async def _bring_to(client: Client, name: str, body: Manifest, left: Collection[str]) -> None:
-    found = await client.get(CLUSTER_MANIFESTS, name)
-    _refuse_left(found, left)
-    metadata = {**found["metadata"], **{key: value for key, value in body["metadata"].items() if key != "name"}}
-    await client.update(CLUSTER_MANIFESTS, {**found, "metadata": metadata, "spec": body["spec"]}, name)
+async def _bring_to(client: Client, name: str, body: Manifest, left: Collection[str]) -> Manifest:
+    """Updates the one that was seen; what an agent, say, has written meanwhile is looked at again."""
+    attempts = ATTEMPTS
+    while True:
+        attempts -= 1
+        found = await client.get(CLUSTER_MANIFESTS, name)
+        _refuse_left(found, left)
+        metadata = {**found["metadata"], **{key: value for key, value in body["metadata"].items() if key != "name"}}
+        try:
+            return await client.update(CLUSTER_MANIFESTS, {**found, "metadata": metadata, "spec": body["spec"]}, name)
+        except Conflict:
+            if not attempts:
+                raise
+
+
+async def _write_status(client: Client, cluster: Manifest, status: Manifest) -> None:
+    await patch_seen(
+        client, CLUSTER_MANIFESTS, cluster, lambda _: {"status": status}, subresource="status", only_seen=True
+    )
 
 
 def _refuse_left(manifest: Manifest, left: Collection[str]) -> None:
@@ -139,6 +158,7 @@ async def _put_service(client: Client, service: Manifest) -> None:
         found = await client.get(API_SERVICES, CLUSTERS_SERVICE)
         metadata = {
             "name": CLUSTERS_SERVICE,
+            "uid": found["metadata"]["uid"],
             "resourceVersion": found["metadata"]["resourceVersion"],
             "labels": service["metadata"].get("labels", {}),
             "annotations": service["metadata"].get("annotations", {}),

@@ -14,9 +14,8 @@ from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTERS
 from leeward.app.migration.inventory import Inventory, InventoryItem
 from leeward.app.migration.record import Dependent
-from leeward.client import Client, Conflict, NotFound, NotServed
-
-ATTEMPTS = 5
+from leeward.client import Client, NotFound, NotServed
+from leeward.runtime.seen_patches import patch_seen
 
 
 async def find_dependents(inventory: Inventory) -> Mapping[str, tuple[Dependent, ...]]:
@@ -45,29 +44,22 @@ async def attach(client: Client, dependents: Iterable[Dependent], uid: str) -> N
 async def _refer(client: Client, dependent: Dependent, reference: OwnerReference | None) -> None:
     """Leaves the other references as they are. What is gone, or another by now, needs none."""
     resource = _resource_of(dependent)
-    for attempt in range(ATTEMPTS):
-        try:
-            found = await client.get(resource, dependent.name, dependent.namespace)
-        except NotServed:
-            raise
-        except NotFound:
-            return
-        if found["metadata"]["uid"] != dependent.uid:
-            return
-        before: Sequence[Manifest] = found["metadata"].get("ownerReferences") or ()
+    try:
+        found = await client.get(resource, dependent.name, dependent.namespace)
+    except NotServed:
+        raise
+    except NotFound:
+        return
+    if found["metadata"]["uid"] != dependent.uid:
+        return
+
+    def change(seen: Manifest) -> Manifest | None:
+        before: Sequence[Manifest] = seen["metadata"].get("ownerReferences") or ()
         after = [each for each in before if not _is_same_cluster(each, dependent.reference)]
         after += [to_wire(reference)] if reference is not None else []
-        if after == list(before):
-            return
-        patch = {"metadata": {"ownerReferences": after or None}}
-        version = found["metadata"]["resourceVersion"]
-        try:
-            await client.patch(resource, dependent.name, patch, dependent.namespace, resource_version=version)
-        except Conflict:
-            if attempt == ATTEMPTS - 1:
-                raise
-        else:
-            return
+        return {"metadata": {"ownerReferences": after or None}} if after != list(before) else None
+
+    await patch_seen(client, resource, found, change, only_seen=True)
 
 
 def _is_same_cluster(found: Manifest, reference: OwnerReference) -> bool:

@@ -231,7 +231,7 @@ async def _change_server(client: Client, service: Manifest, clusters: Sequence[C
     for cluster in clusters:
         await detach(client, cluster.dependents)
     tell("handing the Clusters to Karmada's API server")
-    await release_all(client, after)
+    await release_all(client, after.values())
     uids = [cluster.before["metadata"]["uid"] for cluster in clusters if cluster.before is not None]
     try:
         await serve_from_aggregated(client, service, uids)

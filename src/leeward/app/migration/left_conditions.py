@@ -1,65 +1,37 @@
 """The conditions that Leeward has given Deployment templates, and how they are taken away: Karmada would neither keep
-them true nor remove them, and whoever waits for one would be told what was."""
+them true nor remove them, and whoever waits for one would be told what was.
 
-from contextlib import suppress
+A condition is ours by its words: those of a user's script, of an interpreter or of Kubernetes stay.
+"""
+
 from typing import Final
 
-from kubeapi.meta import Manifest, labels_of
+from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from kubeapi.untrusted import mapping_in, mappings_in, text_in
-from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
-from leeward.client import Client, Conflict, NotFound
-from leeward.core.execution.deployment_conditions import CONDITION_TYPES
+from kubeapi.untrusted import mapping_in, mappings_in
+from leeward.client import Client
+from leeward.core.execution.deployment_conditions import is_worded_here
 from leeward.operations.bindings import list_manifests
+from leeward.runtime.seen_patches import patch_seen
 
 DEPLOYMENT_MANIFESTS: Final[Resource[Manifest]] = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)
-ATTEMPTS: Final = 5
 
 
 async def clear_template_conditions(client: Client) -> int:
     """Gives how many templates were written. Raises: WorldError."""
     written = 0
     for template in await told_templates(client):
-        with suppress(NotFound):
-            written += await _clear(client, template)
+        written += await patch_seen(client, DEPLOYMENT_MANIFESTS, template, _clearing, subresource="status")
     return written
 
 
 async def told_templates(client: Client) -> list[Manifest]:
     """Templates that have such conditions. Raises: WorldError."""
-    return [each for each in await list_manifests(client, DEPLOYMENT_MANIFESTS) if _kept(each) is not None]
+    return [each for each in await list_manifests(client, DEPLOYMENT_MANIFESTS) if _clearing(each) is not None]
 
 
-async def _clear(client: Client, template: Manifest) -> bool:
-    """Tells whether it was written; what has changed meanwhile is looked at again."""
-    metadata = template["metadata"]
-    name, namespace = metadata["name"], metadata.get("namespace", "")
-    for attempt in range(ATTEMPTS):
-        kept = _kept(template)
-        if kept is None:
-            return False
-        version = template["metadata"]["resourceVersion"]
-        patch = {"status": {"conditions": kept or None}}
-        try:
-            await client.patch(
-                DEPLOYMENT_MANIFESTS, name, patch, namespace, subresource="status", resource_version=version
-            )
-        except Conflict:
-            if attempt == ATTEMPTS - 1:
-                raise
-            template = await client.get(DEPLOYMENT_MANIFESTS, name, namespace)
-        else:
-            return True
-    return False
-
-
-def _kept(template: Manifest) -> list[Manifest] | None:
-    """Conditions that stay; None where none is to go."""
+def _clearing(template: Manifest) -> Manifest | None:
+    """Patch that leaves the conditions of others; None where none is to go."""
     conditions = list(mappings_in(mapping_in(template, "status"), "conditions"))
-    kept = [each for each in conditions if text_in(each, "type") not in CONDITION_TYPES]
-    return kept if _is_claimed(template) and kept != conditions else None
-
-
-def _is_claimed(template: Manifest) -> bool:
-    """Tells whether a policy has claimed it: it is a template, and no workload of the control plane's own."""
-    return not {POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL}.isdisjoint(labels_of(template))
+    kept = [each for each in conditions if not is_worded_here(each)]
+    return {"status": {"conditions": kept or None}} if kept != conditions else None

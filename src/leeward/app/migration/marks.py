@@ -7,14 +7,16 @@ One write takes all marks of an object, and none touches a spec.
 
 from collections.abc import Iterable
 
+from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import LINT_IGNORE_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.app.migration.inventory import Inventory, InventoryItem
-from leeward.client import Client, Conflict, NotFound
+from leeward.client import Client
+from leeward.runtime.seen_patches import patch_seen
 
 OUR_PREFIX = "leeward.dev/"
 _USERS_GROUP = "policy.karmada.io"
 _KEPT_KINDS = ("Namespace", "Cluster", "Lease", "APIService", "CustomResourceDefinition")
-ATTEMPTS = 5
 
 
 async def marked_objects(inventory: Inventory) -> list[InventoryItem]:
@@ -26,29 +28,21 @@ async def clear(client: Client, marked: Iterable[InventoryItem]) -> int:
     """Gives how many objects were written. Raises: WorldError."""
     written = 0
     for found in marked:
-        metadata = found.metadata
-        gone = dict.fromkeys(_marks_of(found))
-        patch = {"metadata": {"annotations": gone}}
-        for attempt in range(ATTEMPTS):
-            try:
-                await client.patch(found.resource, metadata.name, patch, metadata.namespace)
-                written += 1
-                break
-            except NotFound:
-                break
-            except Conflict:
-                if attempt == ATTEMPTS - 1:
-                    raise
+        written += await patch_seen(client, found.resource, {"metadata": to_wire(found.metadata)}, _clearing)
     return written
+
+
+def _clearing(manifest: Manifest) -> Manifest | None:
+    marks = _marks_in(annotations_of(manifest))
+    return {"metadata": {"annotations": dict.fromkeys(marks)}} if marks else None
 
 
 def _is_ours_to_clear(found: InventoryItem) -> bool:
     resource, metadata = found
     if resource.group == _USERS_GROUP or resource.kind in _KEPT_KINDS or metadata.namespace == SYSTEM_NAMESPACE:
         return False
-    return bool(_marks_of(found))
+    return bool(_marks_in(metadata.annotations))
 
 
-def _marks_of(found: InventoryItem) -> list[str]:
-    annotations = found.metadata.annotations
+def _marks_in(annotations: Iterable[str]) -> list[str]:
     return [key for key in annotations if key.startswith(OUR_PREFIX) and key != LINT_IGNORE_ANNOTATION]

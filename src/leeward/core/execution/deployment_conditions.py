@@ -13,6 +13,7 @@ A status of which only this would be new is not written: that a cluster is not s
 left behind, and nothing happens to, gets its first conditions on their own, once (decision 119).
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -91,6 +92,25 @@ _IS_AVAILABLE = _Verdict("True", "MinimumReplicasAvailable", "every cluster has 
 _IS_COMPLETE = _Verdict("True", COMPLETE, "every cluster has rolled out the present template")
 _IS_MOVING = _Verdict("True", "ReplicaSetUpdated", "the present template is being rolled out")
 _IS_PAUSED = _Verdict("Unknown", "DeploymentPaused", "the template is paused")
+_TOO_FEW, _UNPLACED = "too few replicas are available in ", " replicas have no cluster"
+_NOT_SEEN, _NOT_REPORTED = "nothing is known of the replicas in ", "no report has come yet from "
+_IS_LATE = "the rollout makes no progress any more in "
+_SHORT, _NOT_TOLD, _HIDDEN = "MinimumReplicasUnavailable", "NotReported", "ClusterNotSeen"
+_FIXED_WORDS = frozenset(
+    (kind, verdict.reason, verdict.message)
+    for kind, verdict in (
+        (AVAILABLE, _IS_AVAILABLE),
+        (PROGRESSING, _IS_COMPLETE),
+        (PROGRESSING, _IS_MOVING),
+        (PROGRESSING, _IS_PAUSED),
+    )
+)
+_WORDS_WITH_NAMES = {
+    (AVAILABLE, _SHORT): re.compile(f"({_TOO_FEW}.+|[0-9]+{_UNPLACED})"),
+    (AVAILABLE, _HIDDEN): re.compile(f"{_NOT_SEEN}.+"),
+    (AVAILABLE, _NOT_TOLD): re.compile(f"{_NOT_REPORTED}.*"),
+    (PROGRESSING, PROGRESS_DEADLINE_EXCEEDED): re.compile(f"{_IS_LATE}.+"),
+}
 
 
 def is_deployment(template: ReadOnlyManifest) -> bool:
@@ -101,6 +121,17 @@ def lacks_conditions(template: ReadOnlyManifest) -> bool:
     """Tells whether a Deployment template has neither condition, and is to stay."""
     known = {text_at(c, "type") for c in mappings_at(mapping_at(template, "status"), "conditions")}
     return value_at(template, "metadata", "deletionTimestamp") is None and known.isdisjoint(CONDITION_TYPES)
+
+
+def is_worded_here(condition: ReadOnlyManifest) -> bool:
+    """Tells whether a condition of a template has type, reason and message that are given here.
+
+    Kubernetes gives the same reasons with other messages. The field manager does not tell: what a user's script says is
+    written by the same one.
+    """
+    kind, reason, message = (text_at(condition, name) for name in ("type", "reason", "message"))
+    words = _WORDS_WITH_NAMES.get((kind, reason))
+    return (kind, reason, message) in _FIXED_WORDS or (words is not None and words.fullmatch(message) is not None)
 
 
 def is_told_by_all(
@@ -240,14 +271,14 @@ def _available(spec: ResourceBindingSpec, copies: Sequence[DeploymentCopy], know
     if _shortage(copies, unplaced, [copy.least for copy in copies]) <= 0:
         return _IS_AVAILABLE
     if _shortage(copies, unplaced, [copy.most for copy in copies]) > 0:
-        parts = [f"too few replicas are available in {', '.join(short)}"] if short else []
-        parts += [f"{unplaced} replicas have no cluster"] if unplaced else []
-        return _Verdict("False", "MinimumReplicasUnavailable", "; ".join(parts))
+        parts = [f"{_TOO_FEW}{', '.join(short)}"] if short else []
+        parts += [f"{unplaced}{_UNPLACED}"] if unplaced else []
+        return _Verdict("False", _SHORT, "; ".join(parts))
     if hidden := [copy.cluster for copy in copies if not copy.is_seen]:
-        return _Verdict("Unknown", "ClusterNotSeen", f"nothing is known of the replicas in {', '.join(hidden)}")
+        return _Verdict("Unknown", _HIDDEN, f"{_NOT_SEEN}{', '.join(hidden)}")
     if known is not None:
         return _Verdict(text_at(known, "status"), text_at(known, "reason"), text_at(known, "message"))
-    return _Verdict("Unknown", "NotReported", f"no report has come yet from {', '.join(short)}")
+    return _Verdict("Unknown", _NOT_TOLD, f"{_NOT_REPORTED}{', '.join(short)}")
 
 
 def _shortage(copies: Sequence[DeploymentCopy], unplaced: int, available: Sequence[int]) -> int:
@@ -281,7 +312,7 @@ def _progressing(
     if is_observed and was_complete:
         return _IS_COMPLETE
     if late := [copy.cluster for copy in copies if copy.is_seen and _is_late(copy.report)]:
-        message = f"the rollout makes no progress any more in {', '.join(late)}"
+        message = f"{_IS_LATE}{', '.join(late)}"
         return _Verdict("False", PROGRESS_DEADLINE_EXCEEDED, message)
     return _IS_MOVING
 
