@@ -11,6 +11,7 @@ from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.resource import WORKS
+from leeward.app.install.manifests import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from leeward.app.migration.adopting import adopt
 from leeward.app.migration.handing_back import hand_back
 from leeward.app.migration.inventory import Inventory
@@ -152,6 +153,39 @@ def test_finalizers_are_taken_off_the_clusters_that_were_seen() -> None:
         assert first["metadata"]["finalizers"] is second["metadata"]["finalizers"] is None
         assert first["metadata"]["uid"] == second["metadata"]["uid"] == uid
         await assert_handed_back(world)
+
+    play(story, applications=False)
+
+
+def test_roles_that_were_there_before_keep_their_uids_and_are_there_all_the_time() -> None:
+    """Karmada's own agents live by them, also while the control plane is handed back."""
+
+    async def story(world: AggregatedWorld) -> None:
+        kinds = (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS)
+        mine = {"rules": [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}]}
+        await world.client.patch(CLUSTER_ROLES, "system:karmada:agents", mine)
+        before = [await world.client.get(kind, "system:karmada:agents") for kind in kinds]
+        await adopt(world.user, world.clock, silent)
+        await hand_back(world.user, world.clock, silent)
+        after = [await world.client.get(kind, "system:karmada:agents") for kind in kinds]
+        assert [each["metadata"]["uid"] for each in after] == [each["metadata"]["uid"] for each in before]
+        assert after[0]["rules"] == mine["rules"]
+        assert after[1]["subjects"] == before[1]["subjects"]
+
+    play(story, applications=False)
+
+
+def test_no_condition_of_ours_goes_to_karmadas_server_with_a_cluster() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        await adopt(world.user, world.clock, silent)
+        ours = {"type": "leeward.dev/LastSeen", "status": "False", "reason": "NotSeen", "message": ""}
+        found = await world.client.get(CLUSTER_MANIFESTS, "member1")
+        theirs = found["status"]["conditions"]
+        told = {"status": {"conditions": [*theirs, {**ours, "lastTransitionTime": "2026-11-22T13:10:00Z"}]}}
+        await world.client.patch(CLUSTER_MANIFESTS, "member1", told, subresource="status")
+        await hand_back(world.user, world.clock, silent)
+        handed = await world.aggregated.get(CLUSTER_MANIFESTS, "member1")
+        assert [each["type"] for each in handed["status"]["conditions"]] == [each["type"] for each in theirs]
 
     play(story, applications=False)
 

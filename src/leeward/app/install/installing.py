@@ -6,7 +6,7 @@ that is going would take along what is installed over it.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -87,10 +87,14 @@ async def uninstall_webhooks(client: Client) -> None:
     await _delete(client, SECRETS, webhook.CERTIFICATE_SECRET, SYSTEM_NAMESPACE)
 
 
-async def uninstall_rights(client: Client) -> None:
-    """The accounts and roles of the components. Raises: WorldError."""
+async def uninstall_rights(client: Client, *, keeping: Collection[tuple[str, str, str]] = ()) -> None:
+    """The accounts and roles of the components, but for those of `keeping` (plural, namespace, name).
+
+    Raises: WorldError.
+    """
     for resource, namespace, manifest in reversed(rights()):
-        await _delete(client, resource, manifest["metadata"]["name"], namespace)
+        if (resource.plural, namespace, manifest["metadata"]["name"]) not in keeping:
+            await _delete(client, resource, manifest["metadata"]["name"], namespace)
 
 
 async def uninstall_definitions(client: Client) -> None:

@@ -149,7 +149,10 @@ def _body(manifest: Manifest, *, with_marks: bool) -> Manifest:
     if not with_marks and "taints" in spec:
         spec["taints"] = [taint for taint in spec["taints"] if taint.get("key") != FLAPPING_TAINT]
         spec = {key: value for key, value in spec.items() if key != "taints" or value}
-    return {"metadata": metadata, "spec": spec, "status": manifest.get("status", {})}
+    status: dict[str, Any] = dict(manifest.get("status", {}))
+    if not with_marks and "conditions" in status:
+        status["conditions"] = [c for c in status["conditions"] if not str(c.get("type")).startswith(OUR_PREFIX)]
+    return {"metadata": metadata, "spec": spec, "status": status}
 
 
 async def _put_service(client: Client, service: Manifest) -> None:

@@ -47,11 +47,13 @@ from leeward.app.migration.record import (
 )
 from leeward.app.migration.review import Remark, Weight, counted, listed
 from leeward.app.migration.survey import clusters_service, running_components
-from leeward.client import AlreadyExists, Client, WorldError
+from leeward.client import AlreadyExists, Client, Conflict, NotFound, NotServed, WorldError
 from leeward.runtime.deleting import delete_seen
+from leeward.runtime.identity import key_of
 
 Tell = Callable[[str], None]
 OUR_GROUP = OUTAGES.group
+ATTEMPTS = 5
 STOP = "stop `leeward serve` and `leeward webhook`"
 
 
@@ -129,8 +131,8 @@ async def _take_steps(client: Client, record: SwitchRecord, tell: Tell) -> Switc
     await _put_back(client, record.webhooks, tell)
     tell("taking Leeward's kinds, rights and settings away")
     await _delete_definitions(client, record, tell)
-    await uninstall_rights(client)
-    await _put_back(client, record.rights, tell)
+    await uninstall_rights(client, keeping=[_named(each) for each in record.rights])
+    await _make_again(client, record.rights, tell)
     await withdraw(client)
     await delete_seen(client, LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
     await delete_seen(client, CONFIG_MAP_MANIFESTS, BRAKE_NAME, SYSTEM_NAMESPACE)
@@ -169,6 +171,43 @@ async def _put_back(client: Client, kept: Iterable[KeptObject], tell: Tell) -> N
         tell(f"putting {each.manifest['kind']} {each.manifest['metadata']['name']} back")
         with suppress(AlreadyExists):
             await client.create(each.resource, each.content, each.manifest["metadata"].get("namespace", ""))
+
+
+def _named(kept: KeptObject) -> tuple[str, str, str]:
+    namespace, name = key_of(kept.manifest)
+    return kept.plural, namespace, name
+
+
+async def _make_again(client: Client, kept: Iterable[KeptObject], tell: Tell) -> None:
+    """Writes over what has the name still: it keeps its uid, and who lives by it is never without."""
+    for each in kept:
+        tell(f"putting {each.manifest['kind']} {each.manifest['metadata']['name']} back")
+        await _write_over(client, each)
+
+
+async def _write_over(client: Client, kept: KeptObject) -> None:
+    namespace, name = key_of(kept.manifest)
+    content = kept.content
+    for attempt in range(ATTEMPTS):
+        try:
+            found = await client.get(kept.resource, name, namespace)
+        except NotServed:
+            raise
+        except NotFound:
+            with suppress(AlreadyExists):
+                await client.create(kept.resource, content, namespace)
+                return
+            continue
+        marks = {field: content["metadata"].get(field, {}) for field in ("labels", "annotations")}
+        wanted = {**content, "metadata": {**found["metadata"], **marks}}
+        try:
+            await client.update(kept.resource, wanted, name, namespace)
+        except Conflict:
+            if attempt == ATTEMPTS - 1:
+                raise
+        else:
+            return
+    raise FleetError(f"{kept.manifest['kind']} {name} comes and goes: see who writes it, and run it again")
 
 
 async def _move_clusters_back(client: Client, record: SwitchRecord, service: Manifest, tell: Tell) -> SwitchRecord:
