@@ -78,3 +78,24 @@ def test_a_long_work_is_finished_with_a_turn_for_each_step() -> None:
         assert order.index("b") < order.index("a", 2), "one goes on when the other has had its turn"
 
     run_busy(story())
+
+
+def test_a_crowd_is_not_woken_in_vain() -> None:
+    class Counted(Turns):
+        asked_for_time = 0
+
+        def _has_time(self) -> bool:
+            self.asked_for_time += 1
+            return super()._has_time()
+
+    async def story() -> None:
+        turns = Counted()
+
+        async def work() -> None:
+            await turns.take()
+            busy().compute(BUDGET_SECONDS / 4)
+
+        await asyncio.gather(*(work() for _ in range(200)))
+        assert turns.asked_for_time < 800, "each of 50 rounds would ask all that are left: 5,000"
+
+    run_busy(story())
