@@ -85,8 +85,10 @@ class KeyValueFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
-        message = "".join(map(_seen, json.dumps(record.getMessage(), ensure_ascii=False)))
+        time = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+        message = json.dumps(record.getMessage(), ensure_ascii=False)
+        if not message.isprintable():
+            message = "".join(map(_seen, message))
         line = f"{_BEGINNING}{time} level={record.levelname.lower()} logger={record.name} message={message}"
         if not record.exc_info:
             return line

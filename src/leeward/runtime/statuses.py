@@ -76,6 +76,11 @@ class _Batch(Generic[T]):
         self.said[writer] = said
         self._before = self._expected = None
 
+    def begin(self, writer: str, said: Said[T], obj: T, status: Any) -> None:
+        """Says the first of the batch, of which it is known that it gives `obj` this `status`."""
+        self.said[writer] = said
+        self._before, self._expected = obj, _with_status(obj, status)
+
     def expected(self, obj: T) -> T:
         """`obj` with the status that it is to have. Many ask for it between two words about it."""
         if self._expected is None or self._before is not obj:
@@ -117,13 +122,17 @@ class Statuses(Generic[T]):
         due = due_in_crowd if self._is_crowd(now) else min(due_in_crowd, now + NEWS_SECONDS)
         batch = self._batches.get(key)
         if batch is None or batch.uid != uid_of(obj):
-            if not _patch(self.expected(obj), (said.change,)):
+            expected = self.expected(obj)
+            status = said.change(_status_of(expected))
+            if not _patch(_status_of(expected), status):
                 return
             batch = self._batches[key] = _Batch[T](uid_of(obj), due, due_in_crowd)
+            batch.begin(writer, said, expected, status)
             if not is_paced:
                 self._crowd.add(key, now)
             self._supervisor.start(self._write_when_due(key, batch), f"status of {self._resource.kind} {key}")
-        batch.say(writer, said)
+        else:
+            batch.say(writer, said)
         batch.due_in_crowd = min(batch.due_in_crowd, due_in_crowd)
         if due < batch.due:
             batch.due = due
@@ -183,8 +192,10 @@ class Statuses(Generic[T]):
 
     async def _write(self, key: Key, batch: _Batch[T]) -> None:
         latest = self._informer.get(key.name, key.namespace)
-        patch = _patch(latest, batch.changes) if latest is not None and uid_of(latest) == batch.uid else {}
-        if latest is None or not patch:
+        if latest is None or uid_of(latest) != batch.uid:
+            return
+        patch = _patch(_status_of(latest), _status_of(batch.expected(latest)))
+        if not patch:
             return
         version = str(version_of(latest))
         try:
@@ -199,8 +210,7 @@ class Statuses(Generic[T]):
                 said.on_written(latest, written)
 
 
-def _patch(obj: object, changes: Iterable[Change]) -> Manifest:
-    before, after = _status_of(obj), _after(obj, changes)
+def _patch(before: Any, after: Any) -> Manifest:
     return status_patch(before, after) if after != before else {}
 
 

@@ -254,14 +254,29 @@ def test_what_is_expected_is_made_up_once_between_two_words() -> None:
             return says("Applied")(status)
 
         desk.statuses.post(desk.work, "execution", Said[Work](counted, desk.failures.append), within=PROGRESS_SECONDS)
-        work, before = desk.work, len(made)
-        seen = [desk.statuses.expected(work) for _ in range(5)]
+        seen = [desk.statuses.expected(desk.work) for _ in range(5)]
         assert conditions(seen[-1]) == ["Applied"]
-        assert len(made) == before + 1
+        assert made == ["once"]
         desk.post("status", "Reflected", within=PROGRESS_SECONDS)
-        assert conditions(desk.statuses.expected(work)) == ["Applied", "Reflected"]
+        assert conditions(desk.statuses.expected(desk.work)) == ["Applied", "Reflected"]
 
     play(story, crowd=1)
+
+
+def test_what_one_writer_has_said_is_made_up_once_until_it_is_written() -> None:
+    async def story(desk: Desk) -> None:
+        made = list[str]()
+
+        def counted(status: WorkStatus) -> WorkStatus:
+            made.append("once")
+            return says("Applied")(status)
+
+        desk.statuses.post(desk.work, "execution", Said[Work](counted, desk.failures.append), within=NEWS_SECONDS)
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert conditions(desk.work) == ["Applied"]
+        assert made == ["once"]
+
+    play(story)
 
 
 def test_what_is_there_already_is_not_written() -> None:

@@ -70,13 +70,13 @@ class Writing:
         over for a binding that is moving, since more will be said of it. That one was placed for the first time
         its spec says, and what comes of it is soon said with it.
         """
-        binding = self._bindings.statuses(key).expected(binding)
+        expected = self._bindings.statuses(key).expected(binding)
 
         def change(status: ResourceBindingStatus) -> ResourceBindingStatus:
-            return status_after(status, binding, decision, now)
+            return status_after(status, expected, decision, now)
 
         but = CLUSTER_OUTAGE_CONDITION if binding.spec.graceful_eviction_tasks else ""
-        before, after = _conditions(binding.status, but), _conditions(change(binding.status), but)
+        before, after = _conditions(expected.status, but), _conditions(change(expected.status), but)
         within = NEWS_SECONDS if before != after else BOOKKEEPING_SECONDS
         if _is_first_success(before, after):
             within = PROGRESS_SECONDS
