@@ -1,5 +1,6 @@
-"""Clusters that do not concern a binding, in histories of faults. At each decision that leaves a binding as it is, all
-that each cluster has been so far is tried once more; it must change nothing where the binding would not be woken.
+"""Changes that do not concern a binding, in histories of faults. At each decision that leaves a binding as it is, all
+that each cluster has been so far is tried once more, and other reports of its copies; it must change nothing where the
+binding would not be woken.
 """
 
 import dataclasses
@@ -8,12 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
+import msgspec
 import pytest
 
 from leeward.api.cluster import Cluster
-from leeward.api.work import Binding
+from leeward.api.work import AggregatedStatusItem, Binding
+from leeward.core.eviction.evidence import FULLY_APPLIED
 from leeward.core.placement import Decision, Snapshot, decide
-from leeward.core.placement.concern import ClusterConcern, concern_of
+from leeward.core.placement.concern import ClusterConcern, concern_of, is_decided_alike
 from leeward.planning.batch import owner_of
 from leeward.planning.fleet import Fleet
 from leeward.planning.recording import decode_snapshot, encode_snapshot
@@ -24,7 +27,7 @@ from leeward.sim.histories.playing import play
 from tests import concerns
 from tests.concerns import difference, why_concerned, written
 
-SEEDS = (4, 8, 12)
+SEEDS = (4, 8, 12, 16, 20)
 """Seeds of histories in which much rests while clusters change."""
 MOST_STATES = 12
 """Number of states that are remembered of each cluster."""
@@ -38,6 +41,7 @@ class OtherFleets:
         default_factory=lambda: defaultdict[str, list[Cluster | None]](list)
     )
     reached: Counter[bool] = field(default_factory=Counter[bool])
+    reports: Counter[bool] = field(default_factory=Counter[bool])
     missed: list[str] = field(default_factory=list[str])
 
     def look(self, snapshot: Snapshot, decision: Decision) -> None:
@@ -46,6 +50,7 @@ class OtherFleets:
             return
         again = decode_snapshot(encode_snapshot(snapshot))
         assert isinstance(again.clusters, Fleet)
+        self._report(again, decision)
         for name, states in self.states.items():
             present = again.clusters.get(name)
             for state in (each for each in states if each != present):
@@ -61,6 +66,19 @@ class OtherFleets:
         if what := difference(decision, decide(again)):
             self.missed.append(f"{owner_of(again.binding)}, {name} as it was before: {what}")
         _become(fleet, name, present)
+
+    def _report(self, again: Snapshot, decision: Decision) -> None:
+        """Decides with other reports of the copies, and with none."""
+        binding = again.binding
+        for health in ("Unhealthy", "Unknown", ""):
+            items = tuple(AggregatedStatusItem(t.name, health=health) for t in binding.spec.clusters if health)
+            conditions = tuple(each for each in binding.status.conditions if each.type != FULLY_APPLIED)
+            status = msgspec.structs.replace(binding.status, aggregated_status=items, conditions=conditions)
+            reported: Any = msgspec.structs.replace(binding, status=status)
+            is_alike = is_decided_alike(binding, reported)
+            self.reports[is_alike] += 1
+            if is_alike and (what := difference(decision, decide(dataclasses.replace(again, binding=reported)))):
+                self.missed.append(f"{owner_of(binding)}, reported as {health or 'nothing'}: {what}")
 
     def _remember(self, snapshot: Snapshot) -> None:
         names = {*snapshot.clusters, *self.states}
@@ -94,13 +112,16 @@ def compare(history: History) -> OtherFleets:
 
 @pytest.mark.long
 def test_in_histories_what_does_not_concern_a_binding_that_rests_changes_nothing() -> None:
-    reached = Counter[bool]()
+    reached, reports = Counter[bool](), Counter[bool]()
     for seed in SEEDS:
         fleets = compare(draw_history(seed))
         assert fleets.missed == [], seed
         reached += fleets.reached
+        reports += fleets.reports
     assert reached[False] >= 500
     assert reached[True] >= 1000
+    assert reports[True] >= 300
+    assert reports[False] >= 300
 
 
 @pytest.mark.long

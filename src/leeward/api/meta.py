@@ -36,6 +36,17 @@ class TypedObject(Object, frozen=True):
         return self.metadata.namespace
 
 
+def unversioned(metadata: ObjectMeta) -> ObjectMeta:
+    """The metadata without the version, which each write changes."""
+    return msgspec.structs.replace(metadata, resource_version="")
+
+
+def is_same_state(before: TypedObject, after: TypedObject) -> bool:
+    """Tells whether two states of an object differ in their versions alone."""
+    metadata = msgspec.structs.replace(after.metadata, resource_version=before.metadata.resource_version)
+    return before == msgspec.structs.replace(after, metadata=metadata)
+
+
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = rf"({_LABEL}(\.{_LABEL})*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])"
 _CONDITION_TYPE = {"maxLength": 316, "pattern": f"^{_QUALIFIED}$"}

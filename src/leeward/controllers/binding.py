@@ -6,12 +6,12 @@ one controller.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
+from leeward.api.meta import is_same_state
 from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
@@ -22,7 +22,7 @@ from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.override_rendering import OverrideRendering
 from leeward.controllers.removal_holds import RemovalHolds
-from leeward.controllers.work_writing import TakenWork, WorkWriting
+from leeward.controllers.work_writing import TakenWork, WorkWriting, WrittenWorks
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.refusal import out_of_reach, works_taken
@@ -36,13 +36,13 @@ from leeward.core.execution.works import (
     replicas_by_cluster,
 )
 from leeward.core.interpreter.scripts import Operation
-from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import give_up_objects
+from leeward.runtime.staying import StayingObjects
 
 
 class BindingController:
@@ -59,9 +59,10 @@ class BindingController:
         """`holds` keeps what a cluster was to lose, `order` has new copies wait for their needs; `inject` is a gate."""
         self._order, self._inject, self._new_id = order, inject, plane.randomness.uid
         self._reach = reach or Reach()
-        self._writing = WorkWriting(plane, self._reach)
+        self._writing = WorkWriting(plane, self._reach, partial(self._work_changed, None))
         self._waiting: dict[Key, set[Key]] = {}
         """Bindings that would need a Work of another binding, by Work."""
+        self._staying = StayingObjects[Key, Binding](is_same_state)
         self._plane = plane
         self._kind = kind
         self._events = BindingEvents(plane, kind)
@@ -94,9 +95,10 @@ class BindingController:
         found: Binding | None = self._bindings.get(key.name, key.namespace)
         if found is None:
             self._reports.forget(key)
+            self._staying.forget(key)
             await self._remove_orphans(key)
             return None
-        binding = self._plane.statuses.of(self._kind.resource).expected(found)
+        binding = self._expected(found)
         if binding.metadata.deletion_timestamp is not None:
             await self._dissolve(binding)
             return None
@@ -111,22 +113,32 @@ class BindingController:
         synced = await self._sync_works(binding, template)
         failures = synced.failures
         self._plane.metrics.propagation.synced_works(self._plane.clock.monotonic() - started, failed=bool(failures))
-        if synced.stands_still:
-            self._reports.refuse(binding, works_taken(synced.taken))
-        else:
-            report = SyncedWorks(
-                synced.works,
-                {cluster: work for cluster, work in self._own_works(binding).items() if cluster in synced.not_rendered},
-                synced.not_rendered,
-                removals_blocked(self._own_works(binding), brake=self._holds.is_braked),
-                works_taken(synced.taken),
-            )
-            later = await self._reports.report(binding, template, report)
-            synced.look_at = min(filter(None, (later, synced.look_at)), default=None)
+        await self._report(binding, template, synced)
         if failures:
             self._events.not_synced(binding, failures)
             raise failures[0]
+        if latest := self._bindings.get(key.name, key.namespace):
+            self._staying.put(key, self._expected(latest))
         return synced.look_at
+
+    async def _report(self, binding: Binding, template: Manifest, synced: WrittenWorks) -> None:
+        if synced.stands_still:
+            self._reports.refuse(binding, works_taken(synced.taken))
+            return
+        works = self._own_works(binding)
+        report = SyncedWorks(
+            synced.works,
+            {cluster: work for cluster, work in works.items() if cluster in synced.not_rendered},
+            synced.not_rendered,
+            removals_blocked(works, brake=self._holds.is_braked),
+            works_taken(synced.taken),
+        )
+        later = await self._reports.report(binding, template, report)
+        synced.look_at = min(filter(None, (later, synced.look_at)), default=None)
+
+    def _expected(self, binding: Binding) -> Binding:
+        """The binding with the status that is about to be written."""
+        return self._plane.statuses.of(self._kind.resource).expected(binding)
 
     def _own_works(self, binding: Binding) -> dict[str, Work]:
         """Works of the binding, by cluster. A Work of another name is not the binding's, whatever stands in it."""
@@ -134,7 +146,7 @@ class BindingController:
         works = self._works_of.get(key_of(binding))
         return {cluster_of_execution_space(work.namespace): work for work in works if work.name == name}
 
-    async def _sync_works(self, binding: Binding, template: Manifest) -> "_Synced":
+    async def _sync_works(self, binding: Binding, template: Manifest) -> WrittenWorks:
         """Creates, updates and deletes Works. What fails for one cluster holds back no other (Holds: L4)."""
         present = self._own_works(binding)
         identities = {cluster: w.metadata.labels.get(WORK_ID_LABEL, "") for cluster, w in present.items()}
@@ -145,7 +157,7 @@ class BindingController:
         desired = build_works(binding, template, identities, self._new_id, rendering.manifests, inject=inject)
         purging = is_purging(binding.spec, present)
         taken = await self._taken(binding, present, desired)
-        synced = _Synced(taken, bool(present), rendering.failures, look_at=rendering.look_at)
+        synced = WrittenWorks(taken, bool(present), rendering.failures, look_at=rendering.look_at)
         if synced.stands_still:
             return synced
         has_written = False
@@ -173,7 +185,7 @@ class BindingController:
             self._events.synced(binding)
         return synced
 
-    async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: "_Synced") -> bool:
+    async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: WrittenWorks) -> bool:
         """Tells whether a new copy waits: for what its template names, or since somebody has deleted its Work."""
         rest = self._writing.rests_until(Key(execution_space(cluster), name_of_works(binding)))
         until = rest or (await self._order.wait(binding, template, cluster) if self._order is not None else None)
@@ -207,7 +219,7 @@ class BindingController:
         binding: Binding,
         present: Mapping[str, Work],
         desired: Mapping[str, Manifest],
-        synced: "_Synced",
+        synced: WrittenWorks,
         *,
         purging: bool,
     ) -> bool:
@@ -275,7 +287,8 @@ class BindingController:
                     await self._writing.delete(work)
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
-        if new is not None:
+        if new is not None and not self._staying.has(key_of(new), lambda: self._expected(new)):
+            self._staying.forget(key_of(new))
             self._controller.queue.add(key_of(new))
         if old is not None and (new is None or new.spec.resource != old.spec.resource):
             for work in [work for work in self._waiting if work.name == name_of_works(old)]:
@@ -306,23 +319,6 @@ class BindingController:
             if work is not None:
                 self._wake_waiting(key_of(work))
             key = self._kind.key_of_work(work) if work is not None else None
-            if key is not None:
+            if key is not None and not (new is not None and self._writing.is_written_here(new)):
+                self._staying.forget(key)
                 self._controller.queue.add(key)
-
-
-@dataclass(slots=True)
-class _Synced:
-    """Outcome of writing a binding's Works, by cluster: those that are to be; `taken` are another's, with whose."""
-
-    taken: dict[str, str]
-    has_own: bool
-    not_rendered: Mapping[str, OverrideFailure]
-    works: dict[str, Work] = field(default_factory=dict[str, Work])
-    failures: list[WorldError] = field(default_factory=list[WorldError])
-    look_at: datetime | None = None
-    """Instant at which there may be more to do, if that can be told."""
-
-    @property
-    def stands_still(self) -> bool:
-        """Tells whether nothing is written: who comes second to a template makes no part of it its own."""
-        return bool(self.taken) and not self.has_own and not self.works

@@ -8,7 +8,8 @@ A Work that somebody else has deleted is made anew after a while: `karmadactl un
 until it finds none.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -19,14 +20,15 @@ from kubeapi.meta import Manifest
 from leeward.api.names import RENDERED_ANNOTATION, WORK_ID_LABEL
 from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work, WorkloadTemplate
-from leeward.client import AlreadyExists, NotFound, NotServed
+from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
 from leeward.core.execution.works import WORK_MARKS
 from leeward.core.interpreter.fields import with_annotations
+from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.core.quota.static_assignments import quota_of_work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
-from leeward.runtime.identity import Key, key_of
+from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects
 
@@ -38,11 +40,33 @@ class TakenWork(Exception):
     """A Work that belongs to another binding, or to another object; the message says to whom."""
 
 
+@dataclass(slots=True)
+class WrittenWorks:
+    """Outcome of writing a binding's Works, by cluster: those that are to be; `taken` are another's, with whose."""
+
+    taken: dict[str, str]
+    has_own: bool
+    not_rendered: Mapping[str, OverrideFailure]
+    works: dict[str, Work] = field(default_factory=dict[str, Work])
+    failures: list[WorldError] = field(default_factory=list[WorldError])
+    look_at: datetime | None = None
+    """Instant at which there may be more to do, if that can be told."""
+
+    @property
+    def stands_still(self) -> bool:
+        """Tells whether nothing is written: who comes second to a template makes no part of it its own."""
+        return bool(self.taken) and not self.has_own and not self.works
+
+
 class WorkWriting:
-    def __init__(self, plane: ControlPlane, reach: Reach) -> None:
+    def __init__(self, plane: ControlPlane, reach: Reach, changed: Callable[[Work], None] = lambda work: None) -> None:
+        """`changed` hears of a state that somebody else has written while a write of ours was under way."""
         self._plane = plane
+        self._changed = changed
         self._reach = reach
         self._works = plane.informers.of(WORKS)
+        self._under_way: set[Key] = set()
+        """The Works that are being written."""
         self._deleted: dict[str, None] = {}
         """The uids of the Works whose deletion we have asked for, the latest last."""
         self._deleted_by_others: dict[str, None] = {}
@@ -97,6 +121,10 @@ class WorkWriting:
                 self._rests = {key: until for key, until in self._rests.items() if until > now}
             self._rests[key_of(old)] = now + FOREIGN_DELETION_REST
 
+    def is_written_here(self, work: Work) -> bool:
+        """Tells whether a change of a Work is ours, as far as is known: whoever has it written goes on with it."""
+        return key_of(work) in self._under_way
+
     def rests_until(self, key: Key) -> datetime | None:
         """Instant from which a Work that is gone may be made anew; None for now."""
         until = self._rests.get(key)
@@ -120,7 +148,8 @@ class WorkWriting:
         """A Work that is there, though it was not listed, keeps its permanent id: its objects carry it (S9, S12)."""
         key = key_of(manifest)
         try:
-            work = await self._plane.client.create(WORKS, with_annotations(manifest, _RENDERED), key.namespace)
+            made = self._plane.client.create(WORKS, with_annotations(manifest, _RENDERED), key.namespace)
+            return await self._write(key, made)
         except AlreadyExists:
             work = await self._plane.client.get(WORKS, key.name, key.namespace)
             await self.refuse_taken(work, binding, manifest)
@@ -128,8 +157,6 @@ class WorkWriting:
                 raise TakenWork(f"Work {work.name} of a binding that is gone is being deleted") from None
             work_id = work.metadata.labels.get(WORK_ID_LABEL, "")
             return await self.sync(binding, work, with_id(work_id) if work_id else manifest, with_id)
-        self._works.remember(work)
-        return work
 
     async def _update(self, work: Work, manifest: Manifest) -> Work:
         """Replaces the whole Work: a merge patch would lose the nulls in its manifest, and find them missing again."""
@@ -137,9 +164,20 @@ class WorkWriting:
             return work
         present = {field: value for field, value in to_wire(work).items() if field != "status"}
         wanted = _brought_to(present, manifest)
-        updated = await self._plane.client.update(WORKS, wanted, work.name, work.namespace)
-        self._works.remember(updated)
-        return updated
+        return await self._write(key_of(work), self._plane.client.update(WORKS, wanted, work.name, work.namespace))
+
+    async def _write(self, key: Key, write: Awaitable[Work]) -> Work:
+        """The Work as it was written. What others made of it before the answer came is told after it."""
+        self._under_way.add(key)
+        try:
+            written = await write
+            self._works.remember(written)
+        finally:
+            self._under_way.discard(key)
+        known = self._works.get(key.name, key.namespace)
+        if known is not None and version_of(known) != version_of(written):
+            self._changed(known)
+        return written
 
     async def _find(self, owner: Owner) -> Binding | None:
         """None when there is no such binding; the cache alone does not say so."""

@@ -59,6 +59,8 @@ class Wire:
     refuse: Callable[[Request], WorldError | None] = lambda request: None
     before: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict[str, Any])
     """Work to do before a request, by method."""
+    after: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict[str, Any])
+    """Work to do before the answer to a request arrives, by method."""
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
         body = json.loads(request.body) if request.body else None
@@ -67,7 +69,10 @@ class Wire:
             await self.before.pop(request.method)()
         if error := self.refuse(request):
             raise error
-        return await self.inner.send(request, timeout_seconds=timeout_seconds)
+        answer = await self.inner.send(request, timeout_seconds=timeout_seconds)
+        if request.method in self.after:
+            await self.after.pop(request.method)()
+        return answer
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return self.inner.stream(request)

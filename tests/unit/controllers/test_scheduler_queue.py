@@ -257,3 +257,72 @@ def test_a_cluster_that_changes_wakes_those_that_are_there_and_those_that_wait()
         assert desk.woken("Cluster") - before == len(there) + 1
 
     tell(story, room=10)
+
+
+def test_a_binding_is_not_looked_at_again_for_its_own_status() -> None:
+    async def story(desk: Desk) -> None:
+        await desk.add_cluster("m1")
+        await desk.add_binding("a", replicas=2)
+        await asyncio.sleep(100)
+        found: ResourceBinding = await desk.client.get(RESOURCE_BINDINGS, "a", "default")
+        assert found.status.scheduler_observed_generation == found.metadata.generation
+        assert desk.woken("Update") == 1, "its place was written, and what was said of it"
+
+    tell(story, room=10)
+
+
+REPORTS = [
+    {"status": {"aggregatedStatus": [{"clusterName": "m1", "health": each}]}} for each in ("Healthy", "Unhealthy")
+]
+MARKS = [{"metadata": {"annotations": {"example.com/mark": each}}} for each in ("one", "two", "one")]
+
+
+async def looks_at(desk: Desk, bodies: Sequence[Manifest]) -> list[int]:
+    """Number of times that a binding is looked at for each of these patches, one after the other."""
+    looks = list[int]()
+    for body in bodies:
+        before = desk.woken("Update")
+        subresource = "status" if "status" in body else ""
+        await desk.client.patch(RESOURCE_BINDINGS, "a", body, "default", subresource=subresource)
+        await asyncio.sleep(100)
+        looks.append(desk.woken("Update") - before)
+    return looks
+
+
+def test_what_others_write_of_a_binding_is_looked_at_each_time() -> None:
+    async def story(desk: Desk) -> None:
+        await desk.add_cluster("m1")
+        await desk.add_binding("a", replicas=2)
+        await asyncio.sleep(100)
+        assert await looks_at(desk, MARKS) == [1, 1, 1]
+
+    tell(story, room=10)
+
+
+def test_what_copies_report_is_looked_at_where_a_decision_rests_upon_it() -> None:
+    async def story(desk: Desk) -> None:
+        await desk.add_cluster("m1")
+        await desk.add_binding("a", replicas=2)
+        await asyncio.sleep(100)
+        assert await looks_at(desk, REPORTS) == [0, 0]
+        failover = {"application": {"decisionConditions": {"tolerationSeconds": 900}}}
+        await desk.client.patch(RESOURCE_BINDINGS, "a", {"spec": {"failover": failover}}, "default")
+        await asyncio.sleep(100)
+        assert await looks_at(desk, REPORTS) == [1, 1]
+
+    tell(story, room=10)
+
+
+def test_what_is_written_and_undone_at_once_is_looked_at() -> None:
+    async def story(desk: Desk) -> None:
+        await desk.add_cluster("m1")
+        await desk.add_binding("a", replicas=2)
+        await asyncio.sleep(100)
+        before = desk.woken("Update")
+        for value in ("one", None):
+            body = {"metadata": {"annotations": {"example.com/mark": value}}}
+            await desk.client.patch(RESOURCE_BINDINGS, "a", body, "default")
+        await asyncio.sleep(100)
+        assert desk.woken("Update") == before + 2
+
+    tell(story, room=10)

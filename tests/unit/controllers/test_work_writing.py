@@ -1,7 +1,7 @@
 """The Works of a binding, as they are written: what each request is bound to, and what stays of what was there."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from leeward.api.names import (
     work_name,
 )
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES, RESOURCE_BINDINGS, WORKS
-from leeward.api.work import Binding, ResourceBinding
+from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.client import NotServed, Request, Unreachable
 from leeward.controllers.work_writing import TakenWork, WorkWriting
 from leeward.core.execution.works import build_works
@@ -63,12 +63,12 @@ def wanted(binding: Binding, work_id: str = FRESH, **changes: Any) -> Manifest:
     return build_works(binding, template(**changes), {MEMBER: work_id})[MEMBER]
 
 
-async def writing(desk: Desk) -> WorkWriting:
+async def writing(desk: Desk, *changed: Callable[[Work], None]) -> WorkWriting:
     await desk.cluster()
     await desk.plane.informers.of(RESOURCE_BINDINGS).wait_synced()
     await desk.plane.informers.of(CLUSTER_RESOURCE_BINDINGS).wait_synced()
     await desk.plane.informers.of(WORKS).wait_synced()
-    return WorkWriting(desk.plane, Reach())
+    return WorkWriting(desk.plane, Reach(), *changed)
 
 
 async def sync(desk: Desk, works: WorkWriting, binding: Binding, **changes: Any) -> Any:
@@ -85,6 +85,43 @@ def test_a_work_that_was_not_there_is_made_as_it_is_to_be_and_read_at_once() -> 
         assert sent.body["spec"] == wanted(binding)["spec"]
         assert sent.body["metadata"] == with_annotations(wanted(binding), {RENDERED_ANNOTATION: "true"})["metadata"]
         assert made == desk.plane.informers.of(WORKS).get(NAME, SPACE) == await desk.seen(NAME)
+
+    play(story)
+
+
+def test_a_change_of_a_work_is_ours_while_it_is_written_and_no_longer() -> None:
+    async def story(desk: Desk) -> None:
+        foreign, told = list[Work](), list[bool]()
+        works, binding = await writing(desk, foreign.append), await bound(desk)
+        desk.plane.informers.of(WORKS).on_change(
+            lambda _, new: told.append(new is not None and works.is_written_here(new))
+        )
+        await desk.work("other")
+        await asyncio.sleep(1)
+        desk.wire.after["POST"] = lambda: asyncio.sleep(1)
+        await sync(desk, works, binding)
+        await desk.note(NAME)
+        await asyncio.sleep(1)
+        assert told == [False, True, False], "the watch has told of ours before the answer was there"
+        assert foreign == []
+
+    play(story)
+
+
+def test_what_others_write_before_the_answer_is_there_is_told_after_it_s9() -> None:
+    async def story(desk: Desk) -> None:
+        foreign = list[Work]()
+        works, binding = await writing(desk, foreign.append), await bound(desk)
+
+        async def note() -> None:
+            await desk.note(NAME)
+            await asyncio.sleep(1)
+
+        desk.wire.after["POST"] = note
+        made = await sync(desk, works, binding)
+        (found,) = foreign
+        assert "example.com/noted" in found.metadata.annotations
+        assert "example.com/noted" not in made.metadata.annotations
 
     play(story)
 

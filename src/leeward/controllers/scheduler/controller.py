@@ -80,6 +80,8 @@ class Scheduler:
         self._telling.measure(decision, self._plane.clock.monotonic() - started)
         self._telling.tell(key, binding, placed, decision)
         self._writing.post_status(key, placed, decision, now, partial(self._controller.failed, key))
+        if placed is binding:
+            self._waking.stays(key)
         if isinstance(decision.result, Unplaceable) or decision.held is not None or decision.quota_refusal:
             return self._waking.failed(key, now, decision.wake_at)
         self._waking.settled(key)

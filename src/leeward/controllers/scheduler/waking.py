@@ -1,7 +1,8 @@
 """Causes for which a binding is looked at again: a change of it, its Works, a cluster, the brake, the heartbeat or a
 quota.
 
-Bindings that wait for room, or for the brake, are looked at the later, the longer they have waited. Decides nothing.
+Bindings that wait for room, or for the brake, are looked at the later, the longer they have waited. What was decided
+upon, and is written as it was to be, is not looked at again for that. Decides nothing.
 """
 
 from datetime import datetime, timedelta
@@ -22,7 +23,7 @@ from leeward.controllers.scheduler.deciding import Deciding
 from leeward.core.cluster_health.outage import nodes_down
 from leeward.core.cluster_health.pending_condition import is_failing, is_recovering
 from leeward.core.eviction.application import application_failover
-from leeward.core.placement.concern import concern_of, is_waiting
+from leeward.core.placement.concern import concern_of, is_decided_alike, is_waiting
 from leeward.core.quota.enforcement import leaves_more
 from leeward.planning.eviction_limiter import drain_budget
 from leeward.runtime.brake import BrakeView
@@ -30,6 +31,7 @@ from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.metrics import EVICTION_QUEUE
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.queue import WorkQueue
+from leeward.runtime.staying import StayingObjects
 
 RETRY_UNSCHEDULABLE = timedelta(minutes=5)
 FIRST_BACKOFF_SECONDS = 1.0
@@ -48,6 +50,7 @@ class Waking:
         self._concerned = ConcernedBindings()
         self._attempts: dict[BindingKey, int] = {}
         """Attempts of those that found no place, or were held back, whether or not they say so already."""
+        self._staying = StayingObjects[BindingKey, Binding](is_decided_alike)
 
     def start(self, brake: BrakeView, heartbeat: HeartbeatView) -> None:
         self._deciding.after_stroke(self._add_next_in_line)
@@ -66,6 +69,12 @@ class Waking:
     def settled(self, key: BindingKey) -> None:
         self._attempts.pop(key, None)
 
+    def stays(self, key: BindingKey) -> None:
+        """Notes that a binding was decided upon and stays as it is, but for a status that waits to be written."""
+        binding = self._bindings.get(key)
+        if binding is not None:
+            self._staying.put(key, binding)
+
     def _add_next_in_line(self) -> None:
         self._plane.metrics.eviction_queue.labels(EVICTION_QUEUE).set(self._deciding.waiting)
         for key in self._deciding.next_in_line():
@@ -74,10 +83,12 @@ class Waking:
     def _binding_changed(self, key: BindingKey, old: Binding | None, new: Binding | None) -> None:
         beside = self._deciding.see_binding(key, old, new)
         self._concerned.put(key, None if new is None else concern_of(new))
-        if new is not None:
-            self._add(key, "Add" if old is None else "Update")
-        else:
+        if new is None:
             self.settled(key)
+            self._staying.forget(key)
+        elif old is None or not self._staying.has(key, lambda: self._bindings.statuses(key).expected(new)):
+            self._staying.forget(key)
+            self._add(key, "Add" if old is None else "Update")
         self._add_next_in_line()
         for other in beside:
             binding = self._bindings.get(other)

@@ -8,14 +8,17 @@
     (Duplicated, and what is no workload)
 
 What is divided and rests stays where it is, whatever happens elsewhere. So most bindings need not be decided again when
-one cluster of many changes. A decision that was not made is no difference: it would be that nothing is to be done.
+one cluster of many changes. A decision that was not made is no difference: it would be that nothing is to be done. Nor
+need one that rests be decided again for what its copies report.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from leeward.api.cluster import Cluster
-from leeward.api.meta import find_condition
+from leeward.api.meta import find_condition, unversioned
 from leeward.api.names import (
     APPLICATION_FAILURES_ANNOTATION,
     AWAITED_TARGETS_ANNOTATION,
@@ -25,8 +28,10 @@ from leeward.api.names import (
     HOME_ANNOTATION,
 )
 from leeward.api.policy import ClusterAffinity, Placement
-from leeward.api.work import Binding
+from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.core.cluster_health.outage import clusters_of
+from leeward.core.eviction.application import application_failover
+from leeward.core.eviction.evidence import FULLY_APPLIED
 from leeward.core.scheduling.affinity import cluster_matches
 from leeward.core.scheduling.reschedule import scheduling_type
 
@@ -75,6 +80,16 @@ def is_waiting(binding: Binding) -> bool:
     return held is not None or (scheduled is not None and scheduled.status == "False")
 
 
+def is_decided_alike(before: Binding, after: Binding) -> bool:
+    """Tells whether the same is decided for two states of a binding, whatever its copies report while it rests."""
+    if before.spec != after.spec or unversioned(before.metadata) != unversioned(after.metadata):
+        return False
+    if before.status == after.status:
+        return True
+    rests = not concern_of(after).anywhere and application_failover(after.spec) is None
+    return rests and _unreported(before.status) == _unreported(after.status)
+
+
 def may_mean(affinities: Affinities, clusters: Iterable[Cluster]) -> bool:
     """Tells whether any of these clusters matches any of the affinities."""
     return not affinities or any(cluster_matches(cluster, each) for cluster in clusters for each in affinities)
@@ -86,3 +101,9 @@ def _affinities(placement: Placement) -> Affinities:
         return (placement.cluster_affinity,)
     terms = placement.cluster_affinities
     return tuple(each for term in terms for each in (term, *(term.overflow_affinities or ())))
+
+
+def _unreported(status: ResourceBindingStatus) -> ResourceBindingStatus:
+    """The status without what the binding controller adds up."""
+    conditions = tuple(each for each in status.conditions if each.type != FULLY_APPLIED)
+    return replace(status, aggregated_status=(), conditions=conditions)
