@@ -50,7 +50,7 @@ class Requirement:
 
 
 Selector = tuple[Requirement, ...]
-"""All of them must match; the empty selector matches everything."""
+"""Requirements that must all match; the empty selector matches everything."""
 
 _NOTHING = Requirement("", "Never")
 

@@ -30,7 +30,7 @@ def shown(text: str, most: int = MAX_SHOWN) -> str:
 
 
 def shown_lines(text: str) -> str:
-    """The same for text of several lines, whose ends stay."""
+    """Text of several lines made fit for a terminal; the ends of its lines stay."""
     return "\n".join(shown(line, MAX_LINE) for line in text.split("\n"))
 
 

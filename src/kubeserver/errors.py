@@ -175,7 +175,7 @@ def invalid(group: str, kind: str, name: str, problems: Sequence[Problem]) -> Re
 
 
 def joined(problems: Iterable[Problem]) -> str:
-    """All of them in one line, each once; in brackets where there are several."""
+    """Problems in one line, each once; in brackets where there are several."""
     texts = list(dict.fromkeys(str(problem) for problem in problems))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 

@@ -48,7 +48,7 @@ class Health:
         return _report(probe, checks, _excluded(request), "verbose" in request.query, self._public_reasons())
 
     def paths(self) -> list[str]:
-        """All that is answered here."""
+        """Paths that are answered here."""
         checks = [f"/{probe}/{check}" for probe, checks in _PROBES.items() for check in checks]
         return ["/metrics", "/version", *(f"/{probe}" for probe in _PROBES), *checks]
 

@@ -21,7 +21,7 @@ LEAVING_BYTES = 64 * 1024
 """Bytes that an object may grow by while it is deleted: a deletion must never fail for its size."""
 
 _STRINGS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-"""One that does not end goes to the end of the text: no letter is looked at twice."""
+"""Strings in JSON. A string that does not end goes to the end of the text: no letter is looked at twice."""
 _NOT_BRACKETS = bytes(code for code in range(256) if code not in b"[]{}")
 _STEPS = [1 if code in b"[{" else -1 for code in range(256)]
 """Steps by which the text is deeper behind each bracket."""

@@ -68,7 +68,7 @@ class ApiServerConfig:
     their end: what kube-apiserver leaves to a kube-controller-manager."""
     crds: Sequence[Manifest] = ()
     ready: Callable[[int], None] = field(default=lambda port: None)
-    """Told the port once it serves."""
+    """Function that is given the port, once the server listens."""
 
 
 async def run_apiserver(config: ApiServerConfig) -> None:

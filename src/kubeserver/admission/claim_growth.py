@@ -22,7 +22,7 @@ _FIXED = (
 
 
 class ClaimGrowth:
-    """One of those who judge."""
+    """Judge of PersistentVolumeClaims that ask for more room than before."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -43,7 +43,7 @@ class AdmissionReview(Struct, frozen=True):
         return self.kind.resource
 
     def about(self, wanted: Manifest) -> "AdmissionReview":
-        """The same deed with another object."""
+        """Review of the same deed with another object."""
         return self if wanted is self.object else structs.replace(self, object=wanted)
 
 

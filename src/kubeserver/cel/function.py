@@ -28,5 +28,5 @@ def of(read: Callable[[Typed], T], answer: Callable[[T], object]) -> Callable[[T
 
 
 def of_both(read: Callable[[Typed], T], answer: Callable[[T, T], object]) -> Callable[[Typed, Typed], object]:
-    """The same of two of them."""
+    """A function of what two typed values stand for."""
     return lambda one, other: answer(read(one), read(other))

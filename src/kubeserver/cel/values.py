@@ -40,7 +40,7 @@ def _keys(items: Sequence[Any]) -> set[bytes]:
 
 
 def _key(item: Any) -> bytes:
-    """The same for what is equal in CEL: 1 and 1.0 are, 1 and true are not."""
+    """Bytes that are the same for what is equal in CEL: 1 and 1.0 are, 1 and true are not."""
     return canonical(int(item) if isinstance(item, float) and item.is_integer() else item)
 
 

@@ -82,7 +82,7 @@ class IpAddressKeeper:
             await delete_quietly(self._deleter, self._kind, there["metadata"])
 
     async def _remove_orphans(self) -> None:
-        """Those of Services that went while nobody was there to follow them."""
+        """Removes the addresses of Services that went while nobody was there to follow them."""
         services = [codec.decode_manifest(record.value) for record in self._writer.store.list(SERVICES).records]
         held = {address for service in services for address in addresses_of(service)}
         for record in self._writer.store.list(self._kind.prefix).records:

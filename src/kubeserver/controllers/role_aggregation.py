@@ -67,7 +67,7 @@ class RoleAggregation:
 
 
 def aggregated_rules(role: ReadOnlyManifest, roles: Sequence[ReadOnlyManifest]) -> list[Manifest]:
-    """Those of all `roles` that `role` selects but itself, each once, in the order of their roles' names."""
+    """Rules of all `roles` that `role` selects but itself, each once, in the order of their roles' names."""
     selectors = [parsed(each) for each in entries(section(role, "aggregationRule"), "clusterRoleSelectors")]
     rules: dict[bytes, Manifest] = {}
     for other in sorted(roles, key=lambda each: each["metadata"]["name"]):

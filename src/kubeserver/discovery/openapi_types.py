@@ -55,7 +55,7 @@ def identity(kind: Kind) -> dict[str, str]:
 
 
 def definitions(kinds: Iterable[Kind], prefix: str) -> dict[str, Any]:
-    """All that the schemas of `kinds` are made of, by name. `prefix` is V2 or V3."""
+    """Definitions of all types that the schemas of `kinds` are made of, by name. `prefix` is V2 or V3."""
     writer = _Definitions(prefix)
     for kind in kinds:
         writer.add(kind)

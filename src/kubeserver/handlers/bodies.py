@@ -52,7 +52,7 @@ def fit_patched(
 
 
 def _told(kind: Kind, decoded: Decoded) -> Decoded:
-    """The same, with each owner once; the client is told what was not understood, whatever becomes of the request.
+    """Decoded body with each owner once; the client is told what was not understood, whatever becomes of the request.
 
     Raises: Refused for metadata that is too much.
     """

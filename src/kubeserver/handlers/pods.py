@@ -75,7 +75,7 @@ Kubelet = Callable[[PodRequest], Awaitable[Response | StreamResponse]]
 
 @dataclass(slots=True)
 class PodActions:
-    """All of them raise: Refused."""
+    """Handlers of what is done to Pods: binding, eviction, and what a kubelet answers. All of them raise: Refused."""
 
     writer: Writer
     deleter: Deleter

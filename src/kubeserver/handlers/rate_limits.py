@@ -6,7 +6,8 @@ Pure: the present instant is an argument, in seconds that never run backwards.
 from collections import OrderedDict
 
 REMEMBERED_USERS = 10_000
-"""The one who asked least recently is forgotten first; a full bucket says nothing that would be lost."""
+"""Users who are remembered: who asked least recently is forgotten first; a full bucket says nothing that would be
+lost."""
 
 
 class RateLimiter:

@@ -21,7 +21,7 @@ from kubeserver.store import Store
 
 @dataclass(frozen=True, slots=True)
 class ReadVerbs:
-    """All of them raise: Refused."""
+    """Handlers of get, list and watch. All of them raise: Refused."""
 
     store: Store
     clock: Clock

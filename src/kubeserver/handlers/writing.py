@@ -25,7 +25,8 @@ from kubeserver.warnings import warn
 
 @dataclass(frozen=True, slots=True)
 class WriteVerbs:
-    """All of them raise: Refused. At the `gate` is asked what a request turns out to be besides its own verb."""
+    """Handlers of the verbs that write. All of them raise: Refused. At the `gate` is asked what a request turns out to
+    be besides its own verb."""
 
     writer: Writer
     clock: Clock

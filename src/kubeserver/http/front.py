@@ -38,7 +38,7 @@ MAX_ANSWERS_BYTES = 256 * 1024 * 1024
 MAX_PIECES_BYTES = 512 * 1024 * 1024
 """Most bytes of watches that their clients have not taken yet."""
 MAX_WATCHES = 1_000
-"""All of these are of one user, at a time."""
+"""Most watches of one user at a time."""
 SMALL_BYTES = 64 * 1024
 """An answer that the system takes at once, whether or not somebody fetches it."""
 IDLE_SECONDS = 90.0

@@ -31,7 +31,7 @@ class TooLarge(Exception):
 
 
 def read_head(incoming: web.BaseRequest) -> Request:
-    """All but the body. Of a repeated parameter the first one counts."""
+    """Request without its body. Of a repeated parameter the first one counts."""
     query: dict[str, str] = {}
     for key, value in incoming.query.items():
         query.setdefault(_readable(key), _readable(value))

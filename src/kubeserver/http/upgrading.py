@@ -37,7 +37,7 @@ class _Uploads:
         self._there.set()
 
     async def take(self) -> bytes:
-        """All that is there, once there is something; nothing at the end."""
+        """Waits for bytes and takes all that have come; none at the end."""
         while not self._kept and not self._ended:
             self._there.clear()
             await self._there.wait()

@@ -23,7 +23,7 @@ def _signing_condition(request: ReadOnlyManifest) -> str:
 
 
 def _quota(quota: ReadOnlyManifest, *, limits: bool) -> str:
-    """Used of hard, of the limits or of everything else."""
+    """Cell with what is used of each hard limit, either of the `limits.*` or of everything else."""
     status = section(quota, "status")
     hard, used = section(status, "hard"), section(status, "used")
     names = sorted(name for name in hard if name.startswith("limits.") == limits)

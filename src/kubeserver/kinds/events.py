@@ -32,13 +32,13 @@ _SHOWN = {"reportingComponent": "reportingController"}
 
 
 def validate_event(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    """One of the core group, which knows its time as `eventTime` if it is of the new kind."""
+    """Problems of an Event of the core group, which knows its time as `eventTime` if it is of the new kind."""
     del old
     return list(_problems(manifest, "reportingComponent"))
 
 
 def validate_new_event(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    """One of `events.k8s.io/v1`, of which only the series goes on."""
+    """Problems of an Event of `events.k8s.io/v1`, of which only the series goes on."""
     event = _stored(manifest)
     problems = [*_problems(event, _SHOWN["reportingComponent"])]
     if old is None:

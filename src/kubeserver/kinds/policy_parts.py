@@ -52,7 +52,7 @@ def validating_spec(problems_of: Callable[[Node], Problems]) -> Validate:
 
 
 def policy_problems(spec: Node) -> Problems:
-    """All but what the policy does with an object that it matches."""
+    """Problems of everything in a policy but what it does with an object that it matches."""
     yield from choice_problems(spec["failurePolicy"], _FAILURE_POLICIES)
     yield from _param_kind_problems(spec["paramKind"])
     if not spec["matchConstraints"].is_set:

@@ -22,7 +22,7 @@ class Scheme:
         return self._served.get((group, version, plural))
 
     def kind_of(self, group: str, plural: str) -> Kind:
-        """One that must be there, in the version that is preferred. Raises: LookupError."""
+        """Kind that must be there, in its preferred version. Raises: LookupError."""
         found = next((kind for kind in self.kinds_of_group(group) if kind.plural == plural), None)
         if found is None:
             raise LookupError(f"{plural}.{group} is not served")
@@ -77,7 +77,7 @@ class Scheme:
         return self._versions.get(group, ())
 
     def groups(self) -> list[str]:
-        """All but the core group, the built-in ones first."""
+        """Names of all groups but the core group, the built-in ones first."""
         return [group for group in self._by_group if group]
 
     def __contains__(self, kind: Kind) -> bool:

@@ -37,7 +37,7 @@ _SILENT = ("finalize", "binding")
 
 @dataclass(frozen=True, slots=True)
 class Admitter:
-    """All who have a say; `guards` about subresources. Every method raises: Refused."""
+    """Chain of all that admit a request; `guards` judge subresources. Every method raises: Refused."""
 
     inside: Sequence[Admission] = ()
     guards: Sequence[Admission] = ()

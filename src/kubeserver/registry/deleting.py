@@ -194,7 +194,7 @@ class Deleter:
 
 
 def _marked_namespace(old: Manifest, marked: Manifest) -> Manifest:
-    """One that ends already stays as it is until it is empty."""
+    """Namespace as it is stored while it ends; one that ends already stays as it is until it is empty."""
     if "deletionTimestamp" in old["metadata"] and section(old, "spec").get("finalizers"):
         return old
     marked["metadata"].pop("deletionGracePeriodSeconds", None)

@@ -24,7 +24,7 @@ _FIELD = "managedFields"
 
 
 def manager_name(query: Mapping[str, str], headers: Mapping[str, str]) -> str:
-    """The one that the request names, else the program that sent it."""
+    """Field manager that the request names, else the program that sent it."""
     agent = headers.get("user-agent", "").partition("/")[0][:MAX_NAME]
     return query.get("fieldManager") or "".join(c for c in agent if c.isprintable()) or "unknown"
 

@@ -12,7 +12,7 @@ SHARED_BYTES = 8 * 1024 * 1024
 
 
 class View(NamedTuple):
-    """All that decides how a record looks in a watch."""
+    """Settings that decide how a record looks in a watch."""
 
     prefix: str
     api_version: str
@@ -41,7 +41,7 @@ class SharedPieces:
         return self._pieces.get(key)
 
     def keep(self, key: PieceKey, piece: bytes) -> None:
-        """Two who made the same one at the same time may both bring it."""
+        """Keeps the piece; a second one under the same key, made at the same time, changes nothing."""
         if key not in self._pieces:
             self._pieces[key] = piece
             self._bytes += len(piece)

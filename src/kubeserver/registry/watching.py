@@ -132,7 +132,7 @@ class _Watch:
             yield b"".join(frames)
 
     async def _live(self, deadline: float) -> AsyncGenerator[bytes, None]:
-        """One that was not asked for bookmarks is woken by what happens alone."""
+        """Lines of what happens from now on; a watch without bookmarks is woken by events alone."""
         bookmark_at = self.clock.monotonic() + BOOKMARK_SECONDS if self.request.options.bookmarks else math.inf
         while self.clock.monotonic() < deadline:
             piece = await self._next_piece(min(bookmark_at, deadline))

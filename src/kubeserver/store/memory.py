@@ -53,7 +53,7 @@ class MemoryMedium:
         return Loaded(list(self._records.values()), self._compacted)
 
     def become(self, loaded: Loaded) -> None:
-        """Other contents, as from a backup; not while a store is open on it."""
+        """Replaces the contents, as a backup does; not while a store is open on it."""
         self._unsynced.clear()
         self._records = {record.revision: _alone(record) for record in loaded.records}
         self._compacted = loaded.compacted

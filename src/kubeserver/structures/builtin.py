@@ -41,7 +41,7 @@ _PUBLISHED = {
     "SliceEndpointPort": "EndpointPort",
     "WebhookServiceReference": "ServiceReference",
 }
-"""The other way round for the structs in them, whose package tells them apart from others."""
+"""Names under which structs are published that are parts of others: their package tells them apart."""
 _DEFAULTS = {("ContainerPort", "protocol"): "TCP", ("ServicePort", "protocol"): "TCP"}
 
 

@@ -38,7 +38,7 @@ _OF_PODS = ("", "ephemeralcontainers", "resize")
 
 
 class PodSecurity:
-    """One of those who judge."""
+    """Judge of Pods by the Pod Security Standards that their namespace's labels name."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

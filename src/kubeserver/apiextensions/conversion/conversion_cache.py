@@ -30,7 +30,7 @@ class ConversionCache:
         return self._kept.get((target, value))
 
     async def get(self, values: Sequence[bytes], target: str) -> list[bytes]:
-        """All of them, also those for which there is no room. Raises what `ask` raises."""
+        """Converted values, also those for which there is no room. Raises what `ask` raises."""
         found = {value: made for value in values if (made := self.known(value, target)) is not None}
         while missing := list(dict.fromkeys(value for value in values if value not in found)):
             others = (self._under_way.get((target, value)) for value in missing)

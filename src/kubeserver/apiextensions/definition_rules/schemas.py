@@ -48,14 +48,14 @@ class Context(msgspec.Struct, frozen=True):
 
 
 def schema_problems(schema: Node) -> list[Problem]:
-    """All that is wrong with the schema of one version."""
+    """Problems of the schema of one version."""
     if schema["nullable"].value:
         return [schema["nullable"].forbidden("nullable cannot be true at the root"), *_faults(schema)]
     return _faults(schema)
 
 
 def _faults(schema: Node) -> list[Problem]:
-    """Those of a schema that was asked about before are remembered: each write of a definition asks again."""
+    """Problems of one schema, remembered from one call to the next: each write of a definition asks again."""
     encoded = msgspec.json.encode(schema.value)
     return list(_remembered_faults(schema.path, encoded)) if len(encoded) <= REMEMBERED_BYTES else _found_in(schema)
 

@@ -92,7 +92,7 @@ def _extra_key(header: str) -> str:
 
 
 def _claims(wanted: User) -> list[Attributes]:
-    """All that must be allowed, each by itself."""
+    """Attributes of each single thing that must be allowed."""
     claims = [_name_claim(wanted.name)]
     claims += [Attributes("impersonate", resource="groups", name=group) for group in wanted.groups]
     if wanted.uid:

@@ -103,7 +103,7 @@ class Rbac:
         return Decision(False, f"RBAC: {_joined(problems)}" if problems else "")
 
     def rules_for(self, user: User, namespace: str) -> list[Rule]:
-        """All that the user may do, in one namespace and at the cluster scope."""
+        """Rules of all that the user may do, in one namespace and at the cluster scope."""
         self._refresh()
         rules = list(EVERYTHING) if ADMIN_GROUP in user.groups else []
         for grant in self._grants_of(user, namespace):
@@ -119,7 +119,7 @@ class Rbac:
         return self._roles.get(("" if reference.kind == "ClusterRole" else namespace, reference.name))
 
     def _grants_of(self, user: User, namespace: str) -> Iterator[Grant]:
-        """Those at the cluster scope first."""
+        """Grants of the user, those at the cluster scope first."""
         keys = [("User", user.name), *(("Group", group) for group in user.groups)]
         if user.name.startswith(SERVICE_ACCOUNT_PREFIX):
             keys.append(("ServiceAccount", user.name.removeprefix(SERVICE_ACCOUNT_PREFIX)))

@@ -68,7 +68,7 @@ class Expression(_Wire, frozen=True):
 
 
 class Mutation(_Wire, frozen=True):
-    """One of both is there, as `patch_type` says."""
+    """Mutation by one of two kinds of expressions, as `patch_type` says."""
 
     patch_type: str
     apply_configuration: Expression | None = None

@@ -34,7 +34,8 @@ class Failed(Exception):
 
 
 class Expressions:
-    """Those of one policy over one request, with one budget. `known`: the values of all `VARIABLES` but `variables`."""
+    """Expressions of one policy over one request, with one budget. `known`: the values of all `VARIABLES` but
+    `variables`."""
 
     def __init__(self, spec: CommonSpec, known: Mapping[str, Any]) -> None:
         self._conditions = spec.match_conditions

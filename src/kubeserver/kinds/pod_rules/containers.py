@@ -42,7 +42,7 @@ def container_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
 
 
 def _init_problems(container: Mapping[str, Any], names: set[str], grace_seconds: int, path: str) -> Iterator[Problem]:
-    """Those that run before the others may only go on running, and be probed, as sidecars."""
+    """Problems of an init container, which may go on running, and be probed, only as a sidecar."""
     policy = container.get("restartPolicy")
     if policy is not None:
         yield from one_of(policy, ("Always",), f"{path}.restartPolicy")

@@ -73,7 +73,7 @@ def _paths(node: Mapping[str, Any], path: Path) -> Iterator[Path]:
 
 
 def below(fields: Iterable[Path], prefix: Path) -> FieldSet:
-    """Those at `prefix` or under it."""
+    """Fields at `prefix` or under it."""
     return frozenset(path for path in fields if path[: len(prefix)] == prefix)
 
 

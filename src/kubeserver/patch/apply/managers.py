@@ -84,7 +84,7 @@ class Managed:
         self.put(Entry(structs.replace(merged[-1].manager, name=ANCIENT, subresource=""), fields, merged[-1].time))
 
     def render(self) -> list[dict[str, Any]]:
-        """Those who apply first, then by time and name."""
+        """Entries in the order of Kubernetes: managers that apply first, then by time and name."""
         return [self._render(entry) for entry in sorted(self._entries.values(), key=_rank)]
 
     def _render(self, entry: Entry) -> dict[str, Any]:

@@ -33,14 +33,14 @@ _SYSTEM: frozenset[Path] = frozenset(
 
 
 class Conflicts(Exception):
-    """Others own fields that were applied with another value."""
+    """Refusal of an apply that gives another value to fields which others own."""
 
     def __init__(self, found: Sequence[tuple[Manager, list[Path]]]) -> None:
         super().__init__(f"{len(found)} managers are in conflict")
         self.found = found
 
     def beyond(self, allowed: FieldSet) -> "Conflicts":
-        """Those that are left when some fields may be taken."""
+        """Conflicts that are left when the `allowed` fields may be taken."""
         left = [(manager, [path for path in paths if path not in allowed]) for manager, paths in self.found]
         return Conflicts([(manager, paths) for manager, paths in left if paths])
 
