@@ -21,8 +21,8 @@ from leeward.runtime.retrying import Backoff, Trouble
 log = logging.getLogger(__name__)
 
 FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 1.0, 10.0
-"""The last one is shorter than the time for which a control plane that is back listens for an agent (half of its grace
-period), before it takes the silence for an outage."""
+"""Pauses between attempts. The last one is shorter than the time for which a control plane that is back listens for an
+agent (half of its grace period), before it takes the silence for an outage."""
 ACCESS_SECONDS, LAST_ACCESS_SECONDS = 0.1, 10.0
 ACCESS_TOLD_SECONDS = 5.0
 """Seconds until somebody wonders that the rights are not there yet."""

@@ -68,7 +68,7 @@ async def read_arriving(client: Client, but: BindingName) -> Arriving:
 
 
 async def _read(client: Client, resource: Resource[T], keys: Sequence[BindingName]) -> AsyncGenerator[T, None]:
-    """Those that are still there."""
+    """Objects of these keys that are still there."""
     for begin in range(0, len(keys), AT_ONCE):
         asked = [client.get(resource, key.name, key.namespace) for key in keys[begin : begin + AT_ONCE]]
         for answer in await asyncio.gather(*asked, return_exceptions=True):

@@ -38,7 +38,7 @@ class ClusterTimeline:
         """Instant at which those that failed are there again."""
 
     def instants(self, clusters: Iterator[Cluster]) -> Iterator[datetime]:
-        """All that are known beforehand: failures, thresholds, and returns."""
+        """Instants that are known beforehand: failures, thresholds, and returns."""
         yield self.begins
         for cluster in clusters:
             if cluster.name in self._change.fails and cluster.is_ready:

@@ -219,7 +219,7 @@ def _division(division: DivisionTrace) -> DivisionStep:
 
 
 def verdicts_of(snapshot: Snapshot, term: TermTrace) -> list[ClusterVerdict]:
-    """Kept clusters first; then by plug-in and reason."""
+    """Verdicts in the order in which they are shown: kept clusters first, then by plug-in and reason."""
     kept, found = tuple(sorted(term.candidates)), defaultdict[tuple[str, str], list[str]](list)
     for name in snapshot.clusters:
         if name in term.candidates:

@@ -202,7 +202,7 @@ def _targets(binding: Binding) -> dict[str, int]:
 
 
 def _clusters(state: FleetState, change: ImaginedChange, found: Projection) -> Iterator[ClusterFate]:
-    """Those that change, the ones first that the change is about."""
+    """Clusters whose fate changes, those first that the change is about."""
     before, after = _replicas(state.bindings), _replicas(found.bindings)
     fleet = fleet_of(state)
     for name in sorted(fleet, key=lambda each: (each not in change.fails, each not in change.drained, each)):

@@ -71,7 +71,7 @@ async def create_token(
 
 
 async def list_tokens(client: Client) -> list[BootstrapToken]:
-    """Those that agents may use, without their secret halves. Raises: WorldError."""
+    """Tokens that agents may use, without their secret halves. Raises: WorldError."""
     found = (await client.list(SECRETS, NAMESPACE)).items
     return [_token(secret) for secret in found if secret.name.startswith(PREFIX) and _is_for_agents(secret.data)]
 

@@ -52,7 +52,7 @@ def _kubeconfig(connection: Connection) -> str:
 
 
 async def publish(client: Client, connection: Connection) -> None:
-    """One that is there already is left as it is. Raises: WorldError."""
+    """Creates the ConfigMap; one that is there already is left as it is. Raises: WorldError."""
     info = {"metadata": {"name": NAME}, "data": {"kubeconfig": _kubeconfig(connection)}}
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [NAME], "verbs": ["get"]}
     binding = {

@@ -49,7 +49,8 @@ class Account:
 
 
 def accounts_of(cluster: str) -> tuple[Account, Account]:
-    """The one that may do everything, and the one that speaks for users."""
+    """Accounts of the control plane in a member: the one that may do everything, and the one that impersonates
+    users."""
     name = f"karmada-{cluster}"
     return Account(name, f"karmada-controller-manager:{name}", EVERYTHING), Account(
         IMPERSONATOR, IMPERSONATOR, SPEAKING

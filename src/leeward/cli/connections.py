@@ -32,7 +32,7 @@ def control_plane_options(command: F) -> F:
 
 
 def operator_options(command: F) -> F:
-    """The same two for verbs that also know the fleet in the data directory."""
+    """Options for the control plane, of verbs that also know the fleet in the data directory."""
     return _options(command, "the fleet in the data directory; without one $KUBECONFIG, or ~/.kube/config")
 
 

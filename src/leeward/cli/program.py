@@ -76,7 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def kubectl_plugin(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The same as `kubectl leeward`: a verb asks what kubectl would, and not the fleet in the data directory."""
+    """Runs the program as `kubectl leeward`: a verb asks what kubectl would, and not the fleet in the data
+    directory."""
     _run(arguments, Settings(is_kubectl_plugin=True), "kubectl leeward")
 
 

@@ -25,7 +25,7 @@ def headline(mark: str, sentence: str, most_lines: int | None = None) -> Iterato
 
 
 def title(text: str) -> Iterator[str]:
-    """The first line, and an empty one."""
+    """Lines of a title: its text, and an empty one."""
     yield printable(text)
     yield ""
 

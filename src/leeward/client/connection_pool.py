@@ -44,7 +44,7 @@ class ConnectionPool:
             connection.abort()
 
     def close(self) -> None:
-        """Those in use end at once; who waits for an answer gets none."""
+        """Closes all connections at once; a request that waits for an answer gets none."""
         if self._sweep is not None:
             self._sweep.cancel()
             self._sweep = None

@@ -202,7 +202,7 @@ def _without_redirects() -> aiohttp.TraceConfig:
 
 
 def _protocols(offered: str) -> list[str]:
-    """All but the one that carries a credential."""
+    """Subprotocols that are passed on: all but the one that carries a credential."""
     names = (name.strip() for name in offered.split(","))
     return [name for name in names if name and not name.startswith(_CREDENTIAL)]
 

@@ -22,7 +22,8 @@ class ServerAddress:
 
 
 class HttpConnection(asyncio.Protocol):
-    """Made by `connect`. It ends itself when the server says something that nobody has asked for."""
+    """Connection to a server, made by `connect`. It ends itself when the server says something that nobody has asked
+    for."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None

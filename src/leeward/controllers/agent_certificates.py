@@ -109,7 +109,7 @@ class AgentCertificateController:
         return await self._find(SECRETS, TOKEN_PREFIX + request.token_id, TOKEN_NAMESPACE)
 
     async def _secrets_of_cluster(self, cluster: str) -> list[str]:
-        """Those that its agent would make, and that are there already. Raises: WorldError."""
+        """Secrets that the cluster's agent would make, and that are there already. Raises: WorldError."""
         names = secrets_of_agent(cluster)
         return [name for name in names if await self._find(SECRETS, name, CLUSTER_NAMESPACE) is not None]
 

@@ -166,7 +166,7 @@ class AttachedBindings:
         return change.deletes or change.patch is not None
 
     async def _dependants(self, needed: TemplateKey, present: ResourceBinding | None) -> AsyncIterator[Dependant]:
-        """Those of which something is known, with the clusters in which they need the object."""
+        """Bindings that depend on the object, as far as they are known, with the clusters in which they need it."""
         places = {*self._index.dependants_of(needed), *self._places_in(present)}
         for place in sorted(places):
             dependant = self._bindings.get(place.name, place.namespace)

@@ -63,7 +63,7 @@ class BrakeController:
         return not await self._is_there(CLUSTERS, name) and await self._is_there(NAMESPACES, execution_space(name))
 
     async def _is_there(self, resource: Resource[Any], name: str) -> bool:
-        """One that cannot be read is there. Raises: WorldError."""
+        """Tells whether the object is there; one that cannot be read is. Raises: WorldError."""
         try:
             with suppress(Undecodable):
                 await self._plane.client.get(resource, name)

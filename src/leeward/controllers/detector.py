@@ -215,7 +215,7 @@ class Detector:
         await self._mark(resource, templates, template, after)
 
     async def _binding_of(self, template: Manifest) -> Binding | None:
-        """The one that was made for this very template."""
+        """Binding that was made for this very template."""
         _, bindings = self._bindings[bool(key_of(template).namespace)]
         await bindings.wait_synced()
         name = binding_name(template["kind"], template["metadata"]["name"])

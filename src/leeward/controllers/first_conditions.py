@@ -24,9 +24,9 @@ class FirstConditions:
     def __init__(self) -> None:
         self._turns: dict[Key, datetime] = {}
         self._telling: set[Key] = set()
-        """Those that have had their turn, and may be written until the next one comes."""
+        """Keys that have had their turn, and may be written until the next one comes."""
         self._told: set[Key] = set()
-        """Those that have got their conditions here: whoever takes them off does not get them again and again."""
+        """Keys that have got their conditions here: whoever takes these off does not get them again and again."""
         self._last: datetime | None = None
 
     def take_turn(self, key: Key, now: datetime, *, may_tell: bool) -> bool:

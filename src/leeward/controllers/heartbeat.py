@@ -99,7 +99,7 @@ class HeartbeatController:
         return Gap(since, now) if since is not None and since < now else None
 
     async def _unknown(self, now: datetime) -> Gap | None:
-        """All that there was before, where nobody has kept a heartbeat: it may be restored from a backup without one,
+        """Time before now as one gap, where nobody has kept a heartbeat: it may be restored from a backup without one,
         or be another's until now. How old that is says no object: who restores one by one makes each anew. Where the
         control plane is as new as this process, and no cluster has joined, there was nothing. Raises: WorldError.
         """

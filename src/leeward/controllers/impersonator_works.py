@@ -124,7 +124,7 @@ class ImpersonatorWorks:
             self._controller.queue.add(new.name)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        """One that somebody has changed or deleted is made again, a while after it is gone."""
+        """Wakes the cluster whose Work somebody has changed or deleted; it is made again a while after it is gone."""
         work = new or old
         if work is None or work.name not in _NAMES or not work.namespace.startswith(EXECUTION_SPACE_PREFIX):
             return

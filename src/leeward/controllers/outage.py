@@ -200,7 +200,7 @@ class OutageController:
             self._look_at_all()
 
     def _outage_changed(self, old: ClusterOutage | None, new: ClusterOutage | None) -> None:
-        """One that another process has left behind goes on, or has ended meanwhile."""
+        """Takes up an outage that another process has left behind: it goes on, or has ended meanwhile."""
         if new is not None and not _is_over(new) and new.spec.cluster not in self._following:
             self._controller.queue.add(new.spec.cluster)
 

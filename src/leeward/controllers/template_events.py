@@ -22,7 +22,7 @@ from leeward.runtime.templates import TemplateKey
 SKIPPED_TOLD = 4_096
 """Number of templates that are remembered, so that each is told of once."""
 WAITS_FOR_FINALIZERS = timedelta(seconds=60)
-"""Those that Kubernetes sets itself are gone long before that."""
+"""Time for which a template may be deleted before its finalizers are told of: Kubernetes' own are gone long before."""
 
 
 class TemplateEvents:

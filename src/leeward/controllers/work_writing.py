@@ -70,7 +70,7 @@ class WorkWriting:
         self._deleted: dict[str, None] = {}
         """The uids of the Works whose deletion we have asked for, the latest last."""
         self._deleted_by_others: dict[str, None] = {}
-        """Those of Works whose deletion somebody else has begun, and which are not gone."""
+        """Keys of Works whose deletion somebody else has begun, and which are not gone."""
         self._rests: dict[Key, datetime] = {}
         self._kinds = {bool(k.resource.namespaced): k.resource for k in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)}
 

@@ -75,7 +75,7 @@ def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
 
 
 def concerns_in(manifest: ReadOnlyManifest) -> Iterator[tuple[Concern, str]]:
-    """The same warnings, each with what it is about."""
+    """Warnings about the manifest, each with what it is about."""
     if _value_at(manifest, "metadata.deletionTimestamp"):
         return
     key = _key_of(manifest)

@@ -27,7 +27,7 @@ BINDINGS_IN_A_TURN = 2_500
 
 @dataclass(frozen=True, slots=True)
 class FleetNow:
-    """All that a projection is made of. Nothing in it changes."""
+    """State of the fleet of which a projection is made. Nothing in it changes."""
 
     now: datetime
     clusters: tuple[Cluster, ...]

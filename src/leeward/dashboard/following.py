@@ -111,7 +111,7 @@ class FleetFollower:
 
     @property
     def namespaces(self) -> frozenset[str]:
-        """Those of bindings and policies that are known."""
+        """Namespaces of the bindings and policies that are known."""
         kinds = (RESOURCE_BINDINGS, PROPAGATION_POLICIES)
         return (
             frozenset(each.namespace for kind in kinds for each in self._of(kind).list())

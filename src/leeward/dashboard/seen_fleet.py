@@ -92,7 +92,7 @@ class SeenFleet:
 
     @cached_property
     def bindings_by_cluster(self) -> Mapping[str, Sequence[Binding]]:
-        """Those that are assigned to a cluster, or on their way out of it."""
+        """Bindings by the clusters that they are assigned to, or on their way out of."""
         found: dict[str, list[Binding]] = defaultdict(list)
         for binding in self.bindings:
             for name in dict.fromkeys(clusters_of(binding.spec)):

@@ -193,7 +193,7 @@ class SigningIn:
 
 
 def with_token(connection: Connection, token: str) -> Connection:
-    """The same server with another identity: nothing of the one that was there is sent."""
+    """Connection to the same server with another identity; nothing of the former one is sent."""
     bare: dict[str, Any] = {"client_certificate": b"", "client_key": b"", "username": "", "password": ""}
     return replace(connection, token=token, token_file=None, exec_plugin=None, **bare)
 

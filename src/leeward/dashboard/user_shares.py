@@ -25,7 +25,7 @@ class UserShares:
 
     @contextmanager
     def taken_by(self, session: Session) -> Generator[None]:
-        """One of them, while the context lasts. Raises: TooManyAtOnce."""
+        """Takes a share of the session's user while the context lasts. Raises: TooManyAtOnce."""
         owner = session.owner
         if self._taken[owner] >= self._each:
             raise TooManyAtOnce(f"{self._each} {self._what} of {session.user}: {self._end}")

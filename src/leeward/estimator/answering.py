@@ -85,7 +85,7 @@ class MemberEstimates:
                 raise Unreachable(f"{informer.resource.plural} of {self._cluster} cannot be followed")
 
     def _pods_controlled_by(self, workload: BindingResource) -> Iterable[PlacedPod]:
-        """Those of a Deployment's newest ReplicaSet, and those that any other kind controls itself."""
+        """Pods of a Deployment's newest ReplicaSet, and those that any other kind controls itself."""
         group = workload.api_version.rpartition("/")[0]
         owner = (workload.namespace, group, workload.kind, workload.name)
         if (group, workload.kind) == ("apps", "Deployment"):

@@ -246,7 +246,8 @@ def _read(data: bytes) -> _Fields:
 
 
 def _message(read: _Fields, number: int) -> bytes:
-    """The last one counts, as in protobuf; empty where there is none. Raises: ValueError."""
+    """Bytes of a nested message, of which the last one counts, as in protobuf; empty where there is none. Raises:
+    ValueError."""
     values = read.get(number)
     return message_of(values[-1]) if values else b""
 

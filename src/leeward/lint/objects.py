@@ -77,7 +77,7 @@ class LintObject:
         return frozenset(part.strip() for part in text.split(",") if part.strip())
 
     def unasked(self) -> "LintObject":
-        """The same, without findings of it."""
+        """Object without findings of its own."""
         return replace(self, is_asked=False)
 
     def line_of(self, path: FieldPath = ()) -> int:

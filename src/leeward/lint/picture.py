@@ -77,7 +77,7 @@ class LintPicture:
 
     @cached_property
     def policies(self) -> Sequence[LintPolicy]:
-        """Those that the API server would take."""
+        """Policies that the API server would take."""
         found = ((each, _policy_in(each)) for each in self.objects if each.is_policy and each.name)
         return [LintPolicy(each, policy) for each, policy in found if policy is not None]
 
@@ -97,13 +97,13 @@ class LintPicture:
         return found
 
     def policies_of(self, template: LintObject) -> list[LintPolicy]:
-        """Those that may select the template, by its kind and namespace."""
+        """Policies that may select the template, by its kind and namespace."""
         found = (self._by_scope.get(scope, ()) for scope in scopes_of(template.manifest))
         near = {id(policy): policy for policies in found for policy in policies}.values()
         return [each for each in near if each.policy.namespace in ("", template.namespace)]
 
     def policy_of(self, template: LintObject) -> LintPolicy | None:
-        """The one that claims it."""
+        """Policy that claims the template."""
         if template not in self._owners:
             self._owners[template] = self._find_policy(template)
         return self._owners[template]

@@ -33,7 +33,7 @@ def clusters_to_judge(placement: Placement, fleet: Clusters | None) -> Clusters 
 
 
 def allowed_clusters(placement: Placement, clusters: Clusters) -> frozenset[str]:
-    """Those that one of its affinities lets in, for what has replicas."""
+    """Clusters that one of the placement's affinities lets in, for what has replicas."""
     spec = _spec(placement)
     terms = affinity_names(spec)
     return frozenset(n for n, each in clusters.items() if any(is_in_term(spec, term, each) for term in terms))

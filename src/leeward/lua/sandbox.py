@@ -72,7 +72,7 @@ class Sandbox:
         return self._lua.table_from(value, recursive=True) if isinstance(value, dict | list) else value
 
     def _kube(self, name: str, arguments: str) -> tuple[bool, Any]:
-        """Called by the prelude: never raises, since a script could catch what it raises, and look at it."""
+        """Answers a call of the prelude. It never raises, since a script could catch what it raises, and look at it."""
         try:
             return True, self._table(without_nulls(LIBRARY[name](codec.decode_any(arguments.encode()))))
         except Exception as error:

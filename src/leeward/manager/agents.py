@@ -111,7 +111,7 @@ def mode_of(store: Store, cluster: str) -> str:
 
 
 def secrets_of_others(store: Store, cluster: str) -> tuple[str, ...]:
-    """Those `secrets_of_agent` that are there and were not made by the agent of `cluster`."""
+    """Secrets of `secrets_of_agent` that are there and were not made by the agent of `cluster`."""
     return tuple(name for name in secrets_of_agent(cluster) if not _is_agents_own(store, cluster, name))
 
 

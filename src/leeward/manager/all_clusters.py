@@ -80,7 +80,7 @@ class AllClusters:
         return await self._list(asked)
 
     async def _find(self, asked: ConnectRequest) -> str:
-        """The one cluster that has the object."""
+        """Finds the one cluster that has the object."""
         path = _object_path(asked.path)
         request = Request("GET", path, {}, {"accept": "application/json"})
         answers = await self._ask_all(replace(asked, path=path, request=request))

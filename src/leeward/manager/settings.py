@@ -94,7 +94,8 @@ class ManagerSettings:
     skipped: Skipped = field(default_factory=Skipped)
     scheduler_name: str = "default-scheduler"
     on_decision: Callable[[Snapshot, Decision], None] | None = None
-    """Told of each decision of the scheduler before it is written, while the fleet is as it was for it."""
+    """Function that is given each decision of the scheduler before it is written, while the fleet is as it was for
+    it."""
 
     survey_losses: LossSurvey | None = None
     """Says of clusters whether the rest can take over if they are lost; None: nothing is said of that."""

@@ -20,7 +20,7 @@ _POLICIES = f"/{CLUSTER_PROPAGATION_POLICIES.group}/{CLUSTER_PROPAGATION_POLICIE
 
 
 class WebhookTemplates:
-    """Those in the store of the control plane; it is read again where something has changed."""
+    """Templates in the store of the control plane, which is read again where something has changed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -41,7 +41,7 @@ def forward_ports(pod: Manifest, request: Request) -> StreamResponse:
 
 
 def served_ports(pod: ReadOnlyManifest) -> frozenset[int]:
-    """Those that its containers declare."""
+    """Ports that the Pod's containers declare."""
     return frozenset(p["containerPort"] for c in all_containers(pod) for p in list_at(c, "ports"))
 
 

@@ -13,7 +13,7 @@ from leeward.members.rules.pods import is_leaving, is_ready
 
 
 class SimulatedWebhooks:
-    """Those whose Services are in the store of one cluster."""
+    """Webhooks whose Services are in the store of one cluster."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

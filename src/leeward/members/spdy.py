@@ -43,7 +43,7 @@ class SpdyError(Exception):
 
 
 class _Type(IntEnum):
-    """Those that are acted upon; others are passed over."""
+    """Types of frames that are acted upon; others are passed over."""
 
     SYN_STREAM = 1
     SYN_REPLY = 2

@@ -115,7 +115,7 @@ def channels_for(request: Request) -> Channels:
 
 
 def _agreed(request: Request, header: str, spoken: tuple[str, ...]) -> str:
-    """The first that is offered of those that are spoken here; empty when none is."""
+    """First protocol that is offered of those that are spoken here; empty when none is."""
     offered = [part.strip() for part in request.headers.get(header, "").replace("\n", ",").split(",")]
     return next((protocol for protocol in spoken if protocol in offered), "")
 

@@ -83,7 +83,7 @@ class VolumeBinder:
         return None
 
     async def _find_volume(self, claim: Manifest) -> Manifest | None:
-        """One that fits, or a new one; None, and an event, for a claim that has to wait."""
+        """Finds a volume that fits, or makes a new one; None, and an event, for a claim that has to wait."""
         storage_class = self._classes.get(class_name(claim))
         decision = decide_claim(claim, self._volumes.list(), storage_class)
         match decision.step:

@@ -50,7 +50,7 @@ async def undo_drain(client: Client, cluster: str) -> bool:
 
 
 async def copies_in(client: Client, cluster: str) -> list[Copy]:
-    """All that is in the cluster by placement or by an eviction that is under way, by name. Raises: WorldError."""
+    """Copies in the cluster by placement or by an eviction that is under way, by name. Raises: WorldError."""
     bindings = (await list_bindings(client)).items
     copies = [copy for binding in bindings if (copy := describe_copy(binding, cluster)) is not None]
     return sorted(copies, key=lambda copy: copy.workload)

@@ -83,7 +83,7 @@ def hold_of(binding: Binding) -> tuple[Hold, Condition] | None:
 
 
 def hindrances_of(binding: Binding) -> Iterator[Condition]:
-    """Those that the binding says of itself."""
+    """Conditions by which the binding itself says what hinders it."""
     for condition_type in HINDRANCES:
         found = find_condition(binding.status.conditions, condition_type)
         if found is not None and found.status == "True":

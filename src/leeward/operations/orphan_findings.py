@@ -49,7 +49,8 @@ def told(seen: Findings) -> Found:
 
 
 def _without_credential(seen: Findings) -> Finding | None:
-    """These clusters are Ready by what was seen of them last; their controllers cannot go on with them."""
+    """Finding about clusters that are Ready by what was seen of them last, and whose controllers cannot go on with
+    them."""
     clusters = [name for name, obstacle in sorted(seen.obstacles.items()) if obstacle is ReadingObstacle.NO_CREDENTIAL]
     if not clusters:
         return None

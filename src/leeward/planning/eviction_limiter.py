@@ -98,7 +98,7 @@ class EvictionLimiter(Generic[K]):
         return len(self._waiting) + self._rate.waiting
 
     def next_in_line(self, fleet: Mapping[str, Cluster]) -> Iterator[K]:
-        """Those that waited for a budget, as many as have room now."""
+        """Keys that waited for a budget, as many as have room now."""
         room: dict[str, int | None] = {}
         for key, clusters in list(self._waiting.items()):
             for cluster in clusters:
@@ -135,7 +135,7 @@ class _Rate:
         self._looked: tuple[datetime, float] | None = None
 
     def look(self, now: datetime, monotonic_seconds: float) -> None:
-        """All instants move with the wall clock when it has stepped since the last look."""
+        """Moves all instants with the wall clock when it has stepped since the last look."""
         before, looked = self._looked, (now, monotonic_seconds)
         self._looked = looked
         if before is None or not has_stepped(before, looked):

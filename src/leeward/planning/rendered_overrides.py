@@ -47,7 +47,7 @@ class RenderedOverrides:
 
 
 def _without_replicas(manifest: ReadOnlyManifest) -> bytes:
-    """All of it but `spec.replicas`; empty where it has none."""
+    """Bytes of the manifest but for `spec.replicas`; empty where it has none."""
     spec = manifest.get("spec")
     if not isinstance(spec, dict) or "replicas" not in spec:
         return b""

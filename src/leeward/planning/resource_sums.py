@@ -42,7 +42,7 @@ class ResourceShare:
 
 @lru_cache(maxsize=1_024)
 def _shared(columns: Columns) -> Columns:
-    """The one tuple of all that are equal."""
+    """Columns as one tuple, shared by all that are equal."""
     return columns
 
 

@@ -53,7 +53,7 @@ class WorkloadGroups:
         return {name for group in groups for name in self._places[group]} - {binding.name}
 
     def members_beside(self, binding: Binding) -> tuple[GroupMember, ...]:
-        """The other bindings of its groups, with their clusters."""
+        """Bindings beside it in its groups, with their clusters."""
         groups = _groups_of(binding.namespace, binding.spec.workload_affinity_groups)
         return tuple(
             GroupMember(kind=group[0], name=name, clusters=tuple(sorted(clusters)))

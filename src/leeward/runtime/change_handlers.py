@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 ChangeHandler = Callable[[T | None, T | None], None]
-"""Is told (old, new), None for an absence."""
+"""Function of (old, new), None for an absence."""
 
 
 class ChangeHandlers(Generic[T]):
@@ -39,7 +39,7 @@ class ChangeHandlers(Generic[T]):
         return remove
 
     def tell(self, key: Key, old: T | None, new: T | None) -> None:
-        """Those that a change of the object concerns, first those of everything."""
+        """Calls the handlers that a change of the object concerns, first those of everything."""
         scopes = (None, Key(key.namespace, ""), key) if key.namespace else (None, key)
         for handler in [handler for scope in scopes for handler in self._found.get(scope, ())]:
             self._call(handler, old, new)

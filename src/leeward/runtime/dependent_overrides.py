@@ -32,7 +32,8 @@ class DependentOverrides(Generic[W]):
             policies.on_change(self._changed)
 
     async def missing(self, policy: AnyPropagationPolicy, waits: W) -> str:
-        """The first that is not there, or empty. `waits` is told of when that comes. Raises: Unreachable."""
+        """Name of the first dependency that is not there, or empty. `waits` is told of when that comes. Raises:
+        Unreachable."""
         self.forget(waits)
         if not policy.spec.dependent_overrides:
             return ""

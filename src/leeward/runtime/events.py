@@ -99,5 +99,5 @@ def _dropped(note: Note) -> None:
 
 
 def _digest(note: Note) -> int:
-    """The same in each process, so that a history that is played again is the same."""
+    """Digest that is the same in each process, so that a history that is played again is the same."""
     return crc32("\n".join(source_of(note)).encode())

@@ -70,7 +70,7 @@ class NotInterpreted(WorldError):
 
 
 class Customizations(Protocol):
-    """Those that there are now. Raises: Unreachable while that is not known."""
+    """Customizations that there are now. Raises: Unreachable while that is not known."""
 
     async def __call__(self) -> Iterable[ResourceInterpreterCustomization]: ...
 

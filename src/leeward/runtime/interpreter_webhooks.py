@@ -20,7 +20,7 @@ _BOUNDS = Bounds(body=MAX_OBJECT_BYTES, line=MAX_OBJECT_BYTES, is_plain=True)
 _MOST_SERVERS = 32
 
 Configurations = Callable[[], Awaitable[Iterable[ResourceInterpreterWebhookConfiguration]]]
-"""Those that there are now. Raises: Unreachable while that is not known."""
+"""Configurations that there are now. Raises: Unreachable while that is not known."""
 
 
 class HttpsCalls:

@@ -69,7 +69,7 @@ class OverrideMatching:
         return await self._plane.turns.finish(self._everywhere.search(manifest))
 
     async def namespaced(self, manifest: ReadOnlyManifest) -> Sequence[Rules]:
-        """The same of the OverridePolicies of the manifest's namespace."""
+        """Rules of the OverridePolicies of the manifest's namespace."""
         return (
             await self._plane.turns.finish(self._local.search(manifest))
             if manifest["metadata"].get("namespace")
@@ -84,7 +84,7 @@ class OverrideMatching:
         return cluster_wide, own
 
     async def first_selecting(self, unread: Mapping[Key, Manifest], manifest: ReadOnlyManifest) -> Key | None:
-        """The first of policies that cannot be read which may select the manifest. They are asked a turn at a time."""
+        """First policy that may select the manifest and cannot be read. They are asked a turn at a time."""
         namespace = key_of(manifest).namespace
         for key in sorted(key for key in unread if key.namespace in ("", namespace)):
             await self._plane.turns.take()

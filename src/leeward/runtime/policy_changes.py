@@ -41,5 +41,5 @@ class EarlierSelections:
 
 
 def _whole(selections: Sequence[Selected]) -> Selected:
-    """All of the kinds and namespaces of these."""
+    """Selection of everything in the kinds and namespaces of these."""
     return {scope: SelectedIn(all=True) for selected in selections for scope in selected}

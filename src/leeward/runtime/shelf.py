@@ -44,7 +44,7 @@ class Shelf(Generic[T]):
         self._entries: dict[Key, Shelved[T]] = {}
         self._by_namespace: dict[str, dict[Key, Shelved[T]]] = {}
         self._recent: dict[Key, None] = {}
-        """Those that are not packed, the one that was read last at the end."""
+        """Keys of the objects that are not packed, the one that was read last at the end."""
 
     def __contains__(self, key: Key) -> bool:
         return key in self._entries
@@ -62,11 +62,11 @@ class Shelf(Generic[T]):
         return self._entries.get(key)
 
     def entries(self) -> dict[Key, Shelved[T]]:
-        """All of now."""
+        """Entries of all objects as they are now."""
         return dict(self._entries)
 
     def list(self, namespace: str | None = None) -> Iterator[T]:
-        """All of now, or those of one namespace; one after the other is read."""
+        """Objects as they are now, all or those of one namespace; one after the other is read."""
         found = self._entries if namespace is None else self._by_namespace.get(namespace, {})
         return self._objects(list(found.values()))
 

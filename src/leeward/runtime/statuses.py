@@ -180,7 +180,8 @@ class Statuses(Generic[T]):
                 batch.written.set()
 
     async def _wait_until_due(self, batch: _Batch[T]) -> None:
-        """The first of a crowd are not known to be such before others follow: they wait as the others do."""
+        """Waits until the batch is due. The first of a crowd are not known to be such before others follow, and wait as
+        they do."""
         loop = asyncio.get_running_loop()
         while loop.time() < batch.due:
             batch.sooner.clear()
@@ -232,7 +233,7 @@ def _with_status(obj: T, status: Any) -> T:
 
 
 class StatusWriters:
-    """One for each kind of one API server, shared by all controllers of a process."""
+    """Writers of statuses, one for each kind of one API server, shared by all controllers of a process."""
 
     def __init__(self, client: Client, informers: Informers, supervisor: Supervisor) -> None:
         self._client = client

@@ -31,7 +31,7 @@ LEASE = "karmada-controller-manager"
 """The name of the lease, in `karmada-system`."""
 
 Begun = Callable[[str, Request], None]
-"""Is called with the name of a replica, and the write that it begins."""
+"""Function of the name of a replica, and the write that it begins."""
 
 
 class _Replica:

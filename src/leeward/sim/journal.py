@@ -111,7 +111,7 @@ class JournaledMedium(MemoryMedium):
         self._journal.forgotten(self._place, batch.forgotten, batch.compacted)
 
     def replace(self, loaded: Loaded) -> None:
-        """Other contents: a member that lost its data, or comes back as it once was."""
+        """Replaces the contents: a member that lost its data, or comes back as it once was."""
         self.become(loaded)
         self._told = 0
         self._journal.replaced(self._place)

@@ -65,7 +65,8 @@ _CHECKED = [*_USERS, _rule("work.karmada.io", _OURS, _WRITES)]
 _OF_AGENTS = [_rule("coordination.k8s.io", ["leases"], _CREATES), _rule("", ["secrets"], _CREATES)]
 """RBAC cannot say which name a new object may have: who makes leases or Secrets of clusters is asked for its own."""
 _SECRETS = [_rule("", ["secrets"], _WRITES)]
-"""Those of clusters are marked with the agent that has made them, so that no agent joins over others'."""
+"""Rule for Secrets: those of clusters are marked with the agent that has made them, so that no agent joins over
+others'."""
 _LEASES_OF_AGENTS = [_rule("coordination.k8s.io", ["leases"], _CREATES)]
 _IS_AGENT = {
     "name": "is-an-agent.leeward.dev",

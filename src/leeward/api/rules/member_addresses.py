@@ -59,7 +59,7 @@ class AddressRules:
         return ""
 
     def host_fault(self, host: str, port: int) -> str:
-        """The same for a host as it is written; a name may resolve to what is refused, which is asked at its use."""
+        """Fault of a host as it is written; a name may resolve to what is refused, which is asked at its use."""
         host = host.lower().rstrip(".")
         if (address := _parsed(host)) is not None:
             return self.address_fault(address, port)
@@ -76,7 +76,7 @@ class AddressRules:
         return ""
 
     def url_fault(self, text: str) -> str:
-        """The same for the host of a URL; empty for what is no URL."""
+        """Fault of the host of a URL; empty for what is no URL."""
         url = split_url(text)
         if url is None or not url.hostname:
             return ""

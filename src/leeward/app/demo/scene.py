@@ -13,7 +13,8 @@ NAMESPACE = "default"
 
 @dataclass(slots=True)
 class Scene:
-    """Kept up to date by whoever watches. `works` and `deployments` are by cluster; absent is not there.
+    """State of the fleet as the demonstration draws it, kept up to date by its watches. `works` and `deployments` are
+    by cluster; absent is not there.
 
     `writes_of_move` says how many writes of the binding's spec lie between the last two sets of target clusters.
     """

@@ -50,7 +50,7 @@ class Audience(Protocol):
     def see(self, sight: Sight) -> None: ...
 
     def tick(self, now: float) -> None:
-        """Called when anything changed, and several times in a second."""
+        """Draws the scene anew: called when anything changed, and several times in a second."""
         ...
 
 

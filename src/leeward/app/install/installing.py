@@ -98,7 +98,7 @@ async def uninstall_rights(client: Client, *, keeping: Collection[tuple[str, str
 
 
 async def uninstall_definitions(client: Client) -> None:
-    """All of them, with all their objects. Returns when none is left.
+    """Deletes all definitions, with all their objects. Returns when none is left.
 
     Raises: WorldError; FleetError when a definition does not go in time.
     """

@@ -57,7 +57,7 @@ async def run_local_dashboard(layout: Layout, fleet: Fleet) -> None:
 
 
 def _key_of(layout: Layout, randomness: Randomness) -> str:
-    """Made when it is not there. Raises: FleetError."""
+    """Reads the key, or makes one where there is none. Raises: FleetError."""
     path = layout.dashboard_key
     if not path.exists():
         write_file(path, f"{randomness.token()}\n")

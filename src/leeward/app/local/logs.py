@@ -22,7 +22,7 @@ def open_log(path: Path) -> int:
 
 
 def last_lines(path: Path, count: int) -> list[str]:
-    """The last `count` lines, at most a mebibyte; none when there is no log."""
+    """Lines at the end of the file, `count` of them and at most a mebibyte; none when there is no log."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))

@@ -97,7 +97,7 @@ def leave(api: AdminClient, member: Member, *, force: bool = False) -> None:
 
 
 def wait_ready_clusters(api: AdminClient, names: set[str]) -> set[str]:
-    """Those of `names` whose Cluster did not become Ready in time."""
+    """Waits for the clusters of `names`; returns those that did not become Ready in time."""
     late = set(names)
 
     def all_ready() -> bool:

@@ -34,7 +34,7 @@ from leeward.app.local.upgrades import keep_before_upgrade
 from leeward.app.local.waiting import wait_until
 
 Tell = Callable[[str], None]
-"""Told what is being waited for."""
+"""Function that is given a line about what is being waited for."""
 START_SECONDS = 60.0
 LOCK_SECONDS = 60.0
 WATCH_SECONDS = 0.5

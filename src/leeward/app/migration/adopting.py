@@ -113,7 +113,7 @@ async def _clusters_now(client: Client, known: Sequence[ClusterRecord]) -> list[
 
 
 async def _rights_there(client: Client) -> list[KeptObject]:
-    """Those that have the names of ours already: the installation writes over them."""
+    """Roles and bindings of roles under the names of ours, over which the installation writes."""
     found = list[KeptObject]()
     for resource, namespace, manifest in rights():
         with suppress(NotFound):

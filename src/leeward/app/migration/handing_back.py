@@ -147,8 +147,8 @@ async def _delete_definitions(client: Client, record: SwitchRecord, tell: Tell) 
 
 
 async def _definitions(client: Client, record: SwitchRecord) -> tuple[list[str], list[str]]:
-    """Those that go: that came with us and are empty, and those of our own group with what they keep; the one of the
-    Clusters, when these are kept by Karmada's server again. And those that came with us and stay."""
+    """Definitions that came with us, as (deleted, kept). Deleted is what is empty or of our own group, and that of the
+    Clusters when these are kept by Karmada's server again."""
     there = await installed_definitions(client)
     resources = {kind.resource.group_resource: kind.resource for kind in CUSTOM_KINDS}
     gone, staying = list[str](), list[str]()

@@ -147,7 +147,7 @@ async def running_components(client: Client, clock: Clock) -> tuple[str, ...]:
 
 
 async def _held(client: Client) -> Mapping[str, Lease]:
-    """Those of components of the control plane; agents go on through a switch."""
+    """Leases that components of the control plane hold; agents go on through a switch."""
     leases = [each for each in (await client.list(LEASES, SYSTEM_NAMESPACE)).items if not is_lease_of_agent(each.name)]
     return {lease.name: lease for lease in leases if lease.spec.holder_identity or lease.name == HEARTBEAT_NAME}
 

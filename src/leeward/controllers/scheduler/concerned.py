@@ -25,11 +25,11 @@ class ConcernedBindings:
 
     @property
     def waiting(self) -> Collection[BindingKey]:
-        """Those that have found no place, or are held back."""
+        """Bindings that have found no place, or are held back."""
         return tuple(self._waiting)
 
     def of(self, *states: Cluster) -> Collection[BindingKey]:
-        """Those that a cluster concerns, in any of these states of it."""
+        """Bindings that a cluster concerns, in any of these states of it."""
         found = dict(self._anywhere)
         for cluster in states:
             found |= self._naming.get(cluster.name, {})

@@ -153,7 +153,7 @@ class Deciding:
         return self._limiter.waiting
 
     def next_in_line(self) -> Iterator[BindingKey]:
-        """Those that waited for a budget and have room now."""
+        """Bindings that waited for a budget and have room now."""
         return self._limiter.next_in_line(self._fleet)
 
     async def _confirm_gone(self, key: BindingKey) -> None:
@@ -284,7 +284,7 @@ class Deciding:
         return told
 
     def _see_in_group(self, key: BindingKey, old: Binding | None, new: Binding | None) -> Iterable[BindingKey]:
-        """Those of a group that wait are decided again when another of it has moved."""
+        """Bindings of the same group that wait, and are decided again since this one has moved."""
         binding = new or old
         if self._groups is None or binding is None or not binding.namespace:
             return ()

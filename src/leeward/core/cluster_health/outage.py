@@ -94,8 +94,8 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class OutageReport:
-    """All that there is to say of a binding. `not_seen` is since when nothing is known of clusters, also of those
-    left."""
+    """Everything that there is to say of a binding. `not_seen` is since when nothing is known of clusters, also of
+    those left."""
 
     outlooks: tuple[Outlook, ...] = ()
     not_seen: Mapping[str, datetime] = field(default_factory=dict[str, datetime])

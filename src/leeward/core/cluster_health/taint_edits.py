@@ -14,7 +14,7 @@ from typing import Literal
 from leeward.api.core import Taint
 
 EFFECTS = ("NoSchedule", "NoExecute")
-"""Those that a Cluster may have."""
+"""Effects that a taint of a Cluster may have."""
 _SYNTAX = "write KEY=VALUE:EFFECT, KEY:EFFECT, KEY:EFFECT- or KEY-"
 
 

@@ -54,12 +54,12 @@ class WatchedTime:
         return any(gap.end > instant for gap in self.gaps)
 
     def until(self, now: datetime) -> "WatchedTime":
-        """The same without gaps that are yet to come: by a clock that was ahead, and has been set back since."""
+        """Watched time without gaps that are yet to come: by a clock that was ahead, and has been set back since."""
         cut = (Gap(gap.start, min(gap.end, now)) for gap in self.gaps)
         return WatchedTime(tuple(gap for gap in cut if gap.start < gap.end))
 
     def missing(self, gap: Gap) -> "WatchedTime":
-        """The same with one more gap, which is later than the others; it does not overlap them afterwards."""
+        """Watched time with one more gap, which is later than the others; it does not overlap them afterwards."""
         start = max(gap.start, self.gaps[-1].end) if self.gaps else gap.start
         return WatchedTime((*self.gaps, Gap(start, gap.end))) if start < gap.end else self
 
@@ -125,7 +125,7 @@ def gap_between(
 
 
 def bounded(time: WatchedTime, now: datetime) -> WatchedTime:
-    """The same without the gaps of long ago. Where there are too many, the first are joined."""
+    """Watched time without the gaps of long ago. Where there are too many, the first are joined."""
     gaps = [gap for gap in time.until(now).gaps if gap.end > now - REMEMBERED]
     while len(gaps) > MOST_GAPS:
         gaps[:2] = [_joined(gaps[0], gaps[1])]

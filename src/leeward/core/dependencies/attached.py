@@ -58,7 +58,7 @@ class AttachedChange:
 
 
 def agree(specs: Iterable[ResourceBindingSpec]) -> Agreement:
-    """One that overwrites, or preserves, decides for all.
+    """Joins what the bindings ask for: one that overwrites, or preserves, decides for all.
 
     Karmada: docs/proposals (conflicts of dependency distribution policies); same.
     """
@@ -171,7 +171,7 @@ def _labels_patch(
 def _labels(
     present: Mapping[str, str], wanted: Iterable[BindingSnapshot], dependants: Iterable[Dependant]
 ) -> dict[str, str]:
-    """One for each dependant that is listed, with its permanent id; labels of others stay."""
+    """Labels with one for each dependant that is listed, with its permanent id; labels of others stay."""
     listed: Collection[Place] = {(snapshot.namespace, snapshot.name) for snapshot in wanted}
     told = {depended_by_label(*dependant.place) for dependant in dependants}
     others = {label: value for label, value in present.items() if label not in told}

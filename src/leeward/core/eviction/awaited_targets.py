@@ -93,7 +93,7 @@ def _failovers(spec: ResourceBindingSpec) -> list[GracefulEvictionTask]:
 def _of_failover(
     spec: ResourceBindingSpec, missing: Sequence[TargetCluster], works: Mapping[str, Work], now: datetime
 ) -> AwaitedTargets:
-    """Those of `missing` that replace what the eviction tasks of `spec` tell of, and since when."""
+    """Targets of `missing` that replace what the eviction tasks of `spec` tell of, and since when."""
     instants = [task.creation_timestamp for task in _failovers(spec) if task.creation_timestamp is not None]
     first, began = min(instants, default=now), max(instants, default=now)
     was_there = {target.name for target in missing if was_there_before(works.get(target.name), first)}
@@ -101,7 +101,7 @@ def _of_failover(
 
 
 def _grown(spec: ResourceBindingSpec, missing: Sequence[TargetCluster]) -> Collection[str]:
-    """Those of `missing` that are new, or of a divided binding have more replicas than in `spec`."""
+    """Targets of `missing` that are new, or of a divided binding have more replicas than in `spec`."""
     before = {target.name: target.replicas for target in spec.clusters}
     return [
         target.name

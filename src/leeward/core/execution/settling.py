@@ -44,7 +44,7 @@ FOUND_SECONDS = 15.0
 """Seconds for which the controllers may hold a deletion that was found, from when on they are known to run: until they
 follow the control plane, after the longest pause of an informer, and have looked (decision 48)."""
 FOUND_UNTOLD_SECONDS = 600.0
-"""The same where it may not be read whether they run."""
+"""Seconds for which they may hold it where it may not be read whether they run."""
 RENEWAL_POLL_SECONDS = 2.0
 
 

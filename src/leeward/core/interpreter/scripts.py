@@ -75,7 +75,7 @@ class Script(NamedTuple):
 def scripts_for(
     customizations: Iterable[ResourceInterpreterCustomization], api_version: str, kind: str, operation: Operation
 ) -> list[Script]:
-    """Those that answer, by name: the first of the kind's that is not empty; of dependencies all of them."""
+    """Scripts that answer, by name: the first of the kind's that is not empty; of dependencies all of them."""
     ours = [
         each for each in customizations if (each.spec.target.api_version, each.spec.target.kind) == (api_version, kind)
     ]

@@ -35,7 +35,7 @@ def hook_for(
     kind: str,
     operation: Operation,
 ) -> ResourceInterpreterWebhook | None:
-    """The first that answers, by the name of its configuration."""
+    """Webhook that answers for the kind: the first by the name of its configuration."""
     by_name = sorted(configurations, key=lambda each: each.metadata.name.encode())
     hooks = (hook for configuration in by_name for hook in configuration.webhooks)
     return next((h for h in hooks if any(matches(rule, api_version, kind, operation) for rule in h.rules)), None)

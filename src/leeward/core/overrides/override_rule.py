@@ -67,7 +67,7 @@ class OverrideRule:
 
 
 Rules = tuple[OverrideRule, ...]
-"""Those of one policy, which has at least one."""
+"""Rules of one policy, which has at least one."""
 
 
 def rules_of(policy: AnyOverridePolicy) -> Rules:

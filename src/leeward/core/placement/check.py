@@ -49,7 +49,7 @@ class Violation:
 
 
 def check(snapshot: Snapshot, decision: Decision) -> tuple[Violation, ...]:
-    """All that is wrong with a decision. One that changes neither targets nor tasks is right."""
+    """Violations in a decision. One that changes neither targets nor tasks is right."""
     spec = snapshot.binding.spec
     if decision.clusters == spec.clusters and decision.eviction_tasks == spec.graceful_eviction_tasks:
         return ()

@@ -62,7 +62,7 @@ def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
 
 
 def _with_term_of_targets(snapshot: Snapshot) -> Snapshot:
-    """The same, with the affinity term of the present targets where the status does not tell it yet."""
+    """Snapshot with the affinity term of the present targets where the status does not tell it yet."""
     binding = snapshot.binding
     term = term_of_targets(binding, snapshot.clusters)
     if snapshot.settings.exact_health or term == binding.status.scheduler_observing_affinity_name:
@@ -164,7 +164,7 @@ def _decide(at: Situation) -> Decision:
 
 
 def _held(at: Situation, outcome: Outcome) -> Condition | None:
-    """The one condition EvictionHeld: what needs somebody comes before what is kept because that is better."""
+    """Condition EvictionHeld: what needs somebody comes before what is kept because that is better."""
     if outcome.withdrawal is not None:
         return None
     held, evictions = outcome.held, at.taint_evictions

@@ -22,7 +22,7 @@ def cluster_matches(cluster: Cluster, affinity: ClusterAffinity) -> bool:
 
 
 def affinity_matcher(affinity: ClusterAffinity) -> Callable[[Cluster], bool]:
-    """The same, for whoever asks for many clusters."""
+    """Test of clusters by an affinity, compiled once for many of them."""
     selector = selector_of(affinity.label_selector)
 
     def is_meant(cluster: Cluster) -> bool:

@@ -87,7 +87,8 @@ class ClusterArrays(Mapping[str, Cluster], ABC):
         spared: Collection[str],
         but: Collection[str] = (),
     ) -> "ClusterView":
-        """All but those that a copy would have to leave again at once (the `spared` may), and but for `but`."""
+        """View without the clusters that a copy would have to leave again at once (the `spared` may), and without
+        `but`."""
         self.refresh()
         until = self.stays_until(key, leaves_at)
         allowed = until > now.timestamp()

@@ -34,7 +34,7 @@ class Question:
 
     @property
     def key(self) -> bytes:
-        """The same for questions that mean the same."""
+        """Key that is the same for questions that mean the same."""
         return encode((self.requirements, self.components))
 
 

@@ -63,7 +63,7 @@ class Grouping:
 
 
 def groupings(constraints: Iterable[SpreadConstraint]) -> list[Grouping]:
-    """Those of the constraints that are over groups: region, provider, zone, then labels; of one field, the last."""
+    """Groupings that the constraints ask for: region, provider, zone, then labels; of one field, the last."""
     found: dict[str, Grouping] = {}
     for constraint in constraints:
         label, field = constraint.spread_by_label, field_of(constraint)

@@ -45,7 +45,7 @@ class Unplaceable:
     rejected: Mapping[str, str]
 
     def within(self, step: str) -> "Unplaceable":
-        """The same, told from the step that contains it."""
+        """Result as it is told from the step that contains it."""
         return Unplaceable(self.kind, f"{step}: {self.message}", self.rejected)
 
 
@@ -79,7 +79,7 @@ class Request:
 
     @Lazy
     def placement_key(self) -> "PlacementKey":
-        """All that `Feasibility` depends on; the same for requests that have it in common."""
+        """Key of what `Feasibility` depends on; requests that have this in common share it."""
         resource = self.spec.resource
         placement = encode(self.placement)
         return (placement, self.affinity_name, resource.api_version, resource.kind, self.spec.is_workload)

@@ -20,5 +20,5 @@ def is_over_clusters(constraint: SpreadConstraint) -> bool:
 
 
 def cluster_constraint(constraints: Iterable[SpreadConstraint]) -> SpreadConstraint | None:
-    """The one that counts clusters; the last of several, as for every field."""
+    """Constraint that counts clusters; the last of several, as for every field."""
     return next((each for each in reversed(tuple(constraints)) if is_over_clusters(each)), None)

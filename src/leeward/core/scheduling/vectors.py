@@ -41,7 +41,7 @@ def place(request: Request, view: ClusterView) -> Placed | Unplaceable:
 
 
 def _question(request: Request, view: ClusterView) -> tuple[object, ...]:
-    """All that the answer depends on besides the arrays."""
+    """Key of what the answer depends on besides the arrays."""
     spec = request.spec
     requirements = spec.replica_requirements
     return (

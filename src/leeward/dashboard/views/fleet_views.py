@@ -1,4 +1,4 @@
-"""All that a page is told of a fleet, as JSON by collection and key, for one scope.
+"""Rows that a page is told of a fleet, as JSON by collection and key, for one scope.
 
     fleet          one object, under the key `fleet`
     clusters       by name

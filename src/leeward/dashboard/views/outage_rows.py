@@ -43,7 +43,7 @@ def outage_rows(state: FleetState) -> dict[str, OutageRow]:
 
 
 def outage_story(state: FleetState, name: str, sight: FleetSight) -> OutageStory:
-    """All of one. Raises: OperationFailed where there is none of the name."""
+    """Story of one outage. Raises: OperationFailed where there is none of the name."""
     (story,) = timeline(_without_bindings(seen_of(state, sight)), OutageFilter(name=name)).outages
     return story
 

@@ -29,7 +29,7 @@ class Expected:
 
 
 def covered(budget: ReadOnlyManifest, pods: Iterable[Manifest]) -> list[Manifest]:
-    """Those of the Pods of its namespace that it is for. No selector matches nothing, an empty one everything."""
+    """Pods of its namespace that the budget is for. No selector matches nothing, an empty one everything."""
     wire = value_at(budget, "spec", "selector")
     if wire is None:
         return []

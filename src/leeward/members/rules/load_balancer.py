@@ -31,12 +31,12 @@ def is_load_balancer(service: ReadOnlyManifest) -> bool:
 
 
 def external_addresses(manifest: ReadOnlyManifest) -> list[str]:
-    """Those in the status."""
+    """Addresses in the Service's status."""
     return [text_at(entry, "ip") for entry in list_at(manifest, "status", "loadBalancer", "ingress")]
 
 
 def free_address(addresses: str, services: Iterable[ReadOnlyManifest]) -> str | None:
-    """The first that no Service has; None when all are taken. The ingress controller's own is not among them."""
+    """First address that no Service has; None when all are taken. The ingress controller's own is not among them."""
     taken = {address for service in services for address in external_addresses(service)}
     network = ipaddress.ip_network(addresses)
     usable = (str(network[offset]) for offset in range(2, network.num_addresses - 1))

@@ -31,7 +31,7 @@ def amount_text(name: str, amount: Decimal) -> str:
 
 
 def container_usage(pod: ReadOnlyManifest, usage: Usage) -> list[tuple[str, Usage]]:
-    """The same in equal parts, by the names of the Pod's containers."""
+    """Usage in equal parts, by the names of the Pod's containers."""
     names = [text_at(container, "name") for container in list_at(pod, "spec", "containers")]
     return [(name, {key: amount / len(names) for key, amount in usage.items()}) for name in names]
 

@@ -104,7 +104,7 @@ def _followed(
 
 
 def _following(step: AnyStep, readers: set[str], some: Callable[[], tuple[str, ...]]) -> AnyStep:
-    """The same step, where what the readers name is to follow them."""
+    """Step as it is where what the readers name is to follow them."""
     match step:
         case Deploy() if step.app in readers:
             return msgspec.structs.replace(step, plan=msgspec.structs.replace(step.plan, follows=True), reads=some())

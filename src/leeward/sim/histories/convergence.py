@@ -218,7 +218,7 @@ def _works(scene: Scene) -> Iterator[str]:
 
 
 def forgotten_works(truth: Truth) -> set[Key]:
-    """Those that name a binding which is gone, and which nobody takes away."""
+    """Works that name a binding which is gone, and which nobody takes away."""
     return {
         key
         for key, work in truth.works.items()

@@ -47,7 +47,7 @@ def provided_policy(name: str, what: Provided, clusters: tuple[str, ...]) -> tup
 
 
 def volumes(reads: Collection[str], known: Mapping[str, Provided]) -> list[dict[str, Any]]:
-    """Those of a pod that reads these objects."""
+    """Volumes of a Pod that reads these objects."""
     sources = ((name, *_SOURCES[known[name]]) for name in reads)
     return [{"name": name, source: {field: name}} for name, source, field in sources]
 

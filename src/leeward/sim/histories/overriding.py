@@ -64,7 +64,7 @@ def marks_of(manifest: ReadOnlyManifest) -> Marks:
 
 
 def inner_marks_of(manifest: ReadOnlyManifest) -> Marks:
-    """The same, where they end."""
+    """Marks of the last overriders of a policy, which stand in the contents of the object."""
     if manifest.get("kind") == "ConfigMap":
         return _marks(manifest.get("data") or {})
     return _marks(manifest.get("spec", {}).get("template", {}).get("metadata", {}).get("labels") or {})

@@ -86,7 +86,7 @@ class _Policies:
         return Preempt(at=self._at(), app=app.app, name=name, plan=plan, priority=priority)
 
     def _elsewhere(self, plan: Plan) -> Plan:
-        """The same over as many clusters, by other weights."""
+        """Plan over as many clusters, by other weights."""
         clusters = tuple(sorted(self._draw.sample(self._fleet, len(plan.clusters))))
         weights = tuple(self._draw.randint(1, 3) for _ in plan.weights)
         return msgspec.structs.replace(plan, clusters=clusters, weights=weights)

@@ -95,7 +95,7 @@ def _serve(work: Callable[[A], R], argument: A, answer: Connection, limits: Limi
 
 
 def _wait_for_some(running: dict[Connection, _Child[A]]) -> list[Connection]:
-    """Those that have answered, have died, or are overdue."""
+    """Waits for processes, and returns those that have answered, have died, or are overdue."""
     now = time.monotonic()
     patience = max(0.0, min(child.ends_at for child in running.values()) - now)
     done = {connection for connection in wait(list(running), patience) if isinstance(connection, Connection)}

@@ -63,7 +63,7 @@ class Explain(UserStep, frozen=True, kw_only=True):
 
 
 class BreakScript(UserStep, frozen=True, kw_only=True):
-    """One of the scripts is changed into one that gives no answer, and mended `lasts` seconds later."""
+    """Step in which one of the scripts is changed into one that gives no answer, and mended `lasts` seconds later."""
 
     question: Question
     trouble: Trouble

@@ -166,7 +166,7 @@ class Truth:
 
     @property
     def members(self) -> set[str]:
-        """Those that hold anything that is looked at."""
+        """Members that hold anything that is looked at."""
         return {place for place, _ in self.objects if place != HOME}
 
     @property
@@ -175,7 +175,7 @@ class Truth:
 
     @property
     def bindings(self) -> Mapping[Key, ResourceBinding]:
-        """Those of templates in namespaces."""
+        """Bindings of templates in namespaces."""
         return self.of(BINDINGS[0])
 
     @property
@@ -183,7 +183,7 @@ class Truth:
         return self.of(BINDINGS[1])
 
     def any_binding(self, key: Key) -> Binding | None:
-        """Those of templates without a namespace have none either."""
+        """Binding by its key; that of a template without a namespace has none either."""
         return self.bindings.get(key) if key.namespace else self.cluster_bindings.get(key)
 
     @property
@@ -218,7 +218,7 @@ class Truth:
         return self.of(KINDS[resource.kind]).get(Key(resource.namespace, resource.name))
 
     def restored(self) -> Iterator[Change]:
-        """All that the control plane holds, for those who have to begin anew with it."""
+        """Changes from nothing to all that the control plane holds, for checkers that begin anew with it."""
         for (place, kind), objects in self.objects.items():
             if place == HOME:
                 for key, found in objects.items():

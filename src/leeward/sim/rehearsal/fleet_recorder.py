@@ -67,7 +67,7 @@ class ServingRecord:
     changes: list[tuple[float, int, int]] = field(default_factory=list[tuple[float, int, int]])
 
     def note(self, seconds: float, ready: int, wanted: int) -> None:
-        """The last of an instant counts."""
+        """Notes a change; of several in one instant the last one counts."""
         if self.changes and self.changes[-1][0] == seconds:
             self.changes.pop()
         if not self.changes or self.changes[-1][1:] != (ready, wanted):

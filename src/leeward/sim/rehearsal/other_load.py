@@ -87,7 +87,7 @@ def free_by_node(cluster: Cluster, divisors: Divisors, *, one_by_one: bool) -> l
 def other_pods(
     cluster: Cluster, settings: WorkloadSettings, pods: Sequence[Manifest], divisors: Divisors, *, one_by_one: bool
 ) -> list[Manifest]:
-    """One for each node, beside `pods`; none where the cluster does not say what is free."""
+    """Pods for the other load, one for each node, beside `pods`; none where the cluster does not say what is free."""
     if collected_summary(cluster) is None:
         return []
     made: list[Manifest] = []

@@ -74,8 +74,8 @@ async def _put_cluster(client: Client, state: FleetState, name: str) -> None:
 
 
 def _conditions(cluster: Cluster, present: Cluster) -> tuple[Condition, ...]:
-    """Those of the picture. A cluster that became Ready while the copy was built has been so since it was built: what
-    was reported of the copies is as fresh as what was reported of those that they stand for."""
+    """Conditions of the picture. A cluster that became Ready while the copy was built has been so since it was built:
+    what was reported of the copies is as fresh as what was reported of those that they stand for."""
     ours, theirs = present.ready, cluster.ready
     if ours is None or theirs is None or not (present.is_ready and cluster.is_ready):
         return cluster.status.conditions

@@ -197,7 +197,7 @@ _SPECS: Mapping[str, Callable[[_Asked], Manifest]] = {
 
 
 def namespaces_of(state: FleetState) -> set[str]:
-    """Those in which anything is that is copied."""
+    """Namespaces in which anything is that is copied."""
     policies = {policy.namespace for policy in state.recorded.policies}
     return {key.namespace for key in state.bindings if key.namespace} | policies
 

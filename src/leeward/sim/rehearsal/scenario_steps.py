@@ -135,7 +135,8 @@ class ScenarioSteps:
         self._world.member(name).set_latency(parse_duration(step.slow.by))
 
     async def _take_nodes_down(self, name: str, step: ScenarioStep) -> None:
-        """Those with the lowest names first; of controllers' Pods that ran there, others are made elsewhere."""
+        """Takes Nodes away, those with the lowest names first; of controllers' Pods that ran there, others are made
+        elsewhere."""
         assert step.nodes_down is not None, "the step says how many"
         member = self._world.member(name)
         if not member.is_up:

@@ -72,7 +72,7 @@ class Writing:
 
 
 def check_decision(writing: Writing) -> tuple[Problem, ...]:
-    """All that is wrong with one write of the scheduler."""
+    """Problems of one write of the scheduler."""
     checks = (_keeps_copies, _is_legal, _is_conserved, _is_braked, _has_a_place, _gains, _spares, _is_single)
     return tuple(problem for check in checks for problem in check(writing))
 

@@ -1,4 +1,4 @@
-"""All that can happen next in a small world. Each move is one step of one controller, one member, or one fault.
+"""Moves that can happen next in a small world. Each move is one step of one controller, one member, or one fault.
 
 A controller acts on what the API server says now, at any later moment; members take any time for anything. Between
 two ticks the control plane does what it has to do, or else that is the fault `slow`.

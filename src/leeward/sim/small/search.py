@@ -144,7 +144,7 @@ class _Explorer:
         self._finding = Finding(calm_state(self._world, self._moves), self._replayed(start, rest), problems)
 
     def _replayed(self, start: State, states: list[State]) -> tuple[tuple[Step, State], ...]:
-        """The same way without that bindings or clusters change their names on it."""
+        """Way to the same state on which no binding and no cluster changes its name."""
         raw = calm_state(self._world, self._moves)
         assert self._symmetry.canonical(raw) == start, "every way begins where all is calm"
         path: list[tuple[Step, State]] = []

@@ -52,7 +52,8 @@ def tell(world: SmallWorld, finding: Finding) -> str:
 
 
 def _sentences(finding: Finding) -> Iterator[str]:
-    """One for each thing that matters; what follows by itself is told in the same line while there is room."""
+    """Sentences, one for each thing that matters; what follows by itself is told in the same line while there is
+    room."""
     line, state = "", finding.start
     for step, after in finding.steps:
         phrase = _phrase(step) + _outcome(step, state, after)

@@ -19,7 +19,7 @@ class Symmetry:
         self._ranks: dict[BindingState, int] = {}
 
     def canonical(self, state: State) -> State:
-        """The one that stands for all states that are the same as `state`."""
+        """State that stands for all that are the same as `state` but for names."""
         for alike in self._alike:
             state = self._with_sorted_bindings(state, alike)
         return state

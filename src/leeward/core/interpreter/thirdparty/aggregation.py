@@ -62,7 +62,7 @@ def latest_text(values: Sequence[Any], before: Any) -> Any:
 
 
 def latest_said(values: Sequence[Any], before: Any) -> Any:
-    """The last that is not empty."""
+    """Last value that is not empty."""
     return next((value for value in reversed(values) if value != ""), None)
 
 

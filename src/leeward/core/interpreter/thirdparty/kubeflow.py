@@ -31,7 +31,7 @@ _BAD_WAITS = ("ImagePullBackOff", "ErrImagePull", "CrashLoopBackOff", "Unschedul
 
 
 def _role_components(manifest: ReadOnlyManifest, field: str, roles: Sequence[str]) -> tuple[Component, ...]:
-    """One for each role that the job has."""
+    """Components of the job, one for each role that it has."""
     found: list[Component] = []
     specs = mapping_at(manifest, "spec", field)
     for role in roles:
@@ -47,7 +47,7 @@ def _needs(role: ReadOnlyManifest) -> ComponentReplicaRequirements | None:
 
 
 def _mpi_components(manifest: ReadOnlyManifest) -> tuple[Component, ...]:
-    """One for each role, called as the job calls it."""
+    """Components of an MPIJob, one for each role, called as the job calls it."""
     found: list[Component] = []
     for role, spec in sorted(mapping_at(manifest, "spec", "mpiReplicaSpecs").items()):
         needs = _needs(spec)

@@ -10,7 +10,7 @@ from leeward.core.interpreter.rules import InterpretationError
 
 
 def merge_conditions(items: Iterable[AggregatedStatusItem]) -> list[Mapping[str, Any]]:
-    """Those of all clusters, equal ones (in type, status and reason) as one. Raises: InterpretationError.
+    """Conditions of all clusters, equal ones (in type, status and reason) as one. Raises: InterpretationError.
 
     The message of each is `cluster=its message`, joined by commas; everything else is as its first cluster tells it.
     """

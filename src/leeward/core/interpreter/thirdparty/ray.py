@@ -88,7 +88,7 @@ def _service_replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequireme
 
 
 def _revise_service(manifest: Manifest, replicas: int) -> None:
-    """All but the head, divided among the groups as they are now; evenly where they have none."""
+    """Divides all replicas but the head among the groups as they are now; evenly where they have none."""
     groups = _groups(manifest, _OF_SERVICE)
     weights = [max(0, whole_count_at(group, 0, "replicas")) for group in groups]
     shares = _divided(max(0, replicas - 1), weights if any(weights) else [1] * len(groups))

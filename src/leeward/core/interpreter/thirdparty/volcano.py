@@ -41,7 +41,8 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)")
 
 
 def _components(manifest: ReadOnlyManifest) -> tuple[Component, ...]:
-    """One for each task, as many as must run together; a task without a name is called by its place."""
+    """Components of a job, one for each task, as many as must run together; a task without a name is called by its
+    place."""
     found: list[Component] = []
     for place, task in enumerate(mappings_at(manifest, "spec", "tasks")):
         name = task.get("name") or f"task-{place}"

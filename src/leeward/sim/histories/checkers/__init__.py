@@ -81,7 +81,7 @@ __all__ = [
 ]
 
 TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker, OutagesChecker)
-"""Those that know of something that is to happen in time: they are asked for what is `overdue`, too."""
+"""Checkers that know of something that is to happen in time: they are asked for what is `overdue`, too."""
 CHECKERS = (
     EvictionsChecker,
     PlacementsChecker,

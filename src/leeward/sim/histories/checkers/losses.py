@@ -29,7 +29,7 @@ class Loss:
 
 
 def losses_of(history: History) -> tuple[Loss, ...]:
-    """Those that nothing else interferes with in the same member."""
+    """Losses that nothing else interferes with in the same member."""
     return tuple(_losses(history))
 
 

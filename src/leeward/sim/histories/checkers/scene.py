@@ -87,7 +87,7 @@ class Scene:
     """Works that were wanted when a control plane was restored, and that it was about to remove when its backup was
     taken."""
     restore: HubIsRestored | None = None
-    """The one of the history, if there is one."""
+    """Restore of the history, if there is one."""
     restored_at: float = float("-inf")
     """Instant at which the control plane was restored last."""
     is_cleared: bool = False
@@ -155,7 +155,8 @@ class Scene:
 
 
 def _forgotten(history: History, member: str) -> float:
-    """Those who work in a member remember what they have removed there for as long as they live (L3).
+    """Seconds after which what works in the member has forgotten what it removed there: it remembers for as long as it
+    lives (L3).
 
     An agent stops with its member; the controllers work in a Push member until they end, or it leaves.
     """

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class States(Generic[T]):
-    """The last ones."""
+    """States that something had lately."""
 
     states: list[tuple[float, T]] = field(default_factory=list[tuple[float, Any]])
 
@@ -18,6 +18,6 @@ class States(Generic[T]):
             self.states = [*self.states[-REMEMBERED:], (seconds, state)]
 
     def since(self, seconds: float) -> list[T]:
-        """All that it was at any time since then."""
+        """States that it had at any time in the last `seconds`."""
         before = [state for at, state in self.states if at <= seconds]
         return [*before[-1:], *(state for at, state in self.states if at > seconds)]

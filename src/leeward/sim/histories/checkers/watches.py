@@ -28,7 +28,7 @@ class WatchesChecker:
     def follow(
         self, request: Request, pieces: AsyncIterator[bytes], found: Callable[[Iterator[Violation]], None]
     ) -> AsyncIterator[bytes]:
-        """The same pieces of whole lines, each line looked at before it is handed on."""
+        """Passes the stream on in whole lines, each of which is looked at before."""
         target, version = target_of(request.path), request.query.get("resourceVersion", "")
         if target is None or target.name or not version.isdigit() or int(version) == 0:
             return pieces

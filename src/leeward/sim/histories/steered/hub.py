@@ -40,7 +40,7 @@ def away(cast: Casting) -> Sequence[AnyStep]:
 
 
 def leader(cast: Casting) -> Sequence[AnyStep]:
-    """One is paused, and later a shard."""
+    """Story in which a leader is paused, and later a shard."""
     paused = LeaderIsPaused(at=60, lasts=70, after=10, pause_seconds=30)
     shard = ShardIsPaused(at=150, lasts=80, who="shard 0", after=20, pause_seconds=30)
     scales = [Scale(at=round(70 + 0.02 * 3**n, 3), app=f"app{n % 3}", replicas=5 + n) for n in range(5)]

@@ -20,7 +20,7 @@ from leeward.sim.histories.steered.casting import BEGINS, THREE, Casting, evenly
 
 
 def shared(cast: Casting) -> Sequence[AnyStep]:
-    """Others live in what is propagated to a cluster that is not ready for a while."""
+    """Story in which others live in what is propagated, to a cluster that is not ready for a while."""
     kinds: Sequence[Shared] = ("Namespace", "CustomResourceDefinition", "Service", "PersistentVolumeClaim")
     shares = [
         Share(at=45 + number, app=f"shared{number}", what=what, clusters=("m1", "m2"))
