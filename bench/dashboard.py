@@ -49,7 +49,7 @@ def run() -> None:
 
 
 def _reported(binding: ResourceBinding) -> ResourceBinding:
-    """All of it serves."""
+    """Binding with a report by which all of it serves."""
     items = tuple(
         AggregatedStatusItem(cluster_name=target.name, status={"readyReplicas": 2}, applied=True, health="Healthy")
         for target in binding.spec.clusters

@@ -22,7 +22,7 @@ def free_port() -> int:
 
 
 def _in_any_order() -> Iterator[int]:
-    """All that connections are not given, so that two suites on one machine hardly ever want the same."""
+    """Ports that connections are not given, so that two suites on one machine hardly ever want the same."""
     first, last = _range_of_connections()
     ports = [port for port in range(LOWEST, HIGHEST + 1) if not first <= port <= last] or range(LOWEST, HIGHEST + 1)
     return iter(random.sample(ports, len(ports)))

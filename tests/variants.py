@@ -9,7 +9,8 @@ T = TypeVar("T")
 
 
 def mostly_long(values: Iterable[T], *quick: T) -> list[object]:
-    """All of these, marked `long` but for those that are named. Raises: ValueError where a named one is missing."""
+    """Parameters of these values, marked `long` but for those that are named. Raises: ValueError where a named one is
+    missing."""
     left = list(quick)
     found: list[object] = []
     for value in values:

@@ -41,7 +41,7 @@ class Writes:
         return Writes(self.by_what - earlier.by_what)
 
     def without(self, others: Mapping[str, int]) -> "Writes":
-        """The same without so many of these, which somebody else has written."""
+        """Writes without so many of these, which somebody else has made."""
         assert all(self.by_what[what] >= count for what, count in others.items()), self
         return Writes(self.by_what - Counter(others))
 

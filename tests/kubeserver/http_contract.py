@@ -97,7 +97,7 @@ async def a_stream_that_breaks_off_is_an_error(client: HttpClient, echo: Echo, e
 async def stopping_with_open_streams_ends_them_cleanly(
     connect: Callable[[str], HttpClient], error: type[Exception]
 ) -> None:
-    """Those that are not ended by the front itself are broken off in the end, which is no clean end."""
+    """Streams that the front does not end itself are broken off in the end, which is no clean end."""
     front = HttpFront(Echo(), Authenticator(), None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(http_front, "STOP_TIMEOUT_SECONDS", PATIENCE_SECONDS)

@@ -65,7 +65,8 @@ class JoiningAgent:
             return await self.client.get(SECRETS, name, CLUSTER_NAMESPACE)
 
     async def _ensure_cluster(self, cluster_id: str, endpoint: str) -> Manifest:
-        """One that is there is updated where it says something else, as it then never does here."""
+        """Creates the Cluster; one that is there is updated where it says something else, as it then never does
+        here."""
         spec = {
             "id": cluster_id,
             "syncMode": "Pull",

@@ -133,7 +133,7 @@ def _as_stored(manifest: Manifest, version: int) -> Entry:
 
 
 def _replica_sets(entries: Sequence[Entry]) -> list[Entry]:
-    """Those that the recording leaves out, as their Pods name them; hashes are those of a simulated member."""
+    """ReplicaSets that the recording leaves out, as their Pods name them; hashes are those of a simulated member."""
     deployments = {manifest["metadata"]["name"]: manifest for plural, manifest in entries if plural == "deployments"}
     sets: dict[str, Manifest] = {}
     for plural, pod in entries:

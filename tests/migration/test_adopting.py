@@ -344,7 +344,7 @@ async def is_killed(world: AggregatedWorld, switch: Switch, number: int) -> bool
 
 
 async def switch_again(world: AggregatedWorld, switch: Switch) -> None:
-    """One that was killed after its last step says that there is nothing more to do."""
+    """Goes on with a switch; one that was killed after its last step says that there is nothing more to do."""
     said = ""
     try:
         await switch(world.user, world.clock, lambda _: None)
@@ -465,7 +465,7 @@ def test_who_has_joined_and_left_since_has_joined_and_left_there_and_no_hold_dow
 
 
 def test_an_api_server_that_does_not_know_yet_who_keeps_the_clusters_ends_nothing() -> None:
-    """One of several still asks Karmada's: what it answers has the uids of before."""
+    """Server of several that still asks Karmada's: what it answers has the uids of before."""
 
     async def story(world: AggregatedWorld) -> None:
         world.layer.lagging = True

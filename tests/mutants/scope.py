@@ -37,8 +37,8 @@ WRITERS = (
     "leeward/runtime/statuses.py",
     "leeward/runtime/work_share.py",
 )
-"""Those of the controllers that write to Works, bindings, taints, finalizers and the objects of members; and what says
-whose work is whose."""
+"""Modules of the controllers that write to Works, bindings, taints, finalizers and the objects of members; and what
+says whose work is whose."""
 
 ROOMS = (
     Room("core", ("leeward/core", "leeward/planning"), ("tests/unit/core", "tests/unit/planning")),

@@ -150,7 +150,7 @@ def test_an_outage_is_listed_and_told_and_survives_the_control_plane(fleet: Flee
 
 
 def outage_of(fleet: Fleet, member: str) -> dict[str, Any]:
-    """The last one."""
+    """Last outage of the member."""
     items: list[dict[str, Any]] = fleet.get("outages")["items"]
     return max((each for each in items if each["spec"]["cluster"] == member), key=lambda each: each["spec"]["since"])
 

@@ -83,7 +83,7 @@ class Desk:
         return await self.ask_as(self.client(token), cluster, group)
 
     async def ask_as(self, client: Client, cluster: str, group: str = AGENT_GROUP) -> str:
-        """The same, of one whose token may have gone meanwhile."""
+        """Outcome of a request by a client whose token may have gone meanwhile."""
         name = await self.send(client, make_request(Subject(AGENT_USER_PREFIX + cluster, (group,))).request)
         await asyncio.sleep(LOOKED_AT_SECONDS)
         return await self.verdict(name)

@@ -31,7 +31,7 @@ from tests.security.worlds import define
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b$", "(a|aa)+$", "(.*a){20}$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 def test_a_regular_expression_that_backtracks_is_answered_in_one_go(pattern: str) -> None:
-    """Given an engine that backtracks, this test would not end."""
+    """An engine that backtracks would not end this test."""
 
     async def story(world: ApiWorld) -> None:
         assert (await define(world, {"text": {"type": "string", "pattern": pattern}})).code == 201

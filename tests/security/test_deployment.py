@@ -154,8 +154,8 @@ async def _for_ever() -> None:
 
 
 async def live(world: Apart) -> None:
-    """All that the components do: joining, registering, placing with what is depended on, failing over and telling of
-    it, braking, rebalancing, unjoining."""
+    """Lets the components do all that they do: joining, registering, placing with what is depended on, failing over and
+    telling of it, braking, rebalancing, unjoining."""
     await world.until(lambda: all(world.is_ready(name) for name in world.members), 300)
     web, everywhere_alike = deployment("web", 3), policy("web", by_weight(dict.fromkeys(world.members, 1)))
     web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "settings"}}]

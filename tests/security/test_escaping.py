@@ -158,7 +158,7 @@ VERBS = (
     (("deinit", "--yes"), False),
 )
 ANSWERS = {"explain", "what-if", "resilience", "lint", "timeline", "rehearse"}
-"""Those of `test_escaping_of_answers`."""
+"""Verbs that `test_escaping_of_answers` looks at."""
 OF_ONE_LINE = {"adopt", "agent", "backup", "hand-back", "init", "join", "register", "replay", "snapshot", "unregister"}
 """Verbs that say what they do, and name what was typed, or one object at a time: by `say`, as the others."""
 HERE = {"completion", "dashboard", "demo", "down", "logs", "member", "restore", "up", "version"}

@@ -122,7 +122,7 @@ async def by_policies(world: World) -> None:
 
 
 async def by_a_member(world: World) -> None:
-    """One that is slow, and tells of thousands of Nodes each time that its watches break."""
+    """Attack by a member that is slow, and tells of thousands of Nodes each time that its watches break."""
     nodes = [{"metadata": {"name": f"n{n}", "resourceVersion": "1"}, "status": {}} for n in range(5_000)]
     body = encode({"kind": "NodeList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": nodes})
 

@@ -88,7 +88,7 @@ def _end_evictions_by_time() -> Any:
 
 
 def _end_evictions_under_the_brake() -> Any:
-    """The same, and the brake holds no task."""
+    """A task that is past its grace period ends, whatever the old copy serves, while the brake is on."""
     may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
     def by_time(open_task: Any) -> Any:

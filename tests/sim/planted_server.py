@@ -28,7 +28,7 @@ def _acknowledge_before_the_sync() -> Any:
 
 
 def _forget_at_a_restart() -> Any:
-    """The last writes before a crash are not read again."""
+    """Fault: the last writes before a crash are not read again."""
     replay = Store._replay  # pyright: ignore[reportPrivateUsage]
 
     def forgetful(self: Store, loaded: Loaded) -> None:

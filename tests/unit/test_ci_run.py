@@ -199,7 +199,7 @@ def test_a_skipped_test_fails_where_all_have_to_run(tmp_path: Path, variables: d
 
 
 def test_every_file_of_tests_is_in_a_target() -> None:
-    """One that is in none runs nowhere, whatever it says."""
+    """File that is in none runs nowhere, whatever it says."""
     configured = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["testpaths"]
     named = re.findall(r"tests/[\w/.]+", (ROOT / "Makefile").read_text())
     places = {ROOT / place for place in (*configured, *named)}

@@ -57,7 +57,33 @@ NO_BEGINNINGS = (
     "With",
     "Within",
     "Without",
+    "Those",
+    "These",
+    "Others",
+    "Told",
+    "Given",
+    "Seen",
+    "Is",
+    "Are",
+    "One of",
+    "One that",
+    "One who",
+    "One for",
+    "All of",
+    "All that",
+    "All who",
+    "All but",
+    "The one who",
+    "The one of",
+    "The ones",
+    "The same of",
+    "The same for",
+    "The first of",
+    "The first that",
+    "The last of",
+    "The last that",
 )
+"""Question words, prepositions, conjunctions, and pronouns that stand for a noun which the reader has to guess."""
 ROOT = Path(__file__).parents[2]
 
 

@@ -1,4 +1,4 @@
-"""The same story with other names, weights, numbers and modes: nothing may depend on the example."""
+"""Story of the walkthrough with other names, weights, numbers and modes: nothing may depend on the example."""
 
 import random
 from dataclasses import dataclass

@@ -201,7 +201,7 @@ def test_the_controller_manager_does_not_evict_by_itself_beside(holder: str, con
 def test_evictions_end_where_a_scheduler_of_ours_takes_over_and_not_where_nobody_is_seen(
     then: str, expected: dict[str, int]
 ) -> None:
-    """The one that takes over only places here, so that whoever evicts is seen."""
+    """Scheduler that takes over, and only places here, so that whoever evicts is seen."""
 
     async def story(world: World) -> None:
         async with managed(world, REST, ONLY_PLACING):

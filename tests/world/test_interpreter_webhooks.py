@@ -260,7 +260,7 @@ async def given_a_cron_tab_that_needs(world: World, webhook: CronTabWebhook, nee
 
 
 async def configs(world: World) -> list[set[str]]:
-    """Those that there are in each member."""
+    """ConfigMaps that there are in each member."""
     found = [await world.member(name).client.list(CONFIG_MAPS, "default") for name in BOTH]
     return [{key_of(each).name for each in there.items} & {"old", "new"} for there in found]
 

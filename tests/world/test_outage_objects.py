@@ -51,7 +51,7 @@ def seconds_of(outage: ClusterOutage, kind: StepKind) -> int:
 
 
 def counts(outage: ClusterOutage) -> dict[str, int]:
-    """All that are not zero."""
+    """Counts of the outage that are not zero."""
     status = outage.status
     states = {state.value: int(getattr(status, state.value.lower())) for state in MoveState}
     assert sum(states.values()) == status.applications

@@ -43,7 +43,7 @@ ONE_COPY: Manifest = {
 
 
 async def placed(world: World) -> str:
-    """The one cluster that has the application, which runs there."""
+    """Cluster that has the application, which runs there."""
     await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
     await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
     await world.sleep(60)

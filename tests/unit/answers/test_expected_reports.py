@@ -15,7 +15,7 @@ GRADES = tuple(
 
 
 def two_nodes() -> Cluster:
-    """One with 1.25 cores free, one with 2.25."""
+    """Cluster of two nodes, with 1.25 and with 2.25 cores free."""
     summary = Summary(
         allocatable={"cpu": "32", "pods": "220"},
         allocated={"cpu": "28500m", "pods": "12"},

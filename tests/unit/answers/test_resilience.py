@@ -21,7 +21,7 @@ def named(name: str, made: ResourceBinding) -> ResourceBinding:
 
 
 def seen(member: Cluster) -> Cluster:
-    """One that was Ready before."""
+    """Cluster that was Ready before, as its version says."""
     return msgspec.structs.replace(member, status=msgspec.structs.replace(member.status, kubernetes_version="v1.31.0"))
 
 

@@ -151,7 +151,7 @@ def test_schemas_are_structural_without_references() -> None:
 
 
 def every_field(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """All that `kubectl explain` shows, also inside of lists and maps."""
+    """Fields that `kubectl explain` shows, also inside of lists and maps."""
     for name, child in schema.get("properties", {}).items():
         yield f"{path}.{name}", child
         yield from every_field(child, f"{path}.{name}")

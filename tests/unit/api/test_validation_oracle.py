@@ -22,7 +22,7 @@ KINDS = {
 
 
 def validating_cases() -> list[Case]:
-    """All but the bindings that a quota refuses: `core/quota/test_quota_oracle.py` has them."""
+    """Cases but for the bindings that a quota refuses: `core/quota/test_quota_oracle.py` has them."""
     with gzip.open(DATA / "webhook.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     return [

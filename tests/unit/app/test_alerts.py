@@ -68,7 +68,7 @@ def selectors(text: str) -> list[Any]:
 
 
 def kept_labels(text: str) -> Iterator[str]:
-    """Those that aggregations keep."""
+    """Labels that aggregations keep."""
     for node in nodes(text):
         if isinstance(node, promql_parser.AggregateExpr) and node.modifier is not None:
             yield from node.modifier.labels

@@ -117,8 +117,8 @@ KARMADA_COMMANDS = (
     "--cluster-status-update-frequency=10s --metrics-bind-address=:8080 "
     "--health-probe-bind-address=0.0.0.0:10357 --leader-elect --v=4",
 )
-"""Those of Karmada's own Deployments, with the flags that its users add; the last is what `karmadactl register` makes
-(pkg/karmadactl/register/register.go, makeKarmadaAgentDeployment)."""
+"""Commands of Karmada's own Deployments, with the flags that its users add; the last is what `karmadactl register`
+makes (pkg/karmadactl/register/register.go, makeKarmadaAgentDeployment)."""
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ KARMADA_COMMANDS = (
 def test_the_command_of_karmadas_deployment_starts(
     complaint: Run, command: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """All that is missing is the kubeconfig; what is not used is told in one line."""
+    """Nothing but the kubeconfig is missing; what is not used is told in one line."""
     with caplog.at_level("INFO"):
         assert "none: cannot be read" in complaint(*command.split())
 

@@ -35,7 +35,7 @@ class Hands:
         return work, manifest
 
     async def change(self, color: str, name: str = "web") -> tuple[Work, Manifest]:
-        """Other contents of the Work."""
+        """Changes the contents of the Work."""
         manifest = stamp(colors(color), SPACE, name)
         patch = {"spec": {"workload": {"manifests": [manifest]}}}
         return await self.desk.client.patch(WORKS, name, patch, SPACE), manifest

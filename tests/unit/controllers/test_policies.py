@@ -52,7 +52,7 @@ class Office:
         return await self.desk.client.create(_resource(cluster), made, "" if cluster else "default")
 
     async def going(self, *kinds: tuple[str, str], cluster: bool = False, finalizers: Sequence[str] = (OURS,)) -> Any:
-        """The same, and it is being deleted."""
+        """Cluster that is being deleted."""
         await self.policy(*kinds, cluster=cluster, finalizers=finalizers)
         namespace = "" if cluster else "default"
         await self.desk.client.delete(_resource(cluster), "web", namespace)

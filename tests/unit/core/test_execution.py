@@ -188,7 +188,7 @@ def test_a_binding_without_any_cluster_is_not_fully_applied() -> None:
 
 
 def test_s1_a_generation_is_rendered_only_when_every_work_could_be_written() -> None:
-    """Seen in a small world: the health of a Work under the old template ended an eviction."""
+    """A small world has shown this: the health of a Work under the old template ended an eviction."""
     work = from_wire({"metadata": {"name": "nginx", "namespace": "karmada-es-m1"}}, Work)
     before = [{"type": "FullyApplied", "status": "True", "reason": "FullyAppliedSuccess", "observedGeneration": 4}]
     wire = {"metadata": {"name": "nginx-deployment", "generation": 5}, "status": {"conditions": before}}

@@ -31,7 +31,7 @@ FARM = {"apiVersion": "example.com/v1", "kind": "Farm"}
 def customization(
     name: str, *operations: Operation, target: Manifest = FARM, text: str = "x"
 ) -> ResourceInterpreterCustomization:
-    """One that answers these operations with scripts that are `text` and the field."""
+    """Customization that answers these operations with scripts that are `text` and the field."""
     rules = {FIELDS[each]: {"luaScript": f"{text}{FIELDS[each]}" if text else ""} for each in operations}
     wire = {"metadata": {"name": name}, "spec": {"target": target, "customizations": rules}}
     return from_wire(wire, ResourceInterpreterCustomization)

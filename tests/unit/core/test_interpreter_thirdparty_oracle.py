@@ -208,7 +208,7 @@ def check_empty_terms(case: Case, got: Any) -> None:
 
 
 def has_wrong_texts(value: Any) -> bool:
-    """Is a field that is a text in every pod template something else here?"""
+    """Tells whether a field that is a text in every pod template is something else here."""
     if isinstance(value, list):
         return any(has_wrong_texts(each) for each in cast("list[Any]", value))
     if not isinstance(value, dict):

@@ -147,7 +147,7 @@ def test_a_removal_that_is_held_because_a_cluster_begins_to_fail_stays_held() ->
 
 @pytest.mark.parametrize("reason", ["its cluster is being unjoined", "nothing is asked for"])
 def test_what_a_person_asks_for_is_removed_though_nothing_replaces_it(reason: str) -> None:
-    """One of the two is enough."""
+    """Either of the two reasons is enough."""
     spec = binding(divided({"member1": 1}), 3).spec
     there = cluster("member1")
     if reason == "nothing is asked for":

@@ -76,7 +76,7 @@ class Fleet:
             await channels.close()
 
     async def ask(self, *clusters: str) -> Answers:
-        """All of them at once, by one deadline."""
+        """Asks all of them at once, by one deadline."""
         async with self.channels() as channels:
             asked = ClusterEstimators(channels, SystemClock(), Metrics(), self.supervisor, DEADLINE)
             return await asked.room(ASKED, clusters)

@@ -38,7 +38,7 @@ def test_what_is_planted_is_found_on_its_line_and_nothing_else(file: Path) -> No
 
 
 def test_every_rule_has_a_manifest_that_it_finds_and_a_near_miss() -> None:
-    """Those that need a fleet are in test_rules_of_fleets.py; what is in the files twice has no near miss."""
+    """Rules that need a fleet are in test_rules_of_fleets.py; what is in the files twice has no near miss."""
     by_files = {rule.id for rule in RULES if LintInput.FLEET not in rule.needs}
     assert {rule for file in PLANTED for rule, _ in planted_in(file)} == by_files
     missed = {file.stem[:5]: planted_in(file) for file in PLANTED if "near" in file.stem}

@@ -178,7 +178,7 @@ def test_what_is_no_snapshot_is_refused_with_the_reason(data: bytes, message: st
 
 
 def test_all_that_a_snapshot_says_is_read_again() -> None:
-    """One of each thing, none of which is what it is by default."""
+    """Snapshot with one of each thing, none of which is what it is by default."""
     near = WorkloadAffinityGroups(affinity_group="near")
     spec = msgspec.structs.replace(
         outage_spec(), replica_requirements=ASKED, components=(Component("main", 2),), workload_affinity_groups=near

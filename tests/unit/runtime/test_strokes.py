@@ -1,4 +1,4 @@
-"""Those who ask in the same turn are answered together."""
+"""Answers that are given together to all who ask in the same turn."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

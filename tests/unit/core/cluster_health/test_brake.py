@@ -177,7 +177,7 @@ def test_its_state_survives_being_written() -> None:
 
 
 def test_its_state_is_plain_to_see_in_the_config_map() -> None:
-    """These keys are what is found in a fleet that runs."""
+    """Keys are compared as they are found in a fleet that runs."""
     calming = render_brake(decide_brake(Brake(at(0)), fleet(2, 1), at(100), SETTINGS))
     told = json.loads(calming.pop("condition"))
     assert calming == {"since": "2026-01-01T00:00:00Z", "calmSince": "2026-01-01T00:01:40Z"}

@@ -151,7 +151,7 @@ def test_replicas_that_are_not_known_to_be_ready_are_given_up() -> None:
 
 
 def of_a_custom_kind(copy: Work) -> Work:
-    """The same copy, of a kind whose replicas nobody counts."""
+    """Work of the same copy, of a kind whose replicas nobody counts."""
     (told,) = copy.status.manifest_statuses
     named = msgspec.structs.replace(told, identifier=msgspec.structs.replace(told.identifier, kind="Batch"))
     return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, manifest_statuses=(named,)))

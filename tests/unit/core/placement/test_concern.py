@@ -118,7 +118,7 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Ground:
-    """All that a decision is made on beside the binding and the clusters."""
+    """Facts that a decision is made on beside the binding and the clusters."""
 
     works: Mapping[str, Work]
     brake: bool

@@ -55,7 +55,7 @@ NO_WORKS: Mapping[str, Work] = {}
 
 
 class Turns(EvictionBudget):
-    """Others come first in the clusters that are named."""
+    """Budget of which others have the first turns, in the clusters that are named."""
 
     def defers(self, evictions: Sequence[Eviction], now: datetime) -> Mapping[str, Deferral]:
         return {each.cluster: Deferral.RATE for each in evictions if each.cluster in self.exhausted}
