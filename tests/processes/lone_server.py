@@ -72,7 +72,7 @@ class LoneServer:
     def _is_ready(self) -> bool:
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=1, context=context)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=START_SECONDS, context=context)
         try:
             connection.request("GET", "/readyz")
             return connection.getresponse().status == 200

@@ -43,9 +43,9 @@ class Page:
     def __init__(self, link: str) -> None:
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
         self.base = link.partition("open?")[0]
-        self._opener.open(self.base + "api/session", timeout=5).close()
+        self._opener.open(self.base + "api/session", timeout=SECONDS).close()
         with suppress(HTTPError):  # the page itself, where it is not built
-            self._opener.open(link, timeout=5).close()
+            self._opener.open(link, timeout=SECONDS).close()
         self.collections: dict[str, dict[str, Any]] = {}
         self._stream: HTTPResponse = self._opener.open(self.base + "api/events", timeout=SECONDS)
 
@@ -110,7 +110,7 @@ def test_it_ends_with_the_fleet_and_its_link_stays(fleet: Fleet) -> None:
     fleet.leeward("down")
     assert processes.state_of(layout, DASHBOARD) is State.STOPPED
     with pytest.raises(URLError):
-        urllib.request.urlopen(link, timeout=5)
+        urllib.request.urlopen(link, timeout=SECONDS)
     assert f"dashboard:  {link}" in fleet.leeward("up", "--dashboard", "--detach")
     assert "dashboard:" not in fleet.leeward("down")
     assert "dashboard:" not in fleet.leeward("up", "--no-dashboard", "--detach")

@@ -70,7 +70,7 @@ def wait_ready(process: subprocess.Popen[bytes], health: int) -> None:
     while time.monotonic() < deadline:
         assert process.poll() is None
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{health}/readyz", timeout=1).close()
+            urllib.request.urlopen(f"http://127.0.0.1:{health}/readyz", timeout=START_SECONDS).close()
         except OSError:
             time.sleep(0.05)
         else:
