@@ -11,9 +11,11 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 
+import msgspec
+
 from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from kubeapi.selectors import matches
+from kubeapi.selectors import Selector, matches
 from kubeserver.controllers.changes import changes
 from kubeserver.errors import Refused
 from kubeserver.handler import ADMIN_GROUP, User
@@ -26,6 +28,21 @@ from kubeserver.values import entries, section
 log = logging.getLogger(__name__)
 
 CONTROLLER = User("system:serviceaccount:kube-system:clusterrole-aggregation-controller", (ADMIN_GROUP,))
+
+
+class _Meta(msgspec.Struct, gc=False, frozen=True):
+    labels: dict[str, str] | None = None
+
+
+class _Role(msgspec.Struct, rename="camel", frozen=True):
+    """Parts of a ClusterRole that tell whether its rules are looked at: most are neither aggregated nor selected."""
+
+    metadata: _Meta
+    aggregation_rule: Manifest | msgspec.UnsetType | None = msgspec.UNSET
+
+    @property
+    def is_aggregated(self) -> bool:
+        return self.aggregation_rule is not msgspec.UNSET
 
 
 class RoleAggregation:
@@ -49,7 +66,7 @@ class RoleAggregation:
 
     def _outdated(self) -> Iterator[tuple[ReadOnlyManifest, list[Manifest]]]:
         """The roles whose rules are not those that they are made of, with these."""
-        roles = [codec.decode_manifest(r.value) for r in self._writer.store.list(self._kind.prefix).records]
+        roles = list(_concerned([record.value for record in self._writer.store.list(self._kind.prefix).records]))
         for role in roles:
             if "aggregationRule" in role:
                 rules = aggregated_rules(role, roles)
@@ -68,13 +85,27 @@ class RoleAggregation:
 
 def aggregated_rules(role: ReadOnlyManifest, roles: Sequence[ReadOnlyManifest]) -> list[Manifest]:
     """Rules of all `roles` that `role` selects but itself, each once, in the order of their roles' names."""
-    selectors = [parsed(each) for each in entries(section(role, "aggregationRule"), "clusterRoleSelectors")]
+    selectors = _selectors(section(role, "aggregationRule"))
     rules: dict[bytes, Manifest] = {}
     for other in sorted(roles, key=lambda each: each["metadata"]["name"]):
         labels = section(other["metadata"], "labels")
         if other["metadata"]["name"] != role["metadata"]["name"] and any(matches(s, labels) for s in selectors):
             rules |= {codec.canonical(rule): rule for rule in entries(other, "rules")}
     return list(rules.values())
+
+
+def _concerned(values: Sequence[bytes]) -> Iterator[ReadOnlyManifest]:
+    """Roles that are aggregated, or that one of those may select."""
+    heads = [codec.decode(value, _Role) for value in values]
+    selectors = [selector for head in heads for selector in _selectors(head.aggregation_rule or {})]
+    for value, head in zip(values, heads, strict=True):
+        labels = head.metadata.labels or {}
+        if head.is_aggregated or any(matches(selector, labels) for selector in selectors):
+            yield codec.decode_manifest(value)
+
+
+def _selectors(aggregation_rule: ReadOnlyManifest) -> list[Selector]:
+    return [parsed(each) for each in entries(aggregation_rule, "clusterRoleSelectors")]
 
 
 def _as_set(rules: Sequence[Manifest]) -> set[bytes]:

@@ -3,7 +3,7 @@
 The scheme only knows; `apiextensions/definitions.py` decides what is installed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kubeserver.kinds.kind import Kind
 
@@ -46,7 +46,7 @@ class Scheme:
 
     def _serve(self, served: dict[tuple[str, str, str], Kind]) -> None:
         self._served = served
-        self._versions = _versions_by_group(served.values())
+        self._versions: dict[str, Sequence[str]] = {}
         self._by_name: dict[tuple[str, str], Kind] = {}
         self._by_group: dict[str, list[Kind]] = {}
         for kind in served.values():
@@ -74,7 +74,11 @@ class Scheme:
 
     def versions_of_group(self, group: str) -> Sequence[str]:
         """The preferred one first: stable before beta before alpha, then the higher."""
-        return self._versions.get(group, ())
+        found = self._versions.get(group, ())
+        if not found and (kinds := self.kinds_of_group(group)):
+            versions = {kind.version for kind in kinds}
+            found = self._versions[group] = sorted(versions, key=version_rank, reverse=True)
+        return found
 
     def groups(self) -> list[str]:
         """Names of all groups but the core group, the built-in ones first."""
@@ -82,13 +86,6 @@ class Scheme:
 
     def __contains__(self, kind: Kind) -> bool:
         return self._served.get((kind.group, kind.version, kind.plural)) is kind
-
-
-def _versions_by_group(kinds: Iterable[Kind]) -> Mapping[str, Sequence[str]]:
-    versions: dict[str, set[str]] = {}
-    for kind in kinds:
-        versions.setdefault(kind.group, set()).add(kind.version)
-    return {group: sorted(known, key=version_rank, reverse=True) for group, known in versions.items()}
 
 
 def version_rank(version: str) -> tuple[int, int, int]:
