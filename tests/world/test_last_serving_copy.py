@@ -10,6 +10,7 @@ from leeward.api.resource import CLUSTERS, PODS
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     DEPLOYMENTS,
+    POLICIES,
     apply,
     by_weight,
     deployment,
@@ -31,6 +32,7 @@ ONE_COPY: Manifest = {
     "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
 }
 DIVIDED = by_weight({"member1": 1, "member2": 1})
+DIVIDED_TYPE = {"replicaSchedulingType": "Divided"}
 GRACE_SECONDS = 600
 
 
@@ -208,5 +210,34 @@ def test_s4_a_hub_that_is_cut_off_ends_no_eviction_that_is_under_way() -> None:
         await world.until(lambda: all(world.is_ready(name) for name in THREE), 120)
         await world.sleep(120)
         assert (await ready_replicas(world, old, "web"), await uid_in(world, old)) == (3, uid)
+
+    play(story, THREE)
+
+
+@pytest.mark.parametrize("beside", [{}, {"member3": 1}], ids=["alone", "with another one"])
+def test_l1_a_changed_placement_has_the_cluster_that_is_being_left_when_it_is_well_again(
+    beside: dict[str, int],
+) -> None:
+    """The open eviction barred the cluster, and waited for a place that there was not without it (seed 4223)."""
+
+    async def story(world: World) -> None:
+        old, _ = await held_copy(world, DIVIDED, 3)
+        uid = await uid_in(world, old)
+        wanted: Manifest = by_weight({old: 1, **beside})
+        if beside:
+            wanted["spreadConstraints"] = [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]
+            wanted["replicaScheduling"] = {
+                "replicaSchedulingType": "Divided",
+                "replicaDivisionPreference": "Aggregated",
+            }
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": wanted}}, "default")
+        await world.sleep(60)
+        assert tasks(world, WEB) == [old], "it is still tainted"
+        await world.client.patch(CLUSTERS, old, {"spec": {"taints": None}})
+        await world.sleep(120)
+        assert (tasks(world, WEB), sum(world.assigned(WEB).values())) == ([], 3)
+        assert set(world.assigned(WEB)) <= {old, *beside}
+        assert sum([await ready_replicas(world, name, "web") for name in world.assigned(WEB)]) == 3
+        assert await uid_in(world, old) == uid
 
     play(story, THREE)

@@ -15,6 +15,9 @@ a purge mode allow stands in their tables (`task_reasons`, `purge_modes`). The f
                                        placement (S2): all come back once all old copies are seen healthy, and the new
                                        ones are not; targets that both terms have stay as they are
 
+After a changed placement nothing comes back by itself: the user has said where it is to be. Where that finds no place
+without a cluster that is being left and is well again, it is not barred any more (`placement.actions.place`).
+
 Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (fault 4 of
 docs/karmada-behaviour.md).
 """
@@ -78,6 +81,20 @@ def find_withdrawal(
     copies = _Copies(binding, clusters, works, now, grace_seconds, time)
     single = (found for task in copies.tasks if (found := _one_back(copies, task)) is not None)
     return next(single, None) or _all_back(copies)
+
+
+def well_again(
+    binding: Binding,
+    clusters: Mapping[str, Cluster],
+    works: Mapping[str, Work],
+    now: datetime,
+    grace_seconds: float,
+    time: WatchedTime,
+) -> frozenset[str]:
+    """Clusters that are being left, and whose copies are seen healthy and may stay."""
+    copies = _Copies(binding, clusters, works, now, grace_seconds, time)
+    alive = (task for task in copies.tasks if copies.is_alive_again(task, late=copies.is_late(task)))
+    return frozenset(task.from_cluster for task in alive)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ on from clusters that do not take it.
 Whether one of them is due is asked in `phases`. Holds: S1, S2, S3, S11, S12, C2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from typing import assert_never
@@ -42,12 +42,15 @@ from leeward.core.scheduling.selection import is_spread
 def place(at: Situation) -> Outcome:
     """Scheduling where it is due; the earlier result stays unless no cluster fits at all.
 
-    Nothing new goes to clusters where the release was tried in vain, as long as it can go elsewhere.
+    Nothing new goes to clusters where the release was tried in vain, as long as it can go elsewhere; nor, where the
+    placement was changed, to one that is being left and is well again.
     """
     spec = at.spec
     if not at.authority.places or not needs_scheduling(_with_spec(at.binding, spec), at.clusters):
         return Outcome.of(spec)
-    result = place_anew(at.binding, spec, at.clusters, at.now, at.failures.record.left, at.trace)
+    result = _place_anew(at, spec)
+    if isinstance(result, Unplaceable) and (back := _place_where_it_was(at)) is not None:
+        return back
     match result:
         case Placed():
             clusters = result.clusters
@@ -56,6 +59,25 @@ def place(at: Situation) -> Outcome:
         case Unplaceable():
             clusters = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
     return Outcome(clusters, spec.graceful_eviction_tasks, result)
+
+
+def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceable:
+    return place_anew(at.binding, spec, at.clusters, at.now, at.failures.record.left, at.trace)
+
+
+def _place_where_it_was(at: Situation) -> Outcome | None:
+    """Places it as a user wants it by now, with clusters that are well again: the evictions from those that it takes
+    are over. None where there are none, or that finds no place either."""
+    if not at.well_again:
+        return None
+    told = len(at.trace.terms) if at.trace is not None else 0
+    result = _place_anew(at, _without(at.spec, at.well_again))
+    if isinstance(result, Unplaceable):
+        if at.trace is not None:
+            del at.trace.terms[told:]
+        return None
+    taken = at.well_again & {target.name for target in result.clusters}
+    return Outcome(result.clusters, _without(at.spec, taken).graceful_eviction_tasks, result)
 
 
 def evict(at: Situation) -> Outcome:
@@ -245,6 +267,11 @@ def _without_tasks(
     spec: ResourceBindingSpec, left: ResourceBindingSpec, tasks: Sequence[GracefulEvictionTask]
 ) -> ResourceBindingSpec:
     """`left` with the tasks that `spec` had, but for those of these clusters: they are left without grace."""
-    clusters = {task.from_cluster for task in tasks}
-    kept = tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in clusters)
+    kept = _without(spec, {task.from_cluster for task in tasks}).graceful_eviction_tasks
     return msgspec.structs.replace(left, graceful_eviction_tasks=kept)
+
+
+def _without(spec: ResourceBindingSpec, clusters: Set[str]) -> ResourceBindingSpec:
+    """The spec without its eviction tasks for these clusters."""
+    kept = tuple(task for task in spec.graceful_eviction_tasks if task.from_cluster not in clusters)
+    return msgspec.structs.replace(spec, graceful_eviction_tasks=kept)

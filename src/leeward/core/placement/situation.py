@@ -6,6 +6,7 @@ Each part is a question to one module, asked when it is first needed:
     assessment   which evictions are finished                  eviction.progress
     due          what must leave because of taints, and may    eviction.due_evictions
     failures     which copies have failed                      eviction.application
+    well_again   which clusters a changed placement may have   eviction.withdrawal
     stalled      which targets take nothing                    eviction.stalled_replacements
     original     where copies were before an outage            eviction.original_placement
 """
@@ -39,10 +40,12 @@ from leeward.core.eviction.purge_modes import purge_mode_of
 from leeward.core.eviction.shared_resources import stays_under_taints
 from leeward.core.eviction.stalled_replacements import StalledTargets, find_stalled
 from leeward.core.eviction.volumes import has_claims, stay_behind
+from leeward.core.eviction.withdrawal import well_again
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
 from leeward.core.scheduling import ClusterArrays, Trace
 from leeward.core.scheduling.lazy import Lazy
+from leeward.core.scheduling.reschedule import placement_changed
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,15 @@ class Situation:
         if self.stays_in_place:
             return ()
         return tuple(each for each in self.taint_evictions.due if each not in (*self.braked, *self.waiting))
+
+    @Lazy
+    def well_again(self) -> frozenset[str]:
+        """Clusters that are being left, and may take a changed placement where no others do."""
+        at = self.snapshot
+        if not self.authority.withdraws or at.brake or not placement_changed(at.binding):
+            return frozenset()
+        kept = msgspec.structs.replace(at.binding, spec=self.spec)
+        return well_again(kept, at.clusters, at.works, at.now, at.settings.graceful_seconds, at.attention.time)
 
     @Lazy
     def failures(self) -> FailedCopies:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import msgspec
 import pytest
@@ -137,6 +138,36 @@ def test_where_no_cluster_fits_none_is_kept_and_where_it_is_too_small_what_is_th
         decision = place(situation(small, fleet(roomy(there, 1), roomy(B, 1)), at(10)))
         assert isinstance(decision.result, Unplaceable)
         assert kept(decision) == expected
+
+
+def replanned(*names: str, groups: int = 0) -> ResourceBinding:
+    """Six in c, behind three that leave a; the user wants them in these clusters by now."""
+    placement = msgspec.structs.replace(divided(dict.fromkeys(names, 1)), replica_scheduling=DYNAMIC)
+    spread_over = (SpreadConstraint(spread_by_field="cluster", min_groups=groups, max_groups=groups),) if groups else ()
+    wanted = msgspec.structs.replace(placement, spread_constraints=spread_over)
+    return changed(bound_to(SHARES, 6, task("a", 3), task("b", 1), c=6), placement=wanted)
+
+
+def test_a_changed_placement_takes_what_is_well_again_where_it_finds_no_other_place() -> None:
+    there = fleet(roomy(A, 9), roomy(B, 9), roomy(C, 9), roomy(cluster("d"), 9))
+    well: dict[str, Any] = {"well_again": frozenset({"a", "b"})}
+    taken = place(situation(replanned("a"), there, at(10), **well))
+    assert (kept(taken), left(taken)) == ({"a": 6}, {"b": 1}), "what it does not take goes on being left"
+    both = place(situation(replanned("a", "d", groups=2), there, at(10), **well))
+    assert (set(kept(both)), left(both), sum(kept(both).values())) == ({"a", "d"}, {"b": 1}, 6)
+    elsewhere = place(situation(replanned("a", "d"), there, at(10), **well))
+    assert (kept(elsewhere), left(elsewhere)) == ({"d": 6}, {"a": 3, "b": 1})
+
+
+def test_a_changed_placement_that_finds_no_place_with_what_is_well_again_ends_no_eviction() -> None:
+    asked = situation(replanned("a", "d", groups=2), fleet(roomy(A, 9), roomy(C, 9)), at(10))
+    once, twice = (replace(asked, trace=Trace()) for _ in range(2))
+    for each, well in ((once, frozenset[str]()), (twice, frozenset({"a"}))):
+        vars(each).update({**vars(asked), "trace": each.trace, "well_again": well})
+        refused = place(each)
+        assert isinstance(refused.result, Unplaceable)
+        assert left(refused) == {"a": 3, "b": 1}
+    assert once.trace == twice.trace, "why it has no place is told once"
 
 
 # evict

@@ -16,6 +16,7 @@ from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBi
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
+from leeward.core.placement.check import check
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
@@ -217,6 +218,37 @@ def test_recovery_withdraws_nothing_when(story: str, report: dict[str, Work]) ->
         Snapshot(MOVED, fleet(cluster("member1"), cluster("member2")), report, settings=SETTINGS, now=at(400))
     )
     assert (replicas(decision), decision.withdrawn) == ({"member2": 3}, ()), story
+
+
+NOWHERE: dict[str, int] = {}
+REPLANNED = msgspec.structs.replace(MOVED, spec=msgspec.structs.replace(MOVED.spec, placement=divided({"member1": 1})))
+DRAINED = cluster("member1", taints=(Taint(DRAIN_TAINT, "NoExecute", time_added=at(0)),))
+
+
+@pytest.mark.parametrize(
+    ("there", "report", "settings", "brake", "expected"),
+    [
+        (cluster("member1"), works({"member1": 1}), SETTINGS, False, ({"member1": 3}, 0)),
+        (cluster("member1"), works({"member1": 1}), SETTINGS, True, (NOWHERE, 1)),
+        (cluster("member1"), works({"member1": 1}), PlacementSettings(withdraw=False), False, (NOWHERE, 1)),
+        (cluster("member1"), works({"member1": None}), SETTINGS, False, (NOWHERE, 1)),
+        (DRAINED, works({"member1": 1}), SETTINGS, False, (NOWHERE, 1)),
+    ],
+    ids=["well again", "the brake is engaged", "nothing is withdrawn", "its copy is not well", "it is drained"],
+)
+def test_a_changed_placement_has_a_cluster_that_is_being_left_once_it_is_well_again(
+    there: Cluster,
+    report: dict[str, Work],
+    settings: PlacementSettings,
+    expected: tuple[dict[str, int], int],
+    *,
+    brake: bool,
+) -> None:
+    snapshot = Snapshot(
+        REPLANNED, fleet(there, cluster("member2")), report, settings=settings, now=at(400), brake=brake
+    )
+    decision = decide(snapshot)
+    assert (replicas(decision), len(decision.eviction_tasks), check(snapshot, decision)) == (*expected, ())
 
 
 def test_recovery_of_a_duplicated_template_gives_the_unhealthy_newcomer_up() -> None:
