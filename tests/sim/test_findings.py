@@ -10,6 +10,7 @@ from leeward.sim.histories.model import (
     Deploy,
     History,
     HubIsRestored,
+    LimitUsage,
     MemberComesBackOld,
     MemberFlaps,
     MemberHangs,
@@ -20,6 +21,7 @@ from leeward.sim.histories.model import (
     Partition,
     Plan,
     Rejoin,
+    Replan,
     Scale,
     Share,
     Storm,
@@ -27,7 +29,7 @@ from leeward.sim.histories.model import (
     Withdraw,
 )
 from leeward.sim.histories.playing import play
-from leeward.sim.histories.rare_restores import CLEARED
+from leeward.sim.histories.rare_restores import CLEARED, STAYING
 
 BOTH = Plan(division="Duplicated", clusters=("m1", "m2"))
 EVENLY = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1))
@@ -169,3 +171,30 @@ def test_l3_an_orphan_namespace_that_is_deleted_after_a_restore_has_ended_when_t
     shared = Share(at=61, app="shared", what="Namespace", clusters=("m1", "m2"))
     run = play(History(seed=3164, members=PUSHED[:2], steps=(restored, shared)))
     assert (run.reached[CLEARED], run.violations) == (1, [])
+
+
+def test_s19_what_was_seen_before_a_restore_is_told_of_no_outage_after_it() -> None:
+    """Controllers that went on told of an outage that the backup did not have, and of a move (seeds 4048 and 5021)."""
+    steps = (
+        Deploy(at=45, app="web", plan=EVENLY, replicas=2),
+        MemberIsUnready(at=80, lasts=130, member="m1"),
+        HubIsRestored(at=195, lasts=170, controllers_stay=True),
+        CutOff(at=203, lasts=62),
+        Replan(at=270, app="web", plan=Plan(division="Static", clusters=("m1",), weights=(1,))),
+    )
+    run = play(History(seed=5021, members=PUSHED[:2], steps=steps))
+    assert (run.reached[STAYING], run.reached["an eviction ends"], run.violations) == (1, 1, [])
+
+
+def test_l1_a_limit_that_a_restored_hub_does_not_know_waits_until_somebody_reads_of_it() -> None:
+    """The checker asked for its end, though nobody removes what the control plane does not know (seed 5038)."""
+    limited = LimitUsage(at=86, cpu=4, assigned=("m1", "m2"))
+    steps = (HubIsRestored(at=69, lasts=169, down_seconds=20, controllers_stay=True), limited)
+    run = play(History(seed=5038, members=PUSHED[:2], steps=steps))
+    assert (run.reached[CLEARED], run.violations) == (1, [])
+
+
+def test_l1_a_quota_refuses_copies_in_all_clusters_when_there_is_room_for_one_only() -> None:
+    """The checker counted one copy of those that are not divided (seed 5090)."""
+    steps = (LimitUsage(at=45, cpu=3), Deploy(at=60, app="web", plan=BOTH, replicas=2))
+    assert plays(*steps) == []

@@ -2,8 +2,9 @@
 
 It follows clusters that are lost, and the bindings and Works of the applications there; what it sees is folded into a
 record (`core.outages`), and written seldom: at once when an outage begins, when its cluster is back and when it is
-over, and else the later, the more often it was written. Who takes over goes on in the same object. It decides nothing
-about any cluster or binding, and nobody waits for it.
+over, and else the later, the more often it was written. Who takes over goes on in the same object, and so does who
+finds that the control plane was restored: what it has seen before that is not so there. It decides nothing about any
+cluster or binding, and nobody waits for it.
 """
 
 from collections.abc import Iterator
@@ -13,9 +14,9 @@ from functools import partial
 
 from kubeapi.diff import status_patch
 from leeward.api.cluster import Cluster
-from leeward.api.names import execution_space, work_name
+from leeward.api.names import SYSTEM_NAMESPACE, execution_space, work_name
 from leeward.api.outage import ClusterOutage, OutagePhase
-from leeward.api.resource import CLUSTERS, OUTAGES, WORKS
+from leeward.api.resource import CLUSTERS, LEASES, OUTAGES, WORKS
 from leeward.api.work import Binding, Work, is_application
 from leeward.client import AlreadyExists, Conflict, NotFound
 from leeward.core.cluster_health.outage import clusters_of
@@ -60,6 +61,9 @@ class OutageController:
         self._outages = plane.informers.of(OUTAGES)
         self._works = plane.informers.of(WORKS)
         self._bindings = [plane.informers.of(kind.resource) for kind in KINDS]
+        heartbeats = plane.informers.of(LEASES, SYSTEM_NAMESPACE)
+        self._read = (self._clusters, self._outages, self._works, *self._bindings, heartbeats)
+        """All that must be known as it is now. A heartbeat is renewed so often that it shows every restore."""
         self._following: dict[str, _Followed] = {}
         self._controller = plane.controller("outage-controller", self.reconcile, workers=4)
 
@@ -70,11 +74,12 @@ class OutageController:
         for informer in self._bindings:
             informer.on_change(self._binding_changed)
         self._brake.on_change(self._brake_changed)
+        self._plane.informers.on_restored(self._restored)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, name: str) -> datetime | None:
-        for informer in (self._clusters, self._outages, self._works, *self._bindings):
-            await informer.wait_synced()
+        for informer in self._read:
+            await informer.wait_current()
         await self._brake.wait_synced()
         followed, cluster = self._following.get(name), self._clusters.get(name)
         if followed is None:
@@ -160,7 +165,7 @@ class OutageController:
             try:
                 followed.written = await self._write(outage)
             except (Conflict, NotFound, AlreadyExists):
-                del self._following[name]
+                self._following.pop(name, None)
                 raise
             followed.pace = followed.pace.wrote(now)
         if outage.status.phase is OutagePhase.OVER and followed.record.status.phase is OutagePhase.OVER:
@@ -203,6 +208,16 @@ class OutageController:
         """Takes up an outage that another process has left behind: it goes on, or has ended meanwhile."""
         if new is not None and not _is_over(new) and new.spec.cluster not in self._following:
             self._controller.queue.add(new.spec.cluster)
+
+    def _restored(self) -> None:
+        """Forgets what was seen of a control plane that is no more; each outage goes on from its object."""
+        for name in self._following:
+            self._plane.metrics.outages.over(name)
+            self._controller.queue.add(name)
+        self._following.clear()
+        for outage in self._outages.list():
+            if not _is_over(outage):
+                self._controller.queue.add(outage.spec.cluster)
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         binding = new or old

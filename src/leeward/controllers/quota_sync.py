@@ -1,7 +1,9 @@
 """The quota sync controller: brings a ResourceQuota to each cluster that a FederatedResourceQuota assigns something.
 
-A Work goes when its assignment goes, or the quota: the API server itself has to say that it is gone (Holds: S5). The
-Work of somebody else is left alone, and the quota says so in an event (Holds: S6).
+A Work goes when its assignment goes, or the quota: the API server itself has to say that it is gone (Holds: S5). None
+is made while a cache may be that of a control plane that is no more: of one that was restored, and does not know the
+quota, it would soon go again, and take along what runs on in its cluster. The Work of somebody else is left alone, and
+the quota says so in an event (Holds: S6).
 
 Karmada: pkg/controllers/federatedresourcequota (`federatedResourceQuotaSync`); same, except that it writes over others'
 Works, and makes Works without a limit for all other clusters.
@@ -46,7 +48,7 @@ class QuotaSyncController:
 
     async def reconcile(self, key: Key) -> None:
         for informer in (self._quotas, self._clusters, self._namespaces, self._works):
-            await informer.wait_synced()
+            await informer.wait_current()
         quota = self._quotas.get(key.name, key.namespace) or await self._ask(key)
         if quota is None:
             for work in self._works_of.get(key):

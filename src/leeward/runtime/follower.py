@@ -41,7 +41,8 @@ class Follower(ABC, Generic[R]):
         self._budget = budget
         self._pages = Pages(self._read_page, PAGE_SIZE, shrink=budget is not None)
         self._randomness = randomness
-        self._is_listed = False
+        self._listed = asyncio.Event()
+        """Set while what is known is followed from a list; cleared when it has to be listed again."""
         self._is_excessive = False
         self._misses = 0
         self._retry_seconds = FIRST_RETRY_SECONDS
@@ -63,7 +64,7 @@ class Follower(ABC, Generic[R]):
         """Follows the server until cancelled."""
         while True:
             try:
-                if not self._is_listed:
+                if not self._listed.is_set():
                     await self._list()
                 self._recovered()
                 is_told = await self._watch()
@@ -72,18 +73,19 @@ class Follower(ABC, Generic[R]):
                 if is_told:
                     continue
             except (Expired, NotFound) as error:
-                self._is_listed = False
+                self._listed.clear()
                 log.debug("must list %s again: %s", self.resource.plural, error)
             except Unreachable as error:
                 self._misses += 1
-                self._is_listed = self._is_listed and self._misses == 1
+                if self._misses > 1:
+                    self._listed.clear()
                 log.debug("cannot follow %s: %s", self.resource.plural, error)
             except TooLarge as error:
                 self._exceeded(error)
             except WorldError as error:
                 log.warning("cannot follow %s: %s", self.resource.plural, error)
             except Exception:
-                self._is_listed = False
+                self._listed.clear()
                 log.exception("cannot follow %s", self.resource.plural)
             await self._pause()
 
@@ -101,7 +103,7 @@ class Follower(ABC, Generic[R]):
 
     def _complete(self) -> None:
         """The list has been taken in."""
-        self._is_listed = True
+        self._listed.set()
         self._misses = 0
         self._synced.set()
 
@@ -114,7 +116,7 @@ class Follower(ABC, Generic[R]):
 
     def _exceeded(self, error: TooLarge) -> None:
         """Lists again after a pause; until then what is known stays."""
-        self._is_listed = False
+        self._listed.clear()
         self._is_excessive = True
         self._retry_seconds = min(max(self._retry_seconds, FIRST_EXCESS_RETRY_SECONDS), LAST_EXCESS_RETRY_SECONDS)
         log.warning("cannot follow %s: %s", self.resource.plural, error)

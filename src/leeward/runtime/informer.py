@@ -23,7 +23,7 @@ from leeward.client.bounds import MAX_LIST_SECONDS
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.change_handlers import ChangeHandler, ChangeHandlers
 from leeward.runtime.follower import Follower
-from leeward.runtime.identity import Key, is_over, key_of, version_of
+from leeward.runtime.identity import Key, is_over, key_of, uid_of, version_of
 from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of
 from leeward.runtime.shelf import Shelf, without_owned_fields
 from leeward.runtime.tolerant_reads import TolerantReads
@@ -45,8 +45,11 @@ class Informer(Follower[Resource[T]], Generic[T]):
         namespace: str = "",
         budget: CacheBudget | None = None,
         bookmarks: bool = True,
+        restored: Callable[[], None] = lambda: None,
     ) -> None:
+        """`restored` is called when a list shows that its server was restored."""
         super().__init__(resource, randomness, budget)
+        self._restored = restored
         self._bookmarks = bookmarks
         self._sizes: dict[Key, int] = {}
         self._client = TolerantReads(client, resource)
@@ -69,7 +72,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
 
     def doubt(self) -> None:
         """Has the list seen again before what is known counts as complete."""
-        self._is_listed = False
+        self._listed.clear()
         self._synced.clear()
 
     @property
@@ -81,9 +84,17 @@ class Informer(Follower[Resource[T]], Generic[T]):
         """Raises: Unreachable when the server's list has not been seen in time."""
         if self.synced:
             return
+        await self._wait(self._synced, timeout_seconds)
+
+    async def wait_current(self, timeout_seconds: float = SYNC_TIMEOUT_SECONDS) -> None:
+        """Waits until nothing that is known has to be listed again: a server that could not be reached for a while may
+        be another one by now. Raises: Unreachable."""
+        await self._wait(self._listed, timeout_seconds)
+
+    async def _wait(self, event: asyncio.Event, timeout_seconds: float) -> None:
         try:
             async with asyncio.timeout(timeout_seconds):
-                await self._synced.wait()
+                await event.wait()
         except TimeoutError:
             raise Unreachable(f"no list of {self.resource.plural} yet") from None
 
@@ -149,13 +160,18 @@ class Informer(Follower[Resource[T]], Generic[T]):
         A long list is taken in piece by piece. What is in it comes first, each object in one go, so that whoever runs
         in between never misses what is there.
         """
-        restored = listed_at < self._version
+        restored = has_told = listed_at < self._version
         known = self._objects.entries()
+        if restored:
+            self._restored()
         for key, obj in found.items():
             await self._turns.take()
             old = self._objects.get(key)
             is_known = old is not None and self._objects.entry(key) is known.get(key)
             if old is not None and is_known and (restored or is_over(old, obj, listed_at)):
+                if not has_told and uid_of(old) == uid_of(obj):
+                    has_told = True
+                    self._restored()
                 self._replace(key, obj, sizes.get(key, 0))
             else:
                 self._put(obj, sizes.get(key, 0))

@@ -34,6 +34,7 @@ class Informers:
         self._informers: dict[tuple[str, str, str, type[Any]], Informer[Any]] = {}
         self._following: dict[Informer[Any], asyncio.Task[None]] = {}
         self._reflectors: list[Reflector[Any]] = []
+        self._on_restored: list[Callable[[], None]] = []
 
     def of(self, resource: Resource[T], namespace: str = "", *, bookmarks: bool = True) -> Informer[T]:
         """The running informer of a kind, in all namespaces or in one. It may not be synced yet.
@@ -43,7 +44,9 @@ class Informers:
         """
         key = (resource.api_version, resource.plural, namespace, resource.object_type)
         if key not in self._informers:
-            informer = Informer(self._client, resource, self._randomness, namespace, self.budget, bookmarks)
+            informer = Informer(
+                self._client, resource, self._randomness, namespace, self.budget, bookmarks, self._restored
+            )
             self._informers[key] = informer
             self._follow(informer)
         return cast(Informer[T], self._informers[key])
@@ -79,10 +82,18 @@ class Informers:
             informer.doubt()
         await self._follow_anew(behind)
 
+    def on_restored(self, handler: Callable[[], None]) -> None:
+        """Calls `handler` when a list shows that the server was restored from a backup; for each kind that does."""
+        self._on_restored.append(handler)
+
     def hurry(self) -> None:
         """Has all of them try again now."""
         for follower in (*self._informers.values(), *self._reflectors):
             follower.hurry()
+
+    def _restored(self) -> None:
+        for handler in self._on_restored:
+            handler()
 
     async def _follow_anew(self, informers: Sequence[Informer[Any]]) -> None:
         """Follows from where they were."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from leeward.client import Client, Expired, Response, Unreachable
 from leeward.runtime.follower import LAST_RETRY_SECONDS
 from leeward.runtime.index import Index
 from leeward.runtime.informer import Informer
+from leeward.runtime.informers import Informers
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 from tests.unit.runtime.small_world import (
     CLOCK,
@@ -229,6 +231,64 @@ def test_a_server_that_was_away_is_listed_again_for_its_versions_may_have_overta
         "b": ("second", "840"),
         "c": ("", "880"),
     }
+
+
+RESTORED = {
+    "an earlier state": ([config_map("a", 800, uid="u")], config_maps(950, config_map("a", 700, uid="u")), True),
+    "versions that ran backwards": ([config_map("a", 800, uid="u")], config_maps(30), True),
+    "another object": ([config_map("a", 800, uid="u")], config_maps(950, config_map("a", 900, uid="v")), False),
+    "a later state": ([config_map("a", 800, uid="u")], config_maps(950, config_map("a", 920, uid="u")), False),
+    "an absence": ([config_map("a", 800, uid="u")], config_maps(950), False),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "restored"), RESTORED.values(), ids=RESTORED)
+def test_a_list_shows_that_its_server_was_restored_by_versions_only(
+    before: list[dict[str, Any]], after: Response, *, restored: bool
+) -> None:
+    transport = ScriptedTransport(
+        answers=[config_maps(900, *before), after],
+        watches=[[Unreachable("connection reset")], [Unreachable("connection refused")], [1e6]],
+    )
+    told: list[str] = []
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            informers = Informers(Client(transport), Randomness(0), supervisor)
+            informers.on_restored(lambda: told.append("restored"))
+            informers.of(CONFIG_MAPS)
+            await asyncio.sleep(60)
+
+    run_virtual(main())
+    assert told == ["restored"] * restored
+
+
+def test_s5_what_has_to_be_listed_again_is_synced_and_not_current() -> None:
+    """A stream that breaks once says nothing of the server; one that cannot be reached then may be another one."""
+    transport = ScriptedTransport(
+        answers=[config_maps(900, config_map("a", 800)), Unreachable("connection refused"), config_maps(950)],
+        watches=[[20, Unreachable("connection reset")], [10, Unreachable("connection refused")], [1e6]],
+        answer_seconds=5,
+    )
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            informer = Informer(Client(transport), CONFIG_MAPS, Randomness(0))
+            supervisor.start(informer.run(), "informer")
+            with pytest.raises(Unreachable):
+                await informer.wait_current(1)
+            await asyncio.sleep(26)
+            await informer.wait_current(0.1)
+            assert len(transport.requests) == 3, "it is followed from where it was"
+            await asyncio.sleep(12)
+            await informer.wait_synced(0.1)
+            with pytest.raises(Unreachable):
+                await informer.wait_current(1)
+            assert names(informer) == {"a"}
+            await informer.wait_current(20)
+            assert names(informer) == set()
+
+    run_virtual(main())
 
 
 @pytest.mark.parametrize("now_at", [950, 30])

@@ -36,7 +36,7 @@ def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str
         problems += [f"{key}: {problem}" for problem in _binding(truth, key, binding)]
     for key, binding in truth.bindings.items():
         problems += [f"{key}: {problem}" for problem in _dependencies(truth, key, binding)]
-    problems += [*unclaimed(scene), *unlimited(truth, [name for name in members if name not in forsaken])]
+    problems += [*unclaimed(scene), *unlimited(scene, [name for name in members if name not in forsaken])]
     problems += unfinished(truth)
     for name in members:
         if name not in forsaken:

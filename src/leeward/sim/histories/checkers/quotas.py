@@ -15,6 +15,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.work import ResourceBinding
 from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.restores import work_of
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from leeward.sim.histories.truth import BINDINGS, KINDS, QUOTAS, Change, Truth
 
@@ -63,8 +64,10 @@ class QuotasChecker:
         )
 
 
-def unlimited(truth: Truth, members: Iterable[str]) -> Iterator[str]:
-    """Quotas that do not say what is used of them, and clusters without the limits that they should have."""
+def unlimited(scene: Scene, members: Iterable[str]) -> Iterator[str]:
+    """Quotas that do not say what is used of them, and clusters without the limits that they should have. Of a limit
+    that a control plane which was restored does not know somebody has to read first (`orphans.clear_orphans`)."""
+    truth = scene.truth
     wanted: dict[tuple[str, Key], Manifest] = {}
     for key, quota in truth.of(QUOTAS).items():
         used = parse_quantity(quota.get("status", {}).get("overallUsed", {}).get(CPU, "0"))
@@ -76,7 +79,9 @@ def unlimited(truth: Truth, members: Iterable[str]) -> Iterator[str]:
         if refusal_in(binding) == EXCEEDED and not _has_no_room(truth, key, binding):
             yield f"{key} is refused by a quota that has room for it"
     for member in members:
-        there = {(member, key): each["spec"]["hard"] for key, each in truth.of(KINDS["ResourceQuota"], member).items()}
+        limits = truth.of(KINDS["ResourceQuota"], member).items()
+        known = {key: each for key, each in limits if (member, work_of(each)) not in scene.orphaned}
+        there = {(member, key): each["spec"]["hard"] for key, each in known.items()}
         for place, key in sorted({*there, *(each for each in wanted if each[0] == member)}):
             if there.get((place, key)) != wanted.get((place, key)):
                 is_there, should_be = there.get((place, key)), wanted.get((place, key))
@@ -84,13 +89,22 @@ def unlimited(truth: Truth, members: Iterable[str]) -> Iterator[str]:
 
 
 def _has_no_room(truth: Truth, key: Key, binding: ResourceBinding) -> bool:
-    """Tells whether what is missing of the binding does not fit; of copies that are not divided, another one."""
-    there = replicas_of(binding)
-    missing = binding.spec.replicas - (
-        sum(there.values()) if binding.spec.is_divided else min(there.values(), default=0)
-    )
+    """Tells whether what is missing of the binding does not fit: a quota lets in all of it, or nothing."""
+    missing = binding.spec.replicas * _copies_of(truth, binding) - sum(replicas_of(binding).values())
     more = requested_by(binding) * max(1, missing)
     return any(used_in(truth, key.namespace) + more > limit_of(quota) for _, quota in quotas_over(truth, key.namespace))
+
+
+def _copies_of(truth: Truth, binding: ResourceBinding) -> int:
+    """Number of copies that are to be: one where it is divided, and else one in each cluster that its placement names,
+    as far as its constraint allows. Of several terms it is the one that names the fewest."""
+    placement = binding.spec.placement
+    if binding.spec.is_divided or placement is None:
+        return 1
+    terms = placement.cluster_affinities or (placement.cluster_affinity,)
+    named = [set(term.cluster_names) if term is not None else set(truth.clusters) for term in terms]
+    most = min(len(names & truth.clusters.keys()) for names in named)
+    return min([most, *(each.max_groups for each in placement.spread_constraints if each.max_groups)])
 
 
 def refusal_in(binding: ResourceBinding) -> str:
