@@ -1,5 +1,6 @@
 """A target that takes nothing is left for the next one, whoever asked for the move: a drain, an unjoining, both."""
 
+import itertools
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -93,5 +94,32 @@ def test_l2_a_copy_that_was_unjoined_and_is_well_elsewhere_is_awaited_no_more_an
         await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 5}}, "default")
         await world.sleep(1800)
         assert list(world.assigned(WEB)) == [new]
+
+    play(story, THREE)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("placement", [ONE_COPY, AGGREGATED], ids=["one copy", "divided"])
+@pytest.mark.parametrize("empty", [drained, unjoined])
+@pytest.mark.parametrize("why", ["refuses writes", "has no room"])
+def test_l2_an_autoscaler_keeps_no_target_that_takes_nothing(empty: Emptied, placement: Manifest, why: str) -> None:
+    """It changes the replicas every forty seconds, and now and then comes back to what it had asked for before."""
+
+    async def story(world: World) -> None:
+        old, others = await without_takers(world, placement, why)
+        began = world.seconds
+        await empty(world, old)
+        await world.until(lambda: old not in world.assigned(WEB), 60)
+        swallowing, third = taken_by(world, others)
+        await mend(world, third)
+        for replicas in itertools.cycle((4, 3, 5, 4, 6)):
+            if swallowing not in world.assigned(WEB) or world.seconds - began > 1500:
+                break
+            await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": replicas}}, "default")
+            await world.sleep(40)
+        assert list(world.assigned(WEB)) == [third]
+        assert world.seconds - began <= 740
+        await world.sleep(60)
+        assert await ready_replicas(world, third, "web") == sum(world.assigned(WEB).values())
 
     play(story, THREE)

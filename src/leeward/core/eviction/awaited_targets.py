@@ -4,7 +4,7 @@ A cluster that is unjoined and a changed placement take copies away at once, and
 then on nothing in the spec says that what is placed elsewhere replaces something, so that a cluster that takes nothing
 would swallow it. These targets are remembered in an annotation of the binding, each with the instant from which its
 time counts, until they are seen healthy; `stalled_replacements` judges them as it judges those of a failover. With
-another release their time begins anew.
+another release their time begins anew; scaling is none (`binding_release`).
 
 Holds: L2. Karmada has no such thing.
 """
