@@ -42,7 +42,7 @@ def run() -> None:
         took, collections = _timed(lambda seen=seen: renderer.render(seen))
         rendering += took
         publishing += _timed(lambda seen=seen, collections=collections: feed.publish(seen.now, collections))[0]
-    print(f"  one changed application: rendered {rendering / ROUNDS:.3f}")
+    print(f"  one changed application: rendered {rendering / ROUNDS:.3f}, of {renderer.last}")
     print(f"  a change told to {len(readers)} viewers {publishing / ROUNDS:.4f}")
     each, _ = _timed(lambda: [feed.open() for _ in range(VIEWERS)])
     print(f"  one more viewer {each / VIEWERS:.4f}, who shares all of it")

@@ -16,7 +16,7 @@ from datetime import datetime
 
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.work import Binding
+from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.cluster_health.brake import holds
 from leeward.core.cluster_health.outage import OutageReport, has_outage
 from leeward.core.cluster_health.watched_time import Attention
@@ -51,9 +51,14 @@ def fleet_of(state: FleetState, clusters: Iterable[Cluster] | None = None) -> Fl
     groups = WorkloadGroups(state.bindings.values()) if settings.workload_affinity else None
     given = state.clusters.values() if clusters is None else clusters
     fleet = placement_fleet(given, groups=groups, multiple_pod_templates=settings.multiple_pod_templates)
-    for binding, there in state.coming:
-        fleet.reserve(owner_of(binding), there, binding.spec.clusters)
+    reserve_coming(fleet, state.coming)
     return fleet
+
+
+def reserve_coming(fleet: Fleet, coming: Iterable[tuple[Binding, ResourceBindingSpec]]) -> None:
+    """Reserves what is on its way: bindings, with their specs without it."""
+    for binding, there in coming:
+        fleet.reserve(owner_of(binding), there, binding.spec.clusters)
 
 
 def is_braked(state: FleetState, clusters: Iterable[Cluster]) -> bool:

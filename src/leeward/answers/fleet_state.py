@@ -159,14 +159,8 @@ class FleetState:
         """Bindings with copies that are on their way: placed, and not applied yet; and their specs without these.
 
         By their Works, or by what they say of them, where none was read."""
-        found: list[tuple[Binding, ResourceBindingSpec]] = []
-        for key, binding in self.bindings.items():
-            works, items = self.works_of(key), {i.cluster_name: i.applied for i in binding.status.aggregated_status}
-            told = {name: _is_applied(work) for name, work in works.items()} if works else items
-            there = tuple(target for target in binding.spec.clusters if told.get(target.name))
-            if binding.spec.is_workload and len(there) < len(binding.spec.clusters):
-                found.append((binding, msgspec.structs.replace(binding.spec, clusters=there)))
-        return found
+        found = ((binding, spec_there(binding, self.works_of(key))) for key, binding in self.bindings.items())
+        return [(binding, there) for binding, there in found if there is not None]
 
     def works_of(self, key: BindingName) -> Mapping[str, Work]:
         """The Works of a binding, by cluster."""
@@ -179,6 +173,17 @@ class FleetState:
         return self.templates.get(key) or TemplateMetadata(
             api_version=found.api_version, kind=found.kind, name=found.name, namespace=found.namespace
         )
+
+
+def spec_there(binding: Binding, works: Mapping[str, Work]) -> ResourceBindingSpec | None:
+    """Spec of the binding without copies that are on their way, see `FleetState.coming`; None where there are none."""
+    if not binding.spec.is_workload:
+        return None
+    items = {item.cluster_name: item.applied for item in binding.status.aggregated_status}
+    told = {name: _is_applied(work) for name, work in works.items()} if works else items
+    there = tuple(target for target in binding.spec.clusters if told.get(target.name))
+    is_whole = len(there) == len(binding.spec.clusters)
+    return None if is_whole else msgspec.structs.replace(binding.spec, clusters=there)
 
 
 def _is_applied(work: Work | None) -> bool:

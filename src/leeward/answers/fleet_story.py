@@ -70,17 +70,26 @@ class FleetStory(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class SeenRows(msgspec.Struct, frozen=True):
-    """The rows of clusters and, by key, of applications, of which a story is told. `replicas` are all assigned ones.
+    """The rows of clusters and, by state and key, of applications, of which a story is told. `replicas` are all
+    assigned ones.
 
     `sees_clusters`: whether the clusters may be seen; without that nothing is said of them.
     """
 
     clusters: Sequence[ClusterRow]
-    applications: Mapping[str, ApplicationRow]
+    applications: Mapping[RowState, Mapping[str, ApplicationRow]]
     number: int
     replicas: int
     brake_message: str = ""
     sees_clusters: bool = True
+
+    def of(self, state: RowState) -> Mapping[str, ApplicationRow]:
+        return self.applications.get(state, {})
+
+    @property
+    def needing(self) -> list[ApplicationRow]:
+        """Rows that need somebody, worst first."""
+        return [row for state in RowState if state in NEEDS_SOMEBODY for row in self.of(state).values()]
 
 
 def fleet_story(state: FleetState, rows: SeenRows) -> FleetStory:
@@ -92,15 +101,14 @@ def fleet_story(state: FleetState, rows: SeenRows) -> FleetStory:
 
 def _mood(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> FleetMood:
     if not rows.sees_clusters:
-        needing = any(row.needs_somebody for row in rows.applications.values())
-        return FleetMood.NEEDS_SOMEBODY if needing else FleetMood.HIDDEN
+        return FleetMood.NEEDS_SOMEBODY if rows.needing else FleetMood.HIDDEN
     if not rows.clusters:
         return FleetMood.EMPTY
     if state.recorded.brake.engaged and not state.recorded.brake.overruled:
         return FleetMood.BRAKED
     if any(row.state in _LOST for row in rows.clusters) or running:
         return FleetMood.OUTAGE
-    if any(row.needs_somebody for row in rows.applications.values()) or _unwell(rows):
+    if rows.needing or _unwell(rows):
         return FleetMood.NEEDS_SOMEBODY
     return FleetMood.FAILING if _failing(rows) else FleetMood.WELL
 
@@ -146,7 +154,7 @@ def _down(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -
 
 def _became(rows: SeenRows, running: Sequence[ClusterOutage]) -> str:
     moved, total = (sum(getattr(each.status, name) for each in running) for name in ("moved", "applications"))
-    needing = sum(row.needs_somebody for row in rows.applications.values())
+    needing = len(rows.needing)
     whose = "its" if len(running) == 1 else "their"
     run = "runs" if moved == 1 else "run"
     parts = [f"{moved} of {whose} {counted(total, 'application')} {run} elsewhere."] if total else []
@@ -159,8 +167,7 @@ def _became(rows: SeenRows, running: Sequence[ClusterOutage]) -> str:
 
 
 def _needing(rows: SeenRows) -> tuple[str, str]:
-    needing = [row for row in rows.applications.values() if row.needs_somebody]
-    unwell = _unwell(rows)
+    needing, unwell = rows.needing, _unwell(rows)
     if not needing:
         names = [row.name for row in unwell]
         return f"{_names(names)} cannot be looked into", unwell[0].note
@@ -209,7 +216,7 @@ def _in_place(rows: SeenRows) -> str:
 
 def _away(rows: SeenRows) -> int:
     settled = (RowState.IN_PLACE, RowState.KEPT, RowState.MOVED)
-    return sum(row.state not in settled for row in rows.applications.values())
+    return sum(len(of_state) for state, of_state in rows.applications.items() if state not in settled)
 
 
 def _coming(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> Iterator[ComingLine]:
@@ -226,7 +233,7 @@ def _needs(rows: SeenRows) -> Iterator[ComingLine]:
         RowState.HINDERED: ComingWord.HINDERED,
     }
     for state in (state for state in RowState if state in NEEDS_SOMEBODY):
-        found = [(key, row) for key, row in rows.applications.items() if row.state is state]
+        found = list(rows.of(state).items())
         for key, row in found[:MOST_NAMED]:
             yield ComingLine(None, words[state], f"{_name(row)}: {row.message}", f"application/{key}")
         if len(found) > MOST_NAMED:
@@ -240,7 +247,7 @@ def _thresholds(state: FleetState) -> Iterator[ComingLine]:
 
 
 def _moving(state: FleetState, rows: SeenRows) -> Iterator[ComingLine]:
-    moving = [row for row in rows.applications.values() if row.state is RowState.MOVING]
+    moving = list(rows.of(RowState.MOVING).values())
     if moving:
         named = ", ".join(f"{_name(row)} ({row.ready} of {row.wanted})" for row in moving[:3])
         more = f" and {len(moving) - 3} more" if len(moving) > 3 else ""
@@ -251,11 +258,7 @@ def _moving(state: FleetState, rows: SeenRows) -> Iterator[ComingLine]:
 
 def _due(state: FleetState, rows: SeenRows) -> Iterator[ComingLine]:
     """Lines that tell who leaves when, by what the bindings say; after now: what is past is about to happen."""
-    due = Counter(
-        (row.next_at, row.next)
-        for row in rows.applications.values()
-        if row.state is RowState.DUE and row.next_at is not None
-    )
+    due = Counter((row.next_at, row.next) for row in rows.of(RowState.DUE).values() if row.next_at is not None)
     for (at, what), number in due.items():
         verb = what if number == 1 else what.replace("leaves", "leave", 1)
         yield ComingLine(at, ComingWord.DUE, f"{counted(number, 'application')} {verb}")

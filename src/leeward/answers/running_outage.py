@@ -25,11 +25,12 @@ from leeward.operations.outage_story import is_running
 _FROM_APPLICATIONS = ("applications", "moved", "moving", "due", "kept", "held", "returned")
 
 
-def brought_up_to_date(outage: ClusterOutage, state: FleetState) -> ClusterOutage:
+def brought_up_to_date(outage: ClusterOutage, state: FleetState, *, bindings_read: bool | None = None) -> ClusterOutage:
     """Outage with the steps and taints of the Cluster, and with the state of each application, as they are in the
     picture.
 
-    Where bindings or Works could not be read, or were not, only the Cluster is believed.
+    Where bindings or Works could not be read, or were not, only the Cluster is believed. `bindings_read` says so of a
+    picture that has no more of them than the outage concerns; without it there are some, or they were not read.
     """
     cluster = state.clusters.get(outage.spec.cluster)
     if cluster is None or not is_running(outage):
@@ -37,7 +38,7 @@ def brought_up_to_date(outage: ClusterOutage, state: FleetState) -> ClusterOutag
     braked = outage.status.braked
     alone = fold(recall(outage), OutageObservation(state.as_of, cluster, braked=braked)).status
     status = msgspec.structs.replace(outage.status, steps=alone.steps, no_execute_at=alone.no_execute_at)
-    if state.recorded.unseen or not state.bindings:
+    if state.recorded.unseen or not (bool(state.bindings) if bindings_read is None else bindings_read):
         return msgspec.structs.replace(outage, status=status)
     evicts = state.settings.no_execute
     seen = OutageObservation(state.as_of, cluster, _sights(outage, cluster, state), braked, evicts, is_whole=True)
@@ -61,9 +62,14 @@ def _undated(application: OutageApplication, as_of: datetime) -> OutageApplicati
 
 
 def _sights(outage: ClusterOutage, lost: Cluster, state: FleetState) -> dict[ApplicationKey, CopySight | None]:
-    known = (BindingName(*key) for key in recall(outage).applications)
     there = (key for key in state.bindings_in(lost.name) if is_application(state.bindings[key]))
-    return {key: _sight(state.bindings.get(key), key, lost, state) for key in dict.fromkeys([*known, *there])}
+    concerned = dict.fromkeys([*applications_in(outage), *there])
+    return {key: _sight(state.bindings.get(key), key, lost, state) for key in concerned}
+
+
+def applications_in(outage: ClusterOutage) -> list[BindingName]:
+    """Bindings that the outage has told of; those that are still in the cluster may be others."""
+    return [BindingName(*key) for key in recall(outage).applications]
 
 
 def _sight(binding: Binding | None, key: BindingName, lost: Cluster, state: FleetState) -> CopySight | None:

@@ -1,7 +1,6 @@
 """Observation of a fleet at one instant: frozen objects, from which all views are made."""
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,7 +16,6 @@ from leeward.api.outage import ClusterOutage
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding
 from leeward.core.cluster_health.brake import Brake
-from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.settings_in_force import SettingsInForce
 from leeward.operations.brake import BrakeReading
@@ -71,6 +69,10 @@ class SeenFleet:
     @cached_property
     def state(self) -> FleetState:
         """State as the picture that answers are made of; without Works, and with outages as they stand now."""
+        return self.state_with(self.bindings)
+
+    def state_with(self, bindings: Sequence[Binding]) -> FleetState:
+        """The same with these of the bindings alone: all of them that running outages concern."""
         state = FleetState(
             RecordedFleet(
                 api_version=API_VERSION,
@@ -78,8 +80,8 @@ class SeenFleet:
                 control_plane=self.control_plane,
                 as_of=self.now,
                 clusters=tuple(self.clusters),
-                bindings=tuple(each for each in self.bindings if isinstance(each, ResourceBinding)),
-                cluster_bindings=tuple(each for each in self.bindings if isinstance(each, ClusterResourceBinding)),
+                bindings=tuple(each for each in bindings if isinstance(each, ResourceBinding)),
+                cluster_bindings=tuple(each for each in bindings if isinstance(each, ClusterResourceBinding)),
                 outages=tuple(self.outages or ()),
                 brake=Brake() if self.brake is None else self.brake.brake,
                 attention=self.attention,
@@ -87,14 +89,6 @@ class SeenFleet:
                 unseen=self.unseen,
             )
         )
-        now = tuple(brought_up_to_date(outage, state) for outage in state.recorded.outages)
+        is_read = bool(self.bindings)
+        now = tuple(brought_up_to_date(each, state, bindings_read=is_read) for each in state.recorded.outages)
         return FleetState(msgspec.structs.replace(state.recorded, outages=now))
-
-    @cached_property
-    def bindings_by_cluster(self) -> Mapping[str, Sequence[Binding]]:
-        """Bindings by the clusters that they are assigned to, or on their way out of."""
-        found: dict[str, list[Binding]] = defaultdict(list)
-        for binding in self.bindings:
-            for name in dict.fromkeys(clusters_of(binding.spec)):
-                found[name].append(binding)
-        return found

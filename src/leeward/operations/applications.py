@@ -38,7 +38,6 @@ class RowState(Enum):
     IN_PLACE = "InPlace"
 
 
-ROW_ORDER = {state: index for index, state in enumerate(RowState)}
 NEEDS_SOMEBODY = frozenset((RowState.HELD, RowState.NOT_PLACED, RowState.HINDERED))
 
 WAITS_FOR: Mapping[str, str] = {

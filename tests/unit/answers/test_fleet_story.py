@@ -24,12 +24,15 @@ def told(
     clusters: Iterable[Cluster], rows: Iterable[ApplicationRow] = (), brake: Brake | None = None, *, sees: bool = True
 ) -> FleetStory:
     seen = list(clusters)
-    applications = {f"shop/Deployment/{each.name}": each for each in rows}
+    applications: dict[RowState, dict[str, ApplicationRow]] = {}
+    for each in rows:
+        applications.setdefault(each.state, {})[f"shop/Deployment/{each.name}"] = each
+    number = sum(map(len, applications.values()))
     state = picture_of(seen, [])
     if brake is not None:
         state = FleetState(msgspec.structs.replace(state.recorded, brake=brake))
     clusters_rows = [cluster_row(each, ()) for each in seen] if sees else []
-    return fleet_story(state, SeenRows(clusters_rows, applications, len(applications), 2, "m", sees_clusters=sees))
+    return fleet_story(state, SeenRows(clusters_rows, applications, number, 2, "m", sees_clusters=sees))
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,38 @@
 """A renderer's memory is never seen: after any changes it tells what one tells that remembers nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi import codec
 from kubeapi.meta import ObjectMeta
-from leeward.api.cluster import Cluster
-from leeward.api.work import AggregatedStatusItem, ResourceBinding, ResourceBindingStatus
+from leeward.answers.decisions import fleet_of
+from leeward.answers.room_arithmetic import cores_of
+from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.api.meta import Condition
+from leeward.api.names import EVICTION_HELD_CONDITION, REFUSED_CONDITION
+from leeward.api.outage import ClusterOutage, MoveState, OutageApplication, OutageSpec, OutageStatus
+from leeward.api.work import (
+    AggregatedStatusItem,
+    ReplicaRequirements,
+    ResourceBinding,
+    ResourceBindingStatus,
+    is_application,
+)
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.dashboard.feed import Collections
 from leeward.dashboard.rights import FleetSight
 from leeward.dashboard.seen_fleet import SeenFleet
 from leeward.dashboard.views import FleetRenderer
+from leeward.dashboard.views.fleet_views import FLEET, RenderCounts
+from leeward.dashboard.views.outage_rows import known_by_outages, outage_rows, seen_of
+from leeward.operations.applications import RowState, application_key, application_row, is_listed
+from leeward.operations.clusters import ORDER, cluster_row
+from leeward.operations.findings import Observed
+from leeward.operations.status import findings_of
 from leeward.operations.taints import CORDON, DRAIN
 from tests.builders import at, binding, cluster, dead, divided, targets
 
@@ -20,35 +40,57 @@ WHOLE = FleetSight(True, True, True, True, True, None, None)
 PART = FleetSight(clusters=True, namespaces=frozenset({"open"}))
 CLUSTERS, APPLICATIONS = ("member1", "member2", "member3"), ("a", "b", "c", "d")
 
+
+def with_cores(known: Cluster) -> Cluster:
+    summary = ResourceSummary(allocatable={"cpu": "8", "pods": "10"}, allocated={"cpu": "1"})
+    return msgspec.structs.replace(known, status=msgspec.structs.replace(known.status, resource_summary=summary))
+
+
+Round = tuple[list[Cluster | ResourceBinding | None], list[str]]
 Fleets = tuple[dict[str, Cluster], dict[str, ResourceBinding]]
 places = st.dictionaries(st.sampled_from(CLUSTERS), st.integers(0, 3), max_size=2)
 clusters = st.one_of(
     st.none(),
-    st.sampled_from(CLUSTERS).map(cluster),
+    st.sampled_from(CLUSTERS).map(lambda name: with_cores(cluster(name))),
     st.sampled_from(CLUSTERS).map(lambda name: cluster(name, taints=(CORDON,))),
     st.sampled_from(CLUSTERS).map(lambda name: cluster(name, taints=(DRAIN,))),
     st.sampled_from(CLUSTERS).map(dead),
 )
 
 
-def application(name: str, placed: Mapping[str, int], healthy: bool) -> ResourceBinding:
+outages = st.lists(st.sampled_from(CLUSTERS), max_size=2, unique=True)
+
+
+def application(name: str, placed: Mapping[str, int], healthy: bool, says: Condition | None) -> ResourceBinding:
     made = binding(divided({"member1": 1, "member2": 1}), sum(placed.values()), targets(**placed))
     namespace = "open" if name in "ab" else "closed"
     items = tuple(
-        AggregatedStatusItem(cluster_name=place, applied=True, health="Healthy" if healthy else "Unhealthy")
+        AggregatedStatusItem(cluster_name=place, applied=healthy, health="Healthy" if healthy else "Unhealthy")
         for place in placed
     )
     return msgspec.structs.replace(
         made,
         metadata=ObjectMeta(name=f"{name}-deployment", namespace=namespace),
         spec=msgspec.structs.replace(
-            made.spec, resource=msgspec.structs.replace(made.spec.resource, name=name, namespace=namespace)
+            made.spec,
+            resource=msgspec.structs.replace(made.spec.resource, name=name, namespace=namespace),
+            replica_requirements=ReplicaRequirements(resource_request={"cpu": "500m"}),
         ),
-        status=ResourceBindingStatus(aggregated_status=items),
+        status=ResourceBindingStatus(aggregated_status=items, conditions=() if says is None else (says,)),
     )
 
 
-applications = st.builds(application, st.sampled_from(APPLICATIONS), places, st.booleans())
+said = st.sampled_from(
+    (
+        None,
+        Condition("Scheduled", "True", "Success"),
+        Condition("Scheduled", "False", "NoClusterFit", "no room"),
+        Condition(EVICTION_HELD_CONDITION, "True", HeldReason.NO_PLACE_TO_GO, "no room"),
+        Condition(EVICTION_HELD_CONDITION, "True", HeldReason.WAITING_FOR_TURN, "others first"),
+        Condition(REFUSED_CONDITION, "True", "OutOfReach", "not theirs"),
+    )
+)
+applications = st.builds(application, st.sampled_from(APPLICATIONS), places, st.booleans(), said)
 changes = st.lists(
     st.one_of(clusters, applications),
     min_size=1,
@@ -56,8 +98,19 @@ changes = st.lists(
 )
 
 
-def seen(known: Fleets, second: int) -> SeenFleet:
+def outage(name: str) -> ClusterOutage:
+    """Running, and known to concern the application `a`, wherever that is by now."""
+    moved = OutageApplication(kind="Deployment", name="a", namespace="open", state=MoveState.MOVED)
+    return ClusterOutage(
+        metadata=ObjectMeta(name=f"{name}-1"),
+        spec=OutageSpec(cluster=name, since=at(0)),
+        status=OutageStatus(applications=1, moved=1, listed=(moved,)),
+    )
+
+
+def seen(known: Fleets, second: int, running: Sequence[str] = ()) -> SeenFleet:
     return SeenFleet(
+        outages=tuple(map(outage, running)),
         control_plane="plane",
         now=at(second),
         clusters=tuple(known[0].values()),
@@ -69,13 +122,11 @@ def in_order(collections: Collections) -> list[tuple[str, list[tuple[str, bytes]
     return [(name, list(objects.items())) for name, objects in collections.items()]
 
 
-@given(st.sampled_from((WHOLE, PART)), st.lists(changes, min_size=1, max_size=6))
-def test_what_is_remembered_changes_nothing_that_is_told(
-    sight: FleetSight, rounds: list[list[Cluster | ResourceBinding | None]]
-) -> None:
-    known: Fleets = {name: cluster(name) for name in CLUSTERS}, {}
+@given(st.sampled_from((WHOLE, PART)), st.lists(st.tuples(changes, outages), min_size=1, max_size=6))
+def test_what_is_remembered_changes_nothing_that_is_told(sight: FleetSight, rounds: list[Round]) -> None:
+    known: Fleets = {name: with_cores(cluster(name)) for name in CLUSTERS}, {}
     renderer = FleetRenderer(sight)
-    for second, changed in enumerate(rounds):
+    for second, (changed, running) in enumerate(rounds):
         for each in changed:
             if isinstance(each, Cluster):
                 known[0][each.name] = each
@@ -83,5 +134,71 @@ def test_what_is_remembered_changes_nothing_that_is_told(
                 known[1][each.name] = each
             elif known[0]:
                 known[0].popitem()
-        now = seen(known, second)
-        assert in_order(renderer.render(now)) == in_order(FleetRenderer(sight).render(now))
+        now = seen(known, second, running)
+        told = renderer.render(now)
+        assert in_order(told) == in_order(FleetRenderer(sight).render(now))
+        assert_is_of_the_whole_fleet(told, now, sight)
+
+
+def assert_is_of_the_whole_fleet(told: Collections, now: SeenFleet, sight: FleetSight) -> None:
+    """Compares what is sought in few bindings, or summed up by difference, with what all of them say."""
+    visible = [each for each in now.bindings if sight.shows(each.namespace)]
+    clusters = now.clusters if sight.clusters else ()
+    rows = [cluster_row(each, tuple(now.bindings)) for each in clusters]
+    rows.sort(key=lambda row: (ORDER[row.state], row.name))
+    observed = Observed(now.now, tuple(clusters) if sight.clusters else None, tuple(rows), tuple(visible))
+    summary = msgspec.json.decode(told[FLEET][FLEET])
+    assert summary["findings"] == from_json(findings_of(observed))
+    assert summary["applications"] == sum(map(is_application, visible))
+    assert summary["replicas"] == sum(target.replicas for each in visible for target in each.spec.clusters)
+    listed = outage_rows(seen_of(now.state, sight)) if sight.outages else {}
+    assert {name: msgspec.json.decode(row) for name, row in told["outages"].items()} == from_json(listed)
+    known = known_by_outages(now.state.recorded.outages)
+    made = [(application_key(each), each, application_row(each, known.get(application_key(each)))) for each in visible]
+    shown = {key: row for key, each, row in made if is_listed(each, row)}
+    assert list(told["applications"]) == sorted(shown, key=lambda key: (list(RowState).index(shown[key].state), key))
+    assert {key: msgspec.json.decode(row) for key, row in told["applications"].items()} == from_json(shown)
+    assert_what_comes_is_reserved(told, now)
+
+
+def assert_what_comes_is_reserved(told: Collections, now: SeenFleet) -> None:
+    reserved = fleet_of(now.state).reservations.all()
+    for name, tile in told["clusters"].items():
+        known = next(each for each in now.clusters if each.name == name)
+        assert msgspec.json.decode(tile)["cores"] == from_json(cores_of(known, reserved.get(name, ())))
+
+
+def from_json(value: Any) -> Any:
+    """Value as a page reads it."""
+    return msgspec.json.decode(codec.encode(value))
+
+
+def a_fleet(applications: int, clusters: int) -> Fleets:
+    placed = [{f"c{n % clusters}": 1, f"c{(n + 1) % clusters}": 1} for n in range(applications)]
+    made = [application(f"app{n}", where, True, None) for n, where in enumerate(placed)]
+    return {f"c{n}": cluster(f"c{n}") for n in range(clusters)}, {each.name: each for each in made}
+
+
+def test_a_version_looks_at_what_has_changed_and_at_nothing_else() -> None:
+    known, renderer = a_fleet(400, 20), FleetRenderer(WHOLE)
+    renderer.render(seen(known, 0))
+    assert renderer.last == RenderCounts(bindings=400, applications=400, clusters=20, policies=0, judged=0)
+    known[1]["app7-deployment"] = application("app7", {"c7": 1, "c9": 1}, True, None)
+    renderer.render(seen(known, 1))
+    in_c7_c8_c9 = 3
+    assert renderer.last == RenderCounts(bindings=2, applications=1, clusters=in_c7_c8_c9, policies=0, judged=0)
+    renderer.render(seen(known, 2))
+    assert renderer.last == RenderCounts(bindings=0, applications=0, clusters=0, policies=0, judged=0)
+
+
+def test_findings_are_sought_where_something_is_wrong() -> None:
+    known, renderer = a_fleet(400, 20), FleetRenderer(WHOLE)
+    known[1]["app7-deployment"] = application("app7", {"c7": 1}, True, Condition("Scheduled", "False", "NoRoom", "no"))
+    known[0]["c3"] = dead("c3")
+    renderer.render(seen(known, 0))
+    in_c3 = 40
+    assert renderer.last.judged == 1 + in_c3
+    del known[0]["c3"]
+    told = renderer.render(seen(known, 1))
+    assert renderer.last.judged == 1 + in_c3
+    assert b"1 cluster that 40 bindings name cannot be found: c3" in told[FLEET][FLEET]

@@ -1,11 +1,11 @@
 """The head of the page: how the fleet is as one sentence, what comes next, the brake, and what is not seen."""
 
-from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
 
+from leeward.answers.fleet_state import FleetState
 from leeward.answers.fleet_story import ComingLine, FleetMood, FleetStory, SeenRows
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.dashboard.rights import FleetSight
@@ -70,7 +70,7 @@ class FleetSummary(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def fleet_summary(
-    seen: SeenFleet, sight: FleetSight, story: FleetStory, rows: SeenRows, findings: list[Finding]
+    seen: SeenFleet, state: FleetState, sight: FleetSight, story: FleetStory, rows: SeenRows, findings: list[Finding]
 ) -> FleetSummary:
     return FleetSummary(
         control_plane=seen.control_plane,
@@ -82,8 +82,8 @@ def fleet_summary(
         clusters=len(rows.clusters),
         applications=rows.number,
         replicas=rows.replicas,
-        states=Counter(row.state for row in rows.applications.values()),
-        moves=_moves(seen) if sight.outages else None,
+        states={state: len(of_state) for state, of_state in rows.applications.items()},
+        moves=_moves(state) if sight.outages else None,
         brake=_brake(seen) if sight.brake and sight.clusters else None,
         settings_told=seen.settings.told,
         silent_since=seen.health.silent_since,
@@ -94,8 +94,8 @@ def fleet_summary(
     )
 
 
-def _moves(seen: SeenFleet) -> MoveCounts | None:
-    running = [outage.status for outage in seen.state.recorded.outages if is_running(outage)]
+def _moves(state: FleetState) -> MoveCounts | None:
+    running = [outage.status for outage in state.recorded.outages if is_running(outage)]
     if not running:
         return None
     names = MoveCounts.__struct_fields__

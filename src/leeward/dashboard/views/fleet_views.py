@@ -6,112 +6,110 @@
     outages        by name
     policies       by `namespace/Kind/name`
 
-What nothing has changed for is not rendered again: objects never change, so that the same binding is the same row.
+What nothing has changed for is not rendered again: objects never change, so that the same binding is the same row. What
+follows from the whole fleet is kept by difference (`binding_index`).
 """
 
-import operator
-from collections.abc import Sequence
+from collections import Counter
+from typing import NamedTuple
+
+import msgspec
 
 from kubeapi import codec
-from leeward.answers.decisions import fleet_of
+from leeward.answers.decisions import reserve_coming
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.fleet_story import SeenRows, fleet_story
 from leeward.api.cluster import Cluster
-from leeward.api.work import Binding
+from leeward.api.policy import AnyPropagationPolicy
 from leeward.dashboard.feed import Collections
 from leeward.dashboard.rights import FleetSight
 from leeward.dashboard.seen_fleet import SeenFleet
+from leeward.dashboard.views.application_rows import ApplicationRows
+from leeward.dashboard.views.binding_index import BindingIndex, IndexChange
 from leeward.dashboard.views.cluster_tiles import cluster_tile
 from leeward.dashboard.views.fleet_summary import fleet_summary
 from leeward.dashboard.views.outage_rows import known_by_outages, outage_rows, seen_of
-from leeward.dashboard.views.policy_rows import claims_of, policy_key, policy_row
-from leeward.operations.applications import (
-    ROW_ORDER,
-    ApplicationRow,
-    OutageOf,
-    application_key,
-    application_row,
-    is_listed,
-)
-from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application
+from leeward.dashboard.views.policy_rows import claim_by, policy_key, policy_row
+from leeward.operations.clusters import ORDER, ClusterRow, ClusterState, cluster_row
 from leeward.operations.findings import Finding, Observed
 from leeward.operations.status import findings_of
+from leeward.planning.fleet import placement_fleet
 
 FLEET = "fleet"
 
 
-class _KnownRow:
-    """A row, and what it was made of."""
+class _KnownCluster(NamedTuple):
+    """The row of a cluster, and the cluster that it was made of."""
 
-    __slots__ = ("binding", "body", "known", "row")
-
-    def __init__(self, binding: Binding, known: OutageOf | None, row: ApplicationRow) -> None:
-        self.binding = binding
-        self.known = known
-        self.row = row
-        self.body = codec.encode(row)
+    cluster: Cluster
+    row: ClusterRow
 
 
-class _KnownCluster:
-    """The row of a cluster, and what it was made of: the cluster, and the bindings there."""
+class _KnownPolicy(NamedTuple):
+    """The row of a policy as JSON, and what it was made of."""
 
-    __slots__ = ("bindings", "cluster", "row")
+    policy: AnyPropagationPolicy
+    claims: int
+    body: bytes
 
-    def __init__(self, cluster: Cluster, bindings: tuple[Binding, ...]) -> None:
-        self.cluster = cluster
-        self.bindings = bindings
-        self.row: ClusterRow = cluster_row(cluster, bindings)
 
-    def is_of(self, cluster: Cluster, bindings: Sequence[Binding]) -> bool:
-        """Tells whether it was made of these very objects."""
-        is_same_number = len(self.bindings) == len(bindings)
-        return self.cluster is cluster and is_same_number and all(map(operator.is_, self.bindings, bindings))
+class RenderCounts(msgspec.Struct, frozen=True):
+    """Numbers of what a version was made from: bindings that were looked at, rows that were rendered, and bindings that
+    findings were sought in."""
+
+    bindings: int
+    applications: int
+    clusters: int
+    policies: int
+    judged: int
 
 
 class FleetRenderer:
-    """Renders for one scope, and remembers the rows of applications and of clusters."""
+    """Renders for one scope, and remembers what has not changed."""
 
     def __init__(self, sight: FleetSight) -> None:
         self._sight = sight
-        self._rows: dict[str, _KnownRow] = {}
+        self._index = BindingIndex(sight.shows)
+        self._rows = ApplicationRows()
         self._clusters_known: dict[str, _KnownCluster] = {}
+        self._policies_known: dict[str, _KnownPolicy] = {}
+        self._made = Counter[str]()
+
+    @property
+    def last(self) -> RenderCounts:
+        """Counts of the last version."""
+        return RenderCounts(**{name: self._made[name] for name in RenderCounts.__struct_fields__})
 
     def render(self, seen: SeenFleet) -> Collections:
-        sight = self._sight
-        state = seen_of(seen.state, sight)
-        visible = [binding for binding in seen.bindings if sight.shows(binding.namespace)]
-        self._rows = self._renewed(visible, seen)
-        rows = {key: known.row for key, known in self._rows.items()}
-        told = self._told(seen, visible, rows)
+        sight, index = self._sight, self._index
+        change = index.update(seen.bindings)
+        self._made = Counter(bindings=len(change.new) + len(change.gone))
+        whole = seen.state_with(index.of_outages(seen.outages or ()))
+        state = seen_of(whole, sight)
+        self._renew_rows(change, whole)
+        told = self._told(seen)
         story = fleet_story(state, told)
-        summary = fleet_summary(seen, sight, story, told, self._findings(seen, visible, told))
+        summary = fleet_summary(seen, state, sight, story, told, self._findings(seen, told))
         return {
             FLEET: {FLEET: codec.encode(summary)},
             "clusters": self._clusters(seen, state, told),
-            "applications": {key: known.body for key, known in self._rows.items()},
+            "applications": self._rows.bodies,
             "outages": self._outages(state),
             "policies": self._policies(seen),
         }
 
-    def _renewed(self, visible: Sequence[Binding], seen: SeenFleet) -> dict[str, _KnownRow]:
-        """Rows, those that need somebody first; within a state by name."""
-        by_outages = known_by_outages(seen.state.recorded.outages)
-        rows: dict[str, _KnownRow] = {}
-        for binding in visible:
-            key = application_key(binding)
-            before, known = self._rows.get(key), by_outages.get(key)
-            if before is not None and before.binding is binding and before.known == known:
-                rows[key] = before
-                continue
-            row = application_row(binding, known)
-            if is_listed(binding, row):
-                rows[key] = _KnownRow(binding, known, row)
-        return dict(sorted(rows.items(), key=lambda item: (ROW_ORDER[item[1].row.state], item[0])))
+    def _renew_rows(self, change: IndexChange, state: FleetState) -> None:
+        shows, before = self._sight.shows, self._rows.rendered
+        new, gone = ([each for each in part if shows(each.namespace)] for part in change)
+        self._rows.update(IndexChange(new, gone), known_by_outages(state.recorded.outages))
+        self._made["applications"] = self._rows.rendered - before
 
     def _clusters(self, seen: SeenFleet, state: FleetState, told: SeenRows) -> dict[str, bytes]:
         if not told.clusters:
             return {}
-        reserved, by_name = fleet_of(state).reservations.all(), {cluster.name: cluster for cluster in seen.clusters}
+        fleet, by_name = placement_fleet(seen.clusters), {cluster.name: cluster for cluster in seen.clusters}
+        reserve_coming(fleet, self._index.coming)
+        reserved = fleet.reservations.all()
         tiles = (
             cluster_tile(state, reserved.get(row.name, ()), by_name[row.name], row, names=self._sight.is_whole)
             for row in told.clusters
@@ -119,34 +117,40 @@ class FleetRenderer:
         return {tile.name: codec.encode(tile) for tile in tiles}
 
     def _rows_of_clusters(self, seen: SeenFleet) -> list[ClusterRow]:
-        there, known = seen.bindings_by_cluster, self._clusters_known
+        known, index = self._clusters_known, self._index
         fresh: dict[str, _KnownCluster] = {}
         for cluster in seen.clusters if self._sight.clusters else ():
-            bindings, before = there.get(cluster.name, ()), known.get(cluster.name)
-            if before is None or not before.is_of(cluster, bindings):
-                before = _KnownCluster(cluster, tuple(bindings))
-            fresh[cluster.name] = before
+            name, before = cluster.name, known.get(cluster.name)
+            if before is None or before.cluster is not cluster or name in index.touched:
+                self._made["clusters"] += 1
+                before = _KnownCluster(cluster, cluster_row(cluster, index.there(name)))
+            fresh[name] = before
         self._clusters_known = fresh
         return [each.row for each in fresh.values()]
 
-    def _told(self, seen: SeenFleet, visible: Sequence[Binding], rows: dict[str, ApplicationRow]) -> SeenRows:
+    def _told(self, seen: SeenFleet) -> SeenRows:
         message = seen.brake.message if seen.brake is not None else ""
         return SeenRows(
             clusters=sorted(self._rows_of_clusters(seen), key=lambda row: (ORDER[row.state], row.name)),
-            applications=rows,
-            number=sum(map(is_application, visible)),
-            replicas=sum(target.replicas for binding in visible for target in binding.spec.clusters),
+            applications=self._rows.rows,
+            number=self._index.applications,
+            replicas=self._index.replicas,
             brake_message=message,
             sees_clusters=self._sight.clusters,
         )
 
-    def _findings(self, seen: SeenFleet, visible: Sequence[Binding], told: SeenRows) -> list[Finding]:
-        sight = self._sight
+    def _findings(self, seen: SeenFleet, told: SeenRows) -> list[Finding]:
+        """Findings, sought in no bindings but those that there may be one about."""
+        sight, listed = self._sight, {row.name for row in told.clusters}
+        unwell = (row.name for row in told.clusters if row.state is not ClusterState.READY)
+        unlisted = (name for name in self._index.clusters if name not in listed)
+        bindings = self._index.found((*unwell, *unlisted) if sight.clusters else ())
+        self._made["judged"] = len(bindings)
         observed = Observed(
             seen.now,
             tuple(seen.clusters) if sight.clusters else None,
             tuple(told.clusters),
-            tuple(visible),
+            bindings,
             tuple(str(key) for key in seen.unreadable if sight.shows(key.namespace)),
             brake=seen.brake if sight.brake else None,
             leases=tuple(seen.leases) if sight.brake else (),
@@ -160,6 +164,15 @@ class FleetRenderer:
         return {name: codec.encode(row) for name, row in outage_rows(state).items()}
 
     def _policies(self, seen: SeenFleet) -> dict[str, bytes]:
-        claims = claims_of(seen.bindings)
-        shown = (policy for policy in seen.policies if self._sight.shows_policy(policy.namespace))
-        return {policy_key(policy): codec.encode(policy_row(policy, claims)) for policy in shown}
+        fresh: dict[str, _KnownPolicy] = {}
+        for policy in seen.policies:
+            if not self._sight.shows_policy(policy.namespace):
+                continue
+            key, claims = policy_key(policy), self._index.claims[claim_by(policy)]
+            known = self._policies_known.get(key)
+            if known is None or known.policy is not policy or known.claims != claims:
+                self._made["policies"] += 1
+                known = _KnownPolicy(policy, claims, codec.encode(policy_row(policy, claims)))
+            fresh[key] = known
+        self._policies_known = fresh
+        return {key: known.body for key, known in fresh.items()}

@@ -1,7 +1,6 @@
 """Policies, and how many applications each has claimed, by the marks on their bindings."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 
@@ -28,14 +27,18 @@ def policy_key(policy: AnyPropagationPolicy) -> str:
     return f"{policy.namespace}/{_kind(policy)}/{policy.name}"
 
 
-def claims_of(bindings: Iterable[Binding]) -> Mapping[str, int]:
-    """Bindings by the id of the policy that has claimed them."""
-    labels = (binding.metadata.labels for binding in bindings)
-    return Counter(each.get(POLICY_ID_LABEL) or each.get(CLUSTER_POLICY_ID_LABEL) or "" for each in labels)
+def claim_of(binding: Binding) -> str:
+    """Id of the policy that has claimed it; empty where none has."""
+    labels = binding.metadata.labels
+    return labels.get(POLICY_ID_LABEL) or labels.get(CLUSTER_POLICY_ID_LABEL) or ""
 
 
-def policy_row(policy: AnyPropagationPolicy, claims: Mapping[str, int]) -> PolicyRow:
-    label = POLICY_ID_LABEL if policy.namespace else CLUSTER_POLICY_ID_LABEL
+def claim_by(policy: AnyPropagationPolicy) -> str:
+    """Id by which it claims."""
+    return policy.metadata.labels.get(POLICY_ID_LABEL if policy.namespace else CLUSTER_POLICY_ID_LABEL, "-")
+
+
+def policy_row(policy: AnyPropagationPolicy, claims: int) -> PolicyRow:
     spec = policy.spec
     return PolicyRow(
         kind=_kind(policy),
@@ -45,7 +48,7 @@ def policy_row(policy: AnyPropagationPolicy, claims: Mapping[str, int]) -> Polic
         preemption=spec.preemption == "Always",
         suspended=spec.suspension is not None,
         selects=list(_selects(policy)),
-        claims=claims.get(policy.metadata.labels.get(label, "-"), 0),
+        claims=claims,
     )
 
 
