@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kubeapi.codec import parse_first_yaml, render_yaml
 from tests.kubectl import Kubectl, needs_kubectl
 from tests.ports import free_port
 from tests.processes.lone_server import LoneServer, lone_server
@@ -165,3 +166,20 @@ def test_a_controller_manager_beside_a_foreign_scheduler_says_that_it_evicts_its
             lambda: "ForeignScheduler" in plane.kubectl("get", "events", "-n", "karmada-system", context="admin"),
             "an event says so",
         )
+
+
+def test_a_scheduler_of_another_name_holds_a_lease_of_its_own_at_the_server_that_is_named(plane: Plane) -> None:
+    """A manifest as Karmada's users write it for a second scheduler, with flags of Karmada 1.4."""
+    config = parse_first_yaml(plane.kubeconfig.read_text())
+    server = config["clusters"][0]["cluster"]["server"]
+    config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    elsewhere = plane.directory / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kubeconfig").write_text(render_yaml(config))
+    flags = ("--scheduler-name=mine", "--leader-elect-resource-name=my-scheduler", "--metrics-bind-address=0")
+    older = ("--bind-address=127.0.0.1", f"--secure-port={free_port()}", "--log_file_max_size=1")
+    with component(elsewhere, "scheduler", f"--master={server}", *flags, *older):
+        plane.eventually(
+            lambda: plane.exists("lease", "my-scheduler", "-n", "karmada-system", context="admin"), "it leads"
+        )
+    assert "--log-file-max-size (" in (elsewhere / "scheduler.log").read_text()

@@ -131,9 +131,10 @@ class _Process:
     def _elector(self, part: Part) -> LeaderElector:
         clock, randomness = self._assembly.clock, self._assembly.randomness
         client = Client(self._leases, f"{part}/leader-election")
+        lease = self._settings.leader.name or part
         identity = leader_identity(socket.gethostname(), randomness.uid())
         sharding = self._sharding if part == MANAGER_LEASE else None
-        return LeaderElector(client, part, identity, clock, randomness, self._settings.leader, sharding)
+        return LeaderElector(client, lease, identity, clock, randomness, self._settings.leader, sharding)
 
     @property
     def _sharding(self) -> Sharding | None:

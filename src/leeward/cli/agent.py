@@ -8,10 +8,10 @@ from kubeapi.process import serve
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
-from leeward.cli.flags import agent_left_out_flags, component_flags, start_log
+from leeward.cli.flags import KARMADA_SPELLING, agent_left_out_flags, component_flags, list_option, start_log
 
 
-@click.command()
+@click.command(context_settings=KARMADA_SPELLING)
 @click.option("--cluster-name", required=True, help="The member's name in the control plane.")
 @click.option("--karmada-kubeconfig", type=FILE, required=True, help="The control plane's kubeconfig.")
 @click.option("--karmada-context", default="", help="The context of it.  [default: its current one]")
@@ -21,7 +21,7 @@ from leeward.cli.flags import agent_left_out_flags, component_flags, start_log
 @click.option("--proxy-server-address", default="", help="The proxy before the member's API server.")
 @click.option("--cluster-provider", default="", help="What the Cluster says of its provider when it joins.")
 @click.option("--cluster-region", default="", help="What it says of its region.")
-@click.option("--cluster-zones", default="", help="What it says of its zones, with commas between.")
+@list_option("--cluster-zones", help="What it says of its zones, with commas between.")
 @component_flags("agent")
 @agent_left_out_flags
 @click.pass_context

@@ -2,6 +2,7 @@
 
 import gc
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ kubeconfig_option = click.option(
 context_option = click.option(
     "--context", "kubeconfig_context", default="", help="The context of it.  [default: its current one]"
 )
+master_option = click.option(
+    "--master", default="", help="The server to talk to.  [default: the one that the kubeconfig names]"
+)
 
 
 def settings_from(context: click.Context, component: Component) -> "ComponentSettings":
@@ -39,13 +43,16 @@ def settings_from(context: click.Context, component: Component) -> "ComponentSet
         raise FleetError(str(error)) from error
 
 
-def connection_of(kubeconfig: Path | None, kubeconfig_context: str) -> "Connection":
-    """Raises: FleetError."""
+def connection_of(kubeconfig: Path | None, kubeconfig_context: str, master: str = "") -> "Connection":
+    """`master` is asked instead of the server that the kubeconfig names, with what else it says. Raises: FleetError."""
     from leeward.client.incluster import load_in_cluster
     from leeward.client.kubeconfig import KubeconfigError, load
 
+    if master and not kubeconfig:
+        raise FleetError("--master: give --kubeconfig, too: it says who we are there")
     try:
-        return load(kubeconfig, kubeconfig_context) if kubeconfig else load_in_cluster(os.environ)
+        connection = load(kubeconfig, kubeconfig_context) if kubeconfig else load_in_cluster(os.environ)
+        return replace(connection, server=master if "://" in master else f"https://{master}") if master else connection
     except KubeconfigError as error:
         raise FleetError(str(error)) from error
 
@@ -60,13 +67,18 @@ def calm_collector() -> None:
 
 
 def run_as(
-    context: click.Context, component: Component, kubeconfig: Path | None, kubeconfig_context: str, *parts: "Part"
+    context: click.Context,
+    component: Component,
+    kubeconfig: Path | None,
+    kubeconfig_context: str,
+    *parts: "Part",
+    master: str = "",
 ) -> None:
     """Runs the parts of a component in the foreground. Raises: FleetError."""
     from leeward.app.component import ComponentConfig, run_component
 
     settings = settings_from(context, component)
-    connection = connection_of(kubeconfig, kubeconfig_context)
+    connection = connection_of(kubeconfig, kubeconfig_context, master)
     start_log(context)
     calm_collector()
     serve(run_component(ComponentConfig(connection=connection, parts=parts, settings=settings)), component)

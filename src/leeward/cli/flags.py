@@ -12,13 +12,25 @@ from leeward.app.flags.left_out import (
     OF_THE_AGENT,
     OF_THE_DESCHEDULER,
     OF_THE_ESTIMATOR,
+    OF_THE_MANAGER,
     OF_THE_WEBHOOK,
     SWITCHES,
 )
 from leeward.app.flags.table import Component, Flag, FlagProblem, flags_of
+from leeward.manager.gates import WITHOUT_EFFECT
 
 log = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _hyphened(name: str) -> str:
+    return name.replace("_", "-")
+
+
+KARMADA_SPELLING: dict[str, Any] = {"token_normalize_func": _hyphened}
+"""Context settings with which `--log_dir` is `--log-dir`: Karmada's flags may be written either way.
+
+Kubernetes: component-base/cli/flag (WordSepNormalizeFunc)."""
 
 
 class FlagText(click.ParamType[str]):
@@ -49,20 +61,35 @@ def component_flags(component: Component) -> Callable[[F], F]:
 
 
 def _option(flag: Flag, default: str) -> Callable[[F], F]:
-    keywords: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if flag.is_switch else {}
+    keywords: dict[str, Any] = {"type": FlagText(flag), "callback": _collect}
+    if flag.is_switch:
+        keywords |= {"is_flag": False, "flag_value": "true"}
+    if flag.is_list:
+        keywords = {"multiple": True, "metavar": "VALUE", "callback": _collect_list(flag)}
     return click.option(
         f"--{flag.name}",
-        type=FlagText(flag),
-        callback=_collect,
         expose_value=False,
         help=_help(flag, default),
         **keywords,
     )
 
 
+def list_option(name: str, **keywords: Any) -> Callable[[F], F]:
+    """Adds an option that stands for all that was written when it is written several times, with commas between."""
+    return click.option(name, multiple=True, callback=_join, **keywords)
+
+
+def _join(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> str:
+    return ",".join(values)
+
+
 def left_out_flags(verb: F) -> F:
     """Adds what Karmada's component takes and this one does not use; help and completion do not show it."""
     return _passed_over(verb, LEFT_OUT)
+
+
+def manager_left_out_flags(verb: F) -> F:
+    return _passed_over(verb, {**LEFT_OUT, **OF_THE_MANAGER})
 
 
 def webhook_left_out_flags(verb: F) -> F:
@@ -115,7 +142,14 @@ def written_flags(context: click.Context) -> dict[str, str]:
     return context.meta.setdefault(_KEY, {})
 
 
-_WHY = {**LEFT_OUT, **OF_THE_WEBHOOK, **OF_THE_AGENT, **OF_THE_ESTIMATOR}
+_WHY = {
+    **{f"feature-gates={name}": why for name, why in WITHOUT_EFFECT.items()},
+    **LEFT_OUT,
+    **OF_THE_MANAGER,
+    **OF_THE_WEBHOOK,
+    **OF_THE_AGENT,
+    **OF_THE_ESTIMATOR,
+}
 _KEY, _LEFT_OUT_KEY = "leeward.flags", "leeward.flags.left-out"
 
 
@@ -127,6 +161,18 @@ def _pass_over(context: click.Context, parameter: click.Parameter, value: str | 
 def _collect(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
     if value is not None:
         written_flags(context)[parameter.opts[0].removeprefix("--")] = value
+
+
+def _collect_list(flag: Flag) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], None]:
+    def collect(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> None:
+        if values:
+            written_flags(context)[flag.name] = FlagText(flag).convert(",".join(values), parameter, context)
+        if flag.name == "feature-gates":
+            names = {item.partition("=")[0].strip() for item in ",".join(values).split(",")}
+            written = context.meta.setdefault(_LEFT_OUT_KEY, [])
+            written += [f"feature-gates={name}" for name in sorted(names & WITHOUT_EFFECT.keys())]
+
+    return collect
 
 
 def _help(flag: Flag, default: str) -> str:

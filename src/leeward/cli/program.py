@@ -99,6 +99,7 @@ def _run(arguments: Sequence[str] | None, settings: Settings, name: str) -> NoRe
 def _describe(error: Exception, hint: str) -> str:
     """Words that the user reads; an error that no user can cause is named with its type."""
     from leeward.app.local.errors import FleetError
+    from leeward.client.kubeconfig import KubeconfigError
 
     match error:
         case click.UsageError():
@@ -106,7 +107,7 @@ def _describe(error: Exception, hint: str) -> str:
             return f"{error.format_message().rstrip('.')} (see `{where} --help`)"
         case click.ClickException():
             return error.format_message()
-        case FleetError():
+        case FleetError() | KubeconfigError():
             return str(error)
         case PermissionError():
             return f"permission denied: {error.filename}"

@@ -8,22 +8,23 @@ import click
 from kubeapi.process import serve
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
-from leeward.cli.component import FILE, connection_of, settings_from
-from leeward.cli.flags import component_flags, estimator_left_out_flags, start_log
+from leeward.cli.component import FILE, connection_of, master_option, settings_from
+from leeward.cli.flags import KARMADA_SPELLING, component_flags, estimator_left_out_flags, start_log
 
 if TYPE_CHECKING:
     from leeward.app.flags.settings import Estimation
 
 
-@click.command()
+@click.command(context_settings=KARMADA_SPELLING)
 @click.option("--cluster-name", required=True, help="The member's name in the control plane.")
 @click.option("--kubeconfig", type=FILE, help="The member's kubeconfig.  [default: the service account of this Pod]")
 @click.option("--context", "kubeconfig_context", default="", help="The context of it.  [default: its current one]")
+@master_option
 @component_flags("scheduler-estimator")
 @estimator_left_out_flags
 @click.pass_context
 def scheduler_estimator(
-    context: click.Context, cluster_name: str, kubeconfig: Path | None, kubeconfig_context: str
+    context: click.Context, cluster_name: str, kubeconfig: Path | None, kubeconfig_context: str, master: str
 ) -> None:
     """Run the estimator of a member: it says how many replicas its nodes have room for.
 
@@ -34,7 +35,7 @@ def scheduler_estimator(
     if problem := problem_of_member_name(cluster_name):
         raise FleetError(f"--cluster-name: {cluster_name!r}: {problem}")
     settings = settings_from(context, "scheduler-estimator")
-    connection = connection_of(kubeconfig, kubeconfig_context)
+    connection = connection_of(kubeconfig, kubeconfig_context, master)
     _check_files(settings.estimation)
     start_log(context)
     config = EstimatorConfig(cluster=cluster_name, connection=connection, settings=settings)

@@ -9,7 +9,7 @@ import click
 from kubeapi.process import serve
 from leeward.cli.component import connection_of, context_option, kubeconfig_option
 from leeward.cli.connections import client_of
-from leeward.cli.flags import start_log, webhook_left_out_flags
+from leeward.cli.flags import KARMADA_SPELLING, list_option, start_log, webhook_left_out_flags
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ def _https_url(_context: click.Context, _option: click.Parameter, url: str) -> s
     return url
 
 
-@click.command()
+@click.command(context_settings=KARMADA_SPELLING)
 @click.option("--bind-address", default="0.0.0.0", show_default=True, help="Address to listen on.")
 @click.option(
     "--secure-port", type=click.IntRange(1, 65535), default=8443, show_default=True, help="Port to listen on."
@@ -43,13 +43,14 @@ def _https_url(_context: click.Context, _option: click.Parameter, url: str) -> s
 @click.option("--default-not-ready-toleration-seconds", type=int, default=300, show_default=True)
 @click.option("--default-unreachable-toleration-seconds", type=int, default=300, show_default=True)
 @click.option("--skipped-propagating-apis", default="", help="As given to the controller manager.")
-@click.option(
-    "--skipped-propagating-namespaces", default="kube-.*", show_default=True, help="As given to the controller manager."
+@list_option(
+    "--skipped-propagating-namespaces",
+    default=("kube-.*",),
+    show_default=True,
+    help="As given to the controller manager.",
 )
-@click.option("--allowed-member-addresses", default="", help="Networks that members may be in although refused.")
-@click.option(
-    "--feature-gates", default="", help="As given to the controller manager; of them FederatedQuotaEnforcement."
-)
+@list_option("--allowed-member-addresses", help="Networks that members may be in although refused.")
+@list_option("--feature-gates", help="As given to the controller manager; of them FederatedQuotaEnforcement.")
 @kubeconfig_option
 @context_option
 @webhook_left_out_flags

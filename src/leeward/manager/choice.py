@@ -47,6 +47,8 @@ ABSENT = (
     "endpointsliceCollect",
     "endpointsliceDispatch",
     "federatedHorizontalPodAutoscaler",
+    "hpa",
+    "hpaReplicasSyncer",
     "multiclusterservice",
     "remedy",
     "serviceExport",

@@ -33,6 +33,13 @@ GATES = (
     Gate("WorkloadAffinity", False),
     Gate("MultiClusterService", False, _ABSENT),
 )
+WITHOUT_EFFECT: Mapping[str, str] = {
+    "ContextualLogging": "the log is written to standard error, one line an event",
+    "ControllerPriorityQueue": "what is urgent is always taken first",
+    "LoggingAlphaOptions": "the log is written to standard error, one line an event",
+    "LoggingBetaOptions": "the log is written to standard error, one line an event",
+}
+"""Gates of Karmada's that change nothing here, however they are set, and why."""
 BY_NAME: Mapping[str, Gate] = {gate.name: gate for gate in GATES}
 
 
@@ -57,6 +64,8 @@ def switch_gates(settings: Iterable[tuple[str, bool]]) -> FeatureGates:
     for name, enabled in sorted(settings, key=lambda setting: setting[0] not in _GROUPS):
         if name in _GROUPS:
             switched |= {gate.name: enabled for gate in GATES if gate.default is _GROUPS[name] and not gate.fixed}
+            continue
+        if name in WITHOUT_EFFECT:
             continue
         gate = BY_NAME.get(name)
         if gate is None:

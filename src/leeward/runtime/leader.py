@@ -45,6 +45,8 @@ class LeaderSettings:
     renew_seconds: float = 10
     retry_seconds: float = 2
     namespace: str = SYSTEM_NAMESPACE
+    name: str = ""
+    """The name of the lease, where it is not the component's."""
 
 
 class NotLeading(Unreachable):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from leeward.app.flags.left_out import LEFT_OUT
 from leeward.app.flags.table import COMPONENTS, FLAGS, Flag
-from leeward.manager.gates import GATES
+from leeward.manager.gates import GATES, WITHOUT_EFFECT
 
 _HEAD = """# Flags
 
@@ -32,8 +32,9 @@ Its Deployments start with Leeward's image. The log names those that were writte
 
 def render() -> str:
     gates = (f"| `{g.name}` | {str(g.default).lower()} | {g.fixed or 'yes'} |" for g in GATES)
+    ignored = (f"| `{name}` | | taken, and not used: {why} |" for name, why in WITHOUT_EFFECT.items())
     left_out = (f"| `--{name}` | {why} |" for name, why in LEFT_OUT.items())
-    tables = (_HEAD, _flags(), _GATES, gates, _LEFT_OUT, left_out)
+    tables = (_HEAD, _flags(), _GATES, gates, ignored, _LEFT_OUT, left_out)
     return "".join(part if isinstance(part, str) else "".join(f"{line}\n" for line in part) for part in tables)
 
 

@@ -47,7 +47,6 @@ LEFT_OUT = {
     "horizontal-pod-autoscaler-upscale-delay": _NO_CONTROLLER,
     "karmada-kubeconfig-namespace": _ROTATION,
     "large-cluster-num-threshold": "the brake takes its place: --unhealthy-cluster-minimum",
-    "leader-elect-resource-name": "the lease has the name that Karmada's component gives it",
     "log-backtrace-at": _LOGS,
     "log-dir": _LOGS,
     "log-file": _LOGS,
@@ -57,7 +56,6 @@ LEFT_OUT = {
     "log-text-split-stream": _LOGS,
     "logging-format": _LOGS,
     "logtostderr": _LOGS,
-    "master": "name the server in the kubeconfig",
     "one-output": _LOGS,
     "plugins": "all plug-ins filter and score",
     "profiling-bind-address": _NO_PROFILING,
@@ -75,11 +73,18 @@ LEFT_OUT = {
     "v": _LOGS,
     "vmodule": _LOGS,
 }
+OF_THE_MANAGER = {
+    "cluster-lease-duration": "only agents renew Leases of their clusters; members in Push mode are probed",
+    "cluster-lease-renew-interval-fraction": "only agents renew Leases of their clusters",
+}
+"""Flags that the controller manager alone does not use, and why."""
 OF_THE_WEBHOOK = {
     "health-probe-bind-address": "/healthz and /readyz are served at --secure-port",
     "kube-api-burst": "the webhook asks little",
     "kube-api-qps": "the webhook asks little",
     "metrics-bind-address": "the webhook serves no metrics",
+    "tls-cert-file-name": _CERTIFICATES,
+    "tls-private-key-file-name": _CERTIFICATES,
 }
 """Flags that the webhook alone does not use, and why."""
 OF_THE_AGENT = {
@@ -90,9 +95,7 @@ OF_THE_AGENT = {
 }
 """Flags that the agent alone does not use, and why."""
 OF_THE_DESCHEDULER = {
-    "bind-address": "probes and metrics have addresses of their own",
     "feature-gates": "no gate changes what is given back, or estimated",
-    "secure-port": "probes and metrics have addresses of their own",
 }
 """Flags that only the descheduler and the estimator do not use, and why."""
 OF_THE_ESTIMATOR = {

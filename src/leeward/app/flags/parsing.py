@@ -76,6 +76,16 @@ def parse_rate(text: str) -> float:
     return float(text)
 
 
+def parse_limit(text: str) -> float | None:
+    """Parses a limit of requests a second; a negative one is none, as in Karmada. Raises: ValueError."""
+    return None if re.fullmatch(r"-\d+\.?\d*", text) else parse_rate(text)
+
+
+def parse_host(text: str) -> str:
+    """Parses an address of this machine without a port; brackets around it may be left out."""
+    return parse_name(text).removeprefix("[").removesuffix("]")
+
+
 def parse_fraction(text: str) -> float:
     """Parses a number between 0, not included, and 1. Raises: ValueError."""
     value = parse_rate(text)
@@ -97,8 +107,8 @@ def parse_name(text: str) -> str:
 
 
 def parse_address(text: str) -> Address | None:
-    """`:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` is nowhere, which is None."""
-    if text == "0":
+    """`:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0`, or nothing, is nowhere, which is None."""
+    if text in ("", "0"):
         return None
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65_535:

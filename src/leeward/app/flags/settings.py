@@ -93,6 +93,18 @@ _SERVING_BY_DEFAULT: Mapping[Component, Serving] = {
 }
 
 
+KARMADA_PROBE_PORTS: Mapping[Component, int] = {
+    "controller-manager": 10_357,
+    "scheduler": 10_351,
+    "agent": 10_357,
+    "descheduler": 10_358,
+    "scheduler-estimator": 10_351,
+}
+"""Ports at which the kubelet asks Karmada's components where --secure-port is not written.
+
+Karmada: cmd/*/app/options/options.go (defaultPort), charts/karmada/templates (livenessProbe), both of 1.4."""
+
+
 def defaults_of(component: Component, timing: Timing | None = None) -> ComponentSettings:
     manager = ManagerSettings(
         timing=timing or Timing(),
@@ -112,11 +124,20 @@ def settings_of(component: Component, texts: Mapping[str, str], timing: Timing |
     values = {name: BY_NAME[name].read(text) for name, text in texts.items()}
     if values.pop("karmada-exact", False):
         settings = replace(settings, karmada_exact=True, manager=settings.manager.karmada_exact())
+    host, port = values.pop("bind-address", None), values.pop("secure-port", None)
+    settings = _with_bind_address(component, settings, host, port)
     for name, value in values.items():
         if path := BY_NAME[name].path:
             settings = _with(settings, path, value)
     _refuse_contradictions(component, settings)
     return settings
+
+
+def _with_bind_address(component: Component, settings: Any, host: str | None, port: int | None) -> Any:
+    """`settings` with the probes where the kubelet asks for them, in the manifests of Karmada's older releases."""
+    if host is None and port is None:
+        return settings
+    return _with(settings, "serving.health", Address(host or "", port or KARMADA_PROBE_PORTS[component]))
 
 
 def _with(settings: Any, path: str, value: Any) -> Any:

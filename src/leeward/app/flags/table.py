@@ -18,6 +18,8 @@ from leeward.app.flags.parsing import (
     parse_feature_gates,
     parse_file,
     parse_fraction,
+    parse_host,
+    parse_limit,
     parse_name,
     parse_networks,
     parse_patterns,
@@ -39,9 +41,11 @@ _MANAGER = frozenset[Component]({"controller-manager", "serve", "up"})
 _SCHEDULING = frozenset[Component]({"scheduler", "serve", "up"})
 _PLACING = _MANAGER | _SCHEDULING
 _PROBING = _MANAGER | _AGENT
+_SCHEDULER = frozenset[Component]({"scheduler"})
 _DESCHEDULER = frozenset[Component]({"descheduler"})
 _LEADING = frozenset[Component]({"controller-manager", "scheduler", "serve"}) | _DESCHEDULER | _AGENT
 _ESTIMATOR = frozenset[Component]({"scheduler-estimator"})
+_KARMADAS = (_LEADING | _ESTIMATOR) - {"serve"}
 _ESTIMATING = frozenset[Component]({"scheduler", "serve"})
 _ASKING = _ESTIMATING | _DESCHEDULER
 _SERVING = _LEADING | _ESTIMATOR
@@ -74,6 +78,11 @@ class Flag:
 
     def default_of(self, component: Component) -> str:
         return self.defaults.get(component, self.default)
+
+    @property
+    def is_list(self) -> bool:
+        """Tells whether it may be written several times, and stands for all that was written then."""
+        return self.parse in (parse_controllers, parse_feature_gates, parse_networks, parse_patterns)
 
     @property
     def is_switch(self) -> bool:
@@ -208,6 +217,9 @@ FLAGS: tuple[Flag, ...] = (
          "How long to wait between two attempts."),
     Flag("leader-elect-resource-namespace", _LEADING, "karmada-system", parse_name, "leader.namespace",
          "Where the lease is."),
+    Flag("leader-elect-resource-name", _SCHEDULER, "", parse_name, "leader.name",
+         "The name of the lease: another one for each scheduler with a --scheduler-name of its own.  "
+         "[default: karmada-scheduler]"),
     Flag("shards", _SHARDED, "1", parse_count, "shards.count",
          "How many processes work on bindings and in clusters beside the leader, each on its share; 1: the leader does "
          "it itself.", ours=True),
@@ -220,10 +232,14 @@ FLAGS: tuple[Flag, ...] = (
     Flag("health-probe-bind-address", _SERVING, ":10357", parse_address, "serving.health",
          "Where /healthz and /readyz are served; 0: nowhere.",
          defaults={"scheduler": ":10351", "agent": ":10358", "descheduler": ":10354", "scheduler-estimator": ":10353"}),
-    Flag("kube-api-qps", _SERVING, "", parse_rate, "limits.control_plane.per_second",
+    Flag("bind-address", _KARMADAS, "", parse_host, "",
+         "The host of the probes, as in older releases of Karmada: --health-probe-bind-address says both."),
+    Flag("secure-port", _KARMADAS, "", parse_port, "",
+         "The port of the probes, likewise.  [default: where --bind-address is given, Karmada's port]"),
+    Flag("kube-api-qps", _SERVING, "", parse_limit, "limits.control_plane.per_second",
          "Requests a second to the control plane at most.  [default: no limit]"),
     Flag("kube-api-burst", _SERVING, "60", parse_count, "limits.control_plane.burst", "So many of them at once."),
-    Flag("cluster-api-qps", _SERVING, "", parse_rate, "limits.members.per_second",
+    Flag("cluster-api-qps", _SERVING, "", parse_limit, "limits.members.per_second",
          "Requests a second to each member at most.  [default: no limit]"),
     Flag("cluster-api-burst", _SERVING, "60", parse_count, "limits.members.burst", "So many of them at once."),
     Flag("allowed-member-addresses", _REACHING, "", parse_networks, "limits.member_addresses",
