@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options, switch_alone
 from leeward.cli.output import say
 from leeward.cli.remarks import say_remarks
 
@@ -37,6 +37,5 @@ def adopt(only_plan: bool, yes: bool, kubeconfig: Path | None, context: str) -> 
         raise FleetError("nothing was done: see what refuses above")
     if not yes:
         click.confirm(f"Take over {connection.server}?", abort=True)
-    client = client_of(connection)
-    carry_out(adopt(client, SystemClock(), say), client)
+    switch_alone(connection, lambda client: adopt(client, SystemClock(), say))
     say(f"adopted {connection.server}: now run `leeward serve` and `leeward webhook` beside it")

@@ -174,6 +174,19 @@ def client_of(connection: "Connection", *, greets: bool = True) -> "Client":
         raise FleetError(str(error)) from error
 
 
+def switch_alone(connection: "Connection", switch: Callable[["Client"], Awaitable[None]]) -> None:
+    """Carries out an adoption or its opposite while nobody else does. Raises: FleetError."""
+    from kubeapi.loop.clock import SystemClock
+    from kubeapi.loop.randomness import Randomness
+    from leeward.app.migration.one_at_a_time import alone
+    from leeward.cli.output import say
+    from leeward.client import Client
+    from leeward.client.greeting import greeting_transport_of
+
+    transport = greeting_transport_of(connection)
+    carry_out(alone(transport, SystemClock(), Randomness(), switch, say), Client(transport))
+
+
 def _brief_client_of(connection: "Connection") -> "Client":
     """Raises: FleetError when its certificates cannot be used."""
     from leeward.client import Client

@@ -12,11 +12,17 @@ from leeward.cli.output import say
 @click.option("--keep-kinds", is_flag=True, help="Leave the kinds and all objects of theirs; take the rest.")
 @control_plane_options
 def deinit(keep_kinds: bool, kubeconfig: Path | None, context: str) -> None:
-    """Take Leeward's kinds, with all their objects, and its rights out of a control plane."""
+    """Take Leeward's kinds, with all their objects, and its rights out of a control plane.
+
+    One that is Karmada's is refused, since roles of its agents have the names of ours; so is one that was adopted:
+    `leeward hand-back` gives it back.
+    """
     from leeward.app.cluster_info import withdraw
     from leeward.app.install.installing import uninstall
+    from leeward.app.migration.came_back import refuse_karmadas
 
     async def take_out() -> None:
+        await refuse_karmadas(client)
         await uninstall(client, keep_kinds=keep_kinds)
         await withdraw(client)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options, switch_alone
 from leeward.cli.output import say
 from leeward.cli.remarks import say_remarks
 
@@ -35,6 +35,5 @@ def hand_back(only_plan: bool, yes: bool, kubeconfig: Path | None, context: str)
         raise FleetError("nothing was done: see what refuses above")
     if not yes:
         click.confirm(f"Hand {connection.server} back to Karmada?", abort=True)
-    client = client_of(connection)
-    carry_out(hand_back(client, SystemClock(), say), client)
+    switch_alone(connection, lambda client: hand_back(client, SystemClock(), say))
     say(f"handed {connection.server} back: now start karmada-webhook, karmada-controller-manager and karmada-scheduler")

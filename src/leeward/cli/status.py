@@ -99,6 +99,7 @@ async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") ->
     """Raises: OperationFailed, WorldError."""
     from kubeapi.loop.clock import SystemClock
     from leeward.app.member_clients import members_of
+    from leeward.app.migration.came_back import find_returned
     from leeward.client.connection import transport_of
     from leeward.operations.status import look_at_fleet
 
@@ -108,7 +109,7 @@ async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") ->
         return await orphans.find(client, members_of(client, transport), now)
 
     try:
-        return await look_at_fleet(client, SystemClock(), (find,))
+        return await look_at_fleet(client, SystemClock(), (find, find_returned))
     finally:
         await transport.close()
 

@@ -14,7 +14,7 @@ from kubeapi.loop.clock import Clock
 from leeward.app.install.installing import install_kinds, install_rights
 from leeward.app.install.manifests import rights
 from leeward.app.local.errors import FleetError
-from leeward.app.migration.cluster_storage import serve_from_definition, write_all
+from leeward.app.migration.cluster_storage import current, serve_from_definition, write_all
 from leeward.app.migration.dependents import attach, detach, find_dependents
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import CLUSTER_MANIFESTS
@@ -48,18 +48,22 @@ class SwitchPlan:
 
 async def plan(client: Client, clock: Clock) -> SwitchPlan:
     """Looks, and writes nothing. Raises: WorldError, FleetError."""
-    survey = await take_survey(client, clock)
-    return SwitchPlan(survey, tuple(review(survey)), await read_record(client))
+    survey, record = await take_survey(client, clock), await read_record(client)
+    is_adopted = record is not None and record.adopted_at is not None
+    return SwitchPlan(survey, tuple(review(survey, adopted=is_adopted)), record)
 
 
 async def adopt(client: Client, clock: Clock, tell: Tell) -> None:
-    """Raises: WorldError; FleetError with what is in the way. Can be repeated."""
+    """Raises: WorldError; FleetError with what is in the way.
+
+    Can be repeated: what of Karmada's has come back since is taken away again. Its operator may have put it there.
+    """
     planned = await plan(client, clock)
     if refused := refusals(planned.remarks):
         raise FleetError("; ".join(f"{remark.sentence} ({remark.next})" for remark in refused))
     if planned.resumed is not None and planned.resumed.adopted_at is not None:
-        at = f"{planned.resumed.adopted_at:%Y-%m-%d %H:%M:%S}Z"
-        raise FleetError(f"adopted already, at {at}: run `leeward serve`, or `leeward hand-back`")
+        await _adopt_again(client, planned.survey, planned.resumed, tell)
+        return
     tell("writing down what is there")
     record = await _write_down(client, clock, planned.survey, planned.resumed)
     await _take_webhooks_away(client, record, tell)
@@ -69,7 +73,8 @@ async def adopt(client: Client, clock: Clock, tell: Tell) -> None:
         await _move_clusters(client, record, tell)
     await install_rights(client)
     if running := await running_components(client, clock):
-        raise FleetError(f"{', '.join(running)} began to run meanwhile: stop it, and run `leeward adopt` again")
+        names = ", ".join(each.name for each in running)
+        raise FleetError(f"{names} began to run meanwhile: stop it, and run `leeward adopt` again")
     await write_record(client, msgspec.structs.replace(record, adopted_at=clock.now()))
 
 
@@ -84,20 +89,46 @@ async def _write_down(client: Client, clock: Clock, survey: Survey, resumed: Swi
         clusters = await _clusters_now(client, clusters)
     for cluster in clusters:
         await write_cluster(client, cluster)
-    present = [KeptObject(each.resource.api_version, each.resource.plural, each.manifest) for each in survey.webhooks]
-    names = {(each.plural, each.manifest["metadata"]["name"]) for each in present}
-    gone = [w for w in (resumed.webhooks if resumed else ()) if (w.plural, w.manifest["metadata"]["name"]) not in names]
     service = survey.clusters_service or (resumed.clusters_service if resumed else None)
     record = SwitchRecord(
         started_at=resumed.started_at if resumed else clock.now(),
         clusters_service=service,
-        webhooks=(*present, *gone),
+        webhooks=_webhooks_to_keep(survey, resumed.webhooks if resumed else ()),
         rights=resumed.rights if resumed else tuple(await _rights_there(client)),
         definitions=resumed.definitions if resumed else survey.definitions,
         clusters=tuple(cluster.name for cluster in clusters),
     )
     await write_record(client, record)
     return record
+
+
+def _webhooks_to_keep(survey: Survey, known: Sequence[KeptObject]) -> tuple[KeptObject, ...]:
+    """Those that are there, as they are now, and those that were there before."""
+    present = [KeptObject(each.resource.api_version, each.resource.plural, each.manifest) for each in survey.webhooks]
+    names = {(each.plural, each.manifest["metadata"]["name"]) for each in present}
+    return (*present, *(each for each in known if (each.plural, each.manifest["metadata"]["name"]) not in names))
+
+
+async def _adopt_again(client: Client, survey: Survey, record: SwitchRecord, tell: Tell) -> None:
+    """Raises: FleetError where nothing of Karmada's has come back."""
+    if not survey.webhooks and survey.clusters_service is None:
+        raise FleetError(
+            f"adopted already, at {record.adopted_at:%Y-%m-%d %H:%M:%S}Z: run `leeward serve`, or `leeward hand-back`"
+        )
+    service = survey.clusters_service or record.clusters_service
+    webhooks = _webhooks_to_keep(survey, record.webhooks)
+    record = msgspec.structs.replace(record, webhooks=webhooks, clusters_service=service)
+    await write_record(client, record)
+    await _take_webhooks_away(client, record, tell)
+    if survey.clusters_service is not None:
+        tell("taking the APIService of the Clusters away again")
+        await serve_from_definition(client, [each["metadata"]["uid"] for each in survey.clusters or ()])
+        tell("putting the references to the Clusters in order")
+        served = await current(client)
+        for dependents in (await find_dependents(Inventory(client))).values():
+            for each in dependents:
+                if each.reference.name in served:
+                    await attach(client, [each], served[each.reference.name]["metadata"]["uid"])
 
 
 async def _clusters_now(client: Client, known: Sequence[ClusterRecord]) -> list[ClusterRecord]:

@@ -61,8 +61,8 @@ async def plan_hand_back(client: Client, clock: Clock) -> list[Remark]:
     """Remarks on what `hand_back` would do, those that refuse first. Reads only. Raises: WorldError, FleetError."""
     record = await _adopted(client)
     remarks = [
-        Remark(Weight.REFUSES, f"lease/{name}", f"{name} runs: it would write what is taken away", STOP)
-        for name in await running_components(client, clock)
+        Remark(Weight.REFUSES, f"lease/{each.name}", f"{each.name} runs: it would write what is taken away", STOP)
+        for each in await running_components(client, clock)
     ]
     if record.handed_back:
         return [*remarks, Remark(Weight.CHANGES, "record", "all but the record of the switch is handed back: it goes")]
@@ -102,7 +102,7 @@ async def hand_back(client: Client, clock: Clock, tell: Tell) -> None:
     """Raises: WorldError; FleetError with what is in the way. Can be repeated."""
     record = await _adopted(client)
     if running := await running_components(client, clock):
-        raise FleetError(f"{', '.join(running)} runs: {STOP} first")
+        raise FleetError(f"{', '.join(each.name for each in running)} runs: {STOP} first")
     if not record.handed_back:
         record = await _take_steps(client, record, tell)
         await write_record(client, msgspec.structs.replace(record, handed_back=True))

@@ -9,7 +9,7 @@ from enum import Enum
 import msgspec
 
 from kubeapi.meta import labels_of
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.app.migration.survey import Survey
 
 NAMED_AT_MOST = 5
@@ -59,13 +59,14 @@ class Remark(msgspec.Struct, frozen=True):
     next: str = ""
 
 
-def review(survey: Survey) -> list[Remark]:
-    """Remarks on a survey, those that refuse first."""
+def review(survey: Survey, *, adopted: bool = False) -> list[Remark]:
+    """Remarks on a survey, those that refuse first. `adopted`: the switch is done, and what of Karmada's is in the way
+    has come back."""
     remarks = [
-        *_running(survey),
+        *_running(survey, beside_ours=adopted and survey.clusters_service is None),
         *_unseen(survey),
         *_gaps(survey),
-        *_clusters(survey),
+        *(_returned_clusters(survey) if adopted else _clusters(survey)),
         *_webhooks(survey),
         *_kept(survey),
     ]
@@ -77,10 +78,13 @@ def refusals(remarks: Sequence[Remark]) -> list[Remark]:
     return [remark for remark in remarks if remark.weight is Weight.REFUSES]
 
 
-def _running(survey: Survey) -> Iterator[Remark]:
-    for name in survey.running:
-        if name == HEARTBEAT_NAME:
-            said, next = "Leeward's controllers watch the clusters: stop them first", "stop `leeward serve`"
+def _running(survey: Survey, *, beside_ours: bool) -> Iterator[Remark]:
+    """Those that would work against the switch; ours do not where only webhooks are taken away."""
+    for name, is_ours in ((each.name, each.is_ours) for each in survey.running):
+        if is_ours and beside_ours:
+            continue
+        if is_ours:
+            said, next = f"Leeward's controllers work ({name}): stop them first", "stop `leeward serve`"
         else:
             said = f"{name} runs: it holds its Lease, and would work against the switch"
             next = (
@@ -121,6 +125,16 @@ def _clusters(survey: Survey) -> Iterator[Remark]:
     if leaving:
         said = f"{listed(leaving)} is being removed, and could not be moved: let Karmada finish that first"
         yield Remark(Weight.REFUSES, "clusters", said, "kubectl get clusters")
+
+
+def _returned_clusters(survey: Survey) -> Iterator[Remark]:
+    if survey.clusters_service is not None:
+        service = survey.clusters_service["spec"]["service"]
+        said = (
+            f"the Clusters are asked of {service['namespace']}/{service['name']} again, as it kept them before the "
+            "switch: its APIService will be taken away, and the definition shows them as Leeward keeps them"
+        )
+        yield Remark(Weight.CHANGES, "apiservice/clusters", said, "leeward adopt")
 
 
 def _webhooks(survey: Survey) -> Iterator[Remark]:

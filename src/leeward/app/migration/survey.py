@@ -16,7 +16,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.core import Lease
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, is_lease_of_agent
+from leeward.api.names import HEARTBEAT_NAME, SWITCH_LEASE, SYSTEM_NAMESPACE, is_lease_of_agent, is_our_leader
 from leeward.api.resource import LEASES
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.installing import installed_definitions, is_of_karmada
@@ -52,13 +52,21 @@ class WebhookConfiguration:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningComponent:
+    """A component that holds the Lease with this name, and renews it."""
+
+    name: str
+    is_ours: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Survey:
     """Facts that a switch has to know. `clusters` is None where nobody serves them."""
 
     clusters_service: Manifest | None = None
     clusters: tuple[Manifest, ...] | None = None
     webhooks: tuple[WebhookConfiguration, ...] = ()
-    running: tuple[str, ...] = ()
+    running: tuple[RunningComponent, ...] = ()
     definitions: tuple[str, ...] = ()
     """Definitions of our kinds that are there; and of these, those that Karmada has installed."""
     karmada_definitions: tuple[str, ...] = ()
@@ -128,8 +136,8 @@ async def karmada_webhooks(client: Client) -> list[WebhookConfiguration]:
     return found
 
 
-async def running_components(client: Client, clock: Clock) -> tuple[str, ...]:
-    """The names of the Leases in `karmada-system` that somebody holds and renews. Raises: WorldError.
+async def running_components(client: Client, clock: Clock) -> tuple[RunningComponent, ...]:
+    """Those that hold and renew a Lease in `karmada-system`. Raises: WorldError.
 
     It looks until each is renewed, or has run out and was not renewed for `WATCH_SECONDS`.
     """
@@ -143,12 +151,17 @@ async def running_components(client: Client, clock: Clock) -> tuple[str, ...]:
         running |= renewed
         long = clock.monotonic() - begun >= WATCH_SECONDS
         undecided = {n for n in undecided & later.keys() - renewed if not long or _is_fresh(later[n], clock.now())}
-    return tuple(sorted(running | undecided))
+    return tuple(RunningComponent(name, _is_ours(first[name])) for name in sorted(running | undecided))
+
+
+def _is_ours(lease: Lease) -> bool:
+    return lease.name == HEARTBEAT_NAME or is_our_leader(lease.spec.holder_identity)
 
 
 async def _held(client: Client) -> Mapping[str, Lease]:
     """Leases that components of the control plane hold; agents go on through a switch."""
-    leases = [each for each in (await client.list(LEASES, SYSTEM_NAMESPACE)).items if not is_lease_of_agent(each.name)]
+    found = (await client.list(LEASES, SYSTEM_NAMESPACE)).items
+    leases = [each for each in found if not is_lease_of_agent(each.name) and each.name != SWITCH_LEASE]
     return {lease.name: lease for lease in leases if lease.spec.holder_identity or lease.name == HEARTBEAT_NAME}
 
 

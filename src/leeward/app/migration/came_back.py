@@ -1,0 +1,49 @@
+"""Parts of a Karmada in a control plane that was adopted; and control planes that are Karmada's still.
+
+Karmada's operator, or an upgrade of its chart, may put back what a switch has taken away: webhooks that nobody answers
+refuse every write then, so that nothing fails over; and the Clusters are asked of a server that keeps them as they
+were.
+"""
+
+from datetime import datetime
+
+from leeward.app.local.errors import FleetError
+from leeward.app.migration.record import read_record
+from leeward.app.migration.survey import clusters_service, karmada_webhooks
+from leeward.client import Client
+from leeward.operations.findings import needs_somebody
+from leeward.operations.status import Found
+
+
+async def find_returned(client: Client, _now: datetime) -> Found:
+    """Finds what has come back into a control plane that was adopted. Raises: WorldError."""
+    try:
+        record = await read_record(client)
+    except FleetError as error:
+        return Found([needs_somebody("switch", str(error))])
+    if record is None or record.adopted_at is None or record.handing_back:
+        return Found()
+    found = [
+        needs_somebody(
+            f"{each.resource.kind.lower()}/{each.name}",
+            f"{each.resource.kind} {each.name} of Karmada's is here again: where nobody answers it, it refuses writes, "
+            "and nothing fails over",
+            next="leeward adopt",
+        )
+        for each in await karmada_webhooks(client)
+    ]
+    if await clusters_service(client) is not None:
+        said = "the Clusters are asked of Karmada's API server again, as it kept them before the switch"
+        found.append(needs_somebody("apiservice/clusters", said, next="leeward adopt"))
+    return Found(found)
+
+
+async def refuse_karmadas(client: Client) -> None:
+    """Raises: FleetError where Karmada keeps the Clusters, or Leeward has the control plane from it; WorldError."""
+    if await read_record(client) is not None:
+        raise FleetError("this control plane was adopted from a Karmada: `leeward hand-back` gives it back")
+    if await clusters_service(client) is not None:
+        raise FleetError(
+            "the Clusters are kept by Karmada's aggregated API server: nothing of Leeward's is here, and roles that "
+            "Karmada's agents live by have the names of ours"
+        )

@@ -1,0 +1,99 @@
+"""One switch at a time: whoever adopts a control plane, or hands it back, holds a Lease in `karmada-system` meanwhile.
+
+Two of them beside each other would read each other's half for the whole, and write a record that lacks what the other
+has taken away. A switch that was killed holds it for a quarter of a minute more. Holds: S8.
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from kubeapi.loop.clock import Clock
+from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.transport import Transport
+from leeward.api.core import Lease
+from leeward.api.names import SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
+from leeward.api.resource import LEASES
+from leeward.app.local.errors import FleetError
+from leeward.client import AlreadyExists, Client, NotFound, WorldError
+from leeward.runtime.deleting import delete_seen
+from leeward.runtime.leader import FencedTransport, LeaderElector, LeaderSettings
+
+SETTINGS = LeaderSettings()
+WAIT_SECONDS = SETTINGS.lease_seconds + 3 * SETTINGS.retry_seconds
+"""Seconds after which the Lease of a switch that was killed has certainly run out."""
+
+
+async def alone(
+    transport: Transport,
+    clock: Clock,
+    randomness: Randomness,
+    switch: Callable[[Client], Awaitable[None]],
+    tell: Callable[[str], None],
+) -> None:
+    """Does `switch` while nobody else does one; when the Lease is lost meanwhile, it is begun again, as it can be.
+    `tell` is given whom it waits for.
+
+    Raises: FleetError when another one goes on; WorldError; what `switch` raises.
+    """
+    client = Client(transport)
+    if holder := await _make_lease(client):
+        tell(f"waiting until {holder} has ended, which switches this control plane, or was killed a moment ago")
+    identity = leader_identity(socket.gethostname(), randomness.uid())
+    elector = LeaderElector(client, SWITCH_LEASE, identity, clock, randomness, SETTINGS)
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def once() -> None:
+        begun.set()
+        await switch(Client(FencedTransport(transport, elector.leadership)))
+        ended.set()
+        await asyncio.Event().wait()
+
+    try:
+        async with Supervisor("switch") as supervisor:
+            leading = supervisor.start(elector.lead(once), "switch")
+            waiting = supervisor.start(_first(begun, ended), "wait")
+            await asyncio.wait((leading, waiting), return_when=asyncio.FIRST_COMPLETED)
+            if leading.done():
+                leading.result()
+            elif not begun.is_set():
+                raise FleetError(await _who_else(client))
+    finally:
+        with suppress(WorldError):
+            await delete_seen(client, LEASES, SWITCH_LEASE, SYSTEM_NAMESPACE, only=_is_free)
+
+
+async def _make_lease(client: Client) -> str:
+    """Makes the Lease, held by nobody, so that who may not is told at once. Gives who holds it.
+
+    Raises: WorldError, FleetError.
+    """
+    try:
+        with suppress(AlreadyExists):
+            await client.create(LEASES, {"metadata": {"name": SWITCH_LEASE}, "spec": {}}, SYSTEM_NAMESPACE)
+        return (await client.get(LEASES, SWITCH_LEASE, SYSTEM_NAMESPACE)).spec.holder_identity
+    except NotFound as error:
+        raise FleetError(f"there is no namespace {SYSTEM_NAMESPACE}: this is no control plane of Karmada's") from error
+
+
+async def _first(begun: asyncio.Event, ended: asyncio.Event) -> None:
+    """Returns when the switch has ended, or has not begun in time."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(WAIT_SECONDS):
+            await begun.wait()
+    if begun.is_set():
+        await ended.wait()
+
+
+async def _who_else(client: Client) -> str:
+    said = "another `leeward adopt` or `leeward hand-back` is at work"
+    with suppress(NotFound):
+        lease = await client.get(LEASES, SWITCH_LEASE, SYSTEM_NAMESPACE)
+        said += f" ({lease.spec.holder_identity})"
+    return f"{said}: let it end, and look again with --plan"
+
+
+def _is_free(lease: Lease) -> bool:
+    return not lease.spec.holder_identity
