@@ -59,6 +59,18 @@ async def create_token(client: Client, token: str) -> None:
     await client.create(SECRETS, made, "kube-system")
 
 
+async def list_tokens(client: Client) -> list[str]:
+    """`karmadactl token list`: the ids. Raises: WorldError."""
+    only = "type=bootstrap.kubernetes.io/token"
+    found = (await client.list(SECRETS, "kube-system", field_selector=only)).items
+    return [base64.b64decode(each["data"]["token-id"]).decode() for each in found]
+
+
+async def delete_token(client: Client, token_id: str) -> None:
+    """`karmadactl token delete`. Raises: WorldError."""
+    await client.delete(SECRETS, f"bootstrap-token-{token_id}", "kube-system")
+
+
 async def discover(endpoint: str, token: str, ca_hash: str) -> Connection:
     """Connection that `karmadactl register` trusts. Raises: WorldError; AssertionError where it gives up."""
     token_id = token.partition(".")[0]
@@ -155,6 +167,12 @@ async def _signed(client: Client, known: Connection, name: str, key: bytes) -> C
     raise AssertionError(f"{name} was never signed")
 
 
+async def write_all_roles(client: Client, cluster: str) -> None:
+    """Writes the roles of an agent that has joined already, as an administrator. Raises: WorldError."""
+    for manifest in roles_of_registered(cluster):
+        await _ensure(client, RBAC_KINDS[manifest["kind"]], manifest, manifest["metadata"].get("namespace", ""))
+
+
 async def write_roles(generator: Client, cluster: str) -> None:
     """Writes what the generator of roles writes. Raises: WorldError."""
     assert not await _is_there(generator, CLUSTERS, cluster)
@@ -166,8 +184,10 @@ async def write_roles(generator: Client, cluster: str) -> None:
         await _ensure(generator, RBAC_KINDS[manifest["kind"]], manifest, namespace)
 
 
-async def unregister(client: Client, cluster: str, seconds: int = 60) -> None:
-    """`karmadactl unregister --karmada-config`, as far as it concerns the control plane.
+async def unregister(client: Client, cluster: str, seconds: int = 60, *, as_agent: bool = False) -> None:
+    """`karmadactl unregister`, as far as it concerns the control plane.
+
+    `as_agent`: without --karmada-config, so that it asks with what the agent's Deployment has, and leaves the roles.
 
     Raises: WorldError; TimeoutError where it gives up.
     """
@@ -182,7 +202,7 @@ async def unregister(client: Client, cluster: str, seconds: int = 60) -> None:
             if not await _is_there(client, CLUSTERS, cluster):
                 break
             await asyncio.sleep(_POLL_SECONDS)
-    for manifest in roles_of_registered(cluster):
+    for manifest in () if as_agent else roles_of_registered(cluster):
         resource, metadata = RBAC_KINDS[manifest["kind"]], manifest["metadata"]
         await _delete(client, resource, metadata["name"], metadata.get("namespace", ""))
 

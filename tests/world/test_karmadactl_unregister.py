@@ -3,10 +3,12 @@
 import pytest
 
 from kubeapi.meta import ObjectMeta
+from kubeserver.handler import User
 from leeward.api.core import Namespace
-from leeward.api.names import execution_space
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, execution_space
 from leeward.api.resource import NAMESPACES, WORKS
-from leeward.client import NotFound
+from leeward.client import Client, Forbidden, NotFound
+from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from tests.migration import karmadactl
 from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
@@ -37,6 +39,56 @@ def test_a_pull_member_leaves_with_its_applications_by_the_requests_of_karmadact
         for name in APPLICATIONS:
             assert await ready_replicas(world, "member3", name, "shop") == -1, "what was placed there is taken back"
             assert await ready_replicas(world, "member2", name, "shop") == 4, "what it held runs elsewhere"
+
+    play(story)
+
+
+def as_agent(world: World) -> Client:
+    return Client(LinkedTransport(world.place, User(AGENT_USER_PREFIX + "member3", (AGENT_GROUP,))))
+
+
+@pytest.mark.long
+def test_a_pull_member_leaves_by_the_identity_of_its_agent_where_karmadactl_has_written_its_roles() -> None:
+    """The identity is that of the agent's Deployment, where karmadactl is given no --karmada-config."""
+
+    async def story(world: World) -> None:
+        await divide(world)
+        await karmadactl.write_all_roles(world.client, "member3")
+        await karmadactl.unregister(as_agent(world), "member3", as_agent=True)
+        with pytest.raises(NotFound):
+            await world.client.get(karmadactl.CLUSTERS, "member3")
+        await world.sleep(60)
+        for name in APPLICATIONS:
+            assert await ready_replicas(world, "member2", name, "shop") == 4
+
+    play(story)
+
+
+@pytest.mark.long
+def test_an_agent_without_these_roles_takes_out_neither_works_nor_its_cluster() -> None:
+    async def story(world: World) -> None:
+        await divide(world)
+        before = [work.metadata.uid for work in (await world.client.list(WORKS, SPACE)).items]
+        with pytest.raises(Forbidden, match='cannot delete resource "works"'):
+            await karmadactl.unregister(as_agent(world), "member3", as_agent=True)
+        with pytest.raises(Forbidden):
+            await as_agent(world).delete(karmadactl.CLUSTERS, "member3")
+        await world.sleep(30)
+        assert [work.metadata.uid for work in (await world.client.list(WORKS, SPACE)).items] == before
+
+    play(story)
+
+
+def test_tokens_of_karmadactl_are_listed_by_their_type_and_deleted() -> None:
+    async def story(world: World) -> None:
+        for token in ("abcdef.0123456789abcdef", "fedcba.0123456789abcdef"):
+            await karmadactl.create_token(world.client, token)
+        await world.client.create(karmadactl.SECRETS, {"metadata": {"name": "other"}}, "kube-system")
+        assert sorted(await karmadactl.list_tokens(world.client)) == ["abcdef", "fedcba"]
+        await karmadactl.delete_token(world.client, "abcdef")
+        assert await karmadactl.list_tokens(world.client) == ["fedcba"]
+        with pytest.raises(Forbidden):
+            await karmadactl.list_tokens(as_agent(world))
 
     play(story)
 
