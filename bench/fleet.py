@@ -1,8 +1,12 @@
 """Cost of a fleet to its controllers, and its growth: `python -m bench fleet [--full | --points 10x200,100x200]`.
 
 For each size (clusters x bindings) a fleet of its own is made (`fleet_scene.py`). Its applications are propagated, two
-copies each; then nothing happens for a while; then `leeward serve` is stopped and started again; then the cluster dies
+copies each; `leeward serve` is stopped and started again; then nothing happens for a while; then the cluster dies
 in which a fixed number of them has a copy. CPU is that of `serve`, which shares its process with nobody.
+
+With `--copy` one application of each group of clusters is propagated, and the others are copies of these, made while
+`serve` is stopped (`fleet_copies.py`). With `--results FILE` the figures of each size are kept there, and all that the
+file has is fitted: large sizes can be measured one by one.
 
 Each cost is fitted by a power of the number of clusters, and of bindings, over the points that differ in it alone.
 """
@@ -12,9 +16,11 @@ import asyncio
 import math
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+
+import msgspec
 
 from bench.fleet_scene import COPIES, DEPLOYMENTS, READS, VICTIM, Scene, Size, deployment, group_of, scene, until
 from kubeapi.loop.randomness import Randomness
@@ -33,44 +39,67 @@ QUIET = 0.05
 QUIET_SECONDS = 5.0
 PATIENCE_SECONDS = 3600.0
 Figures = dict[str, float]
+Kept = list[tuple[Size, Figures]]
 
 
 def run() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench fleet")
     parser.add_argument("--points", default=POINTS, help="clusters x bindings, with commas between (%(default)s)")
     parser.add_argument("--failing", type=int, default=0, help="bindings that have a copy in the cluster that dies")
-    parser.add_argument("--full", action="store_true", help=f"{FULL}, of which 1,000 fail over, and nothing else")
+    parser.add_argument("--full", action="store_true", help=f"{FULL}, of which 1,000 fail over, by copies")
+    parser.add_argument("--copy", action="store_true", help="propagate one application of each group, and copy these")
+    parser.add_argument("--results", type=Path, help="file that figures are added to, and fitted from")
     options = parser.parse_args(sys.argv[2:])
     sizes = [tuple(map(int, point.split("x"))) for point in (FULL if options.full else options.points).split(",")]
     fewest = min(bindings for _, bindings in sizes)
     failing = options.failing or (fewest // 10 if options.full else fewest // FAILING_PART)
-    found: dict[Size, Figures] = {}
+    found = _read(options.results)
     for clusters, bindings in sizes:
         size = Size(clusters, bindings, failing)
-        with tempfile.TemporaryDirectory(prefix="leeward-bench-") as directory:
-            found[size] = asyncio.run(_measure(size, Path(directory)))
         print(f"-- {size}, {failing} fail over", flush=True)
-        for name, figure in found[size].items():
-            print(f"  {name:<52}{figure:>12.3f}", flush=True)
+        with tempfile.TemporaryDirectory(prefix="leeward-bench-") as directory:
+            found[size] = asyncio.run(_measure(size, Path(directory), copies=options.copy or options.full))
+        _keep(options.results, found)
     _print_growth(found)
 
 
-async def _measure(size: Size, directory: Path) -> Figures:
+def _read(results: Path | None) -> dict[Size, Figures]:
+    known = msgspec.json.decode(results.read_bytes(), type=Kept) if results is not None and results.exists() else []
+    return dict(known)
+
+
+def _keep(results: Path | None, found: dict[Size, Figures]) -> None:
+    if results is not None:
+        results.write_bytes(msgspec.json.encode(list(found.items())))
+
+
+async def _measure(size: Size, directory: Path, *, copies: bool) -> Figures:
     figures: Figures = {}
     async with scene(size, directory) as made, Supervisor("bench") as supervisor:
         seen = Informer(made.client, RESOURCE_BINDINGS, Randomness())
         supervisor.start(seen.run(), "bindings")
         await _settle(made)
-        for part in (_propagate, _idle, _restart, _fail_over):
-            figures |= await part(made, seen)
+        figures |= _told(await _propagate(made, seen, made.originals() if copies else range(size.bindings)))
+        await _wait_told(made)
+        await made.stop_serve()
+        if copies:
+            await made.copy()
+        for part in (_start, _idle, _fail_over):
+            figures |= _told(await part(made, seen))
     return figures
 
 
-async def _propagate(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
-    bindings = made.size.bindings
+def _told(figures: Figures) -> Figures:
+    for name, figure in figures.items():
+        print(f"  {name:<52}{figure:>12.3f}", flush=True)
+    return figures
+
+
+async def _propagate(made: Scene, seen: Informer[ResourceBinding], numbers: Collection[int]) -> Figures:
+    bindings = len(numbers)
     spent, asked = made.spent(), await made.requests()
     begun = asyncio.get_running_loop().time()
-    await made.apply()
+    await made.apply(numbers)
     await until(_all(seen, bindings, _is_healthy), PATIENCE_SECONDS)
     seconds = asyncio.get_running_loop().time() - begun
     await _settle(made)
@@ -97,9 +126,8 @@ async def _idle(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
     }
 
 
-async def _restart(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
+async def _start(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
     """A cold start: until an application that was created meanwhile is healthy, and until nothing is left to do."""
-    await made.stop_serve()
     name, group = "new-app", group_of(made.size.bindings - 1, made.size)
     await made.client.create(DEPLOYMENTS, deployment(name, group), "default")
     asked = await made.requests()
@@ -214,12 +242,12 @@ def _writes(asked: Mapping[str, int]) -> int:
 
 def _print_growth(found: dict[Size, Figures]) -> None:
     """The exponents: 0 is flat, 1 proportional."""
-    series: dict[str, tuple[Callable[[Size], int], Callable[[Size], int]]] = {
-        "clusters": (lambda size: size.bindings, lambda size: size.clusters),
-        "bindings": (lambda size: size.clusters, lambda size: size.bindings),
+    series: dict[str, tuple[Callable[[Size], tuple[int, int]], Callable[[Size], int]]] = {
+        "clusters": (lambda size: (size.bindings, size.failing), lambda size: size.clusters),
+        "bindings": (lambda size: (size.clusters, size.failing), lambda size: size.bindings),
     }
     for what, (fixed, varied) in series.items():
-        groups: dict[int, list[Size]] = {}
+        groups: dict[tuple[int, int], list[Size]] = {}
         for size in found:
             groups.setdefault(fixed(size), []).append(size)
         for group in (group for group in groups.values() if len(group) > 1):

@@ -17,10 +17,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
+from bench.fleet_copies import DONE, ORDERS, UID, Orders
 from bench.servers import TOKEN, Target, certificate, free_port, kubernetes, leeward, spent_by
-from kubeapi.codec import decode, render_yaml
+from kubeapi.codec import decode, encode, render_yaml
 from kubeapi.errors import WorldError
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
@@ -166,16 +168,40 @@ class Scene:
         clusters = (await self.client.list(CLUSTERS)).items
         return len(clusters) == len(self.ports) and all(c.is_ready and not c.spec.taints for c in clusters)
 
-    async def apply(self) -> None:
-        """The policies and Deployments of all applications."""
+    async def apply(self, numbers: Iterable[int]) -> None:
+        """All policies, and the Deployments of these applications."""
         await _together(
             self.client.create(PROPAGATION_POLICIES, _policy(group, _near(group, self.size)), "default")
             for group in self._groups()
         )
         await _together(
-            self.client.create(DEPLOYMENTS, deployment(f"app-{number:05}", group_of(number, self.size)), "default")
-            for number in range(self.size.bindings)
+            self.client.create(DEPLOYMENTS, deployment(application(number), group_of(number, self.size)), "default")
+            for number in numbers
         )
+
+    def originals(self) -> list[int]:
+        """One application of each group: the others can be copies of it."""
+        return sorted({group_of(number, self.size): number for number in reversed(range(self.size.bindings))}.values())
+
+    async def copy(self) -> None:
+        """Makes the other applications as copies, in the control plane and in the members, while `serve` is stopped."""
+        groups = {group_of(number, self.size): number for number in self.originals()}
+        copies: dict[str, list[str]] = {application(number): [] for number in groups.values()}
+        for number in range(self.size.bindings):
+            original = groups[group_of(number, self.size)]
+            if number != original:
+                copies[application(original)].append(application(number))
+        policies = await self.client.list(PROPAGATION_POLICIES)
+        namespaces = await self.client.list(NAMESPACES)
+        kept = {uid.decode() for uid in UID.findall(encode((policies.items, namespaces.items)))}
+        orders = msgspec.json.encode(Orders(copies, frozenset(kept)))
+        (self.directory / ORDERS).write_bytes(orders)
+        self.plane.processes[0].send_signal(signal.SIGUSR1)
+        await until(self._is_copied, 600)
+        await _together(_copy_in(port, orders) for port in self.ports)
+
+    async def _is_copied(self) -> bool:
+        return (self.directory / DONE).exists()
 
     async def open_ways_out(self) -> None:
         """Lets what is in the member that dies go elsewhere, too: until now it was to be there."""
@@ -216,6 +242,10 @@ async def scene(size: Size, directory: Path) -> AsyncGenerator[Scene]:
 
 def member(number: int) -> str:
     return f"member-{number:03}"
+
+
+def application(number: int) -> str:
+    return f"app-{number:05}"
 
 
 def group_of(number: int, size: Size) -> str:
@@ -282,6 +312,14 @@ async def _answers(port: int) -> bool:
         return (await client.raw("GET", "/readyz", timeout_seconds=2)).code == 200
     except WorldError:
         return False
+    finally:
+        await client.close()
+
+
+async def _copy_in(port: int, orders: bytes) -> None:
+    client = client_of(port)
+    try:
+        await client.raw("POST", "/bench/copies", body=orders, timeout_seconds=120)
     finally:
         await client.close()
 

@@ -1,15 +1,18 @@
 """`python -m bench.server DIRECTORY PORT [karmada]`: the embedded API server alone, as the benchmark measures it.
 
-With `karmada` it knows Karmada's kinds, and fills in and checks them, so that `leeward serve` can work beside it.
+With `karmada` it knows Karmada's kinds, and fills in and checks them, so that `leeward serve` can work beside it; on
+SIGUSR1 it makes copies of applications in its store (`fleet_copies.py`).
 """
 
 import asyncio
+import signal
 import sys
 from pathlib import Path
 
 import uvloop
 from prometheus_client import CollectorRegistry
 
+from bench.fleet_copies import copy_all
 from bench.servers import certificate, write_tokens
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
@@ -49,6 +52,10 @@ async def serve(directory: Path, port: int, *, karmada: bool) -> None:
         *pair, client_ca = certificate(directory / "pki")
         tls = server_context(client_ca, (pair[0], pair[1]))
         await HttpFront(handler, server.authenticator, tls, port=port).start()
+        copying = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, copying.set)
+        await copying.wait()
+        await copy_all(store, directory)
         await asyncio.Event().wait()
 
 

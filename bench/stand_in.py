@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
+from bench.fleet_copies import Copy, Orders
 from kubeapi.meta import Manifest
 
 READY_SECONDS = 0.2
@@ -89,6 +90,16 @@ class StandIn:
                 return 200, self._delete(target, content)
             case _:
                 raise Refusal(405, "MethodNotAllowed")
+
+    def copy(self, orders: Orders) -> None:
+        """Makes copies of what it has of an application that is to be copied."""
+        for collection, objects in self._objects.items():
+            version, _, plural = collection.rpartition("/")
+            for (namespace, original), obj in list(objects.items()):
+                encoded = msgspec.json.encode(obj)
+                for name in orders.copies.get(original, ()):
+                    made = msgspec.json.decode(Copy(original, name, orders.kept).of(encoded), type=dict[str, Any])
+                    self._keep(Target(version, namespace, plural, "", ""), made, "ADDED")
 
     def _list(self, target: Target) -> bytes:
         found = self._objects.get(target.collection, {})

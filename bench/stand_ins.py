@@ -2,6 +2,7 @@
 
 They answer what the controllers of a control plane ask of a member: health, discovery, lists, watches, and writes of
 any kind (`stand_in.py`). `GET /bench/requests` is how many requests all of them have had, by method; a watch is one.
+`POST /bench/copies` makes copies of what one of them has (`fleet_copies.py`).
 """
 
 import asyncio
@@ -20,6 +21,7 @@ import msgspec
 import uvloop
 from prometheus_client import CollectorRegistry
 
+from bench.fleet_copies import Orders
 from bench.servers import certificate
 from bench.stand_in import OpenWatch, Refusal, StandIn, Target
 from kubeapi.loop.clock import SystemClock
@@ -79,6 +81,9 @@ class Connection(asyncio.Protocol):
         document = self._documents.get((path, accept is not None and b"as=APIGroupDiscoveryList" in accept[1]))
         if path == "/bench/requests":
             self._respond(200, json.dumps(self._counts).encode())
+        elif path == "/bench/copies":
+            self._member.copy(msgspec.json.decode(body, type=Orders))
+            self._respond(200, b"{}")
         elif document is not None:
             self._respond(200, document)
         elif target is None:
