@@ -4,6 +4,9 @@ Workers that find everything they need in a cache never wait, and would keep the
 each asks for a turn before a piece of work. All of them together have `BUDGET_SECONDS` of each round of the loop;
 whoever asks later goes on in the next round, in the order of asking, after everybody else of the process: probes,
 heartbeats, requests. A single piece of work is not interrupted: what takes long asks again in between. Holds: L4, S13.
+
+A round wakes about as many as had their turn in the one before, so that it costs what it does, however many wait: each
+member of a large fleet has workers of its own.
 """
 
 import asyncio
@@ -15,6 +18,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 BUDGET_SECONDS = 0.01
+FEWEST_WOKEN = 8
 
 
 class Turns:
@@ -22,9 +26,10 @@ class Turns:
 
     def __init__(self) -> None:
         self._ends: float | None = None
-        self._is_ending = False
+        self._begins = False
+        """Tells whether the next round is on its way."""
         self._taken = 0
-        """Turns that were taken in this round."""
+        """Number of turns of this round."""
         self._asked = count()
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
@@ -48,26 +53,26 @@ class Turns:
             await self.take()
 
     def _has_time(self) -> bool:
-        now = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        now = loop.time()
         if self._ends is None:
             self._ends = now + BUDGET_SECONDS
-            self._end_soon()
+            self._begin_next()
         return now < self._ends
 
-    def _end_soon(self) -> None:
-        if not self._is_ending:
-            self._is_ending = True
+    def _begin_next(self) -> None:
+        if not self._begins:
+            self._begins = True
             asyncio.get_running_loop().call_soon(self._next_round)
 
     def _next_round(self) -> None:
-        """Wakes the next in line: twice as many as had a turn in the last round, since each that is woken in vain costs
-        as much as a short turn does."""
-        self._ends, self._is_ending = None, False
-        woken, self._taken = 2 * self._taken + 2, 0
-        while self._waiting and woken > 0:
+        """Wakes those who have waited longest. While others wait there is another round, even if these are gone."""
+        self._ends, self._begins = None, False
+        to_wake, self._taken = max(FEWEST_WOKEN, 2 * self._taken), 0
+        while self._waiting and to_wake:
             _, turn = heapq.heappop(self._waiting)
             if not turn.done():
                 turn.set_result(None)
-                woken -= 1
+                to_wake -= 1
         if self._waiting:
-            self._end_soon()
+            self._begin_next()

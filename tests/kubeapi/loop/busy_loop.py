@@ -10,8 +10,15 @@ from kubeapi.loop.virtual import VirtualLoop
 class BusyLoop(VirtualLoop):
     """Loop whose clock moves while somebody computes."""
 
+    steps = 0
+    """Number of callbacks that were put into its queue."""
+
     def compute(self, seconds: float) -> None:
         self._now += seconds
+
+    def call_soon(self, *arguments: Any, **named: Any) -> asyncio.Handle:
+        self.steps += 1
+        return super().call_soon(*arguments, **named)
 
 
 def run_busy(story: Coroutine[Any, Any, None]) -> None:

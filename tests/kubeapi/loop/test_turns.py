@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Generator
 
-from kubeapi.loop.turns import BUDGET_SECONDS, Turns
+from kubeapi.loop.turns import BUDGET_SECONDS, FEWEST_WOKEN, Turns
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 
 
@@ -80,22 +80,42 @@ def test_a_long_work_is_finished_with_a_turn_for_each_step() -> None:
     run_busy(story())
 
 
-def test_a_crowd_is_not_woken_in_vain() -> None:
-    class Counted(Turns):
-        asked_for_time = 0
+def test_a_turn_costs_the_same_however_many_wait() -> None:
+    """Workers of a hundred members wait while those who have a turn take all of its time."""
 
-        def _has_time(self) -> bool:
-            self.asked_for_time += 1
-            return super()._has_time()
-
-    async def story() -> None:
-        turns = Counted()
+    async def steps_for_each(workers: int) -> float:
+        turns, before = Turns(), busy().steps
 
         async def work() -> None:
-            await turns.take()
-            busy().compute(BUDGET_SECONDS / 4)
+            for _ in range(3):
+                await turns.take()
+                busy().compute(BUDGET_SECONDS)
 
-        await asyncio.gather(*(work() for _ in range(200)))
-        assert turns.asked_for_time < 800, "each of 50 rounds would ask all that are left: 5,000"
+        await asyncio.gather(*(work() for _ in range(workers)))
+        return (busy().steps - before) / (3 * workers)
+
+    few, many = [0.0], [0.0]
+
+    async def story() -> None:
+        few[0], many[0] = await steps_for_each(20), await steps_for_each(1_000)
+
+    run_busy(story())
+    assert many[0] <= 1.2 * few[0]
+
+
+def test_those_who_are_woken_and_gone_leave_nobody_waiting() -> None:
+    async def story() -> None:
+        turns, loop = Turns(), asyncio.get_running_loop()
+
+        async def hog() -> None:
+            await turns.take()
+            busy().compute(BUDGET_SECONDS)
+
+        first = loop.create_task(hog())
+        waiting = [loop.create_task(turns.take()) for _ in range(3 * FEWEST_WOKEN)]
+        await first
+        gone, left = waiting[: 2 * FEWEST_WOKEN], waiting[2 * FEWEST_WOKEN :]
+        loop.call_soon(lambda: [each.cancel() for each in gone])
+        await asyncio.gather(*left)
 
     run_busy(story())
