@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from datetime import datetime, timedelta
 
 from kubeapi.codec import to_wire
-from leeward.api.cluster import Cluster
 from leeward.api.names import BINDING_ID_LABEL, binding_name, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import BindingSnapshot, ResourceBinding, TargetCluster, Work
@@ -33,6 +32,7 @@ from leeward.core.dependencies.requirements import (
 from leeward.core.propagation.claiming import belongs_to
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
+from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.dependants import DependantIndex
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
@@ -66,6 +66,7 @@ class AttachedBindings:
         self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._works = plane.informers.of(WORKS)
         self._clusters = plane.informers.of(CLUSTERS)
+        self._fleet = ClustersByName(self._clusters)
         self._works_of = Index(self._works, RESOURCE_BINDING.key_of_work)
         self._listed: defaultdict[Key, set[TemplateKey]] = defaultdict(set)
         """Objects whose bindings list a dependant, by dependant."""
@@ -199,7 +200,7 @@ class AttachedBindings:
         holding = self._holding(place)
         clusters = required_clusters(dependant, holding)
         if present is not None and keeps_data(present.spec.resource):
-            kept = clusters_with_data(dependant, present, self._holding(key_of(present)), self._fleet())
+            kept = clusters_with_data(dependant, present, self._holding(key_of(present)), self._fleet)
             clusters = (*clusters, *(each for each in kept if each.name not in {c.name for c in clusters}))
         return clusters
 
@@ -245,9 +246,6 @@ class AttachedBindings:
     def _holding(self, place: Key) -> dict[str, Work]:
         """The Works of a binding, by cluster."""
         return {cluster_of_execution_space(work.namespace): work for work in self._works_of.get(place)}
-
-    def _fleet(self) -> dict[str, Cluster]:
-        return {cluster.name: cluster for cluster in self._clusters.list()}
 
     def _places_in(self, binding: ResourceBinding | None) -> frozenset[Key]:
         """The dependants that a binding lists, in its own namespace and with a label of ours."""

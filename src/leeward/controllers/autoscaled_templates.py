@@ -11,6 +11,7 @@ from leeward.api.names import binding_name
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
 from leeward.core.propagation.autoscaled import replicas_to_follow, scale_target_patch
+from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates
@@ -64,6 +65,7 @@ class DeploymentReplicasSyncer:
         self._templates = Templates(plane.server)
         self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._clusters = plane.informers.of(CLUSTERS)
+        self._fleet = ClustersByName(self._clusters)
         self._controller = plane.controller("deployment-replicas-syncer", self.reconcile, workers=1)
 
     def start(self) -> None:
@@ -82,8 +84,7 @@ class DeploymentReplicasSyncer:
         binding = self._bindings.get(binding_name(DEPLOYMENTS[1], key.name), key.namespace)
         if template is None or binding is None:
             return None
-        fleet = {cluster.name: cluster for cluster in self._clusters.list()}
-        replicas = replicas_to_follow(template, binding, fleet)
+        replicas = replicas_to_follow(template, binding, self._fleet)
         if replicas is not None:
             patch, version = {"spec": {"replicas": replicas}}, template["metadata"]["resourceVersion"]
             written = await self._plane.client.patch(resource, key.name, patch, key.namespace, resource_version=version)

@@ -309,9 +309,8 @@ class BindingController:
             self._look_at_removals()
 
     def _look_at_removals(self) -> None:
-        for work in self._works.list():
-            if work.metadata.deletion_timestamp is not None:
-                self._work_changed(None, work)
+        for work in self._holds.removals():
+            self._work_changed(None, work)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         self._writing.note_change(old, new)

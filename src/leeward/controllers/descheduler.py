@@ -114,7 +114,7 @@ class Descheduler:
         self._estimates.put(question, await self._estimators.room(question, alive))
 
     def _snapshot(self, key: BindingKey, binding: Binding) -> Snapshot:
-        works, brake = self._bindings.works_by_cluster(key), self._brake.holds(self._fleet.values())
+        works, brake = self._bindings.works_by_cluster(key), self._brake.holds()
         return Snapshot(binding, self._fleet, works, brake, settings=self._placement, now=self._plane.clock.now())
 
     async def _write(self, key: BindingKey, binding: Binding, given_back: Mapping[str, int]) -> None:

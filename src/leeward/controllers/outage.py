@@ -7,7 +7,7 @@ finds that the control plane was restored: what it has seen before that is not s
 cluster or binding, and nobody waits for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -65,6 +65,8 @@ class OutageController:
         self._read = (self._clusters, self._outages, self._works, *self._bindings, heartbeats)
         """All that must be known as it is now. A heartbeat is renewed so often that it shows every restore."""
         self._following: dict[str, _Followed] = {}
+        self._told_of: dict[ApplicationKey, dict[str, None]] = {}
+        """Names of the clusters of those outages that are followed and know the application."""
         self._controller = plane.controller("outage-controller", self.reconcile, workers=4)
 
     def start(self) -> None:
@@ -89,6 +91,7 @@ class OutageController:
             return None
         before = followed.record
         followed.record = fold(before, self._observe(followed, cluster))
+        self._note(name, before.applications.keys(), followed.record.applications.keys())
         for seconds in newly_recovered(before, followed.record):
             self._plane.metrics.outages.recovered(seconds)
         return await self._write_when_due(name, followed)
@@ -118,7 +121,22 @@ class OutageController:
         else:
             return None
         self._following[name] = followed
+        self._note(name, (), followed.record.applications.keys())
         return followed
+
+    def _forget(self, name: str) -> None:
+        followed = self._following.pop(name, None)
+        if followed is not None:
+            self._note(name, followed.record.applications.keys(), ())
+
+    def _note(self, name: str, before: Collection[ApplicationKey], after: Collection[ApplicationKey]) -> None:
+        """Notes of which applications an outage knows from now on."""
+        for key in set(before).difference(after):
+            del self._told_of[key][name]
+            if not self._told_of[key]:
+                del self._told_of[key]
+        for key in set(after).difference(before):
+            self._told_of.setdefault(key, {})[name] = None
 
     def _observe(self, followed: _Followed, cluster: Cluster | None) -> OutageObservation:
         now, is_whole = self._plane.clock.now(), followed.all_to_see
@@ -130,7 +148,7 @@ class OutageController:
                 binding = bindings.get(key) or self._binding(key)
                 seen[key] = None if binding is None else self._sight(binding, cluster, now)
         followed.to_see, followed.all_to_see = set(), False
-        braked = self._brake.holds(self._clusters.list())
+        braked = self._brake.holds()
         return OutageObservation(now, cluster, seen, braked, self._evicts, is_whole)
 
     def _concerned(self, cluster: str) -> Iterator[tuple[ApplicationKey, Binding]]:
@@ -165,11 +183,11 @@ class OutageController:
             try:
                 followed.written = await self._write(outage)
             except (Conflict, NotFound, AlreadyExists):
-                self._following.pop(name, None)
+                self._forget(name)
                 raise
             followed.pace = followed.pace.wrote(now)
         if outage.status.phase is OutagePhase.OVER and followed.record.status.phase is OutagePhase.OVER:
-            self._following.pop(name, None)
+            self._forget(name)
             self._plane.metrics.outages.over(name)
         return None
 
@@ -215,6 +233,7 @@ class OutageController:
             self._plane.metrics.outages.over(name)
             self._controller.queue.add(name)
         self._following.clear()
+        self._told_of.clear()
         for outage in self._outages.list():
             if not _is_over(outage):
                 self._controller.queue.add(outage.spec.cluster)
@@ -225,18 +244,17 @@ class OutageController:
             return
         key = key_of(binding)
         there = {name for each in (old, new) if each is not None for name in clusters_of(each.spec)}
-        for name, followed in self._following.items():
-            if name in there or key in followed.record.applications:
-                self._look_at(name, followed, key)
+        for name in sorted({*there.intersection(self._following), *self._told_of.get(key, ())}):
+            self._look_at(name, self._following[name], key)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         work = new or old
         if work is None or not self._following:
             return
         for key in filter(None, (kind.key_of_work(work) for kind in KINDS)):
-            for name, followed in self._following.items():
-                known = followed.record.applications.get(key)
-                if known is not None and known.left_at is not None:
+            for name in self._told_of.get(key, ()):
+                followed = self._following[name]
+                if followed.record.applications[key].left_at is not None:
                     self._look_at(name, followed, key)
 
     def _brake_changed(self) -> None:

@@ -1,6 +1,6 @@
 """Removals that are held back: what `core.execution.removal` says of a Work, with what is known of the fleet now."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -13,7 +13,9 @@ from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.removal import PlacedCopies, is_removal_held
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.heartbeat import HeartbeatView
+from leeward.runtime.index import Index
 from leeward.runtime.plane import ControlPlane
 
 FOLLOWS_WITHIN = timedelta(seconds=60)
@@ -38,9 +40,10 @@ class RemovalHolds:
     ) -> None:
         self.enabled = enabled
         self._clock = plane.clock
-        self._clusters = plane.informers.of(CLUSTERS)
+        self._fleet = ClustersByName(plane.informers.of(CLUSTERS))
         self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._works = plane.informers.of(WORKS)
+        self._removed = Index(self._works, _is_removed)
         self._heartbeat = heartbeat
         self._brake = brake
 
@@ -55,6 +58,10 @@ class RemovalHolds:
         for view in (self._heartbeat, self._brake):
             if self.enabled and view is not None:
                 view.on_change(look)
+
+    def removals(self) -> Sequence[Work]:
+        """Works that are being deleted."""
+        return self._removed.get(True)
 
     @property
     def is_braked(self) -> bool:
@@ -78,12 +85,11 @@ class RemovalHolds:
         """Tells whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again."""
         if not self.enabled:
             return False, None
-        fleet = {found.name: found for found in self._clusters.list()}
         attention = self._heartbeat.attention() if self._heartbeat is not None else UNKEPT
         now = self._clock.now()
         needed_by = [self._copies(d) for d in self._dependants(binding) if not d.spec.asks_for_none]
         held = is_removal_held(
-            binding.spec, cluster, present, fleet, attention, now, brake=self.is_braked, needed_by=needed_by
+            binding.spec, cluster, present, self._fleet, attention, now, brake=self.is_braked, needed_by=needed_by
         )
         later = attention.settles_at(now) or (now + LOOK_AGAIN if needed_by else None)
         return held, later if held else None
@@ -97,3 +103,7 @@ class RemovalHolds:
         name, targets = name_of_works(dependant), [target.name for target in dependant.spec.clusters]
         works = {target: self._works.get(name, execution_space(target)) for target in targets}
         return PlacedCopies(dependant.spec, {target: work for target, work in works.items() if work is not None})
+
+
+def _is_removed(work: Work) -> bool | None:
+    return work.metadata.deletion_timestamp is not None or None

@@ -13,6 +13,7 @@ forgets it there. There is no budget.
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Generic, TypeVar
 
 from leeward.api.cluster import Cluster
@@ -53,6 +54,8 @@ class EvictionLimiter(Generic[K]):
         self._leaving: dict[K, frozenset[str]] = {}
         self._count: dict[str, int] = {}
         self._waiting: dict[K, frozenset[str]] = {}
+        self._waiting_for: dict[str, dict[K, None]] = {}
+        """Those that wait for the budget of a cluster, by its name, in their order."""
 
     def look(self, now: datetime, monotonic_seconds: float) -> None:
         """Takes in what time it is by both clocks. A step of the wall clock neither hurries a turn nor puts it off."""
@@ -71,10 +74,8 @@ class EvictionLimiter(Generic[K]):
         left = frozenset(eviction.cluster for eviction in decision.evicted if eviction.taints)
         deferred = [name for name, why in decision.deferred.items() if why is Deferral.RATE]
         self._rate.settle(key, len(deferred) or len(left), now)
-        self._waiting.pop(key, None)
         drained = frozenset(name for name, why in decision.deferred.items() if why is Deferral.DRAIN_BUDGET)
-        if drained:
-            self._waiting[key] = drained
+        self._set_waiting(key, drained)
         self._set_leaving(key, self._leaving.get(key, frozenset()) | left)
 
     def observe(self, key: K, leaving: Iterable[str]) -> None:
@@ -89,7 +90,7 @@ class EvictionLimiter(Generic[K]):
     def forget(self, key: K) -> None:
         """The binding is gone."""
         self._set_leaving(key, frozenset())
-        self._waiting.pop(key, None)
+        self._set_waiting(key, frozenset())
         self._rate.give_back(key)
 
     @property
@@ -98,16 +99,23 @@ class EvictionLimiter(Generic[K]):
         return len(self._waiting) + self._rate.waiting
 
     def next_in_line(self, fleet: Mapping[str, Cluster]) -> Iterator[K]:
-        """Keys that waited for a budget, as many as have room now."""
-        room: dict[str, int | None] = {}
-        for key, clusters in list(self._waiting.items()):
-            for cluster in clusters:
-                budget = drain_budget(fleet.get(cluster))
-                left = room.setdefault(cluster, None if budget is None else budget - self._count.get(cluster, 0))
-                if left is None or left > 0:
-                    room[cluster] = None if left is None else left - 1
-                    yield key
-                    break
+        """Keys that waited for a budget, as many as have room now. Who waits where there is none costs nothing."""
+        found: dict[K, None] = {}
+        for cluster, keys in self._waiting_for.items():
+            budget = drain_budget(fleet.get(cluster))
+            left = None if budget is None else max(budget - self._count.get(cluster, 0), 0)
+            found |= dict.fromkeys(islice((key for key in keys if key not in found), left))
+        yield from found
+
+    def _set_waiting(self, key: K, clusters: frozenset[str]) -> None:
+        for cluster in self._waiting.pop(key, frozenset[str]()):
+            del self._waiting_for[cluster][key]
+            if not self._waiting_for[cluster]:
+                del self._waiting_for[cluster]
+        if clusters:
+            self._waiting[key] = clusters
+        for cluster in sorted(clusters):
+            self._waiting_for.setdefault(cluster, {})[key] = None
 
     def _set_leaving(self, key: K, clusters: frozenset[str]) -> None:
         before = self._leaving.pop(key, frozenset[str]())

@@ -7,7 +7,7 @@ mapping of clusters by name. It knows what is reserved for bindings, see `reserv
 All caches are bounded, and dropped as a whole when a cluster joins or leaves.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from datetime import datetime
 from functools import partial
 from typing import TypeVar, overload
@@ -18,6 +18,7 @@ from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.outage import has_outage
 from leeward.core.scheduling.bulk import Floats, Ints, listed
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.estimates import estimator_of
@@ -53,6 +54,7 @@ class Fleet(ClusterArrays):
         self.groups = groups
         self.reservations = Reservations()
         self._by_name: dict[str, Cluster] = {}
+        self._in_outage: dict[str, None] = {}
         self._stale = True
         for cluster in clusters:
             self.put(cluster)
@@ -78,6 +80,10 @@ class Fleet(ClusterArrays):
         """Takes in a cluster that is new or changed."""
         old = self._by_name.get(cluster.name)
         self._by_name[cluster.name] = cluster
+        if has_outage(cluster):
+            self._in_outage[cluster.name] = None
+        else:
+            self._in_outage.pop(cluster.name, None)
         has_new_room = self.reservations.report(cluster)
         if old is None or self._stale:
             self._stale = True
@@ -92,8 +98,14 @@ class Fleet(ClusterArrays):
 
     def remove(self, name: str) -> None:
         if self._by_name.pop(name, None) is not None:
+            self._in_outage.pop(name, None)
             self.reservations.forget(name)
             self._stale = True
+
+    @property
+    def in_outage(self) -> Set[str]:
+        """Names of the clusters that have an outage."""
+        return self._in_outage.keys()
 
     def reserve(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> None:
         """Takes from the fleet's capacity what the binding gets beyond what it has."""

@@ -1,13 +1,17 @@
-"""The brake as controllers see it: its state in the ConfigMap `karmada-system/leeward-brake`, and the fleet now."""
+"""The brake as controllers see it: its state in the ConfigMap `karmada-system/leeward-brake`, and the fleet now.
 
-from collections.abc import Callable, Iterable
+Everybody who decides asks whether it holds. The answer is kept until the state changes, or a sign of a cluster, so that
+it does not cost a look at all of them each time.
+"""
+
+from collections.abc import Callable
 from datetime import timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import ConfigMap
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE
-from leeward.api.resource import CONFIG_MAPS
-from leeward.core.cluster_health.brake import Brake, BrakeSettings, holds, parse_brake
+from leeward.api.resource import CLUSTERS, CONFIG_MAPS
+from leeward.core.cluster_health.brake import Brake, BrakeSettings, holds, parse_brake, signs_of
 from leeward.runtime.informers import Informers
 
 BRAKED_PAUSE = timedelta(seconds=30)
@@ -18,6 +22,10 @@ class BrakeView:
     def __init__(self, informers: Informers, settings: BrakeSettings) -> None:
         self.settings = settings
         self._config_maps = informers.of(CONFIG_MAPS, SYSTEM_NAMESPACE)
+        self._clusters = informers.of(CLUSTERS)
+        self._answer: tuple[Brake, bool] | None = None
+        """State for which it is known whether evictions are held, and that; None after a sign has changed."""
+        self._clusters.on_change(self._cluster_changed)
 
     @property
     def object(self) -> ConfigMap | None:
@@ -28,8 +36,12 @@ class BrakeView:
         found = self.object
         return parse_brake(found.data) if found is not None else Brake()
 
-    def holds(self, clusters: Iterable[Cluster]) -> bool:
-        return holds(self.brake, clusters, self.settings)
+    def holds(self) -> bool:
+        """Tells whether evictions are held now."""
+        brake = self.brake
+        if self._answer is None or self._answer[0] != brake:
+            self._answer = brake, holds(brake, self._clusters.list(), self.settings)
+        return self._answer[1]
 
     async def wait_synced(self) -> None:
         """Raises: Unreachable."""
@@ -45,3 +57,7 @@ class BrakeView:
                 changed()
 
         self._config_maps.on_change(on_config_map)
+
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        if old is None or new is None or signs_of(old) != signs_of(new):
+            self._answer = None

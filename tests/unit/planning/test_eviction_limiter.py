@@ -300,3 +300,40 @@ def test_c4_of_what_an_earlier_process_has_evicted_the_newest_second_counts_with
 def test_a_cluster_that_was_never_drained_has_no_budget() -> None:
     assert drain_budget(cluster("member1")) is None
     assert drain_budget(None) is None
+
+
+def test_who_waits_for_a_budget_without_room_costs_nothing() -> None:
+    """Each change of a binding asks who is next: it looks at as many as there is room for, and not at all that wait."""
+    looked_at = 0
+
+    class Key(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            nonlocal looked_at
+            looked_at += 1
+            return super().__hash__()
+
+    limiter, web, fleet = EvictionLimiter[str](None), Binding("member1"), {"member1": drained("member1")}
+    for number in range(1_000):
+        leave(limiter, Key(f"web-{number}"), web, 0, *fleet.values())
+    assert limiter.waiting == 998
+    looked_at = 0
+    assert list(limiter.next_in_line(fleet)) == []
+    assert looked_at == 0
+    limiter.observe("web-0", ())
+    looked_at = 0
+    assert list(limiter.next_in_line(fleet)) == ["web-2"]
+    assert looked_at < 10
+
+
+def test_who_waits_for_two_budgets_is_named_once_and_forgotten_in_both() -> None:
+    fleet = {name: drained(name, "1") for name in ("member1", "member2")}
+    limiter, both = EvictionLimiter[str](None), Binding("member1", "member2")
+    for key in "abc":
+        leave(limiter, key, both, 0, *fleet.values())
+    limiter.observe("a", ())
+    assert list(limiter.next_in_line(fleet)) == ["b", "c"]
+    limiter.forget("b")
+    assert list(limiter.next_in_line(fleet)) == ["c"]
+    assert list(limiter.next_in_line({})) == ["c"]

@@ -16,6 +16,7 @@ from leeward.core.scheduling.pipeline import affinity_names_to_try
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.planning import fleet as fleets
 from leeward.planning.fleet import Fleet
+from tests import builders
 from tests.builders import NOW, at, targets
 from tests.placements import binding_spec, cluster, placed
 
@@ -335,3 +336,13 @@ def test_the_groups_of_one_constraint_are_told_as_indices() -> None:
     assert again is not None
     assert again[0].tolist() == [1, 0, 0, 1]
     assert fleet.feasibility(REQUEST).group_codes is None
+
+
+def test_a_fleet_knows_which_of_its_clusters_have_an_outage() -> None:
+    fleet = Fleet([builders.cluster("member1"), builders.cluster("member2", ready="False")])
+    assert fleet.in_outage == {"member2"}
+    fleet.put(builders.cluster("member1", ready="Unknown"))
+    assert fleet.in_outage == {"member1", "member2"}
+    fleet.put(builders.cluster("member2"))
+    fleet.remove("member1")
+    assert fleet.in_outage == set()

@@ -93,7 +93,7 @@ class ClusterTaints:
     async def keep(self, cluster: Cluster, last_seen: datetime, attention: Attention) -> datetime | None:
         """Writes the taints that are due, and returns when to look again. Raises: WorldError."""
         now = self._plane.clock.now()
-        braked = self._brake.holds(self._clusters.list())
+        braked = self._brake.holds()
         confirmed = self._confirmation.is_confirmed(cluster, attention)
         decision = decide_taints(
             cluster,

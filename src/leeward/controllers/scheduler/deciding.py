@@ -18,7 +18,7 @@ from leeward.api.work import Binding
 from leeward.client import NotFound, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.outage import NO_OUTAGE, clusters_of, has_outage
+from leeward.core.cluster_health.outage import NO_OUTAGE, clusters_of
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.outlook import TaintExpectation, expected_taints, foresee
@@ -210,7 +210,7 @@ class Deciding:
         """Decides for all bindings that are there and have a placement."""
         found = ((key, self._bindings.get(key)) for key in keys)
         bindings = {key: binding for key, binding in found if binding is not None and _is_placeable(binding)}
-        now, brake = self._plane.clock.now(), self._brake.holds(self._fleet.values())
+        now, brake = self._plane.clock.now(), self._brake.holds()
         attention = self._heartbeat.attention()
         self._limiter.look(now, self._plane.clock.monotonic())
 
@@ -253,7 +253,7 @@ class Deciding:
         self, bindings: Mapping[BindingKey, Binding], plans: Mapping[BindingKey, Decision], brake: bool, now: datetime
     ) -> Mapping[BindingKey, Decision]:
         """The decisions with what is to be said of clusters that are lost, on a fleet that is tainted as it will be."""
-        lost = {cluster.name for cluster in self._fleet.values() if has_outage(cluster)}
+        lost = self._fleet.in_outage
         told = {key: replace(decision, outage=NO_OUTAGE) for key, decision in plans.items()}
         concerned = [key for key in plans if not lost.isdisjoint(clusters_of(bindings[key].spec))]
         if not concerned:

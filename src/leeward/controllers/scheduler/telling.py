@@ -20,6 +20,7 @@ from leeward.controllers.scheduler.move_events import MoveEvents
 from leeward.core.eviction.move_report import describe_move
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
+from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.crowd import Crowd
 from leeward.runtime.events import NORMAL, WARNING, Rank
 from leeward.runtime.identity import reference_of, template_of
@@ -35,7 +36,7 @@ class Telling:
         self._bindings = bindings
         self._recorder = recorder
         self._moves = MoveEvents(plane, bindings, recorder)
-        self._clusters = plane.informers.of(CLUSTERS)
+        self._clusters = ClustersByName(plane.informers.of(CLUSTERS))
         self._outages = OutageEvents(plane, recorder)
         self._metrics = plane.metrics
         self._clock = plane.clock
@@ -65,13 +66,10 @@ class Telling:
     ) -> None:
         if not decision.finished:
             return
-        clusters, works = (
-            {cluster.name: cluster for cluster in self._clusters.list()},
-            self._bindings.works_by_cluster(key),
-        )
+        works = self._bindings.works_by_cluster(key)
         for task in before.spec.graceful_eviction_tasks:
             if task.from_cluster in decision.finished:
-                moved = describe_move(task, after.spec, works, clusters, self._clock.now())
+                moved = describe_move(task, after.spec, works, self._clusters, self._clock.now())
                 self._moves.end(key, template, task.from_cluster, moved)
 
     def measure(self, decision: Decision, seconds: float) -> None:

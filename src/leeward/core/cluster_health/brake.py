@@ -71,6 +71,12 @@ def looks_dead(cluster: Cluster) -> bool:
     return ready is not None and ready.status != "True" and not is_uncollected(ready)
 
 
+def signs_of(cluster: Cluster) -> tuple[bool, bool, bool, bool]:
+    """Signs by which the brake goes: while those of all clusters stay the same, so does what it holds."""
+    was_ready = bool(cluster.status.kubernetes_version)
+    return looks_dead(cluster), is_failing(cluster), was_ready, cluster.is_being_deleted
+
+
 def is_dubious(clusters: Iterable[Cluster], settings: BrakeSettings) -> bool:
     """Tells whether it would be an alarm, were those lost already that begin to fail. One must look dead for that.
 

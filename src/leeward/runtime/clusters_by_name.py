@@ -1,0 +1,25 @@
+"""Clusters by name, as decisions ask for them: what an informer knows of now, with no copy for each question."""
+
+from collections.abc import Iterator, Mapping
+
+from leeward.api.cluster import Cluster
+from leeward.runtime.informer import Informer
+
+
+class ClustersByName(Mapping[str, Cluster]):
+    """View of an informer of Clusters; it changes with it, so a decision that waits in between asks anew."""
+
+    def __init__(self, informer: Informer[Cluster]) -> None:
+        self._informer = informer
+
+    def __getitem__(self, name: str) -> Cluster:
+        found = self._informer.get(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (key.name for key in self._informer.all_keys())
+
+    def __len__(self) -> int:
+        return len(self._informer.all_keys())

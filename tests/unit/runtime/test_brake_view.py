@@ -1,0 +1,102 @@
+"""View of the brake: everybody who decides asks it, and the fleet is looked through when a sign of a cluster changes."""
+
+import sys
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from itertools import product
+from types import FrameType
+from typing import Any
+
+from msgspec import structs
+
+from leeward.api.core import Taint
+from leeward.api.meta import Condition
+from leeward.api.names import FAILING_CONDITION
+from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.core.cluster_health.brake import Brake, BrakeSettings, holds, signs_of
+from leeward.runtime.brake import BrakeView
+from tests.builders import NOW, cluster
+from tests.unit.controllers.desk import Desk, play
+
+MEMBERS = 20
+TAINTS = (Taint("example.com/held", "NoSchedule"),)
+VERSION = {"status": {"kubernetesVersion": "v1.30.0"}}
+
+
+def test_who_asks_looks_through_the_fleet_only_after_a_sign_has_changed_s4() -> None:
+    looks: list[int] = []
+    answers: list[bool] = []
+
+    async def story(desk: Desk) -> None:
+        for number in range(MEMBERS):
+            await desk.cluster(f"member{number}")
+            await desk.client.patch(CLUSTERS, f"member{number}", VERSION, subresource="status")
+        view = BrakeView(desk.plane.informers, BrakeSettings())
+        await desk.plane.informers.wait_synced()
+
+        def ask() -> None:
+            with counting() as called:
+                answers.append([view.holds() for _ in range(100)][-1])
+            looks.append(called["looks_dead"])
+
+        ask()
+        ask()
+        resources = {"status": {"resourceSummary": {"allocatable": {"cpu": "8"}}}}
+        await desk.client.patch(CLUSTERS, "member0", resources, subresource="status")
+        await desk.plane.client.get(NAMESPACES, "default")
+        ask()
+        for number in range(MEMBERS):
+            await desk.condition(f"member{number}", status="False")
+        await desk.plane.client.get(NAMESPACES, "default")
+        ask()
+
+    play(story)
+    assert answers == [False, False, False, True]
+    first, again, other_room, dead = looks
+    assert first == MEMBERS
+    assert again == other_room == 0
+    assert 0 < dead <= 4 * MEMBERS
+
+
+@contextmanager
+def counting() -> Generator[Counter[str]]:
+    """Counts calls of functions of the brake, by their names."""
+    called = Counter[str]()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.endswith("cluster_health/brake.py"):
+            called[frame.f_code.co_name] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield called
+    finally:
+        sys.setprofile(before)
+
+
+LIVELY = structs.replace(cluster("member1").status, kubernetes_version="v1.30.0")
+WELL = structs.replace(cluster("member1"), status=LIVELY)
+NEVER_READY = cluster("member1")
+DEAD = structs.replace(
+    WELL, status=structs.replace(LIVELY, conditions=cluster("member1", ready="False").status.conditions)
+)
+LEAVING = structs.replace(WELL, metadata=structs.replace(WELL.metadata, deletion_timestamp=NOW))
+BEGINS_TO_FAIL = structs.replace(
+    WELL, status=structs.replace(LIVELY, conditions=(*LIVELY.conditions, Condition(FAILING_CONDITION, "True", "Test")))
+)
+STATES = (WELL, NEVER_READY, DEAD, LEAVING, BEGINS_TO_FAIL)
+
+
+def test_each_state_that_the_brake_goes_by_has_signs_of_its_own() -> None:
+    assert len({signs_of(each) for each in STATES}) == len(STATES)
+
+
+def test_fleets_of_the_same_signs_are_held_alike() -> None:
+    """Clusters differ in much else: room, taints, labels."""
+    for fleet in product(STATES, repeat=3):
+        others = [structs.replace(each, spec=structs.replace(each.spec, taints=TAINTS, zone="z")) for each in fleet]
+        assert [signs_of(each) for each in fleet] == [signs_of(each) for each in others]
+        for state in (Brake(), Brake(overruled=True), Brake(since=NOW)):
+            assert holds(state, fleet, BrakeSettings()) == holds(state, others, BrakeSettings())
