@@ -171,6 +171,8 @@ SHARD_LEASE_PREFIX = "leeward-shard-"
 """Beginning of the names of the Leases in `karmada-system` by which shards are held (ours)."""
 SHARDS_ANNOTATION = "leeward.dev/shards"
 """Annotation on the Lease of a leader: how many shards do the rest, and who says so, as `4/HOLDER` (ours)."""
+SHARD_ASKED_FOR_ANNOTATION = "leeward.dev/asked-for-by"
+"""Annotation on the Lease of a shard: the candidate on another machine that asks its holder for it (ours)."""
 
 MANAGER_LEASE = "karmada-controller-manager"
 """The Lease in `karmada-system` of whichever controller manager works, Karmada's or ours."""
@@ -222,6 +224,11 @@ _SAFE_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 def leader_identity(host: str, uid: str) -> str:
     """Identity as which a process of ours holds a Lease; Karmada's have a host and a uid alone."""
     return f"{host}{_LEADER_MARK}{uid}"
+
+
+def host_of_leader(identity: str) -> str:
+    """Host of the process of ours that holds a Lease under this identity."""
+    return identity.partition(_LEADER_MARK)[0]
 
 
 def lease_of_agent(cluster: str) -> str:

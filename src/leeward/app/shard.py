@@ -16,6 +16,7 @@ from leeward.manager.standby import Standby
 from leeward.runtime.leader import LeaderElector
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.shard_leases import LeaderWatch, ShardElector
+from leeward.runtime.shard_spread import ShardSpread
 from leeward.runtime.sharding import Sharding
 from leeward.runtime.work_share import Shard, WorkShare
 
@@ -37,7 +38,9 @@ class ShardProcess:
         clock, client = assembly.clock, Client(leases, f"{self.name}/leader-election")
         identity = leader_identity(socket.gethostname(), assembly.randomness.uid())
         slot = LeaderElector(client, self.name, identity, clock, assembly.randomness, settings.leader)
-        self._elector = ShardElector(slot, LeaderWatch(client, MANAGER_LEASE, sharding, clock, settings.leader))
+        watch = LeaderWatch(client, MANAGER_LEASE, sharding, clock, settings.leader)
+        spread = ShardSpread(client, sharding, index, identity, slot, settings.leader.namespace)
+        self._elector = ShardElector(slot, watch, spread if _has_siblings() else None)
         self._metrics = metrics
         self._standby = Standby(self.name, self._make, clock)
 
@@ -50,7 +53,7 @@ class ShardProcess:
                 leasing.start(self._elector.lead(self._work), "lead"),
                 working.start(self._standby.run(), "stand by"),
             ]
-            if os.environ.get(ENDS_WITH_INPUT):
+            if _has_siblings():
                 tasks.append(working.start(_end_of_input(), "end of input"))
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -66,6 +69,12 @@ class ShardProcess:
         own, leader = self._elector.leaderships
         led = {self.name: own, MANAGER_LEASE: leader}
         return self._assembly.make(self.name, led, self._choice, self._share, supervisor, ends)
+
+
+def _has_siblings() -> bool:
+    """Tells whether a leader's process has started it, with all other shards: one that is started by itself is where
+    its user wants it to be."""
+    return bool(os.environ.get(ENDS_WITH_INPUT))
 
 
 async def _end_of_input() -> None:

@@ -24,7 +24,7 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest, format_micro_time
 from leeward.api.core import Lease
-from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.names import SHARD_ASKED_FOR_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
 from leeward.client import AlreadyExists, Client, NotFound, Request, Response, Transport, Unreachable, WorldError
 from leeward.runtime.retrying import Trouble
@@ -122,6 +122,7 @@ class LeaderElector:
         self._trouble = Trouble(log, f"lease {name}")
         self._seen: _Seen | None = None
         self._told = ""
+        self._gives_back = asyncio.Event()
 
     @property
     def leaderships(self) -> tuple[Leadership, ...]:
@@ -135,9 +136,17 @@ class LeaderElector:
                 await self._acquire()
                 log.info("%s leads %s", self._identity, self._name)
                 await self._work_while_leading(work)
-                log.error("%s has lost %s", self._identity, self._name)
+                if self._gives_back.is_set():
+                    await self._hand_over()
+                else:
+                    log.error("%s has lost %s", self._identity, self._name)
         finally:
             await self._release()
+
+    def give_back(self) -> None:
+        """Has a lease that is ours given back when the work has ended; for its duration we are no candidate then."""
+        if self.leadership.holds:
+            self._gives_back.set()
 
     async def _acquire(self) -> None:
         while True:
@@ -146,11 +155,13 @@ class LeaderElector:
             await asyncio.sleep(min(self._randomness.jitter(self._settings.retry_seconds), self._until_expiry()))
 
     async def _work_while_leading(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Returns when the lease is lost. Raises: what `work` raises."""
+        """Returns when the lease is lost, or is to be given back. Raises: what `work` raises."""
+        self._gives_back.clear()
         async with Supervisor(f"leader of {self._name}") as supervisor:
             working = supervisor.start(_as_coroutine(work), "work")
             renewing = supervisor.start(self._renew(), "renew")
-            await asyncio.wait((working, renewing), return_when=asyncio.FIRST_COMPLETED)
+            leaving = supervisor.start(_as_coroutine(self._gives_back.wait), "give back")
+            await asyncio.wait((working, renewing, leaving), return_when=asyncio.FIRST_COMPLETED)
             if working.done():
                 working.result()
             self.leadership.end()
@@ -256,6 +267,15 @@ class LeaderElector:
         if not self.leadership.holds:
             return
         self.leadership.end()
+        await self._free()
+
+    async def _hand_over(self) -> None:
+        """Frees the lease, the work of which has ended, and leaves it to others for its duration."""
+        log.info("%s gives %s back", self._identity, self._name)
+        await self._free()
+        await asyncio.sleep(self._settings.lease_seconds)
+
+    async def _free(self) -> None:
         namespace, released = self._settings.namespace, {"holderIdentity": "", "leaseDurationSeconds": RELEASED_SECONDS}
         with suppress(WorldError, TimeoutError):
             async with asyncio.timeout(self._settings.retry_seconds):
@@ -266,7 +286,9 @@ class LeaderElector:
                     lease = await self._change(lease, {"metadata": {"annotations": self._sharding.WITHDRAWN}})
                     if not await self._sharding.is_at_rest(self._client, namespace):
                         return
-                await self._change(lease, {"spec": released})
+                asked = SHARD_ASKED_FOR_ANNOTATION in lease.metadata.annotations
+                answered: Manifest = {"metadata": {"annotations": {SHARD_ASKED_FOR_ANNOTATION: None}}} if asked else {}
+                await self._change(lease, {"spec": released, **answered})
 
     async def _change(self, lease: Lease, patch: Manifest) -> Lease:
         """Raises: WorldError; Conflict when somebody else has changed it."""
@@ -274,5 +296,5 @@ class LeaderElector:
         return await self._client.patch(LEASES, self._name, patch, self._settings.namespace, resource_version=version)
 
 
-async def _as_coroutine(work: Callable[[], Awaitable[None]]) -> None:
+async def _as_coroutine(work: Callable[[], Awaitable[object]]) -> None:
     await work()

@@ -27,6 +27,7 @@ from leeward.api.resource import LEASES
 from leeward.client import Client, NotFound, WorldError
 from leeward.runtime.leader import LeaderElector, LeaderSettings, Leadership
 from leeward.runtime.retrying import Trouble
+from leeward.runtime.shard_spread import ShardSpread
 from leeward.runtime.sharding import Sharding
 
 log = logging.getLogger(__name__)
@@ -123,11 +124,13 @@ class LeaderWatch:
 
 
 class ShardElector:
-    """One candidate for a shard. `slot` is elected for the shard's own Lease."""
+    """One candidate for a shard. `slot` is elected for the shard's own Lease; without a `spread` whoever holds that
+    keeps it."""
 
-    def __init__(self, slot: LeaderElector, leader: LeaderWatch) -> None:
+    def __init__(self, slot: LeaderElector, leader: LeaderWatch, spread: ShardSpread | None = None) -> None:
         self._slot = slot
         self._leader = leader
+        self._spread = spread
 
     @property
     def leaderships(self) -> tuple[Leadership, Leadership]:
@@ -139,7 +142,10 @@ class ShardElector:
         async with Supervisor("shard") as supervisor:
             watching = supervisor.start(self._leader.run(), "watch the leader")
             leading = supervisor.start(self._slot.lead(lambda: self._work_on(work)), "lead")
-            done, _ = await asyncio.wait((watching, leading), return_when=asyncio.FIRST_COMPLETED)
+            tasks = [watching, leading]
+            if self._spread is not None:
+                tasks.append(supervisor.start(self._spread.run(), "spread"))
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
 

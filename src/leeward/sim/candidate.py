@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeserver.inprocess import ADMIN
+from leeward.api.names import leader_identity
 from leeward.client import Client, Request, Response, Transport
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.standby import Standby
@@ -22,6 +23,7 @@ from leeward.runtime.leader import (
     NotLeading,
 )
 from leeward.runtime.shard_leases import LeaderWatch, ShardElector
+from leeward.runtime.shard_spread import ShardSpread
 from leeward.runtime.sharding import Sharding
 from leeward.runtime.work_share import WHOLE, Shard, WorkShare
 from leeward.sim.network import LinkedTransport
@@ -64,9 +66,9 @@ class _Replica:
         """Tells whether it may begin a write."""
         return all(leadership.holds for leadership in self._elector.leaderships)
 
-    def _elect(self, lease: str, sharding: Sharding | None = None) -> LeaderElector:
-        clock, randomness = self._world.clock, self._world.randomness
-        return LeaderElector(self._leases, lease, self.name, clock, randomness, LeaderSettings(), sharding)
+    def _elect(self, lease: str, sharding: Sharding | None = None, identity: str = "") -> LeaderElector:
+        clock, randomness, identity = self._world.clock, self._world.randomness, identity or self.name
+        return LeaderElector(self._leases, lease, identity, clock, randomness, LeaderSettings(), sharding)
 
     def _start(self) -> None:
         self._supervisor.start(self._standby.run(), "stand by")
@@ -95,12 +97,15 @@ class Candidate(_Replica):
 
 
 class ShardCandidate(_Replica):
-    """One candidate for a shard of a sharding."""
+    """One candidate for a shard of a sharding; on a `host` shards are spread over all that there are."""
 
-    def __init__(self, world: World, name: str, begun: Begun, index: int, sharding: Sharding) -> None:
+    def __init__(self, world: World, name: str, begun: Begun, index: int, sharding: Sharding, host: str = "") -> None:
         super().__init__(world, name, begun, WorkShare.of_shard(Shard(index, sharding.shards)))
         watch = LeaderWatch(self._leases, LEASE, sharding, world.clock, LeaderSettings())
-        self._elector = ShardElector(self._elect(sharding.lease_of(index)), watch)
+        identity = leader_identity(host, name) if host else name
+        slot = self._elect(sharding.lease_of(index), identity=identity)
+        spread = ShardSpread(self._leases, sharding, index, identity, slot, LeaderSettings().namespace)
+        self._elector = ShardElector(slot, watch, spread if host else None)
 
 
 class _Fence:

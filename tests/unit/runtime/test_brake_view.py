@@ -1,4 +1,4 @@
-"""View of the brake: everybody who decides asks it, and the fleet is looked through when a sign of a cluster changes."""
+"""View of the brake: whoever decides asks it, and the fleet is looked through when a sign of a cluster changes."""
 
 import sys
 from collections import Counter
