@@ -50,7 +50,8 @@ class ExecutionController:
         self._recorder = plane.recorder("execution-controller")
         self._works = works
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
-        self._objects = MemberObjects(plane, member, works, self._controller.queue.add, self._written)
+        backlinks = works.backlinks(self._controller.queue.add, self._controller.queue.has_failed)
+        self._objects = MemberObjects(plane, member, works, backlinks, self._written)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._found = FoundRemovals(plane)
         self._carried_out: dict[str, Work] = {}

@@ -30,6 +30,7 @@ from leeward.core.execution.ownership import other_hub, with_hub, without_due_hu
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, note_write, pause_left
 from leeward.core.execution.work_generation import has_no_more, is_left, with_generation, without_due_generation
+from leeward.runtime.backlinks import Backlinks
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.member_works import MemberWorks
@@ -62,14 +63,14 @@ class MemberObjects:
         plane: ControlPlane,
         member: Member,
         works: MemberWorks,
-        add: Callable[[str], None],
+        backlinks: Backlinks,
         on_written: Callable[[Work], None],
     ) -> None:
         self._plane = plane
         self._member = member
         self._works = works
         self._on_written = on_written
-        self.backlinks = works.backlinks(add)
+        self.backlinks = backlinks
         self._written: dict[tuple[str, Key], str] = {}
         self._last_writes: dict[tuple[str, Key], LastWrite] = {}
         self._missing_kinds: set[tuple[str, str]] = set()

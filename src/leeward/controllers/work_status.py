@@ -19,7 +19,7 @@ import msgspec
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.meta import Condition, find_condition, remove_condition, set_condition
+from leeward.api.meta import Condition, find_condition, is_same_state, remove_condition, set_condition
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.resource import WORKS
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
@@ -36,6 +36,7 @@ from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
+from leeward.runtime.staying import StayingObjects
 
 log = logging.getLogger(__name__)
 
@@ -47,13 +48,20 @@ class WorkStatusController:
         self._works = works
         self._controller = plane.controller(f"work-status-controller/{member.name}", self.reconcile)
         self._recorder = plane.recorder("work-status-controller")
-        self._backlinks = self._works.backlinks(self._controller.queue.add)
+        self._staying = StayingObjects[str, Work](is_same_state)
+        self._backlinks = self._works.backlinks(self._controller.queue.add, lambda name: True)
 
     def start(self) -> None:
         asked = (Operation.STATUS, Operation.HEALTH)
-        self._works.subscribe(self._controller.queue.add, lambda old, new: True, asked=asked)
+        self._works.subscribe(self._controller.queue.add, self._matters, asked=asked)
         self._works.when_applied(self._controller.queue.add)
         self._controller.start(self._member.supervisor)
+
+    def _matters(self, old: Work | None, new: Work) -> bool:
+        if old is not None and self._staying.has(new.name, lambda: self._works.expected(new)):
+            return False
+        self._staying.forget(new.name)
+        return True
 
     async def reconcile(self, name: str) -> datetime | None:
         work = await self._works.get(name)
@@ -85,6 +93,8 @@ class WorkStatusController:
             )
         if carried or anew or not _speaks_of_another_generation(work):
             self._post(work, tuple(statuses), carried, since if anew else None)
+            if latest := self._works.known(name):
+                self._staying.put(name, latest)
         return None
 
     async def _carries(self, observed: Manifest, work: Work, manifest: Manifest) -> bool:

@@ -7,6 +7,7 @@ from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.core.execution.ownership import other_hub
+from leeward.core.execution.retain import only_reports
 from leeward.runtime.informer import Informer
 from leeward.runtime.plane import Member
 
@@ -14,14 +15,23 @@ from leeward.runtime.plane import Member
 class Backlinks:
     """Adds the name of a Work of `space` whenever an object that it applied is changed or deleted by whomever.
 
-    What another control plane than `hub` does to objects of its own is not looked at.
+    What another control plane than `hub` does to objects of its own is not looked at; nor a change of nothing but what
+    an object reports of itself, unless the Work `reads_reports`.
     """
 
-    def __init__(self, member: Member, space: str, add: Callable[[str], None], hub: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        member: Member,
+        space: str,
+        add: Callable[[str], None],
+        hub: Callable[[], str],
+        reads_reports: Callable[[str], bool],
+    ) -> None:
         self._member = member
         self._space = space
         self._add = add
         self._hub = hub
+        self._reads_reports = reads_reports
         self._followed: set[str] = set()
 
     def follow(self, resource: Resource[Manifest]) -> Informer[Any]:
@@ -33,9 +43,14 @@ class Backlinks:
         return informer
 
     def _object_changed(self, old: Manifest | None, new: Manifest | None) -> None:
-        if old is not None and new is not None and other_hub(old, self._hub()) and other_hub(new, self._hub()):
-            return
+        is_report = False
+        if old is not None and new is not None:
+            if other_hub(old, self._hub()) and other_hub(new, self._hub()):
+                return
+            is_report = only_reports(old, new)
         for observed in (old, new):
             annotations = {} if observed is None else annotations_of(observed)
             if annotations.get(WORK_NAMESPACE_ANNOTATION) == self._space and WORK_NAME_ANNOTATION in annotations:
-                self._add(annotations[WORK_NAME_ANNOTATION])
+                name = annotations[WORK_NAME_ANNOTATION]
+                if not is_report or self._reads_reports(name):
+                    self._add(name)

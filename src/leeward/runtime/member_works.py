@@ -34,8 +34,9 @@ class MemberWorks:
         self._statuses = plane.statuses.of(WORKS, namespace)
         self._when_applied: list[Callable[[str], None]] = []
 
-    def backlinks(self, add: Callable[[str], None]) -> Backlinks:
-        return Backlinks(self._member, self.space, add, lambda: self.hub)
+    def backlinks(self, add: Callable[[str], None], reads_reports: Callable[[str], bool]) -> Backlinks:
+        """Adds the names of Works whose objects change; of those that have only reported something, if so wanted."""
+        return Backlinks(self._member, self.space, add, lambda: self.hub, reads_reports)
 
     def subscribe(
         self,
@@ -75,8 +76,16 @@ class MemberWorks:
         await self._plane.server.identity.read()
         await self._works.wait_synced()
         await self._clusters.wait_synced()
+        return self.known(name)
+
+    def known(self, name: str) -> Work | None:
+        """Work with the status that is about to be written, as far as the control plane was seen."""
         work = self._works.get(name, self.space)
-        return self._statuses.expected(work) if work is not None else None
+        return self.expected(work) if work is not None else None
+
+    def expected(self, work: Work) -> Work:
+        """The Work with the status that is about to be written."""
+        return self._statuses.expected(work)
 
     @property
     def hub(self) -> str:

@@ -73,6 +73,10 @@ class WorkQueue(Generic[K]):
         """Ends the row of failures of `key`."""
         self._failures.pop(key, None)
 
+    def has_failed(self, key: K) -> bool:
+        """Tells whether the last reconciliation of `key` has failed."""
+        return key in self._failures
+
     async def get(self) -> K:
         """The next key; tell `done` when its reconciliation has ended."""
         self._idle += 1

@@ -24,8 +24,10 @@ class Hands:
         self.added: list[str] = []
         self.written: list[str] = []
         self.works = works
+        self.failing: set[str] = set()
+        backlinks = works.backlinks(self.added.append, self.failing.__contains__)
         self.objects = MemberObjects(
-            desk.plane, desk.member, works, self.added.append, lambda work: self.written.append(work.name)
+            desk.plane, desk.member, works, backlinks, lambda work: self.written.append(work.name)
         )
 
     async def work(self, *, color: str = "red", name: str = "web", **fields: Any) -> tuple[Work, Manifest]:

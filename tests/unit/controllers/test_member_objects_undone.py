@@ -87,6 +87,39 @@ def test_the_work_is_named_when_somebody_changes_its_object() -> None:
     tell(story)
 
 
+async def told_of_a_report(hands: Hands) -> list[str]:
+    """Works that are named when a Deployment of one reports that it is ready."""
+    metadata = {"name": "web", "namespace": "default", "annotations": OF_WORK}
+    pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "template": pod}
+    await hands.desk.there.create(DEPLOYMENTS, {"metadata": metadata, "spec": spec}, "default")
+    await hands.objects.backlinks.follow(DEPLOYMENTS).wait_synced()
+    await asyncio.sleep(0.1)
+    hands.added.clear()
+    status = {"status": {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1}}
+    await hands.desk.there.patch(DEPLOYMENTS, "web", status, "default", subresource="status")
+    await asyncio.sleep(0.1)
+    return hands.added
+
+
+def test_the_work_is_not_named_when_its_object_reports_something() -> None:
+    async def story(hands: Hands) -> None:
+        assert await told_of_a_report(hands) == []
+        await hands.desk.there.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+        await asyncio.sleep(0.1)
+        assert hands.added == ["web", "web"]
+
+    tell(story)
+
+
+def test_a_work_that_was_not_carried_out_is_named_whatever_its_object_reports() -> None:
+    async def story(hands: Hands) -> None:
+        hands.failing.add("web")
+        assert await told_of_a_report(hands) == ["web", "web"]
+
+    tell(story)
+
+
 @pytest.mark.parametrize("what", [{"data": {"extra": "1"}}, {"metadata": {"labels": {"example.com/a": "b"}}}])
 def test_what_somebody_adds_is_looked_at_once_and_what_is_ours_alone_is_put_right(what: Manifest) -> None:
     async def story(hands: Hands) -> None:

@@ -8,7 +8,7 @@ import pytest
 from kubeapi.codec import from_wire
 from kubeapi.meta import ObjectMeta
 from leeward.api.work import ClusterResourceBinding, Work
-from leeward.core.execution.retain import covers, merge
+from leeward.core.execution.retain import covers, merge, only_reports
 from leeward.core.execution.works import (
     build_work,
     build_works,
@@ -256,3 +256,26 @@ def test_a_binding_without_an_id_is_named_all_the_same() -> None:
         work = build_works(bound, TEMPLATE)["m1"]
         assert work["metadata"]["labels"] == {f"{kind}.karmada.io/permanent-id": ""}
         assert work["metadata"]["annotations"][f"{kind}.karmada.io/name"] == bound.name
+
+
+@pytest.mark.parametrize(
+    ("change", "reports"),
+    [
+        ({}, True),
+        ({"status": {"readyReplicas": 2}}, True),
+        ({"status": None}, True),
+        ({"metadata": {"resourceVersion": "8", "managedFields": [{"manager": "kubelet"}]}}, True),
+        ({"metadata": {"labels": {"a": "b"}}}, False),
+        ({"metadata": {"generation": 4}}, False),
+        ({"metadata": {"finalizers": ["example.com/keep"]}}, False),
+        ({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, False),
+        ({"metadata": {"uid": "another"}}, False),
+        ({"spec": {"replicas": 3}}, False),
+        ({"data": {"key": "value"}}, False),
+    ],
+)
+def test_what_an_object_reports_is_no_change_of_its_contents(change: dict[str, Any], reports: bool) -> None:
+    metadata = {"name": "web", "uid": "one", "generation": 3, "resourceVersion": "7"}
+    before: dict[str, Any] = {"kind": "Deployment", "metadata": metadata, "spec": {"replicas": 2}, "status": {}}
+    after = {**before, **change, "metadata": {**metadata, **change.get("metadata", {})}}
+    assert only_reports(before, after) is only_reports(after, before) is reports

@@ -17,6 +17,9 @@ from leeward.core.interpreter.fields import mapping_at, put, text_at, value_at
 _QUANTITIES = frozenset({"requests", "limits", "overhead", "capacity", "hard"})
 """Fields whose members are quantities, which the API server writes in its own way (`0.1` becomes `100m`)."""
 
+_REPORTED = frozenset({"metadata", "status"})
+_OF_EACH_WRITE = frozenset({"resourceVersion", "managedFields"})
+
 _GIVEN_AT_BIRTH = {"PersistentVolumeClaim": (("spec", "storageClassName"),)}
 """Fields that a member fills in when the object is made, and that nobody may take away. Karmada's PUT is refused."""
 
@@ -38,6 +41,14 @@ def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest, retained: ReadO
     if "status" in observed:
         merged["status"] = observed["status"]
     return merged
+
+
+def only_reports(before: ReadOnlyManifest, after: ReadOnlyManifest) -> bool:
+    """Tells whether an object has changed in what it reports alone: its status, and who manages which fields of it."""
+    if any(before.get(key) != after.get(key) for key in (before.keys() | after.keys()) - _REPORTED):
+        return False
+    first, second = mapping_at(before, "metadata"), mapping_at(after, "metadata")
+    return all(first.get(key) == second.get(key) for key in (first.keys() | second.keys()) - _OF_EACH_WRITE)
 
 
 def covers(observed: Any, desired: Any) -> bool:
