@@ -8,7 +8,7 @@ import time
 
 from bench.walkthrough import YARDSTICK_OBJECTS, handle_objects
 from leeward.sim.histories.campaign import WARM_UP
-from leeward.sim.histories.drawing import draw_history
+from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.playing import play
 
 HISTORIES = 20

@@ -10,9 +10,9 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from leeward.core.scheduling.affinity import tier_of
-from leeward.core.scheduling.keeping import without_loss
 from leeward.core.scheduling.model import MAX_REPLICAS, Candidate, Profile, Rejection, Request
 from leeward.core.scheduling.pipeline import affinity_names_to_try
+from leeward.core.scheduling.preserve_assigned import without_loss
 from leeward.core.scheduling.steps import DEFAULT_PROFILE, finish, first_rejection, fit_message, reasons_of
 from leeward.planning.capacity import Capacity, Demand
 

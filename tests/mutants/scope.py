@@ -28,7 +28,7 @@ WRITERS = (
     "leeward/controllers/member_objects.py",
     "leeward/controllers/namespace_sync.py",
     "leeward/controllers/policies.py",
-    "leeward/controllers/scheduler/writing.py",
+    "leeward/controllers/scheduler/decision_writer.py",
     "leeward/controllers/work_writing.py",
     "leeward/runtime/deleting.py",
     "leeward/runtime/reassignment.py",

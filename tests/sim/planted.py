@@ -18,7 +18,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.work import Work
 from leeward.client import Client, Conflict
 from leeward.controllers import binding as binding_controller
-from leeward.controllers.scheduler import deciding
+from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.eviction import progress
 from leeward.core.eviction.evidence import is_fresh, is_seen_healthy
 from leeward.core.execution.works import build_works
@@ -40,7 +40,7 @@ def nothing_wrong(_: Snapshot, __: Decision) -> tuple[Violation, ...]:
 def _decided_by(decide: Callable[[Snapshot], Decision]) -> Generator[None]:
     """Another decision, also of whoever takes it again on what was recorded; and nobody checks it."""
     with (
-        mock.patch.multiple(deciding, decide=decide, check=nothing_wrong),
+        mock.patch.multiple(scheduling_cycle, decide=decide, check=nothing_wrong),
         mock.patch.object(decision_replay, "decide", decide),
     ):
         yield

@@ -23,7 +23,7 @@ from leeward.controllers import found_removals, removal_holds, work_writing
 from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.removal_holds import RemovalHolds
-from leeward.controllers.scheduler import deciding
+from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.cluster_health.watched_time import UNKEPT, WatchedTime
 from leeward.core.eviction import progress, withdrawal
 from leeward.core.eviction.stalled_replacements import StalledTargets
@@ -132,7 +132,7 @@ def _evict_for_nothing() -> Any:
     """Copies that get no new place are evicted, too, and nobody checks that."""
     return both(
         mock.patch.object(actions, "_without_gain", return_value=()),
-        mock.patch.object(deciding, "check", nothing_wrong),
+        mock.patch.object(scheduling_cycle, "check", nothing_wrong),
     )
 
 
@@ -332,7 +332,7 @@ def _return_at_the_old_size() -> Any:
     """Copies that come back are small, and take the place of what a user has scaled up meanwhile."""
     return both(
         mock.patch.object(withdrawal, "_serves_no_less", return_value=True),
-        mock.patch.object(deciding, "check", nothing_wrong),
+        mock.patch.object(scheduling_cycle, "check", nothing_wrong),
     )
 
 

@@ -7,7 +7,7 @@ from unittest import mock
 import msgspec
 
 from leeward.controllers import detector, quota_sync
-from leeward.controllers.scheduler import deciding
+from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.placement import within_usage
 from leeward.core.propagation.activation import Activation
 from leeward.manager.quota_admission import QuotaAdmission
@@ -81,7 +81,8 @@ def _shrink_under_a_quota() -> Any:
         return msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, replicas=replicas))
 
     return both(
-        mock.patch.object(within_usage, "_as_assigned", less), mock.patch.object(deciding, "check", nothing_wrong)
+        mock.patch.object(within_usage, "_as_assigned", less),
+        mock.patch.object(scheduling_cycle, "check", nothing_wrong),
     )
 
 

@@ -21,7 +21,7 @@ from leeward.planning.batch import owner_of
 from leeward.planning.fleet import Fleet
 from leeward.planning.recording import decode_snapshot, encode_snapshot
 from leeward.sim.histories.decision_replay import DecisionReplay
-from leeward.sim.histories.drawing import draw_history
+from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.model import History
 from leeward.sim.histories.playing import play
 from tests import concerns

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from leeward.sim.histories.command import main
-from leeward.sim.histories.drawing import draw_history
+from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.model import write_history
 
 

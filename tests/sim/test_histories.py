@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.sim.histories.drawing import draw_history
+from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.model import (
     CutOff,
     Deploy,

@@ -5,10 +5,10 @@ All lie far below 200; which seed is the first changes with every change of the 
 
 import pytest
 
-from leeward.sim.histories.drawing import draw_history
+from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.playing import Run, play
 from leeward.sim.histories.shrinking import Shrinking
-from leeward.sim.histories.telling import tell
+from leeward.sim.histories.story_text import tell
 from tests.sim.planted import planted
 
 BREAKS = {

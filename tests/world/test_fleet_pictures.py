@@ -3,7 +3,7 @@
 import pytest
 
 from kubeapi.resource import Resource
-from leeward.answers import arriving, reading
+from leeward.answers import reading, unreported_replicas
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import BindingName, decode_state, encode_state
 from leeward.answers.reading import read_fleet, read_for, read_outages
@@ -116,8 +116,8 @@ def test_a_picture_for_one_binding_has_what_was_given_to_others_and_is_not_repor
 def test_of_very_many_that_are_on_their_way_it_is_told_that_not_all_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(world: World) -> None:
         await place(world)
-        monkeypatch.setattr(arriving, "MOST_READ", 1)
-        monkeypatch.setattr(arriving, "PAGE", 1)
+        monkeypatch.setattr(unreported_replicas, "MOST_READ", 1)
+        monkeypatch.setattr(unreported_replicas, "PAGE", 1)
         for number in range(3):
             await apply(world.client, deployment(f"app{number}", 1), policy(f"app{number}", {}))
         for member in world.members:

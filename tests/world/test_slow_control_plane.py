@@ -17,7 +17,7 @@ from leeward.api.names import HEARTBEAT_NAME
 from leeward.api.resource import PRIORITY_CLASSES
 from leeward.client import Request
 from leeward.controllers.scheduler.bindings import BindingKey
-from leeward.controllers.scheduler.deciding import Deciding
+from leeward.controllers.scheduler.scheduling_cycle import SchedulingCycle
 from leeward.manager.timing import Timing
 from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
@@ -189,9 +189,9 @@ def test_a_slow_control_plane_fails_over_by_priority_and_keeps_its_heartbeats(bi
 
 @pytest.mark.long
 def test_a_scheduler_that_knows_no_priorities_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def same(_deciding: Deciding, _key: BindingKey) -> int:
+    def same(_cycle: SchedulingCycle, _key: BindingKey) -> int:
         return 0
 
-    monkeypatch.setattr(Deciding, "rank", same)
+    monkeypatch.setattr(SchedulingCycle, "rank", same)
     journal, urgent, _, _ = play_slowly(4 * AHEAD)
     assert overtaken(journal.moved, urgent) >= AHEAD

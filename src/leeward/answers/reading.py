@@ -18,11 +18,11 @@ from kubeapi.codec import decode
 from kubeapi.errors import error_of
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Object, ObjectMeta
-from leeward.answers.arriving import Arriving, read_arriving
 from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata
 from leeward.answers.missing_dependencies import DependencyNames
 from leeward.answers.picture_reader import PAGE, PictureReader, as_it_is
 from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding, redacted_work
+from leeward.answers.unreported_replicas import UnreportedReplicas, read_unreported
 from leeward.api.core import Lease
 from leeward.api.names import (
     BINDING_ID_LABEL,
@@ -127,7 +127,7 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
         needs=names.needs,
         templates=await _templates(reader, [binding.spec.resource]),
     )
-    others = await reader.see("what other bindings were given", read_arriving(client, key), Arriving())
+    others = await reader.see("what other bindings were given", read_unreported(client, key), UnreportedReplicas())
     if others.more:
         reader.unseen.append(f"what {others.more} more bindings were given")
     local_bindings, wide_bindings = (

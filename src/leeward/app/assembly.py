@@ -22,8 +22,8 @@ from leeward.client.limits import limited
 from leeward.lua.jail import ProcessJail
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
+from leeward.runtime.led_components import Led, fenced
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.parts import Led, fenced
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.work_share import WorkShare
 

@@ -20,7 +20,7 @@ from kubeapi.resource import Resource
 from leeward.app.local.errors import FleetError
 from leeward.client import AlreadyExists, Client, WorldError
 from leeward.client.connection import Connection
-from leeward.client.greeting import greeting_transport_of
+from leeward.client.preflight import preflight_transport_of
 from leeward.runtime.deleting import delete_seen
 
 NAME, NAMESPACE = "cluster-info", "kube-public"
@@ -80,7 +80,7 @@ async def withdraw(client: Client) -> None:
 async def discover(endpoint: str, ca_hash: str) -> Connection:
     """A connection without an identity to the control plane whose CA has this hash. Raises: FleetError."""
     unsure = Connection(server=endpoint, insecure_skip_tls_verify=True)
-    client = Client(greeting_transport_of(unsure), "leeward-register")
+    client = Client(preflight_transport_of(unsure), "leeward-register")
     try:
         info = await client.get(_CONFIG_MAPS, NAME, NAMESPACE)
     except WorldError as error:

@@ -30,8 +30,8 @@ from leeward.manager.choice import DESCHEDULER, SCHEDULER, Choice
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.standby import Standby
 from leeward.runtime.leader import LeaderElector, Leadership
+from leeward.runtime.led_components import Led, LedComponents
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.parts import Led, Parts
 from leeward.runtime.retrying import Backoff, Trouble, attempt
 from leeward.runtime.sharding import Sharding
 from leeward.runtime.work_share import WHOLE, WorkShare
@@ -98,7 +98,7 @@ class _Process:
         self._leases = leases
         self._metrics = metrics
         self._names = config.parts
-        self._parts = Parts(config.parts, self._work)
+        self._parts = LedComponents(config.parts, self._work)
         asks = config.settings.leader.enabled
         self._electors: dict[Part, LeaderElector] = {part: self._elector(part) for part in config.parts if asks}
         self._standby = Standby(_name_of(config.parts), partial(self._make, self._whole()), assembly.clock)

@@ -133,7 +133,7 @@ def _refuse_frozen(target: Target) -> None:
 
 
 def _patience(target: Target) -> float:
-    from leeward.client.greeting import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS
+    from leeward.client.preflight import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS
 
     return REMOTE_ANSWER_SECONDS if target.layout is None else ANSWER_SECONDS
 
@@ -166,10 +166,10 @@ def client_of(connection: "Connection", *, greets: bool = True) -> "Client":
     """
     from leeward.client import Client
     from leeward.client.connection import transport_of
-    from leeward.client.greeting import greeting_transport_of
+    from leeward.client.preflight import preflight_transport_of
 
     try:
-        return Client(greeting_transport_of(connection) if greets else transport_of(connection), "leeward")
+        return Client(preflight_transport_of(connection) if greets else transport_of(connection), "leeward")
     except ValueError as error:
         raise FleetError(str(error)) from error
 
@@ -181,9 +181,9 @@ def switch_alone(connection: "Connection", switch: Callable[["Client"], Awaitabl
     from leeward.app.migration.one_at_a_time import alone
     from leeward.cli.output import say
     from leeward.client import Client
-    from leeward.client.greeting import greeting_transport_of
+    from leeward.client.preflight import preflight_transport_of
 
-    transport = greeting_transport_of(connection)
+    transport = preflight_transport_of(connection)
     carry_out(alone(transport, SystemClock(), Randomness(), switch, say), Client(transport))
 
 

@@ -6,9 +6,9 @@ from kubeapi.meta import Manifest
 from leeward.api.meta import Condition
 from leeward.api.work import Work
 from leeward.core.execution.removal import removal_blocked
-from leeward.runtime.backlinks import Backlinks
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
+from leeward.runtime.owner_index import OwnerIndex
 from leeward.runtime.plane import ControlPlane, Member
 
 BLOCKED_SECONDS = 30.0
@@ -19,7 +19,7 @@ class BlockedRemovals:
     """Bounded by the Works of one member that are being deleted: `forget` those that are gone."""
 
     def __init__(
-        self, plane: ControlPlane, member: Member, backlinks: Backlinks, post: Callable[[Work, Condition], None]
+        self, plane: ControlPlane, member: Member, backlinks: OwnerIndex, post: Callable[[Work, Condition], None]
     ) -> None:
         self._plane = plane
         self._member = member

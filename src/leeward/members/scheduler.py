@@ -7,7 +7,7 @@ from kubeapi.meta import Manifest
 from leeward.api.core import Node
 from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 from leeward.members.kinds import CLAIMS, PODS, STORAGE_CLASSES
-from leeward.members.ledger import Ledger
+from leeward.members.node_requests import NodeRequests
 from leeward.members.platform import Platform, together
 from leeward.members.rules.claim_needs import NO_CLAIMS, ClaimNeeds, claim_needs
 from leeward.members.rules.conditions import put_condition
@@ -25,7 +25,7 @@ class SchedulerController:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._ledger = Ledger(platform.pods)
+        self._ledger = NodeRequests(platform.pods)
         self._waiting = Index(platform.pods, _is_waiting)
         self._claims = platform.informer(CLAIMS)
         self._classes = platform.informer(STORAGE_CLASSES)

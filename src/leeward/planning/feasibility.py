@@ -15,11 +15,11 @@ from kubeapi.quantity import Quantity
 from leeward.api.cluster import Cluster
 from leeward.core.scheduling.affinity import tier_of
 from leeward.core.scheduling.assignment import static_weight
-from leeward.core.scheduling.bulk import Bools, Floats, Ints
 from leeward.core.scheduling.cluster_arrays import Feasibility
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Filter, Rejection, Request
 from leeward.core.scheduling.steps import first_rejection
+from leeward.core.scheduling.vector_allocation import Bools, Floats, Ints
 from leeward.planning.capacity import Demand
 from leeward.planning.reservations import Reservations
 

@@ -19,11 +19,11 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
-from leeward.core.scheduling.bulk import Floats, Ints, listed
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.estimates import estimator_of
 from leeward.core.scheduling.model import Placed, PlacementKey, Profile, Request, Unplaceable
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
+from leeward.core.scheduling.vector_allocation import Floats, Ints, listed
 from leeward.core.scheduling.workload_affinity import workload_affinity_filters
 from leeward.planning.estimates import Estimates
 from leeward.planning.feasibility import CachedArrays, CachedAvailability, CachedFeasibility, CachedStays

@@ -14,7 +14,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource, is_api_version
 from leeward.api.cluster import APIEnablement, APIResource
 from leeward.client import Client, WorldError
-from leeward.runtime.offers import ACCEPT, OfferedResource, Root, read_resources, read_root
+from leeward.runtime.api_resource_lists import ACCEPT, OfferedResource, Root, read_resources, read_root
 
 
 class Offer(NamedTuple):

@@ -14,10 +14,10 @@ from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.core.execution.ownership import is_ours
 from leeward.core.interpreter.scripts import Operation
-from leeward.runtime.backlinks import Backlinks
 from leeward.runtime.identity import Key
 from leeward.runtime.interpreter_changes import Concerned
 from leeward.runtime.member_answers import MemberAnswers
+from leeward.runtime.owner_index import OwnerIndex
 from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import Said
 
@@ -34,9 +34,9 @@ class MemberWorks:
         self._statuses = plane.statuses.of(WORKS, namespace)
         self._when_applied: list[Callable[[str], None]] = []
 
-    def backlinks(self, add: Callable[[str], None], reads_reports: Callable[[str], bool]) -> Backlinks:
+    def backlinks(self, add: Callable[[str], None], reads_reports: Callable[[str], bool]) -> OwnerIndex:
         """Adds the names of Works whose objects change; of those that have only reported something, if so wanted."""
-        return Backlinks(self._member, self.space, add, lambda: self.hub, reads_reports)
+        return OwnerIndex(self._member, self.space, add, lambda: self.hub, reads_reports)
 
     def subscribe(
         self,

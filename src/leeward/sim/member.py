@@ -30,7 +30,7 @@ from leeward.members.simulated_webhooks import SimulatedWebhooks
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.plane import Member, Server
 from leeward.sim.clocks import SkewedClock
-from leeward.sim.ground import Ground
+from leeward.sim.environment import Environment
 from leeward.sim.journal import JournaledMedium
 from leeward.sim.network import Answering, Link, LinkedTransport, Place
 
@@ -50,7 +50,7 @@ def agent_of(member: str) -> str:
 class SimulatedMember:
     """Member whose API server and workloads are one process, its agent is another."""
 
-    def __init__(self, ground: Ground, name: str, mode: Mode) -> None:
+    def __init__(self, environment: Environment, name: str, mode: Mode) -> None:
         self.name = name
         self.mode: Mode = mode
         self.identity = ""
@@ -61,11 +61,11 @@ class SimulatedMember:
         self.place = Place()
         self.agent_link = Link()
         self.client = Client(LinkedTransport(self.place, ADMIN))
-        self.medium = JournaledMedium(name, ground.journal)
-        self.agent_clock = SkewedClock(ground.clock)
+        self.medium = JournaledMedium(name, environment.journal)
+        self.agent_clock = SkewedClock(environment.clock)
         self.life = Life(name)
         self.agent_life = Life(agent_of(name))
-        self._ground = ground
+        self._environment = environment
         self._server: ApiServer | None = None
         self._processes: Supervisor | None = None
         self._agent: Supervisor | None = None
@@ -118,37 +118,37 @@ class SimulatedMember:
         return status_response(self._refusal)
 
     async def start_apiserver(self) -> None:
-        self.life = self._ground.begin_life(self.name)
-        await self._ground.within(self.life, self._start_apiserver())
+        self.life = self._environment.begin_life(self.name)
+        await self._environment.within(self.life, self._start_apiserver())
 
     async def _start_apiserver(self) -> None:
-        ground = self._ground
+        environment = self._environment
         self._processes = Supervisor(self.name)
         store = await Store.open(self.medium, self._processes)
         self._server = await start_apiserver(
             store,
-            ground.clock,
-            ground.randomness,
+            environment.clock,
+            environment.randomness,
             self._processes,
             admission=(ServiceAccountAdmission(store), ResourceQuotaAdmission(store)),
             passed_over=SimulatedWebhooks(store).passed_over,
         )
         self.place.put(self._server, self.life)
         self.identity = await _identity(Client(InProcessTransport(self._server, ADMIN)))
-        server = Server.of(Client(LinkedTransport(self.place, ADMIN)), ground.randomness, self._processes)
+        server = Server.of(Client(LinkedTransport(self.place, ADMIN)), environment.randomness, self._processes)
         settings = replace(
             self.workloads,
             nodes=self.nodes,
-            pod_startup_seconds=ground.timing.pod_startup_seconds,
+            pod_startup_seconds=environment.timing.pod_startup_seconds,
             load_balancer_cidr=load_balancer_range(self.name),
         )
-        workloads = Workloads(server, ground.clock, ground.randomness, Metrics(), self._processes, settings)
+        workloads = Workloads(server, environment.clock, environment.randomness, Metrics(), self._processes, settings)
         await workloads.start()
 
     async def stop_apiserver(self) -> None:
         self.place.take_away()
         if self._processes is not None:
-            await self._ground.ended(self.life, self._processes.close())
+            await self._environment.ended(self.life, self._processes.close())
             self._processes = None
 
     def crash_apiserver(self) -> None:
@@ -158,26 +158,27 @@ class SimulatedMember:
         self._processes = None
 
     def start_agent(self) -> None:
-        self.agent_life = self._ground.begin_life(agent_of(self.name))
+        self.agent_life = self._environment.begin_life(agent_of(self.name))
         self.agent_life.context().run(self._start_agent)
 
     def _start_agent(self) -> None:
-        ground = self._ground
+        environment = self._environment
         self._agent = Supervisor(f"agent of {self.name}")
         user = User(AGENT_USER_PREFIX + self.name, (AGENT_GROUP, "system:authenticated"))
         party = agent_of(self.name)
-        home = LinkedTransport(ground.place, user, self.agent_link, ground.link(party, ground.NAME))
-        there = LinkedTransport(self.place, ADMIN, self.agent_link, ground.link(party, self.name))
+        home = LinkedTransport(environment.place, user, self.agent_link, environment.link(party, environment.NAME))
+        there = LinkedTransport(self.place, ADMIN, self.agent_link, environment.link(party, self.name))
         member_client = Client(there, party)
-        plane = ground.plane(Client(UpdatingTransport(home), party), self._agent, self.agent_clock)
-        member = Member.of(self.name, member_client, ground.randomness, self._agent)
+        plane = environment.plane(Client(UpdatingTransport(home), party), self._agent, self.agent_clock)
+        member = Member.of(self.name, member_client, environment.randomness, self._agent)
         self._agent.start(
-            Agent(plane, member, MemberSide(ground.timing, probe_serving=ground.probe_serving)).start(), "agent"
+            Agent(plane, member, MemberSide(environment.timing, probe_serving=environment.probe_serving)).start(),
+            "agent",
         )
 
     async def stop_agent(self) -> None:
         if self._agent is not None:
-            await self._ground.ended(self.agent_life, self._agent.close())
+            await self._environment.ended(self.agent_life, self._agent.close())
             self._agent = None
 
     def crash_agent(self) -> None:

@@ -1,4 +1,4 @@
-"""The network between the parties of a world: links that can be cut, hang, be slow, and have weather."""
+"""The network between the parties of a world: links that can be cut, hang, be slow, and have faults."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
@@ -10,7 +10,7 @@ from kubeapi.loop.lives import Life
 from kubeserver.handler import Handler, StreamResponse, User
 from kubeserver.inprocess import InProcessTransport
 from leeward.client import Request, Response, Unreachable
-from leeward.sim.weather import Weather
+from leeward.sim.network_faults import NetworkFaults
 
 OPEN_TIMEOUT_SECONDS = 10.0
 
@@ -27,14 +27,14 @@ class Link:
     """The state of the way to one party; all transports over it share its fate.
 
     `refused`: every request fails at once, open streams break (a process that is gone). `hung`: nothing comes back
-    until it ends (a process that is frozen). `latency_seconds`: every answer comes that much later. `weather`: what
+    until it ends (a process that is frozen). `latency_seconds`: every answer comes that much later. `faults`: what
     goes wrong with single requests and lines.
     """
 
     def __init__(self) -> None:
         self.latency_seconds = 0.0
         self.refused = False
-        self.weather: Weather | None = None
+        self.faults: NetworkFaults | None = None
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._waits: dict[Wait, None] = {}
@@ -159,8 +159,8 @@ class LinkedTransport:
         with _Wait(self._links, request, timeout_seconds):
             await self._pass_links()
             for link in self._links:
-                if link.weather is not None:
-                    return await link.weather.send(request, self._inner, timeout_seconds)
+                if link.faults is not None:
+                    return await link.faults.send(request, self._inner, timeout_seconds)
             response = await self._inner.carry(request, timeout_seconds)
             await self._pass_links(late=False)
             return response
@@ -172,8 +172,8 @@ class LinkedTransport:
             with _Wait(self._links, request, OPEN_TIMEOUT_SECONDS):
                 await self._pass_links()
                 for link in self._links:
-                    if link.weather is not None:
-                        link.weather.open(request)
+                    if link.faults is not None:
+                        link.faults.open(request)
                 lines = await stack.enter_async_context(self._inner.stream(request))
             guarded = self._guard(lines, request)
             try:
@@ -194,16 +194,16 @@ class LinkedTransport:
             if line is None:
                 return
             copies = 1
-            if not all(link.clear and link.weather is None for link in self._links):
+            if not all(link.clear and link.faults is None for link in self._links):
                 with _Wait(self._links, request):
                     await self._pass_links(late=loop.time() > asked_at)
-                    copies = await self._weather_of_line()
+                    copies = await self._copies_of_line()
             for _ in range(copies):
                 yield line
 
-    async def _weather_of_line(self) -> int:
-        weathers = [link.weather for link in self._links if link.weather is not None]
-        return max([await weather.line() for weather in weathers], default=1)
+    async def _copies_of_line(self) -> int:
+        all_faults = [link.faults for link in self._links if link.faults is not None]
+        return max([await faults.line() for faults in all_faults], default=1)
 
     async def _pass_links(self, *, late: bool = True) -> None:
         for link in self._links:

@@ -40,7 +40,7 @@ from leeward.manager.webhook_templates import WebhookTemplates
 from leeward.runtime.informers import Informers
 from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.clocks import SkewedClock
-from leeward.sim.ground import Ground
+from leeward.sim.environment import Environment
 from leeward.sim.journal import JournaledMedium
 from leeward.sim.member import Mode, SimulatedMember
 from leeward.sim.network import Link, LinkedTransport
@@ -53,7 +53,7 @@ WATCHING = frozenset({CONTROLLERS, "other controllers", "replica 1", "replica 2"
 """The lives of those who watch clusters."""
 
 
-class World(Ground):
+class World(Environment):
     """`link(who, whom)` is the way between two parties: the control plane's API server (`NAME`), `CONTROLLERS`, the
     members by name and their agents (`agent_of`). `manager` are the control plane's settings beside its timing."""
 

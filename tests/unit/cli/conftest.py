@@ -6,7 +6,7 @@ import pytest
 
 from leeward.app.local.fleet import Fleet
 from leeward.app.local.layout import Layout
-from leeward.client import greeting
+from leeward.client import preflight
 from leeward.operations import status
 from tests.json_server import JsonServer, serve_json
 from tests.ports import free_port
@@ -23,7 +23,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 @pytest.fixture
 def control_plane(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Iterator[JsonServer]:
     """Control plane that answers, however long that takes on a busy machine."""
-    monkeypatch.setattr(greeting, "ANSWER_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(preflight, "ANSWER_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr(status, "HEALTH_SECONDS", PATIENCE_SECONDS)
     with serve_json(layout) as server:
         issued(layout.root, Fleet(server.port))

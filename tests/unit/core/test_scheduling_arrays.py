@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Placed, Unplaceable, schedule
-from leeward.core.scheduling.bulk import allocate
 from leeward.core.scheduling.division import allocate_seats
+from leeward.core.scheduling.vector_allocation import allocate
 from leeward.planning import Fleet
 from tests.one_by_one import schedule_one_by_one
 from tests.placements import binding_spec, cluster, fleets, names, placements, specs, task

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from leeward.core.scheduling.bulk import allocate
 from leeward.core.scheduling.division import allocate_seats, divide, names_descend
+from leeward.core.scheduling.vector_allocation import allocate
 
 MOST = 2**31 - 1
 

@@ -8,7 +8,7 @@ import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import TargetCluster
-from leeward.core.scheduling.found import room_in
+from leeward.core.scheduling.candidates import room_in
 from leeward.core.scheduling.model import MAX_REPLICAS, Candidate, Estimator, Filter, Placed, Request, Unplaceable
 from leeward.core.scheduling.selection import room_decides, select
 from leeward.core.scheduling.steps import (

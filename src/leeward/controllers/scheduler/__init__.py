@@ -1,11 +1,11 @@
 """The scheduler: decides where every binding goes, and is the only writer of where it goes.
 
-    controller   one binding at a time: decided, written, told
-    bindings     the bindings of both kinds, under one kind of key, and their Works
-    deciding     those that are taken together are decided in one stroke, on one state of the fleet
-    waking       what makes a binding be looked at again
-    writing      evicting, placing and finishing an eviction are one write
-    telling      events and metrics; `eviction_events` of many bindings at once are summed up by cluster
+    controller        one binding at a time: decided, written, told
+    bindings          the bindings of both kinds, under one kind of key, and their Works
+    scheduling_cycle  those that are taken together are decided on one state of the fleet
+    event_handlers    what makes a binding be looked at again
+    decision_writer   evicting, placing and finishing an eviction are one write
+    decision_events   events and metrics; `eviction_events` of many bindings at once are summed up by cluster
 
 The most urgent bindings come first. What finds no place is tried again when a cluster changes, with growing pauses,
 and at the latest after five minutes; all other deadlines are the decision's `wake_at`.
@@ -14,6 +14,6 @@ Karmada: pkg/scheduler, the taint manager of pkg/controllers/cluster, pkg/contro
 """
 
 from leeward.controllers.scheduler.controller import Scheduler
-from leeward.controllers.scheduler.deciding import SchedulerSettings
+from leeward.controllers.scheduler.scheduling_cycle import SchedulerSettings
 
 __all__ = ["Scheduler", "SchedulerSettings"]

@@ -6,11 +6,11 @@ from functools import partial
 
 from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.controllers.scheduler.deciding import Deciding, SchedulerSettings, Unlisted
+from leeward.controllers.scheduler.decision_events import DecisionEvents
+from leeward.controllers.scheduler.decision_writer import DecisionWriter, QuotaRefused
+from leeward.controllers.scheduler.event_handlers import EventHandlers
 from leeward.controllers.scheduler.held_evictions import HeldEvictions
-from leeward.controllers.scheduler.telling import Telling
-from leeward.controllers.scheduler.waking import Waking
-from leeward.controllers.scheduler.writing import QuotaRefused, Writing
+from leeward.controllers.scheduler.scheduling_cycle import SchedulerSettings, SchedulingCycle, Unlisted
 from leeward.core.scheduling import Unplaceable
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatView
@@ -21,7 +21,7 @@ TAINT_MANAGER = "taint-manager"
 UNLISTED_PAUSE = timedelta(seconds=10)
 """Pause before a binding is looked at again that names clusters which are in no list, should no event tell of them."""
 log = logging.getLogger(__name__)
-STROKE = 64
+BATCH = 64
 """Number of bindings that are decided together, and written concurrently."""
 
 
@@ -36,21 +36,21 @@ class Scheduler:
         self._bindings = Bindings(plane)
         follows_quotas = settings.quota_enforcement or settings.quota_estimate
         self._quotas = plane.informers.of(FEDERATED_RESOURCE_QUOTAS) if follows_quotas else None
-        self._deciding = Deciding(plane, self._bindings, settings, brake, heartbeat)
+        self._cycle = SchedulingCycle(plane, self._bindings, settings, brake, heartbeat)
         placement = settings.placement
         recorder = plane.recorder(placement.scheduler_name if placement.place else TAINT_MANAGER)
-        self._telling = Telling(plane, self._bindings, recorder)
+        self._events = DecisionEvents(plane, self._bindings, recorder)
         name = "scheduler" if placement.place else TAINT_MANAGER
-        self._writing = Writing(plane, self._bindings, name)
-        self._controller = plane.controller(name, self.reconcile, workers=STROKE, rank=self._deciding.rank)
+        self._writer = DecisionWriter(plane, self._bindings, name)
+        self._controller = plane.controller(name, self.reconcile, workers=BATCH, rank=self._cycle.rank)
         self._held_evictions = HeldEvictions(plane)
-        self._waking = Waking(plane, self._bindings, self._deciding, self._controller.queue)
+        self._handlers = EventHandlers(plane, self._bindings, self._cycle, self._controller.queue)
 
     def start(self) -> None:
         self._held_evictions.start()
-        self._waking.start(self._brake, self._heartbeat)
+        self._handlers.start(self._brake, self._heartbeat)
         if self._quotas is not None:
-            self._quotas.on_change(self._waking.quota_changed)
+            self._quotas.on_change(self._handlers.quota_changed)
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: BindingKey) -> datetime | None:
@@ -60,29 +60,29 @@ class Scheduler:
         await self._heartbeat.wait_synced()
         started = self._plane.clock.monotonic()
         try:
-            decided = await self._deciding.decide(key)
+            decided = await self._cycle.decide(key)
         except Unlisted as error:
             log.debug("%s %s: %s", self._controller.name, key, error)
             return self._plane.clock.now() + UNLISTED_PAUSE
         if decided is None:
-            self._waking.settled(key)
+            self._handlers.settled(key)
             return None
         binding, decision = decided
         now = self._plane.clock.now()
         try:
-            placed = await self._writing.write_placement(key, binding, decision)
+            placed = await self._writer.write_placement(key, binding, decision)
         except QuotaRefused as refused:
-            decided = await self._deciding.decide(key, str(refused))
+            decided = await self._cycle.decide(key, str(refused))
             if decided is None:
                 return None
             binding, decision = decided
-            placed = await self._writing.write_placement(key, binding, decision)
-        self._telling.measure(decision, self._plane.clock.monotonic() - started)
-        self._telling.tell(key, binding, placed, decision)
-        self._writing.post_status(key, placed, decision, now, partial(self._controller.failed, key))
+            placed = await self._writer.write_placement(key, binding, decision)
+        self._events.measure(decision, self._plane.clock.monotonic() - started)
+        self._events.tell(key, binding, placed, decision)
+        self._writer.post_status(key, placed, decision, now, partial(self._controller.failed, key))
         if placed is binding:
-            self._waking.stays(key)
+            self._handlers.stays(key)
         if isinstance(decision.result, Unplaceable) or decision.held is not None or decision.quota_refusal:
-            return self._waking.failed(key, now, decision.wake_at)
-        self._waking.settled(key)
+            return self._handlers.failed(key, now, decision.wake_at)
+        self._handlers.settled(key)
         return decision.wake_at

@@ -30,7 +30,7 @@ from leeward.core.eviction.original_placement import OriginalPlacement, goal_of
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.eviction.tasks import leave
 from leeward.core.scheduling import ClusterArrays
-from leeward.core.scheduling.found import room_in
+from leeward.core.scheduling.candidates import room_in
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.selection import is_spread
 from leeward.core.scheduling.steps import is_feasible

@@ -14,9 +14,9 @@ from typing import overload
 import numpy as np
 
 from leeward.api.cluster import Cluster
-from leeward.core.scheduling.bulk import Bools, Floats, Ints
 from leeward.core.scheduling.groups import Grouping
 from leeward.core.scheduling.model import Placed, Profile, Rejection, Request, Unplaceable
+from leeward.core.scheduling.vector_allocation import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

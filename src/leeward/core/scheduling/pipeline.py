@@ -7,8 +7,8 @@ before the present one, too, when no later one gives a result.
 
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling.cluster_arrays import ClusterView
-from leeward.core.scheduling.keeping import without_loss
 from leeward.core.scheduling.model import Placed, Request, Unplaceable, is_reschedule_requested
+from leeward.core.scheduling.preserve_assigned import without_loss
 from leeward.core.scheduling.trace import Trace
 from leeward.core.scheduling.vectors import place
 

@@ -4,16 +4,16 @@ import numpy as np
 
 from leeward.api.work import TargetCluster
 from leeward.core.scheduling.assignment import Mode, mode_of, share_out, too_little_room
-from leeward.core.scheduling.bulk import Ints, allocate, listed
+from leeward.core.scheduling.candidates import Candidates
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.division import names_descend
-from leeward.core.scheduling.found import Found
 from leeward.core.scheduling.model import Request, Unplaceable
 from leeward.core.scheduling.trace import DivisionTrace
+from leeward.core.scheduling.vector_allocation import Ints, allocate, listed
 
 
 def assign_in_bulk(
-    request: Request, arrays: ClusterArrays, feasibility: Feasibility, selected: Found
+    request: Request, arrays: ClusterArrays, feasibility: Feasibility, selected: Candidates
 ) -> tuple[TargetCluster, ...] | Unplaceable:
     mode = mode_of(request.placement.replica_scheduling)
     if isinstance(mode, Unplaceable):
@@ -27,7 +27,7 @@ def assign_in_bulk(
 
 
 def _replicas(
-    mode: Mode, request: Request, feasibility: Feasibility, arrays: ClusterArrays, selected: Found
+    mode: Mode, request: Request, feasibility: Feasibility, arrays: ClusterArrays, selected: Candidates
 ) -> Ints | Unplaceable:
     match mode:
         case "Duplicated":
@@ -38,7 +38,7 @@ def _replicas(
             return _by_room(request, arrays, selected, aggregated=mode == "Aggregated")
 
 
-def _by_static_weight(request: Request, arrays: ClusterArrays, feasibility: Feasibility, selected: Found) -> Ints:
+def _by_static_weight(request: Request, arrays: ClusterArrays, feasibility: Feasibility, selected: Candidates) -> Ints:
     weights = feasibility.weights[selected.rows]
     if not weights.any():
         weights = np.ones_like(weights)
@@ -48,7 +48,7 @@ def _by_static_weight(request: Request, arrays: ClusterArrays, feasibility: Feas
     return _divide(request, arrays, selected, request.spec.replicas, weights, np.zeros_like(weights))
 
 
-def _by_room(request: Request, arrays: ClusterArrays, selected: Found, aggregated: bool) -> Ints | Unplaceable:
+def _by_room(request: Request, arrays: ClusterArrays, selected: Candidates, aggregated: bool) -> Ints | Unplaceable:
     replicas, assigned = request.spec.replicas, int(selected.assigned.sum())
     nothing = np.zeros_like(selected.assigned)
     if request.is_fresh:
@@ -68,7 +68,7 @@ def _by_room(request: Request, arrays: ClusterArrays, selected: Found, aggregate
     return selected.assigned + _divide(request, arrays, selected, missing, weights, nothing)
 
 
-def _fewest(target: int, weights: Ints, selected: Found, used: Ints, aggregated: bool) -> Ints:
+def _fewest(target: int, weights: Ints, selected: Candidates, used: Ints, aggregated: bool) -> Ints:
     """Weights, for Aggregated, of the first clusters that together have room: those in use, then the roomiest."""
     if not aggregated:
         return weights
@@ -80,7 +80,7 @@ def _fewest(target: int, weights: Ints, selected: Found, used: Ints, aggregated:
     return chosen
 
 
-def _scale_down(request: Request, arrays: ClusterArrays, selected: Found, aggregated: bool) -> Ints | Unplaceable:
+def _scale_down(request: Request, arrays: ClusterArrays, selected: Candidates, aggregated: bool) -> Ints | Unplaceable:
     rows = {arrays.names[row]: at for at, row in enumerate(listed(selected.rows)) if selected.assigned[at]}
     scheduled = {name: count for name, count in request.assigned.items() if name in rows}
     shares = share_out("scale down", request, request.spec.replicas, scheduled, (), aggregated)
@@ -93,7 +93,7 @@ def _scale_down(request: Request, arrays: ClusterArrays, selected: Found, aggreg
 
 
 def _divide(
-    request: Request, arrays: ClusterArrays, selected: Found, replicas: int, weights: Ints, initial: Ints
+    request: Request, arrays: ClusterArrays, selected: Candidates, replicas: int, weights: Ints, initial: Ints
 ) -> Ints:
     """Divides as `division.divide`; where there is something to divide, some weights are above 0."""
     if not replicas:

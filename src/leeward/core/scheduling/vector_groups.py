@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 
 from leeward.api.policy import SpreadConstraint
-from leeward.core.scheduling.bulk import Bools, Ints, listed
 from leeward.core.scheduling.groups import WEIGHT_UNIT, Group, Grouping
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.paths import paths_that_keep, ranked_paths
 from leeward.core.scheduling.selection import divides
+from leeward.core.scheduling.vector_allocation import Bools, Ints, listed
 
 
 def best_by_group(

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from leeward.api.policy import SpreadConstraint
-from leeward.core.scheduling.bulk import Bools, listed
+from leeward.core.scheduling.candidates import Candidates
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, ClusterView, Feasibility
 from leeward.core.scheduling.division import names_descend
-from leeward.core.scheduling.found import Found
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY
 from leeward.core.scheduling.model import Placed, Rejection, Request, Unplaceable
 from leeward.core.scheduling.selection import divides, ignores_constraints, room_decides
@@ -27,6 +26,7 @@ from leeward.core.scheduling.steps import (
     reasons_of,
 )
 from leeward.core.scheduling.trace import TermTrace
+from leeward.core.scheduling.vector_allocation import Bools, listed
 from leeward.core.scheduling.vector_division import assign_in_bulk
 from leeward.core.scheduling.vector_groups import best_by_group
 
@@ -79,7 +79,7 @@ def _find(request: Request, view: ClusterView) -> Placed | Unplaceable:
     if not len(rows):
         rejected = reasons_of(_rejections(request, view, feasibility))
         return Unplaceable("FitError", fit_message(len(view), rejected), rejected)
-    found = Found.of(request, arrays, rows)
+    found = Candidates.of(request, arrays, rows)
     selected = _select(request, arrays, feasibility, found) if _is_plain(request) else None
     if selected is not None and request.trace is not None:
         _note_selection(request.trace, arrays, feasibility, found, selected)
@@ -114,7 +114,7 @@ def _touched(request: Request, arrays: ClusterArrays) -> list[int]:
 
 
 def _note_selection(
-    trace: TermTrace, arrays: ClusterArrays, feasibility: Feasibility, found: Found, selected: Found
+    trace: TermTrace, arrays: ClusterArrays, feasibility: Feasibility, found: Candidates, selected: Candidates
 ) -> None:
     trace.note_candidates(found.candidate(arrays, feasibility, at) for at in listed(found.order))
     order = found.order if selected.turn is None else np.argsort(selected.turn)
@@ -145,7 +145,7 @@ def _is_plain(request: Request) -> bool:
     return not (request.is_set or overflows or request.propagate_empty_workloads)
 
 
-def _select(request: Request, arrays: ClusterArrays, feasibility: Feasibility, found: Found) -> Found | None:
+def _select(request: Request, arrays: ClusterArrays, feasibility: Feasibility, found: Candidates) -> Candidates | None:
     """All, or the best by a constraint over clusters or groups; None when more has to be looked at."""
     constraints = request.placement.spread_constraints
     if not constraints or ignores_constraints(request.placement.replica_scheduling):
@@ -166,7 +166,7 @@ def _select(request: Request, arrays: ClusterArrays, feasibility: Feasibility, f
     return None if chosen is None else found.at(chosen)
 
 
-def _best(request: Request, found: Found, constraint: SpreadConstraint) -> Found | None:
+def _best(request: Request, found: Candidates, constraint: SpreadConstraint) -> Candidates | None:
     if len(found.rows) < constraint.min_groups:
         return None
     best = found.at(found.order[: max(0, constraint.max_groups)])

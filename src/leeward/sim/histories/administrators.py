@@ -22,7 +22,7 @@ from leeward.sim.histories.model import (
     TaintOnOutage,
     UnlimitUsage,
 )
-from leeward.sim.histories.wishing import RETRY_SECONDS, Wishing
+from leeward.sim.histories.persistent_client import RETRY_SECONDS, PersistentClient
 from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World
 
@@ -30,7 +30,7 @@ MAINTENANCE = "example.com/maintenance"
 TAINT_POLICY = "no-execute-on-outage"
 
 
-class Administrators(Wishing):
+class Administrators(PersistentClient):
     """Administrators, who go by what they have asked for. `kind` is that of an application."""
 
     def __init__(self, world: World, kind: Callable[[str], Resource[Manifest]]) -> None:

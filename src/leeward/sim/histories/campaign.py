@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from leeward.sim.histories.drawing import draw_history
+from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.model import History
 from leeward.sim.histories.playing import Run, play
 from leeward.sim.histories.processes import Failure, Limits, each_in_its_process

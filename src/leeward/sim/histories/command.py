@@ -15,13 +15,13 @@ from pathlib import Path
 import msgspec
 
 from leeward.sim.histories.campaign import Campaign, run_campaign
-from leeward.sim.histories.drawing import draw_history
+from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.model import read_history, write_history
 from leeward.sim.histories.playing import Run, play
 from leeward.sim.histories.rare import FLOOR_HISTORIES, RARE
 from leeward.sim.histories.shrinking import Shrinking
+from leeward.sim.histories.story_text import tell
 from leeward.sim.histories.systematic import MODES, Mode, sweep_all
-from leeward.sim.histories.telling import tell
 
 STORIES = 3
 """Most failures of a campaign that are cut down and told."""

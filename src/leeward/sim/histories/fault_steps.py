@@ -164,7 +164,7 @@ class ClockIsWrong(Fault, frozen=True, kw_only=True):
 
 
 class Storm(Fault, frozen=True, kw_only=True):
-    """Bad weather on the way from `who` to `whom`: the fields are those of `sim.weather.Climate`."""
+    """Network faults on the way from `who` to `whom`: the fields are those of `sim.network_faults.FaultProfile`."""
 
     who: str
     whom: str

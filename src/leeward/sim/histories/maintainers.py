@@ -20,6 +20,7 @@ from leeward.sim.histories.model import (
 )
 from leeward.sim.histories.named_objects import PROVIDED, contents, provided, provided_policy, volumes
 from leeward.sim.histories.overriding import override_spec, overrides_of
+from leeward.sim.histories.persistent_client import PersistentClient
 from leeward.sim.histories.scripted import (
     CUSTOMIZATION,
     CUSTOMIZATIONS,
@@ -27,11 +28,10 @@ from leeward.sim.histories.scripted import (
     definition,
     policy_of_definition,
 )
-from leeward.sim.histories.wishing import Wishing
 from leeward.sim.world import World
 
 
-class Maintainers(Wishing):
+class Maintainers(PersistentClient):
     """Maintainers, who go by what they have asked for. `kind` is that of an application, `known` is what can be
     named."""
 

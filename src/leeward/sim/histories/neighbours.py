@@ -10,11 +10,11 @@ from leeward.client import Client, WorldError
 from leeward.sim.histories import manifests
 from leeward.sim.histories.manifests import NAMESPACE, kind_of
 from leeward.sim.histories.model import AnyUserStep, Meddle, Own, RestartPod, Shared, Squat
-from leeward.sim.histories.wishing import Wishing
+from leeward.sim.histories.persistent_client import PersistentClient
 from leeward.sim.world import World
 
 
-class Neighbours(Wishing):
+class Neighbours(PersistentClient):
     """`touched` are (member, plural, name). `configs` are the applications that are ConfigMaps, `shared` what of
     others is shared."""
 

@@ -19,7 +19,7 @@ from leeward.sim.histories.model import (
     Shared,
     Storm,
 )
-from leeward.sim.weather import MISHAPS
+from leeward.sim.network_faults import MISHAPS
 
 SHARING_SHARE = 0.15
 RESTORE_SHARE = 0.1

@@ -31,9 +31,9 @@ from leeward.sim.histories.convergence import forgotten_works, forsakes, unsettl
 from leeward.sim.histories.decision_replay import DecisionReplay
 from leeward.sim.histories.faults import Faults
 from leeward.sim.histories.handling import unhandled
-from leeward.sim.histories.hearing import hearing
 from leeward.sim.histories.history_settings import settings_of
 from leeward.sim.histories.judging import Judging
+from leeward.sim.histories.log_capture import captured_logs
 from leeward.sim.histories.model import (
     LASTING,
     Fault,
@@ -49,7 +49,7 @@ from leeward.sim.histories.timings import TIMINGS, bound_seconds
 from leeward.sim.histories.truth import Change, Truth
 from leeward.sim.histories.users import Users
 from leeward.sim.journal import Write
-from leeward.sim.past import Past
+from leeward.sim.stale_reads import StaleReads
 from leeward.sim.world import World
 
 START_SECONDS = 60.0
@@ -95,7 +95,7 @@ def play(history: History) -> Run:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        with hearing(player.complain):
+        with captured_logs(player.complain):
             return run_virtual(player.play(), random.Random(f"ties {history.seed}"), MOST_TURNS)
     except (DeadlockError, EndlessError) as error:
         return player.broken_off(error)
@@ -120,7 +120,7 @@ class Player:
         self._world.history_revisions = history.revisions or self._world.history_revisions
         self._world.journal.on_replaced(lambda place: self._judging.leaves(place))
         self._truth = Truth(self._world.journal)
-        self._past = Past(self._world.journal)
+        self._past = StaleReads(self._world.journal)
         self._rare = RareSituations(self._run.reached, self._truth)
         self._scene = scene_of(history, TIMINGS[history.pace], self._truth)
         self._judging = Judging(self._scene)

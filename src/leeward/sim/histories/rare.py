@@ -86,15 +86,15 @@ RARE = (
     "a member loses a copy with its data",
     "a member comes back with an old copy",
     "a watch resumes behind a compaction",
-    "weather: busy",
-    "weather: broken",
-    "weather: conflict",
-    "weather: expired",
-    "weather: lost",
-    "weather: unanswered",
-    "weather: lag",
-    "weather: repeat",
-    "weather: break",
+    "network: busy",
+    "network: broken",
+    "network: conflict",
+    "network: expired",
+    "network: lost",
+    "network: unanswered",
+    "network: lag",
+    "network: repeat",
+    "network: break",
     *rare_moves.MOVES,
     *rare_propagation.PROPAGATION,
     *rare_policies.POLICIES_REACHED,
@@ -139,7 +139,7 @@ class RareSituations:
         self._reached.update(what)
 
     def mishap(self, name: str) -> None:
-        self._reached[f"weather: {name}"] += 1
+        self._reached[f"network: {name}"] += 1
 
     def step(self, step: Step) -> None:
         """Notes a step as it begins."""

@@ -2,7 +2,7 @@
 
     kill    each party dies once at each of its awaits
     drop    each line of each watch is lost once: its stream breaks before it
-    stale   each read that can be stale is stale once (`sim/past.py`)
+    stale   each read that can be stale is stale once (`sim/stale_reads.py`)
 
 How many places there are nobody needs to know beforehand: places are tried in order, until the fault finds none any
 more. Every history of a mode has to hold all invariants.
@@ -93,11 +93,11 @@ def sweeps(mode: Mode) -> Iterator[Sweep]:
             yield from _kills()
         case "drop":
             for way in WAYS:
-                yield Sweep(f"{way[0]} to {way[1]}", lambda n, way=way: _storm(way, break_at=n), "weather: break")
+                yield Sweep(f"{way[0]} to {way[1]}", lambda n, way=way: _storm(way, break_at=n), "network: break")
         case "stale":
             for way in WAYS:
                 yield Sweep(
-                    f"{way[0]} to {way[1]}", lambda n, way=way: _storm(way, stale_at=n), "weather: stale", RESTARTS
+                    f"{way[0]} to {way[1]}", lambda n, way=way: _storm(way, stale_at=n), "network: stale", RESTARTS
                 )
 
 

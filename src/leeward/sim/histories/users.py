@@ -33,11 +33,11 @@ from leeward.sim.histories.model import (
     Withdraw,
 )
 from leeward.sim.histories.neighbours import Neighbours
-from leeward.sim.histories.wishing import Wishing
+from leeward.sim.histories.persistent_client import PersistentClient
 from leeward.sim.world import World
 
 
-class Users(Wishing):
+class Users(PersistentClient):
     """All users of a world. `touched` are the (member, plural, name) that they have changed in a member by hand.
 
     They go by what they have asked for: a policy that they have deleted is not made again while it is still going.

@@ -4,14 +4,14 @@ import logging
 
 import pytest
 
-from leeward.sim.histories.hearing import hearing
+from leeward.sim.histories.log_capture import captured_logs
 
 log = logging.getLogger("leeward.controllers.test")
 
 
 def test_an_error_with_a_traceback_is_a_bug_and_nothing_else_is(caplog: pytest.LogCaptureFixture) -> None:
     bugs: list[str] = []
-    with hearing(bugs.append):
+    with captured_logs(bugs.append):
         log.warning("a probe has failed", exc_info=ValueError("late"))
         log.error("the lease is lost")
         log.error("no reconcile", exc_info=ValueError("wrong"))
@@ -22,6 +22,6 @@ def test_an_error_with_a_traceback_is_a_bug_and_nothing_else_is(caplog: pytest.L
 def test_afterwards_all_is_as_before() -> None:
     logger, bugs = logging.getLogger("leeward"), list[str]()
     before = (logger.propagate, logging.root.manager.disable, list(logger.handlers))
-    with pytest.raises(RuntimeError), hearing(bugs.append):
+    with pytest.raises(RuntimeError), captured_logs(bugs.append):
         raise RuntimeError
     assert (logger.propagate, logging.root.manager.disable, list(logger.handlers)) == before

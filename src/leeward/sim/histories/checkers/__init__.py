@@ -37,16 +37,15 @@ matter of histories, whose medium is memory: tests/kubeserver damages files.
 
 from leeward.sim.histories.checkers.audit import ServerAudit
 from leeward.sim.histories.checkers.authority import AuthorityChecker
-from leeward.sim.histories.checkers.belongings import BelongingsChecker
-from leeward.sim.histories.checkers.calm import CalmChecker
+from leeward.sim.histories.checkers.byzantine import ByzantineChecker
 from leeward.sim.histories.checkers.claims import ClaimsChecker
 from leeward.sim.histories.checkers.compaction import CompactionChecker
 from leeward.sim.histories.checkers.copies import CopiesChecker
 from leeward.sim.histories.checkers.dependencies import DependenciesChecker
 from leeward.sim.histories.checkers.evictions import EvictionsChecker
 from leeward.sim.histories.checkers.failovers import FailoversChecker
+from leeward.sim.histories.checkers.isolation import IsolationChecker
 from leeward.sim.histories.checkers.leaders import LeadersChecker
-from leeward.sim.histories.checkers.liars import LiarsChecker
 from leeward.sim.histories.checkers.members import MembersChecker
 from leeward.sim.histories.checkers.outage_objects import OutagesChecker
 from leeward.sim.histories.checkers.owners import OwnersChecker
@@ -62,6 +61,7 @@ from leeward.sim.histories.checkers.restores import RestoresChecker
 from leeward.sim.histories.checkers.scene import Scene, Violation, scene_of
 from leeward.sim.histories.checkers.scripts import ScriptsChecker
 from leeward.sim.histories.checkers.stores import StoresChecker
+from leeward.sim.histories.checkers.unneeded_changes import UnneededChangesChecker
 from leeward.sim.histories.checkers.watched import WatchedChecker
 from leeward.sim.histories.checkers.works import WorksChecker
 
@@ -88,15 +88,15 @@ CHECKERS = (
     RenderingsChecker,
     DependenciesChecker,
     ScriptsChecker,
-    BelongingsChecker,
+    UnneededChangesChecker,
     WatchedChecker,
     AuthorityChecker,
     MembersChecker,
     ReadinessChecker,
     OwnersChecker,
-    LiarsChecker,
+    ByzantineChecker,
     RatesChecker,
-    CalmChecker,
+    IsolationChecker,
     RemovalsChecker,
     ClaimsChecker,
     QuotasChecker,

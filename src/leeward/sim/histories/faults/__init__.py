@@ -13,7 +13,7 @@ from leeward.sim.histories.faults.holds import Holds
 from leeward.sim.histories.faults.outages import KILLED_AT_AN_AWAIT, Outages
 from leeward.sim.histories.model import AnyFault
 from leeward.sim.histories.rare import RareSituations
-from leeward.sim.past import Past
+from leeward.sim.stale_reads import StaleReads
 from leeward.sim.world import World
 
 __all__ = ["KILLED_AT_AN_AWAIT", "Faults"]
@@ -23,7 +23,7 @@ class Faults:
     """`rare` is told of every mishap on a link, and of who dies at what moment; `past` knows the stale answers; `begun`
     sees what replicas write."""
 
-    def __init__(self, world: World, seed: int, rare: RareSituations, past: Past, begun: Begun) -> None:
+    def __init__(self, world: World, seed: int, rare: RareSituations, past: StaleReads, begun: Begun) -> None:
         self._holds = Holds()
         self._outages = Outages(world, self._holds, rare, begun)
         self._disturbances = Disturbances(world, self._holds, seed, rare, past)

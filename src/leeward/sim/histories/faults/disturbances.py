@@ -5,8 +5,8 @@ import random
 from collections.abc import Coroutine
 
 from leeward.client import Request, Response
+from leeward.sim.histories.byzantine_faults import cordon_nodes, lie
 from leeward.sim.histories.faults.holds import Holds
-from leeward.sim.histories.lies import cordon_nodes, lie
 from leeward.sim.histories.model import (
     AnyFault,
     ClockIsWrong,
@@ -24,8 +24,8 @@ from leeward.sim.histories.model import (
 from leeward.sim.histories.rare import RareSituations
 from leeward.sim.member import SimulatedMember, agent_of
 from leeward.sim.network import Link
-from leeward.sim.past import Past
-from leeward.sim.weather import Climate, Weather
+from leeward.sim.network_faults import FaultProfile, NetworkFaults
+from leeward.sim.stale_reads import StaleReads
 from leeward.sim.world import CONTROLLERS, World
 
 LIE_SECONDS = 2.0
@@ -34,7 +34,7 @@ LIE_SECONDS = 2.0
 class Disturbances:
     """`rare` is told of every mishap on a link; `past` knows the stale answers."""
 
-    def __init__(self, world: World, holds: Holds, seed: int, rare: RareSituations, past: Past) -> None:
+    def __init__(self, world: World, holds: Holds, seed: int, rare: RareSituations, past: StaleReads) -> None:
         self._world = world
         self._holds = holds
         self._seed = seed
@@ -78,7 +78,7 @@ class Disturbances:
         for link in world.all_links():
             link.mend()
             link.flow()
-            link.latency_seconds, link.weather = 0.0, None
+            link.latency_seconds, link.faults = 0.0, None
         world.controllers_clock.skew_seconds = 0.0
         for member in world.members.values():
             member.agent_clock.skew_seconds = 0.0
@@ -160,7 +160,7 @@ class Disturbances:
         clock.skew_seconds = 0.0
 
     async def _storm(self, fault: Storm) -> None:
-        climate = Climate(
+        profile = FaultProfile(
             fault.rate,
             fault.mishaps,
             fault.lag_seconds,
@@ -175,6 +175,6 @@ class Disturbances:
         def past(request: Request) -> Response | None:
             return self._past.answer(fault.whom, request)
 
-        link.weather = Weather(climate, random.Random(f"{self._seed} {fault}"), self._rare.mishap, past)
+        link.faults = NetworkFaults(profile, random.Random(f"{self._seed} {fault}"), self._rare.mishap, past)
         await asyncio.sleep(fault.lasts)
-        link.weather = None
+        link.faults = None

@@ -4,8 +4,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leeward.sim.histories.dramas import moments
 from leeward.sim.histories.model import AnyFault, Deploy, MemberHangs, MemberIsUnready, MemberStops, Mode, Plan
+from leeward.sim.histories.outage_scenarios import moments
 from leeward.sim.histories.timings import TIMINGS
 
 THREE = ("m1", "m2", "m3")

@@ -15,7 +15,7 @@ from leeward.sim.histories.model import (
     Storm,
 )
 from leeward.sim.histories.steered.casting import THREE, Casting, evenly, web
-from leeward.sim.weather import MISHAPS
+from leeward.sim.network_faults import MISHAPS
 
 
 def cut_off(cast: Casting) -> Sequence[AnyStep]:

@@ -1,4 +1,4 @@
-"""Tells a history as a short story that a person can read, with the command that replays it."""
+"""Text of a history as a short story that a person can read, with the command that replays it."""
 
 from collections.abc import Mapping
 
@@ -279,7 +279,7 @@ def _plumbing(step: AnyStep) -> str:
         case ClockIsWrong():
             return f"The clock of {step.who} is {step.seconds:+g} s wrong"
         case Storm():
-            return f"Bad weather from {step.who} to {step.whom} ({_weather(step)})"
+            return f"Network faults from {step.who} to {step.whom} ({_profile(step)})"
         case _:
             raise AssertionError(f"there are no words for {step}")
 
@@ -292,7 +292,7 @@ def _election(step: LeaderIsPaused | ShardIsPaused) -> str:
     return f"A leader, beside {other}, leaves work to two shards, each beside another candidate; {step.who} is {pause}"
 
 
-def _weather(step: Storm) -> str:
+def _profile(step: Storm) -> str:
     parts = {
         f"{step.rate:.0%} of requests {' or '.join(step.mishaps)}": step.rate,
         f"lines up to {step.lag_seconds:g} s late": step.lag_seconds,

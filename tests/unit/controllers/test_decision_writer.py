@@ -16,7 +16,7 @@ from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBinding
 from leeward.client import Conflict, Forbidden, Unreachable, WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.controllers.scheduler.writing import QuotaRefused, Writing
+from leeward.controllers.scheduler.decision_writer import DecisionWriter, QuotaRefused
 from leeward.core.cluster_health.outage import Outage, OutageReport, Outcome, Outlook
 from leeward.core.placement import Decision
 from leeward.core.quota.enforcement import EXCEEDED
@@ -50,8 +50,8 @@ async def bound(desk: Desk, annotations: Mapping[str, str] | None = None, **spec
     return await desk.client.create(RESOURCE_BINDINGS, made, "default")
 
 
-def writing(desk: Desk) -> Writing:
-    return Writing(desk.plane, Bindings(desk.plane), "scheduler")
+def writing(desk: Desk) -> DecisionWriter:
+    return DecisionWriter(desk.plane, Bindings(desk.plane), "scheduler")
 
 
 def decided(binding: Binding, **fields: Any) -> Decision:
@@ -201,7 +201,7 @@ async def conditions(desk: Desk) -> dict[str, str]:
     return {condition.type: condition.message for condition in found.status.conditions}
 
 
-def post(desk: Desk, works: Writing, binding: ResourceBinding, **fields: Any) -> list[WorldError]:
+def post(desk: Desk, works: DecisionWriter, binding: ResourceBinding, **fields: Any) -> list[WorldError]:
     """Has it said in a crowd; returns the failures to come."""
     desk.plane.statuses.expect_crowd()
     failures: list[WorldError] = []

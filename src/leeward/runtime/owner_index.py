@@ -1,4 +1,4 @@
-"""Backlinks from an object in a member cluster to the Work that applied it."""
+"""Index of owners: of an object in a member cluster the Work that applied it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from leeward.runtime.informer import Informer
 from leeward.runtime.plane import Member
 
 
-class Backlinks:
+class OwnerIndex:
     """Adds the name of a Work of `space` whenever an object that it applied is changed or deleted by whomever.
 
     What another control plane than `hub` does to objects of its own is not looked at; nor a change of nothing but what

@@ -1,4 +1,4 @@
-"""Tells what a decision has changed, and what it could not: events on the binding and on its template, and metrics.
+"""Events of decisions: what one has changed and could not, on the binding and on its template; and metrics.
 
 One event tells of an eviction and of its result, and that it is over is told apart. In a mass failover one event tells
 the whole move when it is over (`move_events.py`), and what else there is to tell stands on the template alone. Outages
@@ -31,7 +31,7 @@ RECONCILE = "ReconcileSchedule"
 NOT_EVICTED = "EvictWorkloadFromClusterFailed"
 
 
-class Telling:
+class DecisionEvents:
     def __init__(self, plane: ControlPlane, bindings: Bindings, recorder: Recorder) -> None:
         self._bindings = bindings
         self._recorder = recorder

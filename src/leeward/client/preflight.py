@@ -1,4 +1,4 @@
-"""Transport that asks first whether anybody answers, so that a server which is frozen is named soon."""
+"""Preflight: a transport asks first whether anybody answers, so that a server which is frozen is named soon."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,14 +17,14 @@ _THIS_MACHINE = ("127.0.0.1", "::1", "localhost")
 _GREETING = Request("GET", "/livez")
 
 
-def greeting_transport_of(connection: Connection) -> Transport:
+def preflight_transport_of(connection: Connection) -> Transport:
     """Transport as `transport_of`, for who waits for the answer. Raises: ValueError."""
     is_near = urlsplit(connection.server).hostname in _THIS_MACHINE and connection.exec_plugin is None
     seconds = ANSWER_SECONDS if is_near else REMOTE_ANSWER_SECONDS
-    return GreetingTransport(transport_of(connection), connection.server, seconds)
+    return PreflightTransport(transport_of(connection), connection.server, seconds)
 
 
-class GreetingTransport:
+class PreflightTransport:
     """Transport that, before the first request, asks for a path that a living server answers at once, whoever asks.
 
     Any answer will do, whatever it says. `server` is named in the error.

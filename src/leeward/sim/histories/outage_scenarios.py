@@ -1,10 +1,10 @@
-"""Dramas: a member dies for long enough that what it runs has to leave, and something happens in the middle of that.
+"""Outage scenarios: a member dies for long enough that what it runs has to leave, and something happens in the middle.
 
 Left to chance alone, few faults are long enough, few applications run where they strike, and next to nothing falls
-into the half minute in which an eviction is open. Everything else about a drama is drawn.
+into the half minute in which an eviction is open. Everything else about a scenario is drawn.
 
-Haste is another one: users change their minds within a second while writes are on a slow way, so that one decision
-overtakes the other.
+A burst of edits is another one: users change their minds within a second while writes are on a slow way, so that one
+decision overtakes the other.
 """
 
 import random
@@ -30,12 +30,12 @@ from leeward.sim.histories.model import (
 )
 
 FIRST, LAST = 85.0, 200.0
-"""Instants between which a drama may begin: its application runs by then."""
+"""Instants between which a scenario may begin: its application runs by then."""
 KILL_STEPS = 150
 CUT_OFF_SHARE = 0.15
 
 
-class Dramas:
+class OutageScenarios:
     """Draws them for one fleet. `wishes` are what users may want of the application at a moment."""
 
     def __init__(self, draw: random.Random, timing: Timing, members: Mapping[str, Mode]) -> None:
@@ -43,19 +43,19 @@ class Dramas:
         self._timing = timing
         self._members = members
 
-    def drama(self, hero: Deploy, wishes: Callable[[float], Sequence[AnyUserStep]]) -> tuple[AnyStep, ...]:
+    def outage(self, deploy: Deploy, wishes: Callable[[float], Sequence[AnyUserStep]]) -> tuple[AnyStep, ...]:
         at = round(self._draw.uniform(FIRST, LAST), 3)
         if self._draw.random() < CUT_OFF_SHARE:
             return self._brake(at)
-        victim = self._draw.choice(hero.plan.clusters)
-        left_at = at + self._seconds_until_eviction(hero)
+        victim = self._draw.choice(deploy.plan.clusters)
+        left_at = at + self._seconds_until_eviction(deploy)
         lasts = left_at - at + self._draw.uniform(10, self._timing.graceful_eviction_timeout + 20)
         middle = round(left_at + self._draw.uniform(-2, self._timing.pod_startup_seconds), 3)
         wish, fault = self._draw.choice(wishes(middle)), self._fault(victim, middle)
         interruptions = self._draw.choice(((wish,), (fault,), (wish, fault)))
         return self._death(at, round(lasts, 3), victim), *interruptions
 
-    def haste(self, wishes: Callable[[float], Sequence[AnyUserStep]]) -> tuple[AnyStep, ...]:
+    def burst_of_edits(self, wishes: Callable[[float], Sequence[AnyUserStep]]) -> tuple[AnyStep, ...]:
         """Four to eight wishes in a row, while requests of the controllers take about as long as lies between them."""
         at = round(self._draw.uniform(FIRST, LAST), 3)
         lag, jitter = self._draw.choice((0.0, 0.0, 0.5)), self._draw.choice((0.1, 0.3, 1.0))
@@ -68,9 +68,9 @@ class Dramas:
             steps.append(self._draw.choice(wishes(at)))
         return tuple(steps)
 
-    def _seconds_until_eviction(self, hero: Deploy) -> float:
+    def _seconds_until_eviction(self, deploy: Deploy) -> float:
         timing = self._timing
-        toleration = hero.plan.toleration_seconds or timing.default_not_ready_toleration_seconds
+        toleration = deploy.plan.toleration_seconds or timing.default_not_ready_toleration_seconds
         return moments(timing)[2] + toleration
 
     def _brake(self, at: float) -> tuple[AnyStep, ...]:

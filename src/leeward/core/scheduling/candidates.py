@@ -1,4 +1,4 @@
-"""The clusters that passed the filters, as arrays: their room, their replicas, their scores.
+"""Candidates: the clusters that passed the filters, as arrays: their room, their replicas, their scores.
 
 Room is by the lowest estimate. What clusters report of themselves is in `ClusterArrays.available`, less what is
 reserved for other bindings; from the answers of other estimators that is taken off here, since they cannot know of it.
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from leeward.api.cluster import Cluster
-from leeward.core.scheduling.bulk import Bools, Ints, listed
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.locality import CLUSTER_LOCALITY, MAX_SCORE
 from leeward.core.scheduling.model import MAX_REPLICAS, Candidate, Request
 from leeward.core.scheduling.selection import room_decides
+from leeward.core.scheduling.vector_allocation import Bools, Ints, listed
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Candidates:
     """The clusters that passed the filters, in the order of their names.
 
     `kept` are those that a failover keeps as they are; `turn` is who comes first on a tie.
@@ -32,7 +32,7 @@ class Found:
     turn: Ints | None = None
 
     @staticmethod
-    def of(request: Request, arrays: ClusterArrays, rows: Ints) -> "Found":
+    def of(request: Request, arrays: ClusterArrays, rows: Ints) -> "Candidates":
         assigned = np.zeros(len(rows), dtype=np.int64)
         score, kept = np.zeros_like(assigned), np.zeros(len(rows), dtype=np.bool_)
         for name, replicas in request.assigned.items():
@@ -42,7 +42,7 @@ class Found:
                 assigned[at], score[at], kept[at] = replicas, MAX_SCORE, request.keep_assigned
         if arrays.profile.scores != (CLUSTER_LOCALITY,):
             score = np.array([_score(request, arrays, row) for row in rows], dtype=np.int64)
-        return Found(rows, _room(request, arrays, rows), assigned, score, kept)
+        return Candidates(rows, _room(request, arrays, rows), assigned, score, kept)
 
     @property
     def available(self) -> Ints:
@@ -55,11 +55,11 @@ class Found:
             return np.argsort(-self.available, kind="stable")
         return np.lexsort((-self.available, -self.score, ~self.kept))
 
-    def at(self, chosen: Ints) -> "Found":
+    def at(self, chosen: Ints) -> "Candidates":
         """Chosen ones only, in the order of their names; they take their turns as they are given."""
         turn = np.argsort(chosen)
         at = chosen[turn]
-        return Found(self.rows[at], self.room[at], self.assigned[at], self.score[at], self.kept[at], turn)
+        return Candidates(self.rows[at], self.room[at], self.assigned[at], self.score[at], self.kept[at], turn)
 
     def candidate(self, arrays: ClusterArrays, feasibility: Feasibility, at: int) -> Candidate:
         row = int(self.rows[at])

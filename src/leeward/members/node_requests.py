@@ -8,7 +8,7 @@ from leeward.members.rules.pods import is_finished, node_of
 from leeward.runtime.informer import Informer
 
 
-class Ledger:
+class NodeRequests:
     """Finished Pods ask for nothing any more."""
 
     def __init__(self, pods: Informer[Manifest]) -> None:

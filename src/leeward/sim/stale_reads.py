@@ -30,7 +30,7 @@ class _Resource:
             self.there[record.key] = record
 
 
-class Past:
+class StaleReads:
     """Listens to a journal from its beginning."""
 
     def __init__(self, journal: Journal) -> None:

@@ -1,5 +1,5 @@
-"""Arriving replicas: what other bindings have been given and their clusters do not report yet, for a question about one
-binding.
+"""Unreported replicas: what other bindings have been given and their clusters do not report yet, for a question about
+one binding.
 
 Bindings are listed as a table of a few columns, so that a fleet of ten thousand is one small answer for each page; only
 those that are not fully applied are read, and of these as many as are bounded.
@@ -27,7 +27,7 @@ COLUMN = "FULLYAPPLIED"
 """Column of the CRDs of Karmada and of Leeward, in any case of letters."""
 
 
-class Arriving(NamedTuple):
+class UnreportedReplicas(NamedTuple):
     """Bindings that are not fully applied; `more` were not read."""
 
     bindings: tuple[ResourceBinding, ...] = ()
@@ -54,13 +54,13 @@ class _Table(Object, frozen=True):
     metadata: Mapping[str, Any] = {}
 
 
-async def read_arriving(client: Client, but: BindingName) -> Arriving:
+async def read_unreported(client: Client, but: BindingName) -> UnreportedReplicas:
     """Reads what arrives of all bindings `but` one. Raises: WorldError."""
     local = [key async for key in _not_applied(client, RESOURCE_BINDINGS) if key != but]
     wide = [key async for key in _not_applied(client, CLUSTER_RESOURCE_BINDINGS) if key != but]
     read_local, read_wide = local[:MOST_READ], wide[:MOST_READ]
     more = len(local) + len(wide) - len(read_local) - len(read_wide)
-    return Arriving(
+    return UnreportedReplicas(
         tuple([each async for each in _read(client, RESOURCE_BINDINGS, read_local)]),
         tuple([each async for each in _read(client, CLUSTER_RESOURCE_BINDINGS, read_wide)]),
         more,

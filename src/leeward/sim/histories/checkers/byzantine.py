@@ -21,7 +21,7 @@ HEARSAY_SECONDS = 60.0
 back."""
 
 
-class LiarsChecker:
+class ByzantineChecker:
     """`_told`: how many were ready of each copy, by what a restored control plane held; by binding and cluster."""
 
     def __init__(self, scene: Scene) -> None:

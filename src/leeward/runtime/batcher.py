@@ -1,7 +1,7 @@
-"""Questions of many workers that are answered in one stroke.
+"""Batcher of questions: many workers ask, and are answered together.
 
 Whoever asks within the same turn of the loop is answered together, so that answers which depend on each other are
-found on one snapshot. The answer is synchronous: nothing changes while it is found. A stroke is as large as there are
+found on one snapshot. The answer is synchronous: nothing changes while it is found. A batch is as large as there are
 workers that ask, which bounds it.
 """
 
@@ -13,7 +13,7 @@ K = TypeVar("K", bound=Hashable)
 A = TypeVar("A")
 
 
-class Strokes(Generic[K, A]):
+class Batcher(Generic[K, A]):
     """`answer` gets the keys in the order of asking, and answers those that it can; the others are answered None."""
 
     def __init__(self, answer: Callable[[Sequence[K]], Mapping[K, A]]) -> None:
@@ -24,11 +24,11 @@ class Strokes(Generic[K, A]):
         """Raises: what `answer` raises for this key."""
         loop = asyncio.get_running_loop()
         if not self._asked:
-            loop.call_soon(self._strike)
+            loop.call_soon(self._answer_all)
         future = self._asked.setdefault(key, loop.create_future())
         return await future
 
-    def _strike(self) -> None:
+    def _answer_all(self) -> None:
         asked, self._asked = self._asked, {}
         try:
             answers = self._answer(tuple(asked))
@@ -41,7 +41,7 @@ class Strokes(Generic[K, A]):
                 future.set_result(answers.get(key))
 
     def _answer_alone(self, key: K, future: asyncio.Future[A | None]) -> None:
-        """Answers one key by itself: when a stroke fails, only those that fail by themselves are told so."""
+        """Answers one key by itself: when a batch fails, only those that fail by themselves are told so."""
         if future.done():
             return
         try:

@@ -17,7 +17,7 @@ SERVED_SECONDS = 2.0
 """Seconds to apply a Work, or to take it back; a write, a few reads, and the pace of the queues."""
 
 
-class CalmChecker:
+class IsolationChecker:
     """`_due`: until when each Work has to be tried or gone."""
 
     def __init__(self, scene: Scene) -> None:

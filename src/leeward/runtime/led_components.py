@@ -22,7 +22,7 @@ Led = Mapping[P, Leadership | None]
 """The parts that are led, each with what proves it; None where no lease is asked for."""
 
 
-class Parts(Generic[P]):
+class LedComponents(Generic[P]):
     """`work` runs until it is cancelled, on at least one part."""
 
     def __init__(self, names: Iterable[P], work: Callable[[Led[P]], Awaitable[None]]) -> None:

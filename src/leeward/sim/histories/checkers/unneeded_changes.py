@@ -29,7 +29,7 @@ GIVEN = (("spec", "clusterIP"), ("spec", "volumeName"), ("spec", "clusterIPs"))
 """Fields that a member gives to an object for good."""
 
 
-class BelongingsChecker:
+class UnneededChangesChecker:
     """`_by_hand`: until when each cluster had a NoExecute taint that a person has set."""
 
     def __init__(self, scene: Scene) -> None:

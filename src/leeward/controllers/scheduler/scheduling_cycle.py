@@ -1,4 +1,4 @@
-"""Decides for the bindings that are taken together in one stroke: on one state of the fleet, at one instant.
+"""Scheduling cycle: decides for the bindings that are taken together, on one state of the fleet, at one instant.
 
 Each takes from the room that the others can be given, at the pace that evictions have. Where room decides, the
 estimators are asked first (`runtime/estimators.py`). Writes nothing.
@@ -33,6 +33,7 @@ from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.planning.fleet import placement_fleet
 from leeward.planning.recording import encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
+from leeward.runtime.batcher import Batcher
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.cluster_estimators import ClusterEstimator
 from leeward.runtime.estimators import Estimator, Estimators
@@ -40,7 +41,6 @@ from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import Key
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import CROWD
-from leeward.runtime.strokes import Strokes
 
 _REACH = Reach(skipped_namespaces=())
 """Reach without the namespaces of --skipped-propagating-namespaces: the binding controller renders nothing of those."""
@@ -70,7 +70,7 @@ class SchedulerSettings:
     on_decision: DecisionListener | None = None
 
 
-class Deciding:
+class SchedulingCycle:
     def __init__(
         self,
         plane: ControlPlane,
@@ -98,7 +98,7 @@ class Deciding:
         self._limiter = EvictionLimiter[BindingKey](settings.evictions_per_second)
         self._on_decision = settings.on_decision
         self._decided: Callable[[], None] = lambda: None
-        self._strokes = Strokes[BindingKey, tuple[Binding, Decision]](self._decide)
+        self._batcher = Batcher[BindingKey, tuple[Binding, Decision]](self._decide)
 
     async def decide(self, key: BindingKey, quota_refusal: str = "") -> tuple[Binding, Decision] | None:
         """The binding as it was, and what it is to be; None where there is nothing to place. Raises: WorldError.
@@ -112,15 +112,15 @@ class Deciding:
         await self._reread(key)
         await self._ask_for_room(key)
         if not quota_refusal:
-            return await self._strokes.ask(key)
+            return await self._batcher.ask(key)
         self._refusals[key] = quota_refusal
         try:
-            return await self._strokes.ask(key)
+            return await self._batcher.ask(key)
         finally:
             del self._refusals[key]
 
-    def after_stroke(self, call: Callable[[], None]) -> None:
-        """Has this called after each stroke."""
+    def after_batch(self, call: Callable[[], None]) -> None:
+        """Has this called after each batch."""
         self._decided = call
 
     def rank(self, key: BindingKey) -> int:

@@ -6,8 +6,8 @@ import pytest
 
 from kubeapi import codec
 from leeward.client import Client, Request, Response, Undecodable
+from leeward.runtime.api_resource_lists import OfferedResource, read_root
 from leeward.runtime.discovery import Discovery
-from leeward.runtime.offers import OfferedResource, read_root
 from tests.unit.runtime.small_world import SmallWorld, tell
 
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from kubeapi.loop.virtual import run_virtual
-from leeward.runtime.strokes import Strokes
+from leeward.runtime.batcher import Batcher
 
 
 def test_those_who_ask_together_are_answered_in_one_stroke() -> None:
@@ -15,7 +15,7 @@ def test_those_who_ask_together_are_answered_in_one_stroke() -> None:
         return {key: key.upper() for key in keys if key != "unknown"}
 
     async def story() -> None:
-        together = Strokes[str, str](answer)
+        together = Batcher[str, str](answer)
         asked = asyncio.gather(together.ask("a"), together.ask("b"), together.ask("unknown"))
         assert await asked == ["A", "B", None]
         assert await together.ask("c") == "C"
@@ -31,7 +31,7 @@ def test_one_who_cannot_be_answered_does_not_stop_the_others() -> None:
         return {key: key.upper() for key in keys}
 
     async def story() -> None:
-        together = Strokes[str, str](answer)
+        together = Batcher[str, str](answer)
         good, bad = await asyncio.gather(together.ask("good"), together.ask("bad"), return_exceptions=True)
         assert good == "GOOD"
         assert isinstance(bad, ValueError)

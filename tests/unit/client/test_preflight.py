@@ -10,7 +10,7 @@ from kubeapi.resource import Resource
 from kubeserver.inprocess import ADMIN
 from leeward.client import Client, Unreachable
 from leeward.client.connection import Connection
-from leeward.client.greeting import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS, GreetingTransport, greeting_transport_of
+from leeward.client.preflight import ANSWER_SECONDS, REMOTE_ANSWER_SECONDS, PreflightTransport, preflight_transport_of
 from leeward.sim.network import LinkedTransport, Place
 from tests.kubeserver.api_world import api_world
 
@@ -23,7 +23,7 @@ def test_a_frozen_server_is_named_and_asked_for_nothing_else() -> None:
             place, asked = Place(), list[str]()
             place.put(world.server)
             place.witness = lambda request, _: asked.append(f"{request.method} {request.path}")
-            client = Client(GreetingTransport(LinkedTransport(place, ADMIN), "https://here:6443", 2.0))
+            client = Client(PreflightTransport(LinkedTransport(place, ADMIN), "https://here:6443", 2.0))
             place.link.hang()
             began = asyncio.get_running_loop().time()
             said = "https://here:6443 has not answered within 2 s, and nothing was changed: is it stopped"
@@ -42,8 +42,8 @@ def test_a_frozen_server_is_named_and_asked_for_nothing_else() -> None:
 
 def test_a_server_far_away_is_given_more_time() -> None:
     near, far = (
-        greeting_transport_of(Connection(server=server)) for server in ("https://127.0.0.1:1", "https://example.com")
+        preflight_transport_of(Connection(server=server)) for server in ("https://127.0.0.1:1", "https://example.com")
     )
-    assert isinstance(near, GreetingTransport)
-    assert isinstance(far, GreetingTransport)
+    assert isinstance(near, PreflightTransport)
+    assert isinstance(far, PreflightTransport)
     assert (near.answer_seconds, far.answer_seconds) == (ANSWER_SECONDS, REMOTE_ANSWER_SECONDS)

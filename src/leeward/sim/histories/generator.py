@@ -1,8 +1,8 @@
 """Draws a history from a seed: a fleet, applications, what users do with them, and what fails meanwhile.
 
 How long a fault lasts is drawn around the moments at which something happens because of it: noticed, tainted, evicted,
-past its grace. That is where the rare situations are. Two histories in three have a drama, too, and one in four has
-users in haste (`dramas.py`). Every other history is led to a rare situation instead (`steered`).
+past its grace. That is where the rare situations are. Two histories in three have an outage scenario, too, and one in
+four has a burst of edits (`outage_scenarios.py`). Every other history is led to a rare situation instead (`steered`).
 """
 
 import random
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import msgspec
 
 from leeward.sim.histories.companions import with_companions
-from leeward.sim.histories.dramas import Dramas, moments
 from leeward.sim.histories.model import (
     AgentIsKilled,
     AnyFault,
@@ -59,6 +58,7 @@ from leeward.sim.histories.model import (
     TwoLeaders,
     Withdraw,
 )
+from leeward.sim.histories.outage_scenarios import OutageScenarios, moments
 from leeward.sim.histories.parts import bearable, paused_leader, sharing, storm, with_restore, with_shards
 from leeward.sim.histories.policy_companions import with_policies
 from leeward.sim.histories.steered import steer
@@ -67,8 +67,8 @@ from leeward.sim.histories.timings import TIMINGS
 FIRST_DEPLOY, LAST_DEPLOY = 40.0, 70.0
 FIRST_FAULT, LAST_FAULT = 60.0, 240.0
 KILL_STEPS = 400
-DRAMA_SHARE = 0.65
-HASTE_SHARE = 0.25
+SCENARIO_SHARE = 0.65
+BURST_SHARE = 0.25
 RATE_SHARE = 0.1
 TAINT_POLICY_SHARE = 0.08
 TERMS_SHARE, OVERLAP_SHARE, FAILBACK_SHARE, APPLICATION_SHARE = 0.12, 0.5, 0.1, 0.08
@@ -78,12 +78,14 @@ LARGE_REPLICAS_OF_A_MEMBER = 2
 
 def draw_history(seed: int) -> History:
     """The history of a seed."""
-    drawing = Drawing(seed)
-    drawn = steer(seed, drawing.disturb) or with_shards(with_restore(with_policies(with_companions(drawing.history()))))
+    generator = HistoryGenerator(seed)
+    drawn = steer(seed, generator.disturb) or with_shards(
+        with_restore(with_policies(with_companions(generator.history())))
+    )
     return bearable(drawn)
 
 
-class Drawing:
+class HistoryGenerator:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._draw = random.Random(f"history {seed}")
@@ -104,11 +106,11 @@ class Drawing:
         steps: list[AnyStep] = [*deploys, *sharing(self._draw, self._members), *self._wishes(), *faults]
         if self._draw.random() < TAINT_POLICY_SHARE:
             steps.append(TaintOnOutage(at=FIRST_DEPLOY))
-        if self._draw.random() < DRAMA_SHARE:
-            steps += self._drama(self._draw.choice(deploys))
+        if self._draw.random() < SCENARIO_SHARE:
+            steps += self._outage(self._draw.choice(deploys))
         sync_seconds, revisions = self._draw.choice((0.0, 0.002, 0.02)), self._draw.choice((0, 0, 0, 20))
-        if self._draw.random() < HASTE_SHARE:
-            steps += self._haste(self._draw.choice(deploys))
+        if self._draw.random() < BURST_SHARE:
+            steps += self._burst_of_edits(self._draw.choice(deploys))
         return History(
             seed=self._seed,
             members=tuple(self._members.items()),
@@ -136,14 +138,14 @@ class Drawing:
         rate = self._draw.choice((0.05, 0.2, 1.0)) if self._draw.random() < RATE_SHARE else 0.0
         return 0.0 if any(isinstance(step, TwoLeaders) for step in steps) else rate
 
-    def _drama(self, hero: Deploy) -> Sequence[AnyStep]:
-        dramas = Dramas(self._draw, TIMINGS[self._pace], self._members)
-        return dramas.drama(hero, lambda at: self._changes(at, hero.app))
+    def _outage(self, deploy: Deploy) -> Sequence[AnyStep]:
+        scenarios = OutageScenarios(self._draw, TIMINGS[self._pace], self._members)
+        return scenarios.outage(deploy, lambda at: self._changes(at, deploy.app))
 
-    def _haste(self, hero: Deploy) -> Sequence[AnyStep]:
+    def _burst_of_edits(self, deploy: Deploy) -> Sequence[AnyStep]:
         """Wishes that change how many there are, or where."""
-        dramas = Dramas(self._draw, TIMINGS[self._pace], self._members)
-        return dramas.haste(lambda at: self._changes(at, hero.app)[:4])
+        scenarios = OutageScenarios(self._draw, TIMINGS[self._pace], self._members)
+        return scenarios.burst_of_edits(lambda at: self._changes(at, deploy.app)[:4])
 
     def _deploys(self) -> list[Deploy]:
         return [self._deploy(app) for app in self._apps]

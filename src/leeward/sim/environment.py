@@ -1,4 +1,4 @@
-"""The ground that a world stands on: its clock, its chance, its journal, and the links and lives of all parties.
+"""Environment of a world: its clock, its random numbers, its journal, and the links and lives of all parties.
 
 It starts nobody, and knows of nobody but the control plane's place, which all turn to.
 """
@@ -22,7 +22,7 @@ from leeward.sim.journal import Journal
 from leeward.sim.network import Link, Place
 
 
-class Ground:
+class Environment:
     """`place` is where the control plane's API server is reached, `NAME` the party's name in `link`."""
 
     NAME: ClassVar[str] = "control-plane"

@@ -34,7 +34,7 @@ class QuotaRefused(Forbidden):
         return causes[0].message if causes else self.status.message
 
 
-class Writing:
+class DecisionWriter:
     def __init__(self, plane: ControlPlane, bindings: Bindings, writer: str) -> None:
         self._plane = plane
         self._bindings = bindings

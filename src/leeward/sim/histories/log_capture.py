@@ -1,4 +1,4 @@
-"""Hears what the product logs while a history is played; keeps it from the terminal, and never changes what happens.
+"""Captures what the product logs while a history is played; keeps it from the terminal, and never changes what happens.
 
 What it logs as an error with a traceback is a bug: no history justifies one.
 """
@@ -12,22 +12,22 @@ PRODUCT = "leeward"
 
 
 @contextmanager
-def hearing(found: Callable[[str], None]) -> Generator[None]:
+def captured_logs(found: Callable[[str], None]) -> Generator[None]:
     """Tells `found` of each bug, in one line, as long as this lasts. What is less than an error is not even made."""
-    logger, ear = logging.getLogger(PRODUCT), _Ear(found)
+    logger, handler = logging.getLogger(PRODUCT), _CapturingHandler(found)
     disabled, propagated = logging.root.manager.disable, logger.propagate
     logging.disable(logging.WARNING)
-    logger.addHandler(ear)
+    logger.addHandler(handler)
     logger.propagate = False
     try:
         yield
     finally:
         logger.propagate = propagated
-        logger.removeHandler(ear)
+        logger.removeHandler(handler)
         logging.disable(disabled)
 
 
-class _Ear(logging.Handler):
+class _CapturingHandler(logging.Handler):
     def __init__(self, found: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)
         self._found = found

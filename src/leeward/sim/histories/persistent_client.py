@@ -1,4 +1,4 @@
-"""Wishing: what somebody wants is tried until it succeeds, or is in vain."""
+"""Client of a person: what somebody wants is tried until it succeeds, or is in vain."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 400.0
 USER = "user"
 
 
-class Wishing:
+class PersistentClient:
     """Base of all people who ask the control plane, or a member, for something."""
 
     def __init__(self, world: World) -> None:

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from leeward.core.scheduling import bulk
-from leeward.core.scheduling.bulk import FEW, allocate, listed
+from leeward.core.scheduling import vector_allocation
 from leeward.core.scheduling.division import allocate_seats
+from leeward.core.scheduling.vector_allocation import FEW, allocate, listed
 
 
 def one_by_one(seats: int, votes: list[int], held: list[int], descend: bool) -> list[int]:
@@ -62,13 +62,13 @@ def test_votes_beyond_what_a_number_holds_are_counted_one_by_one() -> None:
 def test_few_parties_and_numbers_that_are_too_large_go_the_slow_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of clusters are divided among without a heap."""
     slow: list[int] = []
-    counted = bulk.allocate_seats
+    counted = vector_allocation.allocate_seats
 
     def noted(seats: int, *more: object) -> dict[str, int]:
         slow.append(seats)
         return counted(seats, *more)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(bulk, "allocate_seats", noted)
+    monkeypatch.setattr(vector_allocation, "allocate_seats", noted)
     many = np.array([5] * FEW)
     for seats, votes, held in (
         (1, many[1:], 0 * many[1:]),

@@ -1,5 +1,5 @@
-"""Causes for which a binding is looked at again: a change of it, its Works, a cluster, the brake, the heartbeat or a
-quota.
+"""Handlers of what makes a binding be looked at again: a change of it, its Works, a cluster, the brake, the heartbeat
+or a quota.
 
 Bindings that wait for room, or for the brake, are looked at the later, the longer they have waited. What was decided
 upon, and is written as it was to be, is not looked at again for that. Decides nothing.
@@ -19,7 +19,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.concerned import ConcernedBindings
-from leeward.controllers.scheduler.deciding import Deciding
+from leeward.controllers.scheduler.scheduling_cycle import SchedulingCycle
 from leeward.core.cluster_health.outage import nodes_down
 from leeward.core.cluster_health.pending_condition import is_failing, is_recovering
 from leeward.core.eviction.application import application_failover
@@ -39,13 +39,13 @@ LAST_BACKOFF_SECONDS = 10.0
 CONFIRMATIONS = (OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION)
 
 
-class Waking:
+class EventHandlers:
     def __init__(
-        self, plane: ControlPlane, bindings: Bindings, deciding: Deciding, queue: WorkQueue[BindingKey]
+        self, plane: ControlPlane, bindings: Bindings, cycle: SchedulingCycle, queue: WorkQueue[BindingKey]
     ) -> None:
         self._plane = plane
         self._bindings = bindings
-        self._deciding = deciding
+        self._cycle = cycle
         self._queue = queue
         self._concerned = ConcernedBindings()
         self._attempts: dict[BindingKey, int] = {}
@@ -53,7 +53,7 @@ class Waking:
         self._staying = StayingObjects[BindingKey, Binding](is_decided_alike)
 
     def start(self, brake: BrakeView, heartbeat: HeartbeatView) -> None:
-        self._deciding.after_stroke(self._add_next_in_line)
+        self._cycle.after_batch(self._add_next_in_line)
         self._plane.informers.of(CLUSTERS).on_change(self._cluster_changed)
         self._bindings.works.on_change(self._work_changed)
         brake.on_change(self._brake_changed)
@@ -76,12 +76,12 @@ class Waking:
             self._staying.put(key, binding)
 
     def _add_next_in_line(self) -> None:
-        self._plane.metrics.eviction_queue.labels(EVICTION_QUEUE).set(self._deciding.waiting)
-        for key in self._deciding.next_in_line():
+        self._plane.metrics.eviction_queue.labels(EVICTION_QUEUE).set(self._cycle.waiting)
+        for key in self._cycle.next_in_line():
             self._queue.add(key)
 
     def _binding_changed(self, key: BindingKey, old: Binding | None, new: Binding | None) -> None:
-        beside = self._deciding.see_binding(key, old, new)
+        beside = self._cycle.see_binding(key, old, new)
         self._concerned.put(key, None if new is None else concern_of(new))
         if new is None:
             self.settled(key)
@@ -105,7 +105,7 @@ class Waking:
                 self._add(key, "Quota")
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
-        self._deciding.see_cluster(old, new)
+        self._cycle.see_cluster(old, new)
         if old is None or new is None or _matters(old, new):
             states = [cluster for cluster in (old, new) if cluster is not None]
             for key in dict.fromkeys((*self._concerned.of(*states), *self._attempts)):

@@ -10,7 +10,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from leeward.client import Request
 from leeward.runtime.leader import Leadership, NotLeading
-from leeward.runtime.parts import SETTLING_SECONDS, Led, Parts, fenced
+from leeward.runtime.led_components import SETTLING_SECONDS, Led, LedComponents, fenced
 from tests.transports import Sent
 
 MANAGER, SCHEDULER = "manager", "scheduler"
@@ -21,7 +21,7 @@ class Scene:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self.diary: list[tuple[float, str]] = []
-        self.parts = Parts((MANAGER, SCHEDULER), self._work)
+        self.parts = LedComponents((MANAGER, SCHEDULER), self._work)
         self._supervisor = supervisor
 
     def gain(self, part: str) -> asyncio.Task[None]:
@@ -92,7 +92,7 @@ def test_what_the_work_raises_ends_the_process() -> None:
 
     async def run() -> None:
         async with Supervisor() as supervisor:
-            parts = Parts((MANAGER,), work)
+            parts = LedComponents((MANAGER,), work)
             supervisor.start(parts.lead(MANAGER, None), MANAGER)
             await parts.run()
 

@@ -13,8 +13,8 @@ from leeward.api.policy import ApplicationFailover, DecisionConditions, Failover
 from leeward.api.work import ResourceBinding, ResourceBindingStatus, TargetCluster
 from leeward.core.scheduling.affinity import UNKNOWN_TIER, affinity_names, common_term, tier_of
 from leeward.core.scheduling.estimates import Question, asks_for_room, estimator_of, lowest, question_of
-from leeward.core.scheduling.keeping import without_loss
 from leeward.core.scheduling.model import Filter, Placed, Profile, Request, Unplaceable
+from leeward.core.scheduling.preserve_assigned import without_loss
 from leeward.core.scheduling.reschedule import placement_changed, scheduling_type
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.planning.estimates import MAX_QUESTIONS, Estimates

@@ -1,11 +1,11 @@
-"""Weather on a link: what goes wrong with single requests and with the lines of watches, drawn from a seed.
+"""Network faults on a link: what goes wrong with single requests and with the lines of watches, drawn from a seed.
 
     busy     429, not carried out          lost        no answer, not carried out
     broken   500, not carried out          unanswered  no answer, but carried out
     conflict 409, only for writes that name a version
     expired  410, only for lists with a continue token and for watches
 
-One read may be answered with the state before the last write (`sim/past.py`).
+One read may be answered with the state before the last write (`sim/stale_reads.py`).
 
 Lines of a watch come late, in order; come twice; or the stream breaks before the next one. No line is ever left out
 while its stream goes on: that no API server does (D5).
@@ -28,7 +28,7 @@ MISHAPS: tuple[Mishap, ...] = ("busy", "broken", "conflict", "expired", "lost", 
 
 
 @dataclass(frozen=True, slots=True)
-class Climate:
+class FaultProfile:
     """Shares of requests and lines from 0 to 1, delays in seconds.
 
     `mishaps` befall `rate` of the requests; lines come up to `lag_seconds` late, `repeats` of them twice; at `breaks`
@@ -46,7 +46,7 @@ class Climate:
     stale_at: int = 0
 
 
-class Weather:
+class NetworkFaults:
     """`told` is called with the name of everything that happens: rare situations are counted by it.
 
     `past` gives the stale answer to a request, where there is one.
@@ -54,12 +54,12 @@ class Weather:
 
     def __init__(
         self,
-        climate: Climate,
+        profile: FaultProfile,
         draw: random.Random,
         told: Callable[[str], None] = lambda _: None,
         past: Callable[[Request], Response | None] = lambda _: None,
     ) -> None:
-        self.climate = climate
+        self.profile = profile
         self._draw = draw
         self._told = told
         self._past = past
@@ -68,9 +68,9 @@ class Weather:
 
     async def send(self, request: Request, inner: Transport, timeout_seconds: float) -> Response:
         """Carries the request, or does not. The caller's deadline ends what never comes back."""
-        climate = self.climate
-        if climate.jitter_seconds:
-            await asyncio.sleep(climate.jitter_seconds * self._draw.random())
+        profile = self.profile
+        if profile.jitter_seconds:
+            await asyncio.sleep(profile.jitter_seconds * self._draw.random())
         stale = self._stale_answer(request)
         if stale is not None:
             return stale
@@ -97,32 +97,32 @@ class Weather:
 
     async def line(self) -> int:
         """Waits as long as a line takes. Returns how often it comes. Raises: Unreachable when the stream breaks."""
-        climate = self.climate
+        profile = self.profile
         self._lines += 1
-        if climate.lag_seconds:
+        if profile.lag_seconds:
             self._told("lag")
-            await asyncio.sleep(climate.lag_seconds * self._draw.random())
-        if self._lines == climate.break_at or (climate.breaks and self._draw.random() < climate.breaks):
+            await asyncio.sleep(profile.lag_seconds * self._draw.random())
+        if self._lines == profile.break_at or (profile.breaks and self._draw.random() < profile.breaks):
             self._told("break")
             raise Unreachable("connection reset")
-        if climate.repeats and self._draw.random() < climate.repeats:
+        if profile.repeats and self._draw.random() < profile.repeats:
             self._told("repeat")
             return 2
         return 1
 
     def _stale_answer(self, request: Request) -> Response | None:
-        stale = self._past(request) if self._reads < self.climate.stale_at else None
+        stale = self._past(request) if self._reads < self.profile.stale_at else None
         self._reads += stale is not None
-        if stale is None or self._reads < self.climate.stale_at:
+        if stale is None or self._reads < self.profile.stale_at:
             return None
         self._told("stale")
         return stale
 
     def _mishap(self, request: Request) -> Mishap | None:
-        climate = self.climate
-        if not climate.mishaps or self._draw.random() >= climate.rate:
+        profile = self.profile
+        if not profile.mishaps or self._draw.random() >= profile.rate:
             return None
-        mishap = self._draw.choice(climate.mishaps)
+        mishap = self._draw.choice(profile.mishaps)
         return mishap if _can_befall(mishap, request) else None
 
 
