@@ -30,7 +30,6 @@ from leeward.core.execution.ownership import other_hub, with_hub, without_due_hu
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, note_write, pause_left
 from leeward.core.execution.work_generation import has_no_more, is_left, with_generation, without_due_generation
-
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.member_works import MemberWorks
