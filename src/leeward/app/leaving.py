@@ -17,11 +17,12 @@ from typing import Literal, NoReturn
 
 from kubeapi.loop.clock import Clock
 from leeward.api.cluster import Cluster
+from leeward.api.core import Secret
 from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER, execution_space
 from leeward.api.resource import CLUSTERS, SECRETS, WORKS
 from leeward.api.work import Work
 from leeward.app.local.errors import FleetError
-from leeward.client import Client, NotFound, NotServed
+from leeward.client import Client, Conflict, NotFound, NotServed
 from leeward.core.registration import Joined
 from leeward.runtime.deleting import delete_seen
 
@@ -48,6 +49,7 @@ async def unjoin_cluster(
     cluster = await _find(client, name)
     if mode is not None and cluster.spec.sync_mode != mode:
         _refuse_mode(cluster)
+    secrets = await _secrets_of(client, cluster)
     if not await delete_seen(client, CLUSTERS, name, uid=cluster.metadata.uid):
         return
     if force and not cluster.is_ready:
@@ -58,9 +60,11 @@ async def unjoin_cluster(
         await _give_up_works(client, name)
         await _has_left(client, cluster, clock, wait_seconds)
     await _refuse_what_stays(client, cluster)
-    for reference in (cluster.spec.secret_ref, cluster.spec.impersonator_secret_ref):
-        if reference is not None and reference.namespace == CLUSTER_NAMESPACE:
-            await delete_seen(client, SECRETS, reference.name, CLUSTER_NAMESPACE)
+    if await _joined_anew(client, name):
+        tell(f"a cluster {name} has joined anew meanwhile, and keeps its credentials")
+        return
+    for secret in secrets:
+        await _delete_secret(client, secret, tell)
 
 
 def _refuse_mode(cluster: Cluster) -> NoReturn:
@@ -77,12 +81,49 @@ async def _find(client: Client, name: str) -> Cluster:
         raise FleetError(f"there is no cluster {name!r}: choose from {known}") from None
 
 
+async def _secrets_of(client: Client, cluster: Cluster) -> list[Secret]:
+    """The credentials of the cluster, as they are before it leaves. Raises: WorldError."""
+    found: list[Secret] = []
+    for reference in (cluster.spec.secret_ref, cluster.spec.impersonator_secret_ref):
+        if reference is not None and reference.namespace == CLUSTER_NAMESPACE:
+            try:
+                found.append(await client.get(SECRETS, reference.name, CLUSTER_NAMESPACE))
+            except NotServed:
+                raise
+            except NotFound:
+                continue
+    return found
+
+
+async def _delete_secret(client: Client, secret: Secret, tell: Tell) -> None:
+    """Deletes what has not changed since: a cluster of that name may be about to join anew with it. Raises:
+    WorldError. Holds: S5."""
+    uid, version = secret.metadata.uid, secret.metadata.resource_version
+    try:
+        await client.delete(SECRETS, secret.name, CLUSTER_NAMESPACE, uid=uid, resource_version=version)
+    except NotFound:
+        return
+    except Conflict:
+        tell(f"Secret {CLUSTER_NAMESPACE}/{secret.name} was changed while the cluster was leaving, and stays")
+
+
 async def _has_left(client: Client, cluster: Cluster, clock: Clock, seconds: float) -> bool:
     deadline = clock.monotonic() + seconds
     while await _is_there(client, cluster):
         if clock.monotonic() >= deadline:
             return False
         await asyncio.sleep(POLL_SECONDS)
+    return True
+
+
+async def _joined_anew(client: Client, name: str) -> bool:
+    """Tells whether there is a cluster of that name, once the one that was asked for is gone. Raises: WorldError."""
+    try:
+        await client.get(CLUSTERS, name)
+    except NotServed:
+        raise
+    except NotFound:
+        return False
     return True
 
 

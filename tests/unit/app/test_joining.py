@@ -1,5 +1,6 @@
 """A cluster joins in Push mode and leaves again: two API servers, and the token controller of the member."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -139,6 +140,29 @@ def test_nothing_of_it_is_left_when_it_leaves() -> None:
                 await client.get(SECRETS, name, "karmada-cluster")
         assert [(await member.get(path)).names for path in (ACCOUNTS, ROLES, ROLE_BINDINGS)] == before
         assert (await member.get(MEMBER_SECRETS)).names == []
+
+    tell(story)
+
+
+@pytest.mark.parametrize("again", ["joined", "about to join"])
+def test_a_cluster_that_joins_anew_while_its_predecessor_leaves_keeps_its_credentials(again: str) -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client, told = Client(plane.transport), list[str]()
+        await join_cluster(client, Client(member.transport), JOINING)
+        held = {"metadata": {"finalizers": ["example.com/hold"]}}
+        await client.patch(CLUSTERS, "member1", held)
+        leaving = unjoin_cluster(client, "member1", VirtualClock(), force=False, wait_seconds=10, tell=told.append)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(leaving)
+            await asyncio.sleep(1.1)
+            if again == "about to join":
+                await client.patch(SECRETS, "member1", {"data": {"token": "bmV3"}}, "karmada-cluster")
+            await client.patch(CLUSTERS, "member1", {"metadata": {"finalizers": None}})
+            if again == "joined":
+                await join_cluster(client, Client(member.transport), JOINING)
+        left = {secret.name for secret in (await client.list(SECRETS, "karmada-cluster")).items}
+        assert left == ({"member1", "member1-impersonator"} if again == "joined" else {"member1"})
+        assert len(told) == 1
 
     tell(story)
 

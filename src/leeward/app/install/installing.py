@@ -12,7 +12,12 @@ from typing import Any
 
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
-from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
+from leeward.api.names import (
+    CLUSTER_NAMESPACE,
+    EXECUTION_SPACE_PREFIX,
+    SYSTEM_NAMESPACE,
+    cluster_of_execution_space,
+)
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import (
@@ -169,14 +174,18 @@ def _is_established(definition: Manifest | None) -> bool:
 
 
 async def _joined(client: Client) -> list[str]:
+    """Clusters that have joined. Where their kind is not served, as when it changes hands, or was removed already, a
+    cluster has not left whose execution space is there. Raises: WorldError. Holds: S5."""
     try:
         return [cluster.name for cluster in (await client.list(CLUSTERS)).items]
     except NotFound:
-        return []
+        names = [namespace.name for namespace in (await client.list(NAMESPACES)).items]
+        return [cluster_of_execution_space(name) for name in names if name.startswith(EXECUTION_SPACE_PREFIX)]
 
 
 async def _release(client: Client, resource: Resource[Any]) -> None:
-    """Takes the finalizers off all objects of a kind: nobody is left who would."""
+    """Takes the finalizers of control planes off all objects of a kind: nobody is left who would. Those of others are
+    theirs."""
     untyped = Resource.of_manifests(resource.api_version, resource.plural, resource.kind, resource.namespaced)
     try:
         items = (await client.list(untyped)).items
@@ -184,14 +193,21 @@ async def _release(client: Client, resource: Resource[Any]) -> None:
         return
     for item in items:
         metadata = item["metadata"]
-        if metadata.get("finalizers"):
+        present: list[str] = metadata.get("finalizers") or []
+        others = [finalizer for finalizer in present if not _is_of_control_planes(finalizer)]
+        if len(others) < len(present):
             await client.patch(
                 untyped,
                 metadata["name"],
-                {"metadata": {"finalizers": None}},
+                {"metadata": {"finalizers": others or None}},
                 metadata.get("namespace", ""),
                 resource_version=metadata["resourceVersion"],
             )
+
+
+def _is_of_control_planes(finalizer: str) -> bool:
+    domain = finalizer.partition("/")[0]
+    return domain in ("karmada.io", "leeward.dev") or domain.endswith(".karmada.io")
 
 
 async def _delete(client: Client, resource: Resource[Any], name: str, namespace: str = "") -> None:
