@@ -139,8 +139,12 @@ def test_a_control_plane_that_is_karmadas_or_was_is_not_taken_leeward_out_of() -
         with pytest.raises(FleetError, match="kept by Karmada's aggregated API server"):
             await refuse_karmadas(world.user)
         await adopt(world.user, world.clock, quiet)
-        with pytest.raises(FleetError, match="`leeward hand-back` gives it back"):
+        with pytest.raises(FleetError, match="`leeward hand-back` gives it back; to keep it without either, let the"):
             await refuse_karmadas(world.user)
+        for name in await uids(world.user):
+            await world.client.patch(CLUSTER_MANIFESTS, name, {"metadata": {"finalizers": None}})
+            await world.client.delete(CLUSTER_MANIFESTS, name)
+        await refuse_karmadas(world.user)
 
     play(story, applications=False)
 

@@ -14,8 +14,8 @@ from leeward.cli.output import say
 def deinit(keep_kinds: bool, kubeconfig: Path | None, context: str) -> None:
     """Take Leeward's kinds, with all their objects, and its rights out of a control plane.
 
-    One that is Karmada's is refused, since roles of its agents have the names of ours; so is one that was adopted:
-    `leeward hand-back` gives it back.
+    One that is Karmada's is refused, since roles of its agents have the names of ours; so is one that was adopted, as
+    long as it has clusters: `leeward hand-back` gives it back.
     """
     from leeward.app.cluster_info import withdraw
     from leeward.app.install.installing import uninstall

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from leeward.app.local.errors import FleetError
 from leeward.app.migration.record import read_record
-from leeward.app.migration.survey import clusters_service, karmada_webhooks
+from leeward.app.migration.survey import clusters_service, karmada_webhooks, served_clusters
 from leeward.client import Client
 from leeward.operations.findings import needs_somebody
 from leeward.operations.status import Found
@@ -39,11 +39,17 @@ async def find_returned(client: Client, _now: datetime) -> Found:
 
 
 async def refuse_karmadas(client: Client) -> None:
-    """Raises: FleetError where Karmada keeps the Clusters, or Leeward has the control plane from it; WorldError."""
-    if await read_record(client) is not None:
-        raise FleetError("this control plane was adopted from a Karmada: `leeward hand-back` gives it back")
+    """Refuses where agents live by roles that have the names of ours.
+
+    Raises: FleetError where Karmada keeps the Clusters, or Leeward has clusters from it; WorldError.
+    """
     if await clusters_service(client) is not None:
         raise FleetError(
             "the Clusters are kept by Karmada's aggregated API server: nothing of Leeward's is here, and roles that "
             "Karmada's agents live by have the names of ours"
+        )
+    if await read_record(client) is not None and await served_clusters(client):
+        raise FleetError(
+            "this control plane was adopted from a Karmada: `leeward hand-back` gives it back; to keep it without "
+            "either, let the clusters leave first (`leeward unjoin NAME`, `leeward unregister NAME` for Pull)"
         )
