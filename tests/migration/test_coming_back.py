@@ -226,3 +226,16 @@ def test_who_may_not_switch_is_told_at_once() -> None:
         assert world.clock.monotonic() - before < 1
 
     play(story, applications=False)
+
+
+def test_what_refuses_a_switch_is_told_and_no_task_is_said_to_have_died(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(world: AggregatedWorld) -> None:
+        async def refuse(_client: Client) -> None:
+            raise FleetError("something is in the way")
+
+        with pytest.raises(FleetError, match="something is in the way"):
+            await alone(world.layer, world.clock, world.randomness, refuse, quiet)
+        await assert_no_lease(world)
+
+    play(story, applications=False)
+    assert not [record for record in caplog.records if record.exc_info]

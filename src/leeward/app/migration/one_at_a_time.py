@@ -19,18 +19,23 @@ from leeward.api.resource import LEASES
 from leeward.app.local.errors import FleetError
 from leeward.client import AlreadyExists, Client, NotFound, WorldError
 from leeward.runtime.deleting import delete_seen
-from leeward.runtime.leader import FencedTransport, LeaderElector, LeaderSettings
+from leeward.runtime.leader import FencedTransport, LeaderElector, LeaderSettings, NotLeading
 
+Switch = Callable[[Client], Awaitable[None]]
 SETTINGS = LeaderSettings()
 WAIT_SECONDS = SETTINGS.lease_seconds + 3 * SETTINGS.retry_seconds
 """Seconds after which the Lease of a switch that was killed has certainly run out."""
+_LOST = (
+    f"the Lease {SWITCH_LEASE} could not be renewed in time, so that another switch may be at work by now: see whether "
+    "the control plane answers, and run it again"
+)
 
 
 async def alone(
     transport: Transport,
     clock: Clock,
     randomness: Randomness,
-    switch: Callable[[Client], Awaitable[None]],
+    switch: Switch,
     tell: Callable[[str], None],
 ) -> None:
     """Does `switch` while nobody else does one; when the Lease is lost meanwhile, it is begun again, as it can be.
@@ -43,26 +48,51 @@ async def alone(
         tell(f"waiting until {holder} has ended, which switches this control plane, or was killed a moment ago")
     identity = leader_identity(socket.gethostname(), randomness.uid())
     elector = LeaderElector(client, SWITCH_LEASE, identity, clock, randomness, SETTINGS)
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    async def once() -> None:
-        begun.set()
-        await switch(Client(FencedTransport(transport, elector.leadership)))
-        ended.set()
-        await asyncio.Event().wait()
-
+    led = _LedSwitch(switch, Client(FencedTransport(transport, elector.leadership)))
     try:
         async with Supervisor("switch") as supervisor:
-            leading = supervisor.start(elector.lead(once), "switch")
-            waiting = supervisor.start(_first(begun, ended), "wait")
+            leading = supervisor.start(elector.lead(led.run), "switch")
+            waiting = supervisor.start(led.wait(), "wait")
             await asyncio.wait((leading, waiting), return_when=asyncio.FIRST_COMPLETED)
             if leading.done():
                 leading.result()
-            elif not begun.is_set():
-                raise FleetError(await _who_else(client))
+        if not led.begun.is_set():
+            raise FleetError(await _who_else(client))
+        for failure in led.failures:
+            raise failure
     finally:
         with suppress(WorldError):
             await delete_seen(client, LEASES, SWITCH_LEASE, SYSTEM_NAMESPACE, only=_is_free)
+
+
+class _LedSwitch:
+    """Switch whose end is told here, and is no failure of a task."""
+
+    def __init__(self, switch: Switch, client: Client) -> None:
+        self.begun, self.ended = asyncio.Event(), asyncio.Event()
+        self.failures: list[Exception] = []
+        self._switch = switch
+        self._client = client
+
+    async def run(self) -> None:
+        """Runs it, and holds the Lease on until cancelled."""
+        self.begun.set()
+        try:
+            await self._switch(self._client)
+        except NotLeading:
+            self.failures.append(FleetError(_LOST))
+        except Exception as error:
+            self.failures.append(error)
+        self.ended.set()
+        await asyncio.Event().wait()
+
+    async def wait(self) -> None:
+        """Returns when it has ended, or has not begun in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WAIT_SECONDS):
+                await self.begun.wait()
+        if self.begun.is_set():
+            await self.ended.wait()
 
 
 async def _make_lease(client: Client) -> str:
@@ -76,15 +106,6 @@ async def _make_lease(client: Client) -> str:
         return (await client.get(LEASES, SWITCH_LEASE, SYSTEM_NAMESPACE)).spec.holder_identity
     except NotFound as error:
         raise FleetError(f"there is no namespace {SYSTEM_NAMESPACE}: this is no control plane of Karmada's") from error
-
-
-async def _first(begun: asyncio.Event, ended: asyncio.Event) -> None:
-    """Returns when the switch has ended, or has not begun in time."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(WAIT_SECONDS):
-            await begun.wait()
-    if begun.is_set():
-        await ended.wait()
 
 
 async def _who_else(client: Client) -> str:
