@@ -9,7 +9,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response
-from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, SYSTEM_NAMESPACE
 from leeward.api.resource import WORKS
 from leeward.app.install.manifests import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from leeward.app.migration.adopting import adopt
@@ -22,7 +22,7 @@ from leeward.client import Client
 from leeward.core.execution.deployment_conditions import is_worded_here
 from leeward.operations.bindings import list_manifests
 from tests.migration.aggregated import AggregatedWorld
-from tests.migration.test_adopting import assert_handed_back, play
+from tests.migration.test_adopting import LEASE_MANIFESTS, assert_handed_back, play
 
 OURS = {
     "type": "Available",
@@ -205,3 +205,22 @@ def test_no_condition_of_ours_goes_to_karmadas_server_with_a_cluster() -> None:
 )
 def test_words_tell_whose_a_condition_is(condition: Manifest, expected: bool) -> None:
     assert is_worded_here(condition) is expected
+
+
+def test_no_lease_of_ours_stays_and_no_word_of_ours_on_those_that_karmada_holds_again() -> None:
+    """Shards were at work, and the leader was killed before it could take its word back."""
+
+    async def story(world: AggregatedWorld) -> None:
+        await adopt(world.user, world.clock, lambda _: None)
+        names = ("leeward-heartbeat", "leeward-shard-0", "leeward-shard-1", "karmada-controller-manager")
+        for name in names:
+            marks = {"leeward.dev/shards": "2/somebody", "example.com/mine": "yes"}
+            lease = {"metadata": {"name": name, "annotations": marks}, "spec": {}}
+            await world.client.create(LEASE_MANIFESTS, lease, SYSTEM_NAMESPACE)
+        kept = await world.client.get(LEASE_MANIFESTS, "karmada-controller-manager", SYSTEM_NAMESPACE)
+        await hand_back(world.user, world.clock, lambda _: None)
+        (left,) = (await world.client.list(LEASE_MANIFESTS, SYSTEM_NAMESPACE)).items
+        assert left["metadata"]["uid"] == kept["metadata"]["uid"]
+        assert left["metadata"]["annotations"] == {"example.com/mine": "yes"}
+
+    play(story, applications=False)

@@ -11,7 +11,8 @@ import msgspec
 
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
-from leeward.api.names import BRAKE_NAME, HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from kubeapi.resource import Resource
+from leeward.api.names import BRAKE_NAME, HEARTBEAT_NAME, SHARD_LEASE_PREFIX, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES, OUTAGES
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.cluster_info import withdraw
@@ -33,7 +34,7 @@ from leeward.app.migration.dependents import attach, detach, find_dependents
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import CONFIG_MAP_MANIFESTS
 from leeward.app.migration.left_conditions import clear_template_conditions, told_templates
-from leeward.app.migration.marks import clear, marked_objects
+from leeward.app.migration.marks import clear, clear_one, marked_objects
 from leeward.app.migration.record import (
     ClusterRecord,
     KeptObject,
@@ -134,9 +135,20 @@ async def _take_steps(client: Client, record: SwitchRecord, tell: Tell) -> Switc
     await uninstall_rights(client, keeping=[_named(each) for each in record.rights])
     await _make_again(client, record.rights, tell)
     await withdraw(client)
-    await delete_seen(client, LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+    await _clear_leases(client)
     await delete_seen(client, CONFIG_MAP_MANIFESTS, BRAKE_NAME, SYSTEM_NAMESPACE)
     return record
+
+
+async def _clear_leases(client: Client) -> None:
+    """Deletes those of the heartbeat and of shards; takes our words off those that Karmada's components hold, too."""
+    untyped = Resource.of_manifests(LEASES.api_version, LEASES.plural, LEASES.kind, True)
+    for lease in (await client.list(untyped, SYSTEM_NAMESPACE)).items:
+        name = lease["metadata"]["name"]
+        if name == HEARTBEAT_NAME or name.startswith(SHARD_LEASE_PREFIX):
+            await delete_seen(client, LEASES, name, SYSTEM_NAMESPACE, uid=lease["metadata"]["uid"])
+        else:
+            await clear_one(client, untyped, lease)
 
 
 async def _delete_definitions(client: Client, record: SwitchRecord, tell: Tell) -> None:

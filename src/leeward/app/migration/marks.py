@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, annotations_of
+from kubeapi.resource import Resource
 from leeward.api.names import LINT_IGNORE_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.app.migration.inventory import Inventory, InventoryItem
 from leeward.client import Client
@@ -28,8 +29,13 @@ async def clear(client: Client, marked: Iterable[InventoryItem]) -> int:
     """Gives how many objects were written. Raises: WorldError."""
     written = 0
     for found in marked:
-        written += await patch_seen(client, found.resource, {"metadata": to_wire(found.metadata)}, _clearing)
+        written += await clear_one(client, found.resource, {"metadata": to_wire(found.metadata)})
     return written
+
+
+async def clear_one(client: Client, resource: Resource[Manifest], seen: Manifest) -> bool:
+    """Tells whether the object was written. Raises: WorldError."""
+    return await patch_seen(client, resource, seen, _clearing)
 
 
 def _clearing(manifest: Manifest) -> Manifest | None:
