@@ -136,9 +136,15 @@ def test_a_component_that_is_gone_is_named(plane: Plane) -> None:
         )
         assert plane.status()[0] == 0
         serving.kill()
-        plane.eventually(lambda: plane.status()[0] == 1, "their leases have ended", times=2)
+        names = ("karmada-controller-manager", "karmada-scheduler")
+
+        def all_are_named() -> bool:
+            code, text = plane.status()
+            return code == 1 and all(f"! {name} has not renewed its lease since " in text for name in names)
+
+        plane.eventually(all_are_named, "their leases have ended", times=2)
     lines = plane.status()[1].splitlines()
-    for name in ("karmada-controller-manager", "karmada-scheduler"):
+    for name in names:
         said = [line.startswith(f"! {name} has not renewed its lease since ") for line in lines]
         assert any(said)
         assert lines[said.index(True) + 1] == f"    kubectl get lease {name} -n karmada-system -o yaml"
