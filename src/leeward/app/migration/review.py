@@ -68,6 +68,7 @@ def review(survey: Survey, *, adopted: bool = False) -> list[Remark]:
         *_gaps(survey),
         *(_returned_clusters(survey) if adopted else _clusters(survey)),
         *_webhooks(survey),
+        *_tainted(survey),
         *_kept(survey),
     ]
     order = list(Weight)
@@ -125,6 +126,20 @@ def _clusters(survey: Survey) -> Iterator[Remark]:
     if leaving:
         said = f"{listed(leaving)} is being removed, and could not be moved: let Karmada finish that first"
         yield Remark(Weight.REFUSES, "clusters", said, "kubectl get clusters")
+
+
+def _tainted(survey: Survey) -> Iterator[Remark]:
+    """Taints for which Karmada evicts nothing by default since 1.14, and Leeward does."""
+    for cluster in survey.clusters or ():
+        name, taints = cluster["metadata"]["name"], cluster.get("spec", {}).get("taints") or ()
+        keys = [taint["key"] for taint in taints if taint.get("effect") == "NoExecute"]
+        if keys:
+            said = (
+                f"{name} has a NoExecute taint ({listed(keys)}): applications that do not tolerate it leave, once "
+                "`leeward serve` works and sees it so; Karmada's controllers do that only where a flag says so"
+            )
+            next = f"leeward taint {name} {keys[0]}:NoExecute- (or serve --enable-no-execute-taint-eviction=false)"
+            yield Remark(Weight.STAYS, f"cluster/{name}", said, next)
 
 
 def _returned_clusters(survey: Survey) -> Iterator[Remark]:
