@@ -4,10 +4,12 @@ The order is by priority, then by name, so that the result does not depend on th
 For one binding on a fleet without reservations it is what that binding gets alone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Protocol, TypeVar
 
 from leeward.api.work import Binding, TargetCluster
+from leeward.core.cluster_health.outage import clusters_of
+from leeward.core.placement.concern import is_at_rest
 from leeward.planning.fleet import Fleet
 
 
@@ -18,6 +20,8 @@ class Decided(Protocol):
     def clusters(self) -> tuple[TargetCluster, ...]: ...
 
 
+AFTER_ALL_PRIORITIES = 2**33
+"""More than two priorities can differ by: each is of 32 bits."""
 K = TypeVar("K")
 D = TypeVar("D", bound=Decided)
 
@@ -42,6 +46,13 @@ def owner_of(binding: Binding) -> str:
 def priority_of(binding: Binding) -> int:
     schedule_priority = binding.spec.schedule_priority
     return schedule_priority.priority if schedule_priority is not None else 0
+
+
+def turn_of(binding: Binding, in_outage: Set[str]) -> int:
+    """Turn in which it is decided, the lowest first: what rests in clusters that are well comes after all else, as when
+    a process begins and looks at everything; among the others, and among these, priority counts."""
+    rests = is_at_rest(binding) and in_outage.isdisjoint(clusters_of(binding.spec))
+    return AFTER_ALL_PRIORITIES * rests - priority_of(binding)
 
 
 def urgency(binding: Binding) -> tuple[int, str, str]:

@@ -21,9 +21,9 @@ from leeward.api.work import (
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed, schedule
 from leeward.planning import Fleet, plan
-from leeward.planning.batch import priority_of, urgency
+from leeward.planning.batch import priority_of, turn_of, urgency
 from tests.builders import NOW, binding, dead, divided
-from tests.placements import binding_spec, cluster, fleets, specs
+from tests.placements import binding_spec, cluster, fleets, specs, task
 
 SETTINGS = PlacementSettings()
 DYNAMIC = {
@@ -165,3 +165,28 @@ def test_a_binding_without_a_priority_is_as_urgent_as_one_of_none() -> None:
     bare = ResourceBinding(metadata=ObjectMeta(name="z", namespace="default"), spec=without)
     assert priority_of(bare) == 0
     assert sorted([stored("b", without, 1), bare, stored("c", without, -1)], key=urgency)[1] is bare
+
+
+def test_what_rests_is_decided_after_all_that_does_not_and_each_by_priority() -> None:
+    """As when a process begins in the middle of a failover: it looks at everything, and most of that is well."""
+    spec = binding_spec(DYNAMIC, 4, clusters=[{"name": "member1", "replicas": 4}])
+    placed = ResourceBindingStatus(scheduler_observed_generation=1)
+    resting, urgent, unplaced, left, waiting = (
+        msgspec.structs.replace(stored(name, each, priority), status=placed)
+        for name, each, priority in (
+            ("resting", spec, 0),
+            ("urgent", spec, 2**31 - 1),
+            ("unplaced", msgspec.structs.replace(spec, clusters=()), -(2**31)),
+            ("left", msgspec.structs.replace(spec, clusters=(TargetCluster("member2", 4),)), -5),
+            (
+                "waiting",
+                binding_spec(DYNAMIC, 4, clusters=[{"name": "member1"}], gracefulEvictionTasks=[task("member3")]),
+                0,
+            ),
+        )
+    )
+    changed = msgspec.structs.replace(stored("changed", spec, 7), status=ResourceBindingStatus())
+    order = sorted(
+        (resting, urgent, unplaced, left, waiting, changed), key=lambda each: turn_of(each, {"member2": None}.keys())
+    )
+    assert [each.name for each in order] == ["changed", "waiting", "left", "unplaced", "urgent", "resting"]

@@ -27,7 +27,7 @@ from leeward.core.placement.check import check, refused
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.core.scheduling.estimates import asks_for_room, question_of
 from leeward.core.scheduling.model import Request
-from leeward.planning.batch import owner_of, plan, priority_of
+from leeward.planning.batch import owner_of, plan, turn_of
 from leeward.planning.estimates import Estimates
 from leeward.planning.eviction_limiter import EvictionLimiter
 from leeward.planning.fleet import placement_fleet
@@ -126,7 +126,7 @@ class SchedulingCycle:
     def rank(self, key: BindingKey) -> int:
         """The lower, the more urgent."""
         binding = self._bindings.get(key)
-        return 0 if binding is None else -priority_of(binding)
+        return 0 if binding is None else turn_of(binding, self._fleet.in_outage)
 
     def see_cluster(self, old: Cluster | None, new: Cluster | None) -> None:
         if new is not None:

@@ -73,6 +73,12 @@ def concern_of(binding: Binding) -> ClusterConcern:
     return ClusterConcern(frozenset(clusters_of(spec)), anywhere, waits, affinities)
 
 
+def is_at_rest(binding: Binding) -> bool:
+    """Tells whether it was placed as its present generation asks, and nothing is under way with it."""
+    is_placed = binding.status.scheduler_observed_generation == binding.metadata.generation
+    return is_placed and bool(binding.spec.clusters) and not concern_of(binding).anywhere
+
+
 def is_waiting(binding: Binding) -> bool:
     """Tells whether it has found no place, or is held back."""
     scheduled = find_condition(binding.status.conditions, "Scheduled")
