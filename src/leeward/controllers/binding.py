@@ -5,7 +5,7 @@ their present generation is aggregated (fault 11 of docs/karmada-behaviour.md), 
 one controller.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import partial
 
@@ -39,7 +39,7 @@ from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.identity import Key, key_of
-from leeward.runtime.index import Index
+from leeward.runtime.index import Index, IndexOfMany
 from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import give_up_objects
 from leeward.runtime.staying import StayingObjects
@@ -71,6 +71,7 @@ class BindingController:
         self._holds = holds or RemovalHolds(plane)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
+        self._assigned = IndexOfMany(self._bindings, _assigned_clusters)
         self._controller = plane.controller(kind.controller_name, self.reconcile, owns=plane.share.owns_binding)
         self._reports = BindingReports(plane, kind, self._events, self._controller.failed)
         self._templates = BindingTemplates(plane, self._reach)
@@ -301,9 +302,8 @@ class BindingController:
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         """Tells whether a removal is held rests on the clusters that the copy was moved to."""
         if new is not None and self._overrides.may_change(old, new):
-            for binding in self._bindings.list():
-                if new.name in replicas_by_cluster(binding.spec):
-                    self._controller.queue.add(key_of(binding))
+            for binding in self._assigned.get(new.name):
+                self._controller.queue.add(key_of(binding))
         wellness = [each and (each.is_ready, is_failing(each), each.is_being_deleted) for each in (old, new)]
         if self._holds.enabled and wellness[0] != wellness[1]:
             self._look_at_removals()
@@ -321,3 +321,7 @@ class BindingController:
             if key is not None and not (new is not None and self._writing.is_written_here(new)):
                 self._staying.forget(key)
                 self._controller.queue.add(key)
+
+
+def _assigned_clusters(binding: Binding) -> Iterable[str]:
+    return replicas_by_cluster(binding.spec)

@@ -30,6 +30,7 @@ from leeward.runtime.brake import BrakeView
 from leeward.runtime.deleting import delete_seen
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import key_of
+from leeward.runtime.index import IndexOfMany
 from leeward.runtime.plane import ControlPlane
 
 KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
@@ -61,6 +62,7 @@ class OutageController:
         self._outages = plane.informers.of(OUTAGES)
         self._works = plane.informers.of(WORKS)
         self._bindings = [plane.informers.of(kind.resource) for kind in KINDS]
+        self._by_cluster = [IndexOfMany(informer, _clusters_of) for informer in self._bindings]
         heartbeats = plane.informers.of(LEASES, SYSTEM_NAMESPACE)
         self._read = (self._clusters, self._outages, self._works, *self._bindings, heartbeats)
         """All that must be known as it is now. A heartbeat is renewed so often that it shows every restore."""
@@ -152,9 +154,9 @@ class OutageController:
         return OutageObservation(now, cluster, seen, braked, self._evicts, is_whole)
 
     def _concerned(self, cluster: str) -> Iterator[tuple[ApplicationKey, Binding]]:
-        for informer in self._bindings:
-            for binding in informer.list():
-                if is_application(binding) and cluster in clusters_of(binding.spec):
+        for index in self._by_cluster:
+            for binding in index.get(cluster):
+                if is_application(binding):
                     yield key_of(binding), binding
 
     def _binding(self, key: ApplicationKey) -> Binding | None:
@@ -272,3 +274,7 @@ class OutageController:
 
 def _is_over(outage: ClusterOutage) -> bool:
     return outage.status.phase is OutagePhase.OVER
+
+
+def _clusters_of(binding: Binding) -> Iterator[str]:
+    return clusters_of(binding.spec)

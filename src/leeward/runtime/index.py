@@ -1,6 +1,6 @@
 """Finds the objects of an informer by something else than their name."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
 from leeward.runtime.identity import Key, kept, key_of
@@ -56,3 +56,27 @@ class Index(Generic[T, V]):
             self._found[value] = left
         else:
             self._found.pop(value, None)
+
+
+class IndexOfMany(Generic[T, V]):
+    """Index as `Index`, of objects that are found by each of several values."""
+
+    def __init__(self, informer: Informer[T], values_of: Callable[[T], Iterable[V]]) -> None:
+        self._informer = informer
+        self._values_of = values_of
+        self._found: dict[V, dict[Key, None]] = {}
+        informer.on_change(self._change)
+
+    def get(self, value: V) -> list[T]:
+        found = [self._informer.get(key.name, key.namespace) for key in self._found.get(value, ())]
+        return [each for each in found if each is not None]
+
+    def _change(self, old: T | None, new: T | None) -> None:
+        before = set[V]() if old is None else set(self._values_of(old))
+        after = set[V]() if new is None else set(self._values_of(new))
+        for value in before - after if old is not None else ():
+            del self._found[value][key_of(old)]
+            if not self._found[value]:
+                del self._found[value]
+        for value in after - before if new is not None else ():
+            self._found.setdefault(value, {})[kept(key_of(new))] = None

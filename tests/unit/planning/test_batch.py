@@ -168,7 +168,7 @@ def test_a_binding_without_a_priority_is_as_urgent_as_one_of_none() -> None:
 
 
 def test_what_rests_is_decided_after_all_that_does_not_and_each_by_priority() -> None:
-    """As when a process begins in the middle of a failover: it looks at everything, and most of that is well."""
+    """A process that begins in the middle of a failover looks at everything, and most of that is well."""
     spec = binding_spec(DYNAMIC, 4, clusters=[{"name": "member1", "replicas": 4}])
     placed = ResourceBindingStatus(scheduler_observed_generation=1)
     resting, urgent, unplaced, left, waiting = (
