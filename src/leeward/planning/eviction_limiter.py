@@ -55,7 +55,7 @@ class EvictionLimiter(Generic[K]):
         self._count: dict[str, int] = {}
         self._waiting: dict[K, frozenset[str]] = {}
         self._waiting_for: dict[str, dict[K, None]] = {}
-        """Those that wait for the budget of a cluster, by its name, in their order."""
+        """Keys that wait for the budget of a cluster, by its name, in their order."""
 
     def look(self, now: datetime, monotonic_seconds: float) -> None:
         """Takes in what time it is by both clocks. A step of the wall clock neither hurries a turn nor puts it off."""
