@@ -34,8 +34,9 @@ from leeward.runtime.index import IndexOfMany
 from leeward.runtime.plane import ControlPlane
 
 KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
-SETTLE = timedelta(milliseconds=200)
-"""Changes of applications within this time are looked at together."""
+SETTLE, SETTLE_APPLICATIONS = timedelta(milliseconds=200), 500
+"""Changes within this time are looked at together in an outage of so many applications, and longer in a larger one:
+each look costs as much as there are applications, and there are the more looks, the longer they take to move."""
 MOST_OUTAGES = 100
 """Most outages that are over; the oldest are deleted beyond."""
 
@@ -264,12 +265,20 @@ class OutageController:
 
     def _look_at(self, cluster: str, followed: _Followed, key: ApplicationKey) -> None:
         followed.to_see.add(key)
-        self._controller.queue.add_at(cluster, self._plane.clock.now() + SETTLE)
+        self._look_soon(cluster, followed)
 
     def _look_at_all(self) -> None:
         for name, followed in self._following.items():
             followed.all_to_see = True
-            self._controller.queue.add_at(name, self._plane.clock.now() + SETTLE)
+            self._look_soon(name, followed)
+
+    def _look_soon(self, cluster: str, followed: _Followed) -> None:
+        settle = settle_time(len(followed.record.applications))
+        self._controller.queue.add_at(cluster, self._plane.clock.now() + settle)
+
+
+def settle_time(applications: int) -> timedelta:
+    return max(SETTLE, SETTLE * applications / SETTLE_APPLICATIONS)
 
 
 def _is_over(outage: ClusterOutage) -> bool:

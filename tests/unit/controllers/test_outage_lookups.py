@@ -13,7 +13,7 @@ from kubeapi.meta import Manifest
 from leeward.api.names import BINDING_ID_LABEL, BINDING_NAME_ANNOTATION, BINDING_NAMESPACE_ANNOTATION
 from leeward.api.outage import OutagePhase
 from leeward.api.resource import CLUSTERS, NAMESPACES, OUTAGES, RESOURCE_BINDINGS
-from leeward.controllers.outage import OutageController
+from leeward.controllers.outage import OutageController, settle_time
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
@@ -102,3 +102,9 @@ def few() -> tuple[int, int]:
 def test_a_change_costs_the_same_with_twenty_outages_as_with_two(few: tuple[int, int]) -> None:
     assert min(few) > 0
     assert steps_of_changes(20) == few
+
+
+def test_looks_at_an_outage_cost_the_same_a_second_however_many_applications_it_has() -> None:
+    assert settle_time(1).total_seconds() == settle_time(500).total_seconds() == 0.2
+    costs = {applications / settle_time(applications).total_seconds() for applications in (500, 1_000, 10_000)}
+    assert costs == {2_500.0}
