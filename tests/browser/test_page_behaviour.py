@@ -1,6 +1,7 @@
 """Behaviour of the page: addresses, keys, ten thousand rows, hostile names, signing in, acting, a server that goes."""
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -59,6 +60,28 @@ def test_ten_thousand_applications_are_scrolled_with_few_rows_drawn(browser: Bro
         page.evaluate("scrollTo(0, 0)")
         page.get_by_role("searchbox").fill("app-09999")
         expect(page.locator("tr[data-row]")).to_have_count(1)
+
+
+def test_the_first_view_of_a_large_fleet_is_drawn(browser: Browser, stand_in: StandIn) -> None:
+    """Prints when it was seen (`make browser`, or pytest with -s): seconds depend on the machine, and are no test."""
+    with watched_page(browser, stand_in.origin, cookies={"many": str(MANY), "scene": "many"}) as watched:
+        performance: Any = watched.context.new_cdp_session(watched.page)
+        performance.send("Performance.enable", {"timeDomain": "threadTicks"})
+        begun = time.monotonic()
+        page = watched.open("/")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("fra-2 has been down")
+        expect(page.locator("[data-tile]")).to_have_count(100)
+        seen = time.monotonic() - begun
+        told: dict[str, float] = {
+            each["name"]: each["value"] for each in performance.send("Performance.getMetrics")["metrics"]
+        }
+        page.goto(f"{stand_in.origin}/applications")
+        expect(page.get_by_text("10000 applications")).to_be_visible()
+        heap = page.evaluate("performance.memory.usedJSHeapSize") / 2**20
+        print(
+            f"\n100 clusters and {MANY} applications: first view after {seen:.2f} s, "
+            f"{told['TaskDuration']:.2f} s of the processor in the page; {heap:.0f} MiB of script memory"
+        )
 
 
 def test_the_fleet_is_seen_before_all_of_its_applications_have_come(browser: Browser, stand_in: StandIn) -> None:
@@ -185,6 +208,39 @@ def test_a_zone_is_chosen_and_let_go_as_a_whole(browser: Browser, stand_in: Stan
         zone.click()
         expect(page).to_have_url(f"{stand_in.origin}/what-if?fail=syd-1")
         expect(zone).to_have_attribute("aria-pressed", "false")
+
+
+def test_an_answer_says_what_each_region_has_left_and_leads_to_each_application(
+    browser: Browser, stand_in: StandIn
+) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open("/what-if?fail=iad-1&fail=iad-2")
+        expect(page.get_by_text(re.compile("fra-2 already down"))).to_be_visible()
+        expect(page.get_by_role("region", name="Region us")).to_contain_text(re.compile(r"cores free 249 → \d+"))
+        expect(page.get_by_role("region", name="Region ap")).to_contain_text(re.compile(r"cores free 135 → 135"))
+        expect(page.get_by_text("1 application, 4 replicas")).to_be_visible()
+        promo = page.get_by_role("link", name="shop/promo")
+        expect(promo).to_have_attribute("href", "/applications/shop/Deployment/promo")
+
+
+def test_the_head_of_an_application_is_the_answer(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open(LEDGER)
+        expect(page.get_by_role("heading", level=1)).to_have_text("payments/ledger: 3 of 9 replicas find no room")
+        expect(page.get_by_text(re.compile(r"9 replicas asked for, \d serve"))).to_be_visible()
+
+
+def test_what_is_held_in_an_outage_says_since_when_and_what_it_waits_for(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open(OUTAGE)
+        held = page.locator("section.callout")
+        expect(held).to_contain_text("payments/ledger")
+        expect(held).to_contain_text("Next: no instant; it waits for room.")
+        expect(held.get_by_role("link", name="See what would help")).to_have_attribute("href", LEDGER)
+        figures = [each.inner_text().split("\n") for each in page.locator("dl.figs > div").all()]
+        assert [each[1:] for each in figures if each[0] == "Held"] == [["1 needs you"]]
+        assert [each[1:] for each in figures if each[0] == "Kept"] == [["2 by design"]]
+        assert rows_of(page, "Moved")[0][5:] == ["43 s", "11 min 13 s"]
 
 
 def rows_of(page: Page, heading: str) -> list[list[str]]:

@@ -119,7 +119,7 @@ function whatIf(fails) {
       lostBefore: ["fra-2"],
       applications: [
         {
-          workload: "shop/promo",
+          workload: "Deployment shop/promo",
           binding: "shop/promo-deployment",
           fate: "NoRoom",
           before: { "iad-1": 4 },
@@ -131,7 +131,7 @@ function whatIf(fails) {
           message: "its policy allows region us only; ord-1 is full and ord-2 is cordoned",
         },
         {
-          workload: "ads/bidder",
+          workload: "Deployment ads/bidder",
           binding: "ads/bidder-deployment",
           fate: "Moves",
           before: { "iad-1": 2 },
@@ -143,7 +143,7 @@ function whatIf(fails) {
           message: "",
         },
         {
-          workload: "platform/otel-collector",
+          workload: "Deployment platform/otel-collector",
           binding: "platform/otel-collector-daemonset",
           fate: "Kept",
           before: { "iad-1": 1 },

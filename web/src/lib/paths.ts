@@ -19,6 +19,17 @@ export function keyOf([namespace = "", kind = "", ...name]: string[]): string {
   return [namespace === NO_NAMESPACE ? "" : namespace, kind, name.join("/")].join("/");
 }
 
+/** `Deployment payments/ledger`, as answers call it, as `payments/Deployment/ledger`. */
+export function keyOfWorkload(workload: string): string {
+  const [kind = "", name = ""] = workload.split(" ");
+  const slash = name.indexOf("/");
+  return slash < 0 ? `/${kind}/${name}` : `${name.slice(0, slash)}/${kind}/${name.slice(slash + 1)}`;
+}
+
+export function nameOfWorkload(workload: string): string {
+  return workload.split(" ")[1] ?? workload;
+}
+
 export function outagePath(name: string): string {
   return `/outages/${encodeURIComponent(name)}`;
 }
