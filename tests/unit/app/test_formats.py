@@ -50,7 +50,7 @@ WORLD_BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """All that is no object and no list, by its path; an empty one counts as nothing."""
+    """Values that are no object and no list, by their path; an empty one counts as nothing."""
     if isinstance(value, dict):
         parts = [(f".{key}", part) for key, part in cast("dict[str, Any]", value).items()]
     elif isinstance(value, list):

@@ -103,7 +103,7 @@ async def _write_down(client: Client, clock: Clock, survey: Survey, resumed: Swi
 
 
 def _webhooks_to_keep(survey: Survey, known: Sequence[KeptObject]) -> tuple[KeptObject, ...]:
-    """Those that are there, as they are now, and those that were there before."""
+    """Webhook configurations that are there, as they are now, and those that were there before."""
     present = [KeptObject(each.resource.api_version, each.resource.plural, each.manifest) for each in survey.webhooks]
     names = {(each.plural, each.manifest["metadata"]["name"]) for each in present}
     return (*present, *(each for each in known if (each.plural, each.manifest["metadata"]["name"]) not in names))

@@ -80,7 +80,7 @@ def refusals(remarks: Sequence[Remark]) -> list[Remark]:
 
 
 def _running(survey: Survey, *, beside_ours: bool) -> Iterator[Remark]:
-    """Those that would work against the switch; ours do not where only webhooks are taken away."""
+    """Components that would work against the switch; ours do not where only webhooks are taken away."""
     for name, is_ours in ((each.name, each.is_ours) for each in survey.running):
         if is_ours and beside_ours:
             continue

@@ -137,7 +137,7 @@ async def karmada_webhooks(client: Client) -> list[WebhookConfiguration]:
 
 
 async def running_components(client: Client, clock: Clock) -> tuple[RunningComponent, ...]:
-    """Those that hold and renew a Lease in `karmada-system`. Raises: WorldError.
+    """Components that hold and renew a Lease in `karmada-system`. Raises: WorldError.
 
     It looks until each is renewed, or has run out and was not renewed for `WATCH_SECONDS`.
     """
