@@ -15,6 +15,7 @@ BENCHMARKS = (
     "binding",
     "keeping",
     "takeover",
+    "turns",
     "shards",
     "foresight",
     "explaining",
