@@ -103,7 +103,7 @@ def test_l2_a_copy_that_was_unjoined_and_is_well_elsewhere_is_awaited_no_more_an
 @pytest.mark.parametrize("empty", [drained, unjoined])
 @pytest.mark.parametrize("why", ["refuses writes", "has no room"])
 def test_l2_an_autoscaler_keeps_no_target_that_takes_nothing(empty: Emptied, placement: Manifest, why: str) -> None:
-    """The autoscaler changes the replicas every forty seconds, and now and then comes back to what it had asked for before."""
+    """The autoscaler changes the replicas every forty seconds, and now and then comes back to what it has asked for."""
 
     async def story(world: World) -> None:
         old, others = await without_takers(world, placement, why)

@@ -66,7 +66,7 @@ class OutageController:
         self._by_cluster = [IndexOfMany(informer, _clusters_of) for informer in self._bindings]
         heartbeats = plane.informers.of(LEASES, SYSTEM_NAMESPACE)
         self._read = (self._clusters, self._outages, self._works, *self._bindings, heartbeats)
-        """Informers whose kinds must be known as they are now. A heartbeat is renewed so often that it shows every restore."""
+        """Informers whose kinds must be known as they are now. A heartbeat, often renewed, shows every restore."""
         self._following: dict[str, _Followed] = {}
         self._told_of: dict[ApplicationKey, dict[str, None]] = {}
         """Names of the clusters of those outages that are followed and know the application."""
