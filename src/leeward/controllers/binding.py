@@ -91,7 +91,7 @@ class BindingController:
 
     async def reconcile(self, key: Key) -> datetime | None:
         for informer in (self._clusters, self._works, self._bindings):
-            await informer.wait_synced()
+            await informer.wait_current()
         await self._holds.wait_synced()
         found: Binding | None = self._bindings.get(key.name, key.namespace)
         if found is None:

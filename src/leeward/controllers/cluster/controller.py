@@ -16,7 +16,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
 from leeward.api.names import CLUSTER_CONTROLLER_FINALIZER, EXECUTION_SPACE_PREFIX, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import AlreadyExists
+from leeward.client import AlreadyExists, NotFound, NotServed
 from leeward.controllers.cluster.agent_reports import AgentReports
 from leeward.controllers.cluster.confirming import OutageConfirmation, is_marked
 from leeward.controllers.cluster.lease_tracker import LeaseTracker
@@ -166,7 +166,7 @@ class ClusterController:
         self._recorder.normal(CLUSTERS, cluster, "CreateExecutionSpaceSucceed", message)
 
     async def _leave(self, cluster: Cluster) -> datetime | None:
-        if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers:
+        if CLUSTER_CONTROLLER_FINALIZER not in cluster.metadata.finalizers or not await self._is_leaving(cluster):
             return None
         space = execution_space(cluster.name)
         left = await give_back(self._plane.client, cluster, space)
@@ -177,6 +177,17 @@ class ClusterController:
         self._recorder.normal(CLUSTERS, cluster, "RemoveExecutionSpaceSucceed", message)
         await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=False)}})
         return None
+
+    async def _is_leaving(self, cluster: Cluster) -> bool:
+        """Tells whether this very Cluster is being deleted, asked of the API server itself: one that was restored may
+        not know of it. Raises: WorldError. Holds: S5."""
+        try:
+            found = await self._plane.client.get(CLUSTERS, cluster.name)
+        except NotServed:
+            raise
+        except NotFound:
+            return False
+        return found.metadata.uid == cluster.metadata.uid and found.is_being_deleted
 
     async def _patch(self, cluster: Cluster, patch: Mapping[str, Any], subresource: str = "") -> Cluster:
         updated = await self._plane.client.patch(

@@ -55,7 +55,7 @@ class Scheduler:
 
     async def reconcile(self, key: BindingKey) -> datetime | None:
         for informer in (self._clusters, self._bindings.works, self._bindings.informer(key)):
-            await informer.wait_synced()
+            await informer.wait_current()
         await self._brake.wait_synced()
         await self._heartbeat.wait_synced()
         started = self._plane.clock.monotonic()
