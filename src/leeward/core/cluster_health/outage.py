@@ -137,7 +137,8 @@ def not_seen_since(cluster: Cluster) -> datetime | None:
 def with_last_seen(before: Sequence[Condition], after: Sequence[Condition], now: datetime) -> tuple[Condition, ...]:
     """`after` with the condition LastSeen, where the cluster has just ceased to be Ready; without it, where it is.
 
-    It begins with the doubt that preceded it (`pending_condition.py`): `Ready` itself counts from the threshold on.
+    It begins with the doubt that preceded it (`pending_condition.py`): `Ready` itself counts from the threshold on. It
+    begins no later than `Ready` has turned, which may be long ago where the control plane was restored meanwhile.
     """
     was, ready = find_condition(before, "Ready"), find_condition(after, "Ready")
     if ready is None or ready.status == "True":
@@ -145,7 +146,8 @@ def with_last_seen(before: Sequence[Condition], after: Sequence[Condition], now:
     if was is None or was.status != "True":
         return tuple(after)
     failing = find_condition(before, FAILING_CONDITION)
-    since = failing.last_transition_time if failing is not None and failing.status == "True" else None
+    begun = failing.last_transition_time if failing is not None and failing.status == "True" else None
+    since = min(begun or now, ready.last_transition_time or now)
     message = "nothing is known of what runs in the cluster since then"
     last_seen = Condition(LAST_SEEN_CONDITION, "False", ready.reason, message, since)
     return set_condition(remove_condition(after, LAST_SEEN_CONDITION), last_seen, now)

@@ -66,14 +66,14 @@ def test_nothing_is_known_since_it_was_seen_last(there: Cluster, since: float | 
     ("before", "after", "expected"),
     [
         ((READY, OTHER), (NOT_READY, OTHER),
-         (NOT_READY, OTHER, msgspec.structs.replace(LAST_SEEN, last_transition_time=at(99)))),
+         (NOT_READY, OTHER, msgspec.structs.replace(LAST_SEEN, last_transition_time=at(90)))),
         ((READY, DOUBT), (NOT_READY,), (NOT_READY, msgspec.structs.replace(LAST_SEEN, last_transition_time=at(70)))),
         ((READY, msgspec.structs.replace(DOUBT, status="False")), (NOT_READY,),
-         (NOT_READY, msgspec.structs.replace(LAST_SEEN, last_transition_time=at(99)))),
+         (NOT_READY, msgspec.structs.replace(LAST_SEEN, last_transition_time=at(90)))),
         ((READY, LAST_SEEN), (NOT_READY, LAST_SEEN, OTHER),
-         (NOT_READY, OTHER, msgspec.structs.replace(LAST_SEEN, last_transition_time=at(99)))),
+         (NOT_READY, OTHER, msgspec.structs.replace(LAST_SEEN, last_transition_time=at(90)))),
         ((READY,), (UNKNOWN,),
-         (UNKNOWN, msgspec.structs.replace(LAST_SEEN, reason="ClusterStatusUnknown", last_transition_time=at(99)))),
+         (UNKNOWN, msgspec.structs.replace(LAST_SEEN, reason="ClusterStatusUnknown", last_transition_time=at(90)))),
         ((NOT_READY, LAST_SEEN), (UNKNOWN, LAST_SEEN), (UNKNOWN, LAST_SEEN)),
         ((), (NOT_READY, LAST_SEEN), (NOT_READY, LAST_SEEN)),
         ((NOT_READY, LAST_SEEN), (READY, LAST_SEEN, OTHER), (READY, OTHER)),
@@ -87,7 +87,15 @@ def test_nothing_is_known_since_it_was_seen_last(there: Cluster, since: float | 
 def test_it_is_marked_when_it_ceases_to_be_ready_and_until_it_is_again(
     before: tuple[Condition, ...], after: tuple[Condition, ...], expected: tuple[Condition, ...]
 ) -> None:
-    assert with_last_seen(before, after, at(99)) == expected
+    assert with_last_seen(before, after, at(90)) == expected
+
+
+def test_it_was_last_seen_no_later_than_it_ceased_to_be_ready() -> None:
+    """The control plane was restored meanwhile, to when it was Ready (seed 10150)."""
+    marked = msgspec.structs.replace(LAST_SEEN, last_transition_time=at(90))
+    assert with_last_seen((READY,), (NOT_READY,), at(180)) == (NOT_READY, marked)
+    doubted = msgspec.structs.replace(DOUBT, last_transition_time=at(170))
+    assert with_last_seen((READY, doubted), (NOT_READY,), at(180)) == (NOT_READY, marked)
 
 
 @pytest.mark.parametrize(
