@@ -1,4 +1,4 @@
-"""Lives: groups of tasks that can end as a killed process ends, in the middle of a sentence.
+"""Lives: groups of tasks that can end as a killed process ends, at any await.
 
 A task belongs to the `Life` in whose context it was started, and what it starts belongs there too. When a life ends,
 its tasks are not cancelled: they are never resumed. No `finally` runs, nothing is given back, no answer is sent.
@@ -22,19 +22,19 @@ _LIFE: "ContextVar[Life | None]" = ContextVar("life", default=None)
 class Life:
     """One life; `steps` counts how often its tasks were resumed, which is how often they could have been killed.
 
-    `carefree`: its tasks are resumed as any others, since it has not ended, is not paused, and no end is set.
+    `unhindered`: its tasks are resumed as any others, since it has not ended, is not paused, and no end is set.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.steps = 0
-        self.carefree = True
+        self.unhindered = True
         self.ended = False
         self._pause: list[asyncio.Future[None]] | None = None
         self._left: int | None = None
         self._at_end: Callable[[], None] = lambda: None
-        self._still: dict[asyncio.Task[Any], None] = {}
-        self._buried = False
+        self._stopped: dict[asyncio.Task[Any], None] = {}
+        self._released = False
 
     def context(self) -> Context:
         """A context whose tasks belong to this life."""
@@ -46,7 +46,7 @@ class Life:
         """Ends the life: from now on nothing of it runs."""
         if not self.ended:
             self.ended = True
-            self.carefree = False
+            self.unhindered = False
             self._at_end()
             self.resume()
 
@@ -58,12 +58,12 @@ class Life:
         """Pauses the life: nothing of it runs until it is resumed, or ends."""
         if self._pause is None and not self.ended:
             self._pause = []
-            self.carefree = False
+            self.unhindered = False
 
     def resume(self) -> None:
         """Goes on where it was; in the order in which its tasks would have run."""
         held, self._pause = self._pause or (), None
-        self.carefree = not self.ended and self._left is None
+        self.unhindered = not self.ended and self._left is None
         for waiting in held:
             if not waiting.done():
                 waiting.set_result(None)
@@ -78,16 +78,16 @@ class Life:
     def end_after(self, steps: int, at_end: Callable[[], None]) -> None:
         """Ends it when its tasks have been resumed `steps` times more; `at_end` must not wait for anything."""
         self._left, self._at_end = steps, at_end
-        self.carefree = False
+        self.unhindered = False
 
-    async def bury(self) -> None:
-        """Ends the tasks that lie still as cancelled ones end. Only for the end of a world: their `finally` runs."""
-        self._buried = True
-        still = list(self._still)
-        for task in still:
+    async def release(self) -> None:
+        """Ends the tasks that have stopped as cancelled ones end. Only for the end of a world: their `finally` runs."""
+        self._released = True
+        stopped = list(self._stopped)
+        for task in stopped:
             task.cancel()
-        if still:
-            await asyncio.wait(still)
+        if stopped:
+            await asyncio.wait(stopped)
 
     def live(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
         """`work` as something that is resumed only while this life goes on."""
@@ -95,7 +95,7 @@ class Life:
 
     def may_go_on(self) -> bool:
         """Counts one resumption. Returns whether it may happen."""
-        if self._buried:
+        if self._released:
             return True
         if self._left == 0:
             self.end()
@@ -106,11 +106,11 @@ class Life:
             self._left -= 1
         return True
 
-    def lie_still(self) -> Any:
-        """Has the running task wait for what never comes, whoever cancels it, until it is buried."""
+    def stop_running(self) -> Any:
+        """Has the running task wait for what never comes, whoever cancels it, until it is released."""
         task = asyncio.current_task()
         assert task is not None
-        self._still[task] = None
+        self._stopped[task] = None
         return next(asyncio.get_running_loop().create_future().__await__())
 
 
@@ -125,7 +125,7 @@ class _Living(Coroutine[Any, Any, T]):
         self._thrown: Any = None
 
     def send(self, value: Any) -> Any:
-        if self._life.carefree and self._thrown is None:
+        if self._life.unhindered and self._thrown is None:
             self._life.steps += 1
             return self._work.send(value)
         if self._life.paused:
@@ -133,13 +133,13 @@ class _Living(Coroutine[Any, Any, T]):
         if self._thrown is not None:
             thrown, self._thrown = self._thrown, None
             return self.throw(thrown)
-        return self._work.send(value) if self._life.may_go_on() else self._life.lie_still()
+        return self._work.send(value) if self._life.may_go_on() else self._life.stop_running()
 
     def throw(self, typ: Any, val: Any = None, tb: Any = None) -> Any:
         if self._life.paused:
             self._thrown = typ
             return self._life.wait_for_resumption()
-        return self._work.throw(typ) if self._life.may_go_on() else self._life.lie_still()
+        return self._work.throw(typ) if self._life.may_go_on() else self._life.stop_running()
 
     def close(self) -> None:
         self._work.close()

@@ -25,7 +25,7 @@ class Supervisor:
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._on_failure = on_failure
         self._closed = False
-        self._farewells: list[Callable[[], None]] = []
+        self._on_close: list[Callable[[], None]] = []
 
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
         """Runs `work` until it ends or the supervisor is closed. Raises: RuntimeError when it is closed already."""
@@ -37,15 +37,15 @@ class Supervisor:
         task.add_done_callback(self._forget)
         return task
 
-    def on_close(self, farewell: Callable[[], None]) -> None:
-        """Has `farewell` called when the supervisor is closed, before its tasks are cancelled."""
-        self._farewells.append(farewell)
+    def on_close(self, callback: Callable[[], None]) -> None:
+        """Has `callback` called when the supervisor is closed, before its tasks are cancelled."""
+        self._on_close.append(callback)
 
     async def close(self) -> None:
         """Cancels every task and waits until all have ended."""
         self._closed = True
-        while self._farewells:
-            self._say(self._farewells.pop())
+        while self._on_close:
+            self._call(self._on_close.pop())
         while self._tasks:
             tasks = list(self._tasks)
             for task in tasks:
@@ -58,11 +58,11 @@ class Supervisor:
     def _title(self) -> str:
         return self._name or "the process"
 
-    def _say(self, farewell: Callable[[], None]) -> None:
+    def _call(self, callback: Callable[[], None]) -> None:
         try:
-            farewell()
+            callback()
         except Exception:
-            log.exception("a farewell of %s failed", self._title)
+            log.exception("a callback of %s failed", self._title)
 
     def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.pop(task, None)

@@ -26,7 +26,7 @@ from kubeserver.registry.options import ListOptions
 from kubeserver.registry.reading import check_not_future, prefix_of
 from kubeserver.registry.selection import Selection
 from kubeserver.registry.watch_frame_cache import SharedPieces, View
-from kubeserver.store import BREATH_BYTES, Compacted, Record, Store, Watcher
+from kubeserver.store import YIELD_BYTES, Compacted, Record, Store, Watcher
 from kubeserver.structures.structure import blank
 
 BOOKMARK_SECONDS = 60.0
@@ -114,7 +114,7 @@ class _Watch:
             self.watcher.close()
 
     async def _state(self, present: list[Record]) -> AsyncGenerator[bytes, None]:
-        """Frames of what is there, a breath at a time; takes it out of `present`."""
+        """Frames of what is there, at most `YIELD_BYTES` at a time; takes it out of `present`."""
         frames, size = list[bytes](), 0
         while present:
             records = present[-SHOWN_AT_ONCE:][::-1]
@@ -123,7 +123,7 @@ class _Watch:
                 if self.request.selection.matches(value):
                     frames.append(frame("ADDED", self.request.render(value)))
                     size += len(frames[-1])
-                if size >= BREATH_BYTES:
+                if size >= YIELD_BYTES:
                     piece, frames, size = b"".join(frames), [], 0
                     yield piece
                     del piece

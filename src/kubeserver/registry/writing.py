@@ -49,7 +49,7 @@ _NO_HOOK = NoHook()
 
 
 class Written(Struct, frozen=True):
-    """`record` is None for what was not stored: dry runs. `deleted`: it was the last breath of the object."""
+    """`record` is None for what was not stored: dry runs. `deleted`: the object ended with it."""
 
     manifest: Manifest
     record: Record | None = None

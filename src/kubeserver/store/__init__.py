@@ -15,10 +15,10 @@ Start reading at `store.py`, then `watch.py`.
 from kubeserver.store.medium import Batch, Loaded, Medium, MediumFailed, MediumFull
 from kubeserver.store.record import Compacted, FutureRevision, Listing, Overloaded, Raced, Record, StoreFailed
 from kubeserver.store.store import Store
-from kubeserver.store.watch import BREATH_BYTES, Watcher
+from kubeserver.store.watch import YIELD_BYTES, Watcher
 
 __all__ = [
-    "BREATH_BYTES",
+    "YIELD_BYTES",
     "Batch",
     "Compacted",
     "FutureRevision",

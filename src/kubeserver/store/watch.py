@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from kubeserver.store.record import Record, resource_prefix
 
-BREATH = 64
+YIELD_RECORDS = 64
 """Records that a reader gets at once before it lets others run."""
-BREATH_BYTES = 256 * 1024
+YIELD_BYTES = 256 * 1024
 """Bytes of values that are enough at once, however few records that are."""
 
 _revision = attrgetter("revision")
@@ -70,7 +70,7 @@ class Log:
             if record.key.startswith(prefix):
                 found.append(record)
                 size += len(record.value)
-                if len(found) == limit or size >= BREATH_BYTES:
+                if len(found) == limit or size >= YIELD_BYTES:
                     return Ready(found, all=False)
         return Ready(found, all=True)
 
@@ -140,7 +140,7 @@ class Watcher:
         self._position = after
         self._began = history.revision
         self._limit = limit
-        self._since_breath = BREATH
+        self._since_yield = YIELD_RECORDS
         self._ended = False
         self._woken: asyncio.Future[None] | None = None
 
@@ -168,12 +168,12 @@ class Watcher:
         return records[0] if records else None
 
     async def take(self, until: float) -> Sequence[Record]:
-        """The next records that are ready, in revision order: a breath at most, at least one.
+        """The next records that are ready, in revision order: at most `YIELD_RECORDS`, at least one.
 
         Empty when the watch has `ended`, or when nothing came until the loop's time `until`. Cancelling it loses
         nothing.
         """
-        return await self._take(BREATH, until)
+        return await self._take(YIELD_RECORDS, until)
 
     def is_woken_by(self, record: Record) -> bool:
         return record.key.startswith(self.prefix) and (self._concerns is None or self._concerns(record))
@@ -190,13 +190,13 @@ class Watcher:
         self.wake(self.progress)
 
     async def _take(self, limit: int, until: float) -> Sequence[Record]:
-        if self._since_breath >= BREATH:
-            self._since_breath = 0
+        if self._since_yield >= YIELD_RECORDS:
+            self._since_yield = 0
             await asyncio.sleep(0)
         while not self.ended:
             records = self._advance(limit)
             if records or asyncio.get_running_loop().time() >= until:
-                self._since_breath += len(records)
+                self._since_yield += len(records)
                 return records
             await self._wait(until)
         return ()

@@ -89,8 +89,8 @@ class Environment:
             share=share,
         )
 
-    async def bury_the_dead(self) -> None:
-        """Buries lives at the end of a world: what lies still since its life ended, ends as cancelled tasks do. One
+    async def release_ended_lives(self) -> None:
+        """Ends tasks at the end of a world: what has stopped since its life ended, ends as cancelled tasks do. A life
         that is paused by then ends before."""
         for life in self._lives:
             if life.paused:
@@ -98,4 +98,4 @@ class Environment:
         await asyncio.sleep(0)
         for life in self._lives:
             if life.ended:
-                await life.bury()
+                await life.release()

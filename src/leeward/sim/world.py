@@ -100,7 +100,7 @@ class World(Environment):
                 await member.stop()
             await self.stop_apiserver()
         finally:
-            await self.bury_the_dead()
+            await self.release_ended_lives()
 
     def member(self, name: str) -> SimulatedMember:
         return self._members[name]

@@ -27,7 +27,7 @@ def test_a_task_whose_life_ends_says_nothing_more_even_when_it_is_cancelled() ->
         speaker.cancel()
         await asyncio.sleep(5)
         heard = list(said)
-        await life.bury()
+        await life.release()
         assert speaker.done()
         return heard
 
@@ -50,7 +50,7 @@ def test_tasks_belong_to_the_life_that_started_them_and_others_go_on() -> None:
         await other
         heard = list(said)
         assert not both.done()
-        await life.bury()
+        await life.release()
         return heard
 
     assert sorted(run_virtual(story())) == ["1", "goodbye", "x", "y"]
@@ -65,7 +65,7 @@ def test_a_life_can_end_at_any_of_its_awaits() -> None:
         asyncio.get_running_loop().create_task(speak(said, "abc"), context=life.context())
         await asyncio.sleep(10)
         heard = list(said)
-        await life.bury()
+        await life.release()
         return heard, len(ended)
 
     assert run_virtual(story(0)) == ([], 1)
@@ -112,7 +112,7 @@ def test_a_life_that_ends_in_its_pause_says_nothing_more() -> None:
         life.end()
         await asyncio.sleep(5)
         heard = list(said)
-        await life.bury()
+        await life.release()
         return heard
 
     assert run_virtual(story()) == ["a"]

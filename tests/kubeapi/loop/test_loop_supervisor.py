@@ -50,7 +50,7 @@ def test_closing_ends_all_tasks_and_those_they_start_meanwhile_are_refused() -> 
     assert refused == ["again"]
 
 
-def test_farewells_are_said_before_the_tasks_end_even_when_one_fails(caplog: pytest.LogCaptureFixture) -> None:
+def test_callbacks_are_called_before_the_tasks_end_even_when_one_fails(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> list[bool]:
         supervisor = Supervisor("crew")
         task = supervisor.start(asyncio.sleep(100), "sailor")
@@ -62,7 +62,7 @@ def test_farewells_are_said_before_the_tasks_end_even_when_one_fails(caplog: pyt
         return task_had_ended
 
     assert run_virtual(main()) == [False]
-    assert "a farewell of crew failed" in caplog.text
+    assert "a callback of crew failed" in caplog.text
 
 
 def test_a_task_that_swallows_its_cancellation_is_named_and_cancelled_again(caplog: pytest.LogCaptureFixture) -> None:

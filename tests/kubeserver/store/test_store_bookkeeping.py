@@ -12,7 +12,7 @@ from kubeserver.store.medium import Batch, Loaded, MediumFull
 from kubeserver.store.memory import MemoryMedium
 from kubeserver.store.record import Overloaded, Record, StoreFailed, resource_prefix
 from kubeserver.store.store import COMPACTION_STEP, Store
-from kubeserver.store.watch import BREATH_BYTES, History
+from kubeserver.store.watch import YIELD_BYTES, History
 from tests.kubeserver.stores import POD, Machine, delete, put, render
 
 
@@ -193,7 +193,7 @@ def test_history_counts_its_bytes_down_to_nothing_d9() -> None:
 def test_a_reader_gets_so_many_bytes_at_once() -> None:
     history = History(1, 1)
     for revision in range(2, 8):
-        history.append(Record(POD, revision, b"x" * (BREATH_BYTES // 4), False))
+        history.append(Record(POD, revision, b"x" * (YIELD_BYTES // 4), False))
     first = history.everything.read("/", 1, 100)
     assert (len(first.records), first.all) == (4, False)
     rest = history.everything.read("/", first.records[-1].revision, 100)

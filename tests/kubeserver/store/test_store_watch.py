@@ -6,7 +6,7 @@ import pytest
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeserver.store import Store, StoreFailed
-from kubeserver.store.watch import BREATH, BREATH_BYTES
+from kubeserver.store.watch import YIELD_BYTES, YIELD_RECORDS
 from tests.kubeserver.stores import POD, Machine, delete, is_waiting, put, take
 
 
@@ -86,12 +86,12 @@ def test_a_reader_that_stops_waiting_loses_nothing(machine: Machine) -> None:
 def test_all_that_is_ready_is_taken_at_once_a_breath_at_most(machine: Machine) -> None:
     async def story(store: Store) -> None:
         watcher = store.watch("//pods/", after=1)
-        for number in range(BREATH + 2):
+        for number in range(YIELD_RECORDS + 2):
             await put(store, f"//pods/default/{number:03}")
-        await put(store, "//pods/default/large", "x" * BREATH_BYTES)
+        await put(store, "//pods/default/large", "x" * YIELD_BYTES)
         await put(store, "//pods/default/last")
         until = asyncio.get_running_loop().time() + 5
-        assert [len(await watcher.take(until)) for _ in range(3)] == [BREATH, 3, 1]
+        assert [len(await watcher.take(until)) for _ in range(3)] == [YIELD_RECORDS, 3, 1]
         assert watcher.progress == store.revision
 
     machine.tell(story)

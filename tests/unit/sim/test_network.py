@@ -149,7 +149,7 @@ def test_a_server_that_is_killed_while_it_opens_a_stream_leaves_nobody_waiting()
             with pytest.raises(Unreachable, match="connection reset"):
                 async with LinkedTransport(place, ADMIN).stream(Request("GET", "/api/v1/pods")):
                     pass
-            await life.bury()
+            await life.release()
             return loop.time()
 
     assert run_virtual(story()) == 1

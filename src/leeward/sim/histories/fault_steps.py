@@ -97,7 +97,7 @@ class ControllersAreKilled(Fault, frozen=True, kw_only=True):
 
 
 class HubIsSuspended(Fault, frozen=True, kw_only=True):
-    """The controllers lie still, as on a virtual machine that is suspended, and go on where they were."""
+    """The controllers stand still, as on a virtual machine that is suspended, and go on where they were."""
 
 
 class TwoLeaders(Fault, frozen=True, kw_only=True):

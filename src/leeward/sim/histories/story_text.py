@@ -263,7 +263,7 @@ def _plumbing(step: AnyStep) -> str:
         case ControllersAreKilled():
             return f"The controllers are killed {step.steps} awaits later"
         case HubIsSuspended():
-            return "The controllers lie still"
+            return "The controllers stand still"
         case TwoLeaders():
             return "A second set of controllers works beside the first"
         case LeaderIsPaused() | ShardIsPaused():
