@@ -7,7 +7,7 @@ import click
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import Layout
 from leeward.cli.connections import Target, operator_options, target_of
-from leeward.cli.output import say
+from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings
 
 
@@ -31,6 +31,7 @@ def backup(settings: Settings, file: Path, member: str, kubeconfig: Path | None,
     summary = back_up(layout, member, file)
     say(f"{file}: {summary.objects} objects at revision {summary.revision}, and the keys they go with")
     say("it holds Secrets and private keys in clear (mode 0600): who has it, has the fleet")
+    say_next(f"leeward restore {file}, which brings it back")
 
 
 def _layout_of(target: Target, settings: Settings) -> Layout:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.cli.connections import ask, operator_options, target_of
-from leeward.cli.output import say
+from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 from leeward.cli.verbs import VerbGroup
@@ -45,6 +45,7 @@ def release(settings: Settings, kubeconfig: Path | None, context: str) -> None:
     before = ask(target_of(settings, kubeconfig, context), release_brake).brake
     if before.engaged and not before.overruled:
         say("the brake is released, until the fleet looks well again")
+        say_next("leeward status", "leeward timeline")
     else:
         say(_describe(before))
 

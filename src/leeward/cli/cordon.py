@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import ask, operator_options, target_of
-from leeward.cli.output import say
+from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings
 
 
@@ -22,3 +22,6 @@ def cordon(settings: Settings, cluster: str, kubeconfig: Path | None, context: s
 
     changed = ask(target_of(settings, kubeconfig, context), lambda client: start_cordon(client, cluster))
     say(f"{cluster} cluster cordoned" if changed else f"{cluster} cluster already cordoned")
+    say_next(
+        f"leeward drain {cluster}, which moves what runs there", f"leeward uncordon {cluster}, which takes it back"
+    )

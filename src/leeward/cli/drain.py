@@ -9,7 +9,7 @@ import click
 from kubeapi.loop.clock import Deadline
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
-from leeward.cli.output import say
+from leeward.cli.output import say, say_next
 from leeward.cli.parameters import Duration
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
@@ -66,6 +66,7 @@ def drain(
             say(f"the drain goes on; `leeward uncordon {cluster}` takes it back")
         raise
     say(f"{cluster} is drained" + (f", but for {len(staying)} that stay" if staying else ""))
+    say_next(f"leeward drain {cluster} --undo, which takes it back", f"leeward unjoin {cluster}, which lets it leave")
 
 
 def _undo(target: Target, cluster: str) -> None:
@@ -77,6 +78,7 @@ def _undo(target: Target, cluster: str) -> None:
 
     changed, moving = ask(target, undo)
     say(f"{cluster} is no longer drained" if changed else f"{cluster} was not being drained")
+    say_next(f"leeward uncordon {cluster}, where it is cordoned, too", "leeward status")
     if moving:
         names = printable(", ".join(moving))
         say(f"  under way, each stays unless its replacement is healthy first: {names}")

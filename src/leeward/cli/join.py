@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
-from leeward.cli.output import say
+from leeward.cli.output import say, say_next
 
 
 @click.command()
@@ -41,3 +41,4 @@ def join(
     joining = Joining(name, connection, cluster_provider, cluster_region, zones, allow_http=allow_http)
     carry_out(join_cluster(control_plane, member, joining), member, control_plane)
     say(f"cluster {name} has joined")
+    say_next(f"kubectl get cluster {name}", "leeward status")

@@ -10,7 +10,7 @@ from leeward.app.local.fleet import MemberRequest
 from leeward.app.local.layout import Layout
 from leeward.app.local.members import Part
 from leeward.cli.interrupts import interrupt_on_termination
-from leeward.cli.output import say
+from leeward.cli.output import say, say_next
 from leeward.cli.parameters import Duration, NewMember
 from leeward.cli.settings import Settings
 from leeward.cli.verbs import VerbGroup
@@ -21,6 +21,9 @@ only_option = click.option(
     type=click.Choice(["apiserver", "agent"]),
     help="Only one of the two processes of a Pull member.  [default: both]",
 )
+
+
+_LOOKS = ("leeward status", "leeward timeline")
 
 
 @click.group(cls=VerbGroup)
@@ -36,6 +39,7 @@ def add(settings: Settings, request: MemberRequest) -> None:
     interrupt_on_termination()
     ready = members.add_member(settings.layout, request, Randomness())
     say(f"{request.name} has joined" + ("" if ready else "; it is not ready yet, see `leeward status`"))
+    say_next("leeward status", f"leeward member stop {request.name}, which kills it")
 
 
 @member.command()
@@ -46,6 +50,7 @@ def remove(settings: Settings, name: str, force: bool) -> None:
     """Take a member out of the fleet, and delete its data."""
     members.remove_member(settings.layout, name, force=force)
     say(f"{name} has left; its data is deleted")
+    say_next("leeward status")
 
 
 @member.command()
@@ -55,6 +60,7 @@ def remove(settings: Settings, name: str, force: bool) -> None:
 def stop(settings: Settings, name: str, only: Part | None) -> None:
     """Kill a member: connections are refused."""
     _change(members.kill, settings.layout, name, only, "stopped")
+    _say_what_ends(f"start {name}{_only(only)}")
 
 
 @member.command()
@@ -64,6 +70,7 @@ def stop(settings: Settings, name: str, only: Part | None) -> None:
 def start(settings: Settings, name: str, only: Part | None) -> None:
     """Start a member that was stopped."""
     _change(members.revive, settings.layout, name, only, "running")
+    say_next(*_LOOKS)
 
 
 @member.command()
@@ -73,6 +80,7 @@ def start(settings: Settings, name: str, only: Part | None) -> None:
 def pause(settings: Settings, name: str, only: Part | None) -> None:
     """Freeze a member: connections hang."""
     _change(members.pause, settings.layout, name, only, "paused")
+    _say_what_ends(f"resume {name}{_only(only)}")
 
 
 @member.command()
@@ -82,6 +90,7 @@ def pause(settings: Settings, name: str, only: Part | None) -> None:
 def resume(settings: Settings, name: str, only: Part | None) -> None:
     """Thaw a member that was paused."""
     _change(members.resume, settings.layout, name, only, "running")
+    say_next(*_LOOKS)
 
 
 @member.command()
@@ -91,6 +100,7 @@ def unready(settings: Settings, name: str) -> None:
     """Let a member's readyz answer 500."""
     members.make_unready(settings.layout, name)
     say(f"{name} reports that it is not ready")
+    _say_what_ends(f"ready {name}")
 
 
 @member.command()
@@ -100,6 +110,7 @@ def ready(settings: Settings, name: str) -> None:
     """Let a member's readyz answer ok again."""
     members.make_ready(settings.layout, name)
     say(f"{name} reports that it is ready")
+    say_next(*_LOOKS)
 
 
 @member.command()
@@ -109,6 +120,7 @@ def stall(settings: Settings, name: str) -> None:
     """Let reads and writes of a member hang, while its readyz answers ok."""
     members.stall(settings.layout, name)
     say(f"{name} says that it is ready, and serves nothing")
+    _say_what_ends(f"serve {name}")
 
 
 @member.command()
@@ -118,6 +130,7 @@ def serve(settings: Settings, name: str) -> None:
     """Let a member that was stalled serve again."""
     members.serve(settings.layout, name)
     say(f"{name} serves again")
+    say_next(*_LOOKS)
 
 
 @member.command()
@@ -128,6 +141,10 @@ def slow(settings: Settings, name: str, latency: float) -> None:
     """Let every answer of a member come later."""
     members.slow_down(settings.layout, name, latency)
     say(f"{name} answers {latency:g}s late" if latency else f"{name} answers at once")
+    if latency:
+        _say_what_ends(f"slow {name} --latency 0s")
+    else:
+        say_next(*_LOOKS)
 
 
 def _change(
@@ -135,3 +152,11 @@ def _change(
 ) -> None:
     change(layout, name, only)
     say(f"{name}{f' ({only})' if only else ''}: {state}")
+
+
+def _only(only: Part | None) -> str:
+    return f" --only {only}" if only else ""
+
+
+def _say_what_ends(fault: str) -> None:
+    say_next(*_LOOKS, f"leeward member {fault}, which ends it")

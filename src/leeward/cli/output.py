@@ -5,6 +5,7 @@ Line ends in `say` are ours: what others have named is made one line where it is
 """
 
 import os
+import sys
 
 import click
 
@@ -18,6 +19,17 @@ def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 def say_line(text: str) -> None:
     """Says one line, whatever is in it."""
     click.echo(shown(text))
+
+
+def say_aside(sentence: str) -> None:
+    """Says it to who watches: it is no part of the output, and nothing that reads that sees it."""
+    if sys.stderr.isatty():
+        say(sentence, err=True)
+
+
+def say_next(*steps: str) -> None:
+    """Says what may come next: commands with what they do."""
+    say_aside(f"next: {'; '.join(steps)}")
 
 
 def complain(problem: str) -> None:

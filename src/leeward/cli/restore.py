@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from leeward.cli.output import say
+from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings
 
 
@@ -26,3 +26,4 @@ def restore(settings: Settings, file: Path, member: str, yes: bool) -> None:
         click.confirm(f"Replace all objects of {what}?", abort=True)
     summary = put_back(settings.layout, member, file)
     say(f"{what}: {summary.objects} objects as of revision {summary.revision}")
+    say_next("leeward up", "leeward orphans, for what has been made since")

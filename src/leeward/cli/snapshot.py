@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import operator_options
-from leeward.cli.output import complain, say
+from leeward.cli.output import complain, say, say_next
 from leeward.cli.questions import COULD_NOT_LOOK, WELL, AnswerCommand, whole_picture
 from leeward.cli.settings import Settings
 
@@ -35,6 +35,7 @@ def snapshot(settings: Settings, file: Path, kubeconfig: Path | None, context: s
     works = counted(len(state.recorded.works), "Work")
     clusters, bindings = counted(len(state.clusters), "cluster"), counted(len(state.bindings), "binding")
     say(f"{file}: {clusters}, {bindings}, {works}")
+    say_next(f"leeward what-if --from {file} --fail CLUSTER", f"leeward resilience --from {file}")
     for unseen in state.recorded.unseen:
         complain(f"could not be seen: {unseen}")
     return COULD_NOT_LOOK if state.recorded.unseen else WELL

@@ -6,7 +6,7 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import ask, operator_options, target_of
-from leeward.cli.output import say
+from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings
 
 
@@ -38,3 +38,4 @@ def taint(
     except TaintProblem as error:
         raise FleetError(f"cluster {cluster}: {error}") from error
     say(f"cluster/{cluster} {describe_edits(parsed)}")
+    say_next("leeward status", f"leeward explain cluster/{cluster}")

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import ask, operator_options, target_of
-from leeward.cli.output import say
+from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings
 
 
@@ -22,3 +22,4 @@ def uncordon(settings: Settings, cluster: str, kubeconfig: Path | None, context:
 
     changed = ask(target_of(settings, kubeconfig, context), lambda client: undo_cordon(client, cluster))
     say(f"{cluster} cluster uncordoned" if changed else f"{cluster} cluster already uncordoned")
+    say_next("leeward status")

@@ -1,6 +1,5 @@
 """`leeward up`"""
 
-import sys
 from contextlib import suppress
 from functools import partial
 
@@ -16,7 +15,7 @@ from leeward.app.local.starting import Started, start_fleet, stop_fleet, watch_f
 from leeward.app.local.supervising import supervise_fleet
 from leeward.cli.flags import component_flags, written_flags
 from leeward.cli.interrupts import interrupt_on_termination
-from leeward.cli.output import say
+from leeward.cli.output import say, say_aside, say_next
 from leeward.cli.parameters import NewMember
 from leeward.cli.settings import Settings
 from leeward.cli.tables import render_table
@@ -64,7 +63,7 @@ def up(
     interrupt_on_termination()
     layout = settings.layout
     request = UpRequest(members, port, timing, written_flags(context), is_built() if dashboard is None else dashboard)
-    started = start_fleet(layout, request, Randomness(), _say_aside)
+    started = start_fleet(layout, request, Randomness(), say_aside)
     if detach:
         _announce(layout, started)
         return
@@ -96,10 +95,4 @@ def _announce(layout: Layout, started: Started) -> None:
     say(f"\nkubeconfig: {layout.kubeconfig}")
     if fleet.dashboard_port:
         say(f"dashboard:  {link_of(layout, fleet)}")
-    _say_aside(f"next: export KUBECONFIG={layout.kubeconfig}; kubectl get clusters")
-
-
-def _say_aside(sentence: str) -> None:
-    """Says it to who watches: it is no part of the output."""
-    if sys.stderr.isatty():
-        say(sentence, err=True)
+    say_next(f"export KUBECONFIG={layout.kubeconfig}", "kubectl get clusters")
