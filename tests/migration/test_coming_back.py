@@ -7,7 +7,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeserver.handler import User
-from leeward.api.names import CLUSTER_NAMESPACE, SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
+from leeward.api.names import CLUSTER_NAMESPACE, KUBE_SYSTEM_NAMESPACE, SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
 from leeward.api.resource import LEASES
 from leeward.app.local.errors import FleetError
 from leeward.app.migration.adopting import adopt, plan
@@ -166,7 +166,7 @@ def test_of_two_switches_at_once_the_second_waits_and_finds_the_first_done() -> 
 
 
 async def assert_no_lease(world: AggregatedWorld) -> None:
-    names = {lease.name for lease in (await world.client.list(LEASES, SYSTEM_NAMESPACE)).items}
+    names = {lease.name for lease in (await world.client.list(LEASES)).items}
     assert SWITCH_LEASE not in names
 
 
@@ -199,7 +199,7 @@ def test_a_switch_that_was_killed_holds_up_the_next_one_for_as_long_as_its_lease
             "leaseDurationSeconds": 15,
             "renewTime": f"{world.clock.now():%Y-%m-%dT%H:%M:%S.%fZ}",
         }
-        await world.client.create(LEASES, {"metadata": {"name": SWITCH_LEASE}, "spec": held}, SYSTEM_NAMESPACE)
+        await world.client.create(LEASES, {"metadata": {"name": SWITCH_LEASE}, "spec": held}, KUBE_SYSTEM_NAMESPACE)
         began = world.clock.monotonic()
         begun = list[float]()
 
@@ -221,7 +221,7 @@ def test_who_may_not_switch_is_told_at_once() -> None:
     async def story(world: AggregatedWorld) -> None:
         nobody = LinkedTransport(world.place, User("nobody", ()))
         before = world.clock.monotonic()
-        with pytest.raises(Forbidden, match="leases"):
+        with pytest.raises(Forbidden, match='namespaces "karmada-system" is forbidden'):
             await alone(nobody, world.clock, world.randomness, lambda client: adopt(client, world.clock, quiet), quiet)
         assert world.clock.monotonic() - before < 1
 

@@ -92,6 +92,8 @@ class Informer(Follower[Resource[T]], Generic[T]):
         await self._wait(self._listed, timeout_seconds)
 
     async def _wait(self, event: asyncio.Event, timeout_seconds: float) -> None:
+        if event.is_set():
+            return
         try:
             async with asyncio.timeout(timeout_seconds):
                 await event.wait()

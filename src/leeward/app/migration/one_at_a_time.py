@@ -1,7 +1,8 @@
-"""One switch at a time: whoever adopts a control plane, or hands it back, holds a Lease in `karmada-system` meanwhile.
+"""One switch at a time: whoever adopts a control plane, or hands it back, holds a Lease in `kube-system` meanwhile.
 
-Two of them beside each other would read each other's half for the whole, and write a record that lacks what the other
-has taken away. A switch that was killed holds it for a quarter of a minute more. Holds: S8.
+It is not in `karmada-system`: there, servers before 1.28 ask our webhook about new Leases, which a hand-back finds
+stopped. Two of them beside each other would read each other's half for the whole, and write a record that lacks what
+the other has taken away. A switch that was killed holds it for a quarter of a minute more. Holds: S8.
 """
 
 import asyncio
@@ -14,15 +15,15 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.transport import Transport
 from leeward.api.core import Lease
-from leeward.api.names import SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
-from leeward.api.resource import LEASES
+from leeward.api.names import KUBE_SYSTEM_NAMESPACE, SWITCH_LEASE, SYSTEM_NAMESPACE, leader_identity
+from leeward.api.resource import LEASES, NAMESPACES
 from leeward.app.local.errors import FleetError
 from leeward.client import AlreadyExists, Client, NotFound, WorldError
 from leeward.runtime.deleting import delete_seen
 from leeward.runtime.leader import FencedTransport, LeaderElector, LeaderSettings, NotLeading
 
 Switch = Callable[[Client], Awaitable[None]]
-SETTINGS = LeaderSettings()
+SETTINGS = LeaderSettings(namespace=KUBE_SYSTEM_NAMESPACE)
 WAIT_SECONDS = SETTINGS.lease_seconds + 3 * SETTINGS.retry_seconds
 """Seconds after which the Lease of a switch that was killed has certainly run out."""
 _LOST = (
@@ -62,7 +63,7 @@ async def alone(
             raise failure
     finally:
         with suppress(WorldError):
-            await delete_seen(client, LEASES, SWITCH_LEASE, SYSTEM_NAMESPACE, only=_is_free)
+            await delete_seen(client, LEASES, SWITCH_LEASE, KUBE_SYSTEM_NAMESPACE, only=_is_free)
 
 
 class _LedSwitch:
@@ -101,17 +102,18 @@ async def _make_lease(client: Client) -> str:
     Raises: WorldError, FleetError.
     """
     try:
-        with suppress(AlreadyExists):
-            await client.create(LEASES, {"metadata": {"name": SWITCH_LEASE}, "spec": {}}, SYSTEM_NAMESPACE)
-        return (await client.get(LEASES, SWITCH_LEASE, SYSTEM_NAMESPACE)).spec.holder_identity
+        await client.get(NAMESPACES, SYSTEM_NAMESPACE)
     except NotFound as error:
         raise FleetError(f"there is no namespace {SYSTEM_NAMESPACE}: this is no control plane of Karmada's") from error
+    with suppress(AlreadyExists):
+        await client.create(LEASES, {"metadata": {"name": SWITCH_LEASE}, "spec": {}}, KUBE_SYSTEM_NAMESPACE)
+    return (await client.get(LEASES, SWITCH_LEASE, KUBE_SYSTEM_NAMESPACE)).spec.holder_identity
 
 
 async def _who_else(client: Client) -> str:
     said = "another `leeward adopt` or `leeward hand-back` is at work"
     with suppress(NotFound):
-        lease = await client.get(LEASES, SWITCH_LEASE, SYSTEM_NAMESPACE)
+        lease = await client.get(LEASES, SWITCH_LEASE, KUBE_SYSTEM_NAMESPACE)
         said += f" ({lease.spec.holder_identity})"
     return f"{said}: let it end, and look again with --plan"
 

@@ -16,7 +16,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.core import Lease
-from leeward.api.names import HEARTBEAT_NAME, SWITCH_LEASE, SYSTEM_NAMESPACE, is_lease_of_agent, is_our_leader
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, is_lease_of_agent, is_our_leader
 from leeward.api.resource import LEASES
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.installing import installed_definitions, is_of_karmada
@@ -161,7 +161,7 @@ def _is_ours(lease: Lease) -> bool:
 async def _held(client: Client) -> Mapping[str, Lease]:
     """Leases that components of the control plane hold; agents go on through a switch."""
     found = (await client.list(LEASES, SYSTEM_NAMESPACE)).items
-    leases = [each for each in found if not is_lease_of_agent(each.name) and each.name != SWITCH_LEASE]
+    leases = [each for each in found if not is_lease_of_agent(each.name)]
     return {lease.name: lease for lease in leases if lease.spec.holder_identity or lease.name == HEARTBEAT_NAME}
 
 
