@@ -34,6 +34,7 @@ from leeward.core.placement.authority import Authority, authority_over
 from leeward.operations import orphans
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.informer import Informer
+from leeward.runtime.queue import WorkQueue
 from leeward.sim.histories.model import (
     AnyStep,
     History,
@@ -324,14 +325,16 @@ def _do_not_wait_for_the_controllers() -> Any:
 
 
 def _remove_what_is_unknown() -> Any:
-    """Objects that carry our identity in a member, and have no Work, are taken for some that were removed."""
+    """Objects that carry our identity in a member, and have no Work, are taken for some that were removed, as soon as
+    they report anything."""
     apply_all = ExecutionController._apply_all  # pyright: ignore[reportPrivateUsage]
 
     async def apply_and_remember(self: ExecutionController, work: Work) -> datetime | None:
         self._remember(work)  # pyright: ignore[reportPrivateUsage]
         return await apply_all(self, work)
 
-    return mock.patch.object(ExecutionController, "_apply_all", apply_and_remember)
+    look_at_reports = mock.patch.object(WorkQueue, "has_failed", return_value=True)
+    return both(look_at_reports, mock.patch.object(ExecutionController, "_apply_all", apply_and_remember))
 
 
 def _return_at_the_old_size() -> Any:
