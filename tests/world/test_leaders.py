@@ -6,10 +6,11 @@ from unittest import mock
 
 import pytest
 
+from kubeserver.handler import StreamResponse
 from leeward.api.core import LeaseSpec
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
-from leeward.client import Request
+from leeward.client import Request, Response
 from leeward.manager.control_plane import ControllerManager
 from leeward.sim.candidate import LEASE, Candidate
 from leeward.sim.world import World
@@ -17,6 +18,8 @@ from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play,
 
 LEASE_SECONDS, RETRY_SECONDS = 15, 2
 JITTER = 1.1
+RENEWED = "2026-01-01T00:00:00.000000Z"
+Answering = Awaitable[Response | StreamResponse]
 
 
 class Replicas:
@@ -106,6 +109,24 @@ def test_a_leader_that_stops_cleanly_lets_the_next_one_work_at_once() -> None:
         assert await replicas.taken_over_by(replicas.second) <= RETRY_SECONDS * JITTER + 0.1
         lease = await replicas.lease()
         assert (lease.holder_identity, lease.lease_transitions) == ("second", 1)
+
+    play_two(story)
+
+
+def test_a_lease_is_given_back_though_a_last_renewal_of_it_arrives_meanwhile() -> None:
+    async def story(world: World, replicas: Replicas) -> None:
+        late = list[Request]()
+
+        async def answer(request: Request, pass_on: Callable[[], Answering]) -> Response | StreamResponse:
+            if not late and request.method == "PATCH" and b'"holderIdentity":""' in request.body:
+                late.append(request)
+                await world.client.patch(LEASES, LEASE, {"spec": {"acquireTime": RENEWED}}, SYSTEM_NAMESPACE)
+            return await pass_on()
+
+        world.place.audit = answer
+        await replicas.first.stop()
+        assert late
+        assert (await replicas.lease()).holder_identity == ""
 
     play_two(story)
 

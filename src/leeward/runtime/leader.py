@@ -26,7 +26,17 @@ from kubeapi.meta import Manifest, format_micro_time
 from leeward.api.core import Lease
 from leeward.api.names import SHARD_ASKED_FOR_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES
-from leeward.client import AlreadyExists, Client, NotFound, Request, Response, Transport, Unreachable, WorldError
+from leeward.client import (
+    AlreadyExists,
+    Client,
+    Conflict,
+    NotFound,
+    Request,
+    Response,
+    Transport,
+    Unreachable,
+    WorldError,
+)
 from leeward.runtime.retrying import Trouble
 from leeward.runtime.sharding import Sharding
 
@@ -276,19 +286,28 @@ class LeaderElector:
         await asyncio.sleep(self._settings.lease_seconds)
 
     async def _free(self) -> None:
-        namespace, released = self._settings.namespace, {"holderIdentity": "", "leaseDurationSeconds": RELEASED_SECONDS}
+        """Frees the lease where it is still ours. A renewal of ours that nobody waits for may arrive meanwhile:
+        then it is looked at once more."""
         with suppress(WorldError, TimeoutError):
             async with asyncio.timeout(self._settings.retry_seconds):
-                lease = await self._client.get(LEASES, self._name, namespace)
-                if lease.spec.holder_identity != self._identity:
-                    return
-                if self._sharding is not None:
-                    lease = await self._change(lease, {"metadata": {"annotations": self._sharding.WITHDRAWN}})
-                    if not await self._sharding.is_at_rest(self._client, namespace):
+                while True:
+                    with suppress(Conflict):
+                        await self._free_once()
                         return
-                asked = SHARD_ASKED_FOR_ANNOTATION in lease.metadata.annotations
-                answered: Manifest = {"metadata": {"annotations": {SHARD_ASKED_FOR_ANNOTATION: None}}} if asked else {}
-                await self._change(lease, {"spec": released, **answered})
+
+    async def _free_once(self) -> None:
+        """Raises: WorldError; Conflict when the lease was written meanwhile."""
+        namespace, released = self._settings.namespace, {"holderIdentity": "", "leaseDurationSeconds": RELEASED_SECONDS}
+        lease = await self._client.get(LEASES, self._name, namespace)
+        if lease.spec.holder_identity != self._identity:
+            return
+        if self._sharding is not None:
+            lease = await self._change(lease, {"metadata": {"annotations": self._sharding.WITHDRAWN}})
+            if not await self._sharding.is_at_rest(self._client, namespace):
+                return
+        asked = SHARD_ASKED_FOR_ANNOTATION in lease.metadata.annotations
+        answered: Manifest = {"metadata": {"annotations": {SHARD_ASKED_FOR_ANNOTATION: None}}} if asked else {}
+        await self._change(lease, {"spec": released, **answered})
 
     async def _change(self, lease: Lease, patch: Manifest) -> Lease:
         """Raises: WorldError; Conflict when somebody else has changed it."""
