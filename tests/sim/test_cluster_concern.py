@@ -27,7 +27,7 @@ from leeward.sim.histories.playing import play
 from tests import concerns
 from tests.concerns import difference, why_concerned, written
 
-SEEDS = (4, 8, 12, 16, 20)
+SEEDS = (8, 12, 16, 24, 36, 52, 60)
 """Seeds of histories in which much rests while clusters change."""
 MOST_STATES = 12
 """Number of states that are remembered of each cluster."""
