@@ -1,4 +1,5 @@
-"""Clients that wait for an object, as far as they go by what it says: when each of them takes it for done.
+"""Clients that wait for an object, as far as they go by what it says: when each of them takes it for done; and the
+templates for which docs/waiting.md says which of them end.
 
 kubectl   `rollout status` and `wait`: kubectl's pkg/polymorphichelpers/rollout_status.go
 Helm 3    pkg/kube/ready.go (ReadyChecker, with --wait-for-jobs)
@@ -6,9 +7,11 @@ Helm 4    kstatus: cli-utils pkg/kstatus/status/core.go and generic.go
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from kubeapi.meta import Manifest
+from tests.world.stories import by_weight, deployment
 
 Rule = Callable[[Manifest], bool]
 
@@ -141,3 +144,65 @@ CLIENTS: Mapping[str, Mapping[str, Rule]] = {
 def ends(client: str, obj: Manifest) -> bool:
     """Tells whether the client takes the object for done."""
     return CLIENTS[client][obj["kind"]](obj)
+
+
+PAGE = Path(__file__).parents[1] / "docs/waiting.md"
+BOTH = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
+ONE: Manifest = {"clusterAffinity": {"clusterNames": ["member1"]}}
+DIVIDED = by_weight({"member1": 1, "member2": 1})
+CONTAINERS = [{"name": "app", "image": "nginx"}]
+JOB = {"template": {"spec": {"restartPolicy": "Never", "containers": CONTAINERS}}}
+
+
+def _kind(api_version: str, kind: str, name: str, **spec: Any) -> Manifest:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _stateful_set(name: str) -> Manifest:
+    return {**deployment(name, 2, serviceName=name), "kind": "StatefulSet"}
+
+
+def _daemon_set(name: str) -> Manifest:
+    spec = {key: value for key, value in deployment(name, 1)["spec"].items() if key != "replicas"}
+    return {**_kind("apps/v1", "DaemonSet", name), "spec": spec}
+
+
+def _job(name: str) -> Manifest:
+    return _kind("batch/v1", "Job", name, completions=2, parallelism=2, **JOB)
+
+
+def _volume_claim(name: str) -> Manifest:
+    resources = {"requests": {"storage": "1Gi"}}
+    return _kind("v1", "PersistentVolumeClaim", name, accessModes=["ReadWriteOnce"], resources=resources)
+
+
+TEMPLATES: dict[str, tuple[Manifest, Manifest]] = {
+    "Deployment, divided": (deployment("a", 4), DIVIDED),
+    "Deployment, in one cluster": (deployment("b", 2), ONE),
+    "Deployment, duplicated": (deployment("c", 2), BOTH),
+    "StatefulSet, divided": (_stateful_set("d"), DIVIDED),
+    "StatefulSet, duplicated": (_stateful_set("e"), BOTH),
+    "DaemonSet": (_daemon_set("f"), BOTH),
+    "Job, divided": (_job("g"), DIVIDED),
+    "Job, duplicated": (_job("h"), BOTH),
+    "Service of type LoadBalancer": (_kind("v1", "Service", "i", type="LoadBalancer", ports=[{"port": 80}]), BOTH),
+    "PersistentVolumeClaim": (_volume_claim("j"), BOTH),
+    "Pod": (_kind("v1", "Pod", "k", containers=CONTAINERS), BOTH),
+}
+"""Templates with their placement, by what the documentation calls them."""
+
+
+def documented() -> dict[str, dict[str, bool]]:
+    """Rows of the table: which client ends, by template."""
+    rows = [line.strip("| \n").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    head, *body = [[cell.strip() for cell in row] for row in rows]
+    words = {"ends": True, "waits": False}
+    return {row[0]: {client: words[cell] for client, cell in zip(head[1:], row[1:], strict=True)} for row in body}
+
+
+def policy_for(template: Manifest, placement: Manifest) -> Manifest:
+    """PropagationPolicy that selects this template alone, by its name."""
+    name = template["metadata"]["name"]
+    selector = {"apiVersion": template["apiVersion"], "kind": template["kind"], "name": name}
+    spec = {"resourceSelectors": [selector], "placement": placement}
+    return {**_kind("policy.karmada.io/v1alpha1", "PropagationPolicy", name), "spec": spec}
