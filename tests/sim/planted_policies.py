@@ -60,8 +60,8 @@ def _do_not_wait() -> Any:
 def _wait_for_ever() -> Any:
     """A lazy policy has effect once, and never again."""
 
-    def waiting(*_: Any, has_binding: bool) -> Activation:
-        return Activation(waits=has_binding)
+    def waiting(_template: Any, _policy: Any, binding: Any) -> Activation:
+        return Activation(waits=binding is not None)
 
     return mock.patch.object(detector, "decide_activation", waiting)
 

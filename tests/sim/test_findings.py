@@ -21,6 +21,7 @@ from leeward.sim.histories.model import (
     Partition,
     Plan,
     Rejoin,
+    Release,
     Replan,
     Scale,
     Share,
@@ -198,3 +199,17 @@ def test_l1_a_quota_refuses_copies_in_all_clusters_when_there_is_room_for_one_on
     """The checker counted one copy of those that are not divided (seed 5090)."""
     steps = (LimitUsage(at=45, cpu=3), Deploy(at=60, app="web", plan=BOTH, replicas=2))
     assert plays(*steps) == []
+
+
+def test_s17_a_lazy_policy_that_changes_while_it_takes_effect_does_so_once() -> None:
+    """It changed between the write of the binding and that of the template (seed 5204)."""
+    evenly = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1), lazy=True)
+    packed = Plan(division="Aggregated", clusters=("m1", "m2"), lazy=True)
+    steps = (
+        Deploy(at=48.0, app="app2", plan=evenly, replicas=2),
+        Storm(at=109.283, lasts=20, who="controllers", whom="control-plane", lag_seconds=0.5, jitter_seconds=0.3),
+        Release(at=109.662, app="app2", version=5),
+        Replan(at=109.914, app="app2", plan=packed),
+        Scale(at=110.117, app="app2", replicas=5),
+    )
+    assert play(History(seed=5204, members=PUSHED[:2], steps=steps, sync_seconds=0.02)).violations == []

@@ -203,14 +203,14 @@ class Detector:
             await self._mark(resource, templates, template, claim_patch(template, {}, {}))
             return
         labels, annotations = claim(policy)
-        activation = decide_activation(template, policy, has_binding=await self._binding_of(template) is not None)
+        activation = decide_activation(template, policy, await self._binding_of(template))
         if activation.waits:
             waiting = claim_patch(template, labels, {**annotations, **activation.after})
             await self._mark(resource, templates, template, waiting)
             return
         before = claim_patch(template, labels, {**annotations, **activation.before})
         template = await self._mark(resource, templates, template, before)
-        await self._ensure_binding(resource, template, policy)
+        await self._ensure_binding(resource, template, policy, activation.after)
         after = claim_patch(template, labels, {**annotations, **activation.after})
         await self._mark(resource, templates, template, after)
 
@@ -242,9 +242,13 @@ class Detector:
         return updated
 
     async def _ensure_binding(
-        self, resource: Resource[Manifest], template: Manifest, policy: AnyPropagationPolicy
+        self,
+        resource: Resource[Manifest],
+        template: Manifest,
+        policy: AnyPropagationPolicy,
+        activated: Mapping[str, str],
     ) -> None:
-        """Creates the binding, or brings the fields that are ours up to date."""
+        """Creates the binding, or brings the fields that are ours up to date; `activated`: of a lazy policy."""
         priority, had = await self._priority_of(template, policy), await self._binding_of(template)
         multiple = self._features.is_on(HeldFeature.COMPONENTS, had)
         asked = await self._plane.interpreter.replicas(template, multiple)
@@ -256,7 +260,7 @@ class Detector:
         present = bindings.get(key.name, key.namespace)
         noted = present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) if present is not None else None
         digests = digest_annotations(template, noted)
-        desired["metadata"]["annotations"] |= {**digests, **claims_annotation(template)}
+        desired["metadata"]["annotations"] |= {**digests, **claims_annotation(template), **activated}
         if present is None:
             await self._create_binding(kind, bindings, desired)
             message = f"Apply policy({name_of_policy(policy)}) succeed"

@@ -8,6 +8,7 @@ from kubeapi.codec import copy_manifest, from_wire
 from kubeapi.meta import Manifest
 from leeward.api.names import LAZY_DIGEST_ANNOTATION
 from leeward.api.policy import PropagationPolicy
+from leeward.api.work import ResourceBinding
 from leeward.core.propagation.activation import Activation, decide_activation
 from leeward.core.propagation.digest import user_digest
 
@@ -36,15 +37,26 @@ def template(seen: str | None = None, **parts: Any) -> Manifest:
     return made
 
 
+def binding(digest: str | None = None) -> ResourceBinding:
+    """Binding that has followed a lazy policy with the template of that digest."""
+    metadata: Manifest = {"name": "settings-configmap", "namespace": "default"}
+    if digest is not None:
+        metadata["annotations"] = {LAZY_DIGEST_ANNOTATION: digest}
+    return from_wire(
+        {"metadata": metadata, "spec": {"resource": {"apiVersion": "v1", "kind": "ConfigMap", "name": "settings"}}},
+        ResourceBinding,
+    )
+
+
 def digests(before: str | None, after: str, waits: bool) -> Activation:
     seen = {} if before is None else {LAZY_DIGEST_ANNOTATION: before}
     return Activation(seen, {LAZY_DIGEST_ANNOTATION: after}, waits=waits)
 
 
-@pytest.mark.parametrize("has_binding", [True, False])
-def test_a_policy_that_is_not_lazy_takes_effect_at_once(*, has_binding: bool) -> None:
-    assert decide_activation(template(), policy(preference=""), has_binding=has_binding) == Activation()
-    assert decide_activation(template(DIGEST), policy(preference=""), has_binding=has_binding) == Activation()
+@pytest.mark.parametrize("present", [None, binding(), binding(DIGEST)])
+def test_a_policy_that_is_not_lazy_takes_effect_at_once(present: ResourceBinding | None) -> None:
+    assert decide_activation(template(), policy(preference=""), present) == Activation()
+    assert decide_activation(template(DIGEST), policy(preference=""), present) == Activation()
 
 
 CHANGED: Manifest = {"data": {"a": "2"}}
@@ -52,15 +64,18 @@ NEXT = user_digest(template(None, **CHANGED))
 
 
 @pytest.mark.parametrize(
-    ("found", "has_binding", "expected"),
+    ("found", "present", "expected"),
     [
-        (template(), False, digests(None, f"waiting-{DIGEST}", waits=True)),
-        (template(f"waiting-{DIGEST}"), False, digests(f"waiting-{DIGEST}", f"waiting-{DIGEST}", waits=True)),
-        (template(f"waiting-{DIGEST}", **CHANGED), False, digests(f"waiting-{DIGEST}", NEXT, waits=False)),
-        (template(), True, digests(None, DIGEST, waits=True)),
-        (template(DIGEST), True, digests(DIGEST, DIGEST, waits=True)),
-        (template(DIGEST, **CHANGED), True, digests(DIGEST, NEXT, waits=False)),
-        (template(DIGEST), False, digests(DIGEST, DIGEST, waits=False)),
+        (template(), None, digests(None, f"waiting-{DIGEST}", waits=True)),
+        (template(f"waiting-{DIGEST}"), None, digests(f"waiting-{DIGEST}", f"waiting-{DIGEST}", waits=True)),
+        (template(f"waiting-{DIGEST}", **CHANGED), None, digests(f"waiting-{DIGEST}", NEXT, waits=False)),
+        (template(), binding(), digests(None, DIGEST, waits=True)),
+        (template(DIGEST), binding(DIGEST), digests(DIGEST, DIGEST, waits=True)),
+        (template(DIGEST, **CHANGED), binding(DIGEST), digests(DIGEST, NEXT, waits=False)),
+        (template(DIGEST, **CHANGED), binding(), digests(DIGEST, NEXT, waits=False)),
+        (template(DIGEST, **CHANGED), binding(NEXT), digests(DIGEST, NEXT, waits=True)),
+        (template(NEXT), binding(DIGEST), digests(NEXT, DIGEST, waits=True)),
+        (template(DIGEST), None, digests(DIGEST, DIGEST, waits=False)),
     ],
     ids=[
         "claimed for the first time",
@@ -69,13 +84,16 @@ NEXT = user_digest(template(None, **CHANGED))
         "it has a binding already: the policy has changed",
         "nobody has changed it since",
         "a user has changed it again",
+        "a user has changed it, and the binding is of a version before this one",
+        "it has taken effect, and the template does not say so yet",
+        "a user has changed it back before the template said that it has taken effect",
         "somebody has deleted its binding",
     ],
 )
 def test_a_lazy_policy_takes_effect_when_a_user_changes_the_template(
-    found: Manifest, has_binding: bool, expected: Activation
+    found: Manifest, present: ResourceBinding | None, expected: Activation
 ) -> None:
-    assert decide_activation(found, policy(), has_binding=has_binding) == expected
+    assert decide_activation(found, policy(), present) == expected
 
 
 @pytest.mark.parametrize(
@@ -120,4 +138,4 @@ def test_on_a_template_that_is_younger_it_takes_effect_at_once(
 ) -> None:
     found = template()
     found["metadata"]["creationTimestamp"] = made
-    assert decide_activation(found, policy(since), has_binding=False).waits is waits
+    assert decide_activation(found, policy(since), None).waits is waits

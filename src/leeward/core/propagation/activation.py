@@ -1,7 +1,8 @@
 """Lazy activation: a policy that takes effect on a template only when a user changes the template.
 
 Karmada goes by events, and forgets at a restart what it was waiting for. Here the template carries the digest of what
-was applied last, or was there when the policy came (`leeward.dev/lazy-digest`).
+was applied last, or was there when the policy came (`leeward.dev/lazy-digest`). The binding carries it, too, with what
+the policy has made of the template: that may change, or a controller end, before the template says so.
 
     claimed by a lazy policy for the first time     waits, unless the template is younger than the policy
     a change of the policy, or by a control plane   waits
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from kubeapi.meta import ReadOnlyManifest, annotations_of, parse_time
 from leeward.api.names import LAZY_DIGEST_ANNOTATION
 from leeward.api.policy import AnyPropagationPolicy
+from leeward.api.work import Binding
 from leeward.core.propagation.digest import user_digest
 
 _WAITING = "waiting-"
@@ -24,7 +26,8 @@ _WAITING = "waiting-"
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """The annotations that the template has of this, `before` the policy takes effect and `after` that.
+    """The annotations that the template has of this, `before` the policy takes effect and `after` that; the binding has
+    those of `after` from the moment on at which it follows the policy.
 
     `waits`: the binding stays as it is.
     """
@@ -34,17 +37,22 @@ class Activation:
     waits: bool = False
 
 
-def decide_activation(template: ReadOnlyManifest, policy: AnyPropagationPolicy, *, has_binding: bool) -> Activation:
-    """Tells whether the policy takes effect on the template now. A binding that somebody has deleted is made again."""
+def decide_activation(template: ReadOnlyManifest, policy: AnyPropagationPolicy, binding: Binding | None) -> Activation:
+    """Tells whether the policy takes effect on the template now; `binding` is the one that was made for it.
+
+    A binding that somebody has deleted is made again.
+    """
     if policy.spec.activation_preference != "Lazy":
         return Activation()
     digest, seen = user_digest(template), annotations_of(template).get(LAZY_DIGEST_ANNOTATION)
     before = {} if seen is None else {LAZY_DIGEST_ANNOTATION: seen}
-    if seen is None and not has_binding and not _is_younger(template, policy):
+    if seen is None and binding is None and not _is_younger(template, policy):
         return Activation(before, {LAZY_DIGEST_ANNOTATION: _WAITING + digest}, waits=True)
     if seen == _WAITING + digest:
         return Activation(before, before, waits=True)
-    return Activation(before, {LAZY_DIGEST_ANNOTATION: digest}, waits=has_binding and seen in (None, digest))
+    took_effect = binding is not None and binding.metadata.annotations.get(LAZY_DIGEST_ANNOTATION) == digest
+    waits = binding is not None and (seen in (None, digest) or took_effect)
+    return Activation(before, {LAZY_DIGEST_ANNOTATION: digest}, waits=waits)
 
 
 def _is_younger(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> bool:

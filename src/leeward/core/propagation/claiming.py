@@ -32,7 +32,7 @@ OPTION_ANNOTATIONS = (
     VOLUMES_FOLLOW_ANNOTATION,
 )
 """Options that a binding has from its policy."""
-TEMPLATE_ANNOTATIONS = (CLAIMS_ANNOTATION,)
+TEMPLATE_ANNOTATIONS = (CLAIMS_ANNOTATION, LAZY_DIGEST_ANNOTATION)
 """Annotations of a binding that speak of its template beyond its spec."""
 OWNED_FIELDS = frozenset(
     {
