@@ -202,7 +202,7 @@ def test_l1_a_quota_refuses_copies_in_all_clusters_when_there_is_room_for_one_on
 
 
 def test_s17_a_lazy_policy_that_changes_while_it_takes_effect_does_so_once() -> None:
-    """It changed between the write of the binding and that of the template (seed 5204)."""
+    """Writes of the binding and of the template had its change between them (seed 5204)."""
     evenly = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1), lazy=True)
     packed = Plan(division="Aggregated", clusters=("m1", "m2"), lazy=True)
     steps = (

@@ -242,13 +242,9 @@ class Detector:
         return updated
 
     async def _ensure_binding(
-        self,
-        resource: Resource[Manifest],
-        template: Manifest,
-        policy: AnyPropagationPolicy,
-        activated: Mapping[str, str],
+        self, resource: Resource[Manifest], template: Manifest, policy: AnyPropagationPolicy, marks: Mapping[str, str]
     ) -> None:
-        """Creates the binding, or brings the fields that are ours up to date; `activated`: of a lazy policy."""
+        """Creates the binding, or brings the fields that are ours up to date; `marks`: a lazy policy's."""
         priority, had = await self._priority_of(template, policy), await self._binding_of(template)
         multiple = self._features.is_on(HeldFeature.COMPONENTS, had)
         asked = await self._plane.interpreter.replicas(template, multiple)
@@ -260,7 +256,7 @@ class Detector:
         present = bindings.get(key.name, key.namespace)
         noted = present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) if present is not None else None
         digests = digest_annotations(template, noted)
-        desired["metadata"]["annotations"] |= {**digests, **claims_annotation(template), **activated}
+        desired["metadata"]["annotations"] |= {**digests, **claims_annotation(template), **marks}
         if present is None:
             await self._create_binding(kind, bindings, desired)
             message = f"Apply policy({name_of_policy(policy)}) succeed"
