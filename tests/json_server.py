@@ -10,14 +10,17 @@ from typing import Any, cast
 from leeward.app.local.layout import Layout
 from tests.https_server import Asked, https_server
 
+DELETED_AT = "2026-01-01T00:00:00Z"
+BINDING = ("uid", "resourceVersion")
+"""Fields of the metadata that bind a patch to an object as it was seen."""
+
 
 @dataclass
 class JsonServer:
-    """`finalized` paths stay when they are deleted; `refusals` are answered with their code and body."""
+    """An object with finalizers stays until they are off; `refusals` are answered with their code and body."""
 
     port: int = 0
     objects: dict[str, Any] = field(default_factory=dict[str, Any])
-    finalized: set[str] = field(default_factory=set[str])
     refusals: dict[str, tuple[int, bytes]] = field(default_factory=dict[str, tuple[int, bytes]])
     users: set[str] = field(default_factory=set[str])
 
@@ -28,11 +31,10 @@ class JsonServer:
             case "POST":
                 self.objects[f"{path}/{body['metadata']['name']}"] = body
             case "PATCH" if path in self.objects:
-                self._merge(path, body)
-                return 200, json.dumps(self.objects.get(path, {})).encode()
+                return self._merge(path, body)
             case "DELETE" if path in self.objects:
-                if path not in self.finalized:
-                    del self.objects[path]
+                self.objects[path]["metadata"]["deletionTimestamp"] = DELETED_AT
+                self._let_go(path)
             case "GET" if path in self.objects:
                 return 200, json.dumps(self.objects[path]).encode()
             case "GET" if path.endswith("s"):
@@ -42,12 +44,19 @@ class JsonServer:
                 return 404, json.dumps({"kind": "Status", "message": f"{path} not found", "code": 404}).encode()
         return 200, b"{}"
 
-    def _merge(self, path: str, patch: Any) -> None:
-        if patch.get("metadata", {}).get("finalizers", "") is None:
-            self.finalized.discard(path)
+    def _merge(self, path: str, patch: Any) -> tuple[int, bytes]:
+        present, wanted = self.objects[path]["metadata"], patch.get("metadata", {})
+        if any(name in wanted and wanted[name] != present.get(name) for name in BINDING):
+            return 409, json.dumps({"kind": "Status", "message": f"{path} has changed", "code": 409}).encode()
+        self.objects[path] = merged(self.objects[path], patch)
+        answer = json.dumps(self.objects[path]).encode()
+        self._let_go(path)
+        return 200, answer
+
+    def _let_go(self, path: str) -> None:
+        metadata = self.objects[path]["metadata"]
+        if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
             del self.objects[path]
-        else:
-            self.objects[path] = merged(self.objects[path], patch)
 
 
 def merged(old: Any, patch: Any) -> Any:

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from kubeapi.loop.randomness import Randomness
+from kubeapi.meta import Manifest
+from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
 from leeward.app.local import registration
 from leeward.app.local.api import AdminClient, NoAnswer, Refused
 from leeward.app.local.credentials import issue_credentials
@@ -82,16 +84,49 @@ def test_a_member_that_cannot_leave_says_how_to_go_on(
 ) -> None:
     monkeypatch.setattr(registration, "REMOVE_SECONDS", 0)
     join_push_member(api, layout, MEMBER, "id-1")
-    server.finalized.add(CLUSTER)
+    server.objects[CLUSTER]["metadata"]["finalizers"] = ["karmada.io/cluster-controller"]
     with pytest.raises(FleetError, match=r"does not leave: .*Bring it back .*--force"):
         leave(api, MEMBER)
     assert SECRET in server.objects
 
 
+def work(*finalizers: str) -> Manifest:
+    metadata = {"name": "nginx", "uid": "u1", "resourceVersion": "7", "finalizers": [*finalizers]}
+    return {"metadata": metadata}
+
+
 def test_force_gives_up_the_works_of_a_dead_member(layout: Layout, server: JsonServer, api: AdminClient) -> None:
     join_push_member(api, layout, MEMBER, "id-1")
-    server.objects[WORK] = {"metadata": {"name": "nginx"}}
-    server.finalized.add(WORK)
+    server.objects[WORK] = work(EXECUTION_CONTROLLER_FINALIZER)
+    leave(api, MEMBER, force=True)
+    assert WORK not in server.objects
+
+
+def test_force_leaves_the_finalizers_of_others_on_the_works(
+    layout: Layout, server: JsonServer, api: AdminClient
+) -> None:
+    join_push_member(api, layout, MEMBER, "id-1")
+    server.objects[WORK] = work("example.com/audit", EXECUTION_CONTROLLER_FINALIZER)
+    leave(api, MEMBER, force=True)
+    assert server.objects[WORK]["metadata"]["finalizers"] == ["example.com/audit"]
+    assert CLUSTER not in server.objects
+
+
+@pytest.mark.parametrize("changed", [{"uid": "u2"}, {"resourceVersion": "8"}])
+def test_a_work_that_changed_while_it_was_given_up_is_looked_at_again(
+    server: JsonServer, api: AdminClient, monkeypatch: pytest.MonkeyPatch, changed: Manifest
+) -> None:
+    server.objects[WORK] = work(EXECUTION_CONTROLLER_FINALIZER)
+    merge = api.merge
+
+    def late(path: str, patch: Manifest) -> Manifest:
+        server.objects[path]["metadata"] |= changed
+        return merge(path, patch)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(api, "merge", late)
+        leave(api, MEMBER, force=True)
+    assert WORK in server.objects
     leave(api, MEMBER, force=True)
     assert WORK not in server.objects
 

@@ -5,9 +5,10 @@ A Pull member is joined by its own agent. Karmada: `karmadactl join` and `unjoin
 
 import base64
 from collections.abc import Callable
+from http import HTTPStatus
 
 from kubeapi.meta import Manifest
-from leeward.api.names import CLUSTER_NAMESPACE, execution_space, impersonator_of
+from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER, execution_space, impersonator_of
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS, WORKS
 from leeward.app.local.api import AdminClient, Refused
 from leeward.app.local.errors import FleetError
@@ -81,7 +82,7 @@ def take_back(api: AdminClient, member: Member, cluster_id: str) -> None:
 def leave(api: AdminClient, member: Member, *, force: bool = False) -> None:
     """Deletes the Cluster, waits until it is gone, and deletes its Secret.
 
-    With `force` the Works' finalizers are taken off, so that what runs in a dead member is given up.
+    With `force` our finalizer is taken off the Works, so that what runs in a dead member is given up.
     Raises: FleetError when the Cluster does not go.
     """
     path = CLUSTERS.path(name=member.name)
@@ -122,15 +123,24 @@ def _release_works(api: AdminClient, name: str) -> None:
     for work in api.list(WORKS.path(space)):
         path = WORKS.path(space, _name_of(work))
         api.delete(path)
-        if api.find(path) is not None:
-            _merge_if_there(api, path, {"metadata": {"finalizers": None}})
+        _take_finalizer_off(api, path)
 
 
-def _merge_if_there(api: AdminClient, path: str, patch: Manifest) -> None:
+def _take_finalizer_off(api: AdminClient, path: str) -> None:
+    """Takes our finalizer off a Work that is going, as it is now; one that changed meanwhile is looked at again.
+
+    Holds: S5.
+    """
+    metadata: Manifest = (api.find(path) or {}).get("metadata", {})
+    present: list[str] = metadata.get("finalizers") or []
+    if "deletionTimestamp" not in metadata or EXECUTION_CONTROLLER_FINALIZER not in present:
+        return
+    finalizers = [each for each in present if each != EXECUTION_CONTROLLER_FINALIZER]
+    bound = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     try:
-        api.merge(path, patch)
+        api.merge(path, {"metadata": {"finalizers": finalizers or None, **bound}})
     except Refused as error:
-        if error.code != 404:
+        if error.code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
             raise
 
 
