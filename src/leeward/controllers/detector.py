@@ -110,7 +110,7 @@ class Detector:
         return self._plane.share.owns_binding(Key(key.key.namespace, binding_name(key.kind, key.key.name)))
 
     async def reconcile(self, key: TemplateKey) -> datetime | None:
-        await self._matching.wait_synced()
+        await self._matching.wait_current()
         resource, templates = await self._templates.follow(key.api_version, key.kind)
         template = templates.get(key.key.name, key.key.namespace)
         if template is None or "deletionTimestamp" in template["metadata"]:

@@ -49,10 +49,10 @@ class PolicyMatching:
         self._cluster_policies.on_change(self._changed(clustered=True))
         self._controller.start(self._plane.supervisor)
 
-    async def wait_synced(self) -> None:
+    async def wait_current(self) -> None:
         """Raises: Unreachable."""
-        await self._policies.wait_synced()
-        await self._cluster_policies.wait_synced()
+        await self._policies.wait_current()
+        await self._cluster_policies.wait_current()
 
     async def find(self, template: ReadOnlyManifest, claimant: str = "") -> AnyPropagationPolicy | None:
         """The policy with the permanent id `claimant` while it selects the template, or one that preempts it.
