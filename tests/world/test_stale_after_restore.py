@@ -13,10 +13,11 @@ from kubeserver.store.medium import Loaded
 from leeward.api.resource import CLUSTERS
 from leeward.client import Request, Response
 from leeward.sim.world import Mode, World
-from tests.world.stories import DEPLOYMENTS, POLICIES, identities, play, ready_replicas
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, apply, identities, play, ready_replicas
+from tests.world.test_dependencies import config, followed, reading
 from tests.world.test_detection import answers, status
 from tests.world.test_ownership import on
-from tests.world.test_restored import PUSHED, WEB, placed
+from tests.world.test_restored import ONE_COPY, PUSHED, WEB, placed
 
 LATE_SECONDS = 60
 Asked = Callable[[World, str], Awaitable[object]]
@@ -56,7 +57,7 @@ def keeping(request: Request) -> Response | None:
     return status(500, "InternalError") if request.method == "DELETE" and "/deployments" in request.path else None
 
 
-async def restored(world: World, asked: Asked, old: str, late: str) -> None:
+async def restored(world: World, asked: Asked, old: str, late: str, down_seconds: float = 20) -> None:
     """`asked` comes after the backup, and cannot be carried out before it is restored; `late` is not listed then."""
     backup = await world.medium.load()
     await asked(world, old)
@@ -64,7 +65,7 @@ async def restored(world: World, asked: Asked, old: str, late: str) -> None:
     newest = (await world.medium.load()).records[-1].revision
     world.crash_apiserver()
     answers(world.place, unlisted(late))
-    await world.sleep(20)
+    await world.sleep(down_seconds)
     copied = max(record.revision for record in backup.records)
     world.medium.replace(Loaded(tuple(backup.records), revision_behind(copied, newest)))
     await world.start_apiserver()
@@ -110,8 +111,63 @@ def test_s1_a_member_deletes_nothing_of_works_that_were_deleted_before_the_resto
         old = await placed(world)
         before = await identities(world, "web", [old])
         answers(world.member(old).place, keeping)
-        await restored(world, deleted, old, "/works")
+        await restored(world, deleted, old, "/works", down_seconds=0.2)
         answers(world.member(old).place, lambda _: None)
         await stays(world, old, before)
 
     play(story, dict.fromkeys(PUSHED, mode))
+
+
+def without_changes(*parts: str) -> Callable[[Request], Response | None]:
+    """Nothing can be changed or deleted of which the path has one of these parts."""
+
+    def instead(request: Request) -> Response | None:
+        is_change = request.method in ("PATCH", "DELETE") and any(part in request.path for part in parts)
+        return status(500, "InternalError") if is_change else None
+
+    return instead
+
+
+async def read_no_more(world: World, old: str) -> None:
+    """A release of the application, which does not read the ConfigMap."""
+    containers = [{"name": "app", "image": "nginx:2"}]
+    template = {"spec": {"containers": containers}}
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": template}}, "default")
+
+
+async def followed_no_more(world: World, old: str) -> None:
+    await world.client.patch(POLICIES, "web", {"spec": {"propagateDeps": False}}, "default")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("asked", "blocked", "late"),
+    [
+        pytest.param(followed_no_more, ("settings", "/works"), "/resourcebindings", id="its binding said so"),
+        pytest.param(read_no_more, ("/resourcebindings", "/works"), "/deployments", id="its template said so"),
+    ],
+)
+def test_s1_what_an_application_reads_stays_when_that_was_to_go_before_the_restore(
+    asked: Asked, blocked: tuple[str, ...], late: str
+) -> None:
+    """Neither is the application rolled out by a template that is no more."""
+
+    async def story(world: World) -> None:
+        web = reading("web", "settings", replicas=3)
+        await apply(world.client, config("settings"), web, followed("web", ONE_COPY))
+        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+        await world.sleep(60)
+        (old,) = world.assigned(WEB)
+        settings = await identities(world, "settings", [old], CONFIG_MAPS)
+        assert settings.keys() == {old}
+        before = await identities(world, "web", [old])
+        answers(world.place, without_changes(*blocked))
+        await restored(world, asked, old, late)
+        for second in range(3 * LATE_SECONDS):
+            await world.sleep(1)
+            if second == LATE_SECONDS:
+                answers(world.place, lambda _: None)
+            assert await identities(world, "settings", [old], CONFIG_MAPS) == settings
+            assert await identities(world, "web", [old]) == before
+
+    play(story, PUSHED)

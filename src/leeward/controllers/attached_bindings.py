@@ -104,7 +104,7 @@ class AttachedBindings:
 
     async def reconcile(self, needed: TemplateKey) -> datetime | None:
         for informer in (self._bindings, self._works, self._clusters):
-            await informer.wait_synced()
+            await informer.wait_current()
         namespace, name = needed.key.namespace, binding_name(needed.kind, needed.key.name)
         present = self._bindings.get(name, namespace)
         if present is not None and (
@@ -132,7 +132,7 @@ class AttachedBindings:
         self, needed: TemplateKey, present: ResourceBinding | None, dependants: Collection[Dependant]
     ) -> None:
         _, templates = await self._templates.follow(needed.api_version, needed.kind)
-        await templates.wait_synced()
+        await templates.wait_current()
         template = templates.get(needed.key.name, needed.key.namespace)
         if template is None or "deletionTimestamp" in template["metadata"]:
             return

@@ -72,7 +72,7 @@ class DependenciesDistributor:
         self._controller.start(self._plane.supervisor)
 
     async def reconcile(self, key: Key) -> datetime | None:
-        await self._bindings.wait_synced()
+        await self._bindings.wait_current()
         dependant = self._bindings.get(key.name, key.namespace)
         if dependant is None:
             self._let_go(key)

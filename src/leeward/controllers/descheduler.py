@@ -83,12 +83,12 @@ class Descheduler:
 
     async def _look(self) -> None:
         """Looks at all bindings, once. Raises: WorldError while the control plane cannot be read."""
-        await self._clusters.wait_synced()
-        await self._bindings.works.wait_synced()
+        await self._clusters.wait_current()
+        await self._bindings.works.wait_current()
         await self._brake.wait_synced()
         for key, _ in list(self._bindings.all()):
             if key.plural == RESOURCE_BINDINGS.plural:
-                await self._bindings.informer(key).wait_synced()
+                await self._bindings.informer(key).wait_current()
                 await self._look_at(key)
 
     async def _look_at(self, key: BindingKey) -> None:

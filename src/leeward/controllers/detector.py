@@ -112,6 +112,7 @@ class Detector:
     async def reconcile(self, key: TemplateKey) -> datetime | None:
         await self._matching.wait_current()
         resource, templates = await self._templates.follow(key.api_version, key.kind)
+        await templates.wait_current()
         template = templates.get(key.key.name, key.key.namespace)
         if template is None or "deletionTimestamp" in template["metadata"]:
             self._told.forget(key)

@@ -81,7 +81,7 @@ async def read_template(server: Server, resource: Resource[Manifest], wanted: Bi
     None when it is gone, or replaced by another of the same name. Raises: WorldError.
     """
     templates = server.informers.of(resource)
-    await templates.wait_synced()
+    await templates.wait_current()
     template = templates.get(wanted.name, wanted.namespace)
     if template is not None and version_of(template) < _version(wanted.resource_version):
         template = await server.client.get(resource, wanted.name, wanted.namespace)
