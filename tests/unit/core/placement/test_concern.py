@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kubeapi.codec import from_wire
-from kubeapi.meta import ObjectMeta
+from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import (
@@ -27,6 +27,7 @@ from leeward.api.names import (
 )
 from leeward.api.policy import ClusterAffinity, FailoverBehavior, Placement
 from leeward.api.work import (
+    AggregatedStatusItem,
     Binding,
     BindingSuspension,
     ResourceBinding,
@@ -36,7 +37,7 @@ from leeward.api.work import (
 )
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
-from leeward.core.placement.concern import ClusterConcern, concern_of, may_mean
+from leeward.core.placement.concern import ClusterConcern, concern_of, is_decided_alike, may_mean
 from leeward.planning.fleet import placement_fleet
 from leeward.planning.workload_groups import WorkloadGroups
 from tests.builders import DEFAULT_TOLERATIONS, at, work
@@ -283,3 +284,54 @@ def test_all_terms_and_what_overflows_them_are_meant_and_without_any_all_cluster
     everything = concern_of(made).affinities
     assert everything is not None
     assert may_mean(everything, [cluster("m9")])
+
+
+FAILING_OVER: Manifest = {"failover": {"application": {"decisionConditions": {"tolerationSeconds": 60}}}}
+REPORT = AggregatedStatusItem("m1", health="Unhealthy")
+
+
+def reported(found: ResourceBinding, *conditions: str) -> ResourceBinding:
+    """The binding in a later version, with another report of a copy, and these conditions beside its own."""
+    more = tuple(Condition(each.partition("=")[0], each.partition("=")[2], "Test") for each in conditions)
+    status = replace(found.status, aggregated_status=(REPORT,), conditions=(*found.status.conditions, *more))
+    return replace(found, metadata=replace(found.metadata, resource_version="9"), status=status)
+
+
+AT_REST = binding(DIVIDED, None, "Scheduled=True")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (AT_REST, AT_REST, True),
+        (AT_REST, replace(AT_REST, metadata=replace(AT_REST.metadata, resource_version="9")), True),
+        (AT_REST, reported(AT_REST), True),
+        (reported(AT_REST), AT_REST, True),
+        (AT_REST, reported(AT_REST, "FullyApplied=True"), True),
+        (AT_REST, reported(AT_REST, f"{EVICTION_HELD_CONDITION}=True"), False),
+        (AT_REST, replace(AT_REST, status=replace(AT_REST.status, last_scheduled_time=at(1))), False),
+        (AT_REST, replace(AT_REST, metadata=replace(AT_REST.metadata, labels={"a": "b"})), False),
+        (AT_REST, replace(AT_REST, spec=replace(AT_REST.spec, replicas=9)), False),
+        (moving := binding(DIVIDED, gracefulEvictionTasks=[task("m2")]), reported(moving), False),
+        (moving, replace(moving, metadata=replace(moving.metadata, resource_version="9")), True),
+        (watched := binding(DIVIDED, **FAILING_OVER), reported(watched), False),
+    ],
+    ids=[
+        "the same",
+        "another version",
+        "another report",
+        "a report that is no more",
+        "it is applied everywhere",
+        "it is held",
+        "it was scheduled",
+        "a label",
+        "its spec",
+        "a report while it moves",
+        "another version while it moves",
+        "a report on which it may fail over",
+    ],
+)
+def test_reports_change_nothing_that_is_decided_of_what_rests(
+    before: ResourceBinding, after: ResourceBinding, *, expected: bool
+) -> None:
+    assert is_decided_alike(before, after) is expected
