@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 PYTHON = ("src", "tests", "bench")
 _ITSELF = ("tidiness", "test_tidy")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BLOCKS = ("body", "orelse", "finalbody")
 _PAGE = re.compile(
     r"(?<![\w/])(?:docs|deploy|examples|scripts|src|tests|bench)/[\w./-]*\w\.(?:md|py|sh|toml|yaml|json)\b"
 )
@@ -49,7 +50,7 @@ def long_functions(limit: int) -> dict[str, int]:
     """Lines of each function of `src` that has more than `limit`, by `stem.name`."""
     found: dict[str, int] = {}
     for path, text in sources("src"):
-        for node in ast.walk(_tree(text)):
+        for node in _statements(text):
             if isinstance(node, _FUNCTIONS) and node.end_lineno is not None:
                 lines = node.end_lineno - node.lineno + 1
                 if lines > limit:
@@ -62,7 +63,7 @@ def descriptions_that_begin_with(words: Collection[str], *folders: str) -> set[s
     begins = re.compile(rf'"""(?:{"|".join(words)})\b')
     found: set[str] = set()
     for path, text in sources(*folders):
-        for node in ast.walk(_tree(text)) if begins.search(text) else ():
+        for node in _statements(text) if begins.search(text) else ():
             match node:
                 case ast.Expr(value=ast.Constant(value=str() as said)) if begins.match(f'"""{said}'):
                     found.add(f"{path}: {' '.join(said.split()[:5])}")
@@ -102,7 +103,7 @@ def changing_classes(folder: str) -> set[str]:
     return {
         node.name
         for _, text in sources(folder)
-        for node in ast.walk(_tree(text))
+        for node in _statements(text)
         if isinstance(node, ast.ClassDef) and (_declares_changes(node) or any(map(_changes_itself, node.body)))
     }
 
@@ -168,7 +169,7 @@ def importers(package: str, *folders: str) -> set[str]:
 def _imports(text: str) -> set[str]:
     """The modules that are imported; of `from package import name` both, for a name can be a module."""
     names: set[str] = set()
-    for node in ast.walk(_tree(text)):
+    for node in _statements(text):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -231,6 +232,18 @@ def _ends_of_paths() -> set[str]:
     """Files of Python as pages speak of them: by all of the path, by its end, or by its name."""
     paths = [path.relative_to(ROOT).parts for folder in PYTHON for path in (ROOT / folder).rglob("*.py")]
     return {"/".join(parts[start:]) for parts in paths for start in range(len(parts))}
+
+
+@cache
+def _statements(text: str) -> list[ast.stmt]:
+    """All statements of a module, those inside of others too: a tenth of the nodes of its tree."""
+    found, left = list[ast.stmt](), [*_tree(text).body]
+    while left:
+        node = left.pop()
+        found.append(node)
+        parts = [node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())]
+        left += [each for part in parts for block in _BLOCKS for each in getattr(part, block, ())]
+    return found
 
 
 @cache
