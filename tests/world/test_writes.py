@@ -13,7 +13,7 @@ from kubeserver.handler import Response, StreamResponse
 from leeward.api.core import Event
 from leeward.api.resource import EVENTS
 from leeward.client import Request
-from leeward.controllers.scheduler.eviction_events import CROWD
+from leeward.controllers.scheduler.eviction_events import BURST_SIZE
 from leeward.manager.timing import Timing
 from leeward.sim.network import Answering
 from leeward.sim.world import World
@@ -127,8 +127,8 @@ def of_propagating(accounts: Accounts, bindings: int) -> None:
 async def of_outage(world: World, bindings: int) -> None:
     told = [event for event in await events(world) if event.reason == REASON]
     sums = [event.message for event in told if event.involved_object.kind == "Cluster"]
-    assert [message.split()[0] for message in sums] == [str(bindings - CROWD + 1)]
-    assert len(told) == 1 + 2 * (CROWD - 1), "the first few on the binding and on the template"
+    assert [message.split()[0] for message in sums] == [str(bindings - BURST_SIZE + 1)]
+    assert len(told) == 1 + 2 * (BURST_SIZE - 1), "the first few on the binding and on the template"
 
 
 def of_failover(accounts: Accounts, bindings: int) -> None:
@@ -149,7 +149,9 @@ async def is_told(world: World, bindings: int, *, in_one: bool) -> None:
     assert {event.involved_object.kind for event in told if re.fullmatch(MOVED, event.message)} == {"Deployment"}
     assert {event.count for event in told} == {1}, "nothing is counted up"
     sums = [found for event in told if (found := re.fullmatch(SUM, event.message))]
-    assert sum(int(found[1]) for found in sums) == bindings - CROWD + 1, "those of the crowd are counted on the cluster"
+    assert sum(int(found[1]) for found in sums) == bindings - BURST_SIZE + 1, (
+        "those of the burst are counted on the cluster"
+    )
     assert len(sums) == 1 or not in_one
 
 

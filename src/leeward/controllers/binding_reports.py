@@ -146,8 +146,8 @@ class BindingReports:
         if synced.override_failures or await self._is_scripted(template):
             return False
         is_known = is_told_by_all(binding.spec, synced.works, self._by_name(synced.works), copies, now)
-        is_crowded = any(self._plane.statuses.of(each).is_crowded for each in (self._kind.resource, resource))
-        return self._first.take_turn(key, now, may_tell=is_known and not is_crowded) and is_known
+        is_burst = any(self._plane.statuses.of(each).is_burst for each in (self._kind.resource, resource))
+        return self._first.take_turn(key, now, may_tell=is_known and not is_burst) and is_known
 
     def _by_name(self, names: Iterable[str]) -> dict[str, Cluster]:
         found = ((name, self._clusters.get(name)) for name in names)
@@ -205,7 +205,7 @@ class BindingReports:
 
 
 def _urgency(binding: Binding, items: Sequence[AggregatedStatusItem], *, is_moving: bool) -> float:
-    """Seconds that a report may wait in a crowd: what a rollout comes to is news, and so is a copy that was well."""
+    """Seconds that a report may wait in a burst: what a rollout comes to is news, and so is a copy that was well."""
     if not all(health_rules_in(item).is_known or item.applied_message for item in items):
         return BOOKKEEPING_SECONDS
     if is_moving:

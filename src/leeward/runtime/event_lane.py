@@ -24,7 +24,7 @@ from kubeapi.meta import ObjectMeta, format_time, wire_time
 from leeward.api.core import Event, EventSource
 from leeward.api.resource import EVENTS
 from leeward.client import Client, NotFound, TooManyRequests, WorldError
-from leeward.runtime.crowd import Crowd
+from leeward.runtime.burst_detector import BurstDetector
 from leeward.runtime.notes import NORMAL, WARNING, Note, Rank, Source, source_of
 
 T = TypeVar("T")
@@ -39,8 +39,8 @@ CHANGE_SECONDS = 10.0
 """Past its budget, what a source tells is written at most once in this time for each reason."""
 COUNT_SECONDS = {NORMAL: 300.0, WARNING: 10.0}
 """Seconds between two counts, in the server, of an event that happens again and again; by type."""
-CROWD, CROWD_SECONDS = 16, 10.0
-"""Number of events, and seconds, that make a crowd: the server has better things to do than to count."""
+BURST_SIZE, BURST_SECONDS = 16, 10.0
+"""Number of events, and seconds, that make a burst: the server has better things to do than to count."""
 ATTEMPTS, LONGEST_REST_SECONDS = 20, 30.0
 """A server that has too much to do (429) is asked again so often, after what it asks for, and no longer than this."""
 
@@ -101,7 +101,7 @@ class EventLane:
         self._sources: OrderedDict[Source, _Told] = OrderedDict()
         self._counting: list[tuple[float, int, _Written]] = []
         self._order = count()
-        self._crowd = Crowd(CROWD, CROWD_SECONDS)
+        self._burst = BurstDetector(BURST_SIZE, BURST_SECONDS)
 
     @property
     def waiting(self) -> int:
@@ -166,11 +166,11 @@ class EventLane:
 
     async def _tell(self, note: Note, at: datetime) -> None:
         now = self._clock.monotonic()
-        self._crowd.add((source_of(note), note.reason, note.message), now)
+        self._burst.add((source_of(note), note.reason, note.message), now)
         told = self._told(note, now)
         known = told.last
         if known is not None and _says(known.note) == _says(note):
-            due = now + COUNT_SECONDS[note.type] if self._crowd.is_there(now) else known.rests_until
+            due = now + COUNT_SECONDS[note.type] if self._burst.is_there(now) else known.rests_until
             self._fold(known, note, at, None if note.rank is Rank.STEP and due > now else due)
         elif told.budget.take(now) or note.reason not in told.by_reason:
             await self._write(told, note, at)

@@ -3,8 +3,8 @@
 A few lanes write at once (`event_lane.py`); what one source tells, a component of an object, is written by one of them,
 in its order. While others wait, what has become of applications and clusters goes first, and steps on the way last.
 
-In a crowd steps are left out: nobody reads how each of two hundred applications came where it is, and what became of it
-is told. As the first of a crowd are not known to be such, steps are held for a moment.
+In a burst steps are left out: nobody reads how each of two hundred applications came where it is, and what became of it
+is told. As the first of a burst are not known to be such, steps are held for a moment.
 
 Recording never waits and never fails its caller: what waits is bounded, and past that the last of the least is dropped,
 with a line in the log.
@@ -17,7 +17,7 @@ from zlib import crc32
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from leeward.client import Client
-from leeward.runtime.crowd import Crowd
+from leeward.runtime.burst_detector import BurstDetector
 from leeward.runtime.event_lane import EventLane
 from leeward.runtime.notes import NORMAL, WARNING, Note, Rank, source_of
 
@@ -29,8 +29,8 @@ BUFFER = 50_000
 """Room for ten events of each of 5,000 applications."""
 LANES = 4
 """Number of events that are written at once."""
-CROWD, CROWD_SECONDS = 16, 10.0
-"""Steps of so many objects of a kind within this time are a crowd, until there have been fewer for as long."""
+BURST_SIZE, BURST_SECONDS = 16, 10.0
+"""Steps of so many objects of a kind within this time are a burst, until there have been fewer for as long."""
 HELD_SECONDS = 0.5
 MOST_KINDS = 256
 
@@ -40,9 +40,9 @@ class EventRecorder:
 
     def __init__(self, client: Client, clock: Clock, randomness: Randomness) -> None:
         self._clock = clock
-        self._lanes = [EventLane(client, clock, randomness, self._is_crowd) for _ in range(LANES)]
-        self._crowds: dict[str, Crowd] = {}
-        self._crowd_until = self._expected_until = float("-inf")
+        self._lanes = [EventLane(client, clock, randomness, self._is_burst) for _ in range(LANES)]
+        self._bursts: dict[str, BurstDetector] = {}
+        self._burst_until = self._expected_until = float("-inf")
 
     def record(self, note: Note) -> None:
         about = note.about
@@ -59,12 +59,12 @@ class EventRecorder:
         else:
             lane.add(note, now)
 
-    def expect_crowd(self) -> None:
-        """Has steps count as those of a crowd: who decides about many at once knows it before the first of them."""
-        self._expected_until = self._crowd_until = self._clock.monotonic() + CROWD_SECONDS
+    def expect_burst(self) -> None:
+        """Has steps count as those of a burst: who decides about many at once knows it before the first of them."""
+        self._expected_until = self._burst_until = self._clock.monotonic() + BURST_SECONDS
 
-    def expects_crowd(self) -> bool:
-        """Tells whether a crowd was announced a moment ago."""
+    def expects_burst(self) -> bool:
+        """Tells whether a burst was announced a moment ago."""
         return self._clock.monotonic() < self._expected_until
 
     async def run(self) -> None:
@@ -73,17 +73,17 @@ class EventRecorder:
 
     def _is_one_of_many(self, step: Note) -> bool:
         now = self._clock.monotonic()
-        if step.about.kind not in self._crowds and len(self._crowds) < MOST_KINDS:
-            self._crowds[step.about.kind] = Crowd(CROWD, CROWD_SECONDS)
-        crowd = self._crowds.get(step.about.kind)
-        if crowd is not None:
-            crowd.add((step.about.namespace, step.about.name), now)
-            if crowd.is_there(now):
-                self._crowd_until = now + CROWD_SECONDS
-        return self._is_crowd()
+        if step.about.kind not in self._bursts and len(self._bursts) < MOST_KINDS:
+            self._bursts[step.about.kind] = BurstDetector(BURST_SIZE, BURST_SECONDS)
+        burst = self._bursts.get(step.about.kind)
+        if burst is not None:
+            burst.add((step.about.namespace, step.about.name), now)
+            if burst.is_there(now):
+                self._burst_until = now + BURST_SECONDS
+        return self._is_burst()
 
-    def _is_crowd(self) -> bool:
-        return self._clock.monotonic() < self._crowd_until
+    def _is_burst(self) -> bool:
+        return self._clock.monotonic() < self._burst_until
 
     def _make_room(self, rank: Rank) -> bool:
         """Drops something of less importance. Returns whether there was something."""

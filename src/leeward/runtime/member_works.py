@@ -113,7 +113,7 @@ class MemberWorks:
                 add(work.name)
 
     def when_applied(self, add: Callable[[str], None]) -> None:
-        """Adds the name of a Work when it is first said that it is applied, or cannot be: in a crowd that is written
+        """Adds the name of a Work when it is first said that it is applied, or cannot be: in a burst that is written
         together with what is read of its objects."""
         self._when_applied.append(add)
 

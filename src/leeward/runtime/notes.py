@@ -13,7 +13,7 @@ class Rank(IntEnum):
 
     MOVE    what became of an application or of a cluster: moved, lost, held, placed
     CHANGE  what else has changed, and what has failed
-    STEP    a step on the way that went well. In a crowd it is left out, for what the steps led to is told
+    STEP    a step on the way that went well. In a burst it is left out, for what the steps led to is told
     """
 
     MOVE = 0

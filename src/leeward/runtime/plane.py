@@ -123,10 +123,10 @@ class ControlPlane:
     def statuses(self) -> StatusWriters:
         return self.server.statuses
 
-    def expect_crowd(self) -> None:
-        """Has what is soon said and told of many objects count as a crowd's."""
-        self.statuses.expect_crowd()
-        self.events.expect_crowd()
+    def expect_burst(self) -> None:
+        """Has what is soon said and told of many objects count as a burst's."""
+        self.statuses.expect_burst()
+        self.events.expect_burst()
 
     def recorder(self, component: str) -> "Recorder":
         return Recorder(self.events, component)
@@ -181,7 +181,7 @@ class Recorder:
         self.note(reference_of(resource, obj), WARNING, reason, message, _rank_about(resource))
 
     def step(self, about: ObjectReference, reason: str, message: str) -> None:
-        """Something that went well on the way to what is told anyhow: in a crowd it is left out."""
+        """Something that went well on the way to what is told anyhow: in a burst it is left out."""
         self.note(about, NORMAL, reason, message, Rank.STEP)
 
     def note(

@@ -2,7 +2,7 @@
 
 A change is a function from status to status, so that it can be made to whatever is there when it is written. What a
 writer has said and is not written yet is replaced by what it says next. Everything is written within a moment, unless
-it is one of a crowd: then progress and bookkeeping, which nobody acts upon, wait for what comes of them. An object is
+it is one of a burst: then progress and bookkeeping, which nobody acts upon, wait for what comes of them. An object is
 written once at a time. Nothing is remembered beyond that: who is told of a failure reconciles again.
 """
 
@@ -20,7 +20,7 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import TypedObject
 from leeward.client import Client, NotFound, WorldError
-from leeward.runtime.crowd import Crowd
+from leeward.runtime.burst_detector import BurstDetector
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.informers import Informers
@@ -32,12 +32,12 @@ PROGRESS_SECONDS = 20.0
 """A copy is mostly up sooner, and all that led to it is told in one write: that it is well, or has failed, is news."""
 BOOKKEEPING_SECONDS = 60.0
 """Seconds that may pass, at most, before it is written that something was seen, or that nothing is known of it yet."""
-CROWD, CROWD_SECONDS = 16, 10.0
-"""Number of objects of a kind, and seconds, that make a crowd where something is said of so many within this time, or
+BURST_SIZE, BURST_SECONDS = 16, 10.0
+"""Number of objects of a kind, and seconds, that make a burst where something is said of so many within this time, or
 waits: a mass failover, no idle fleet. It is one until there have been fewer for as long.
 """
 AT_ONCE = 8
-"""Number of statuses of a kind that are written at once. The others go on to collect what is said: a crowded server
+"""Number of statuses of a kind that are written at once. The others go on to collect what is said: a busy server
 hears less of progress, and sooner of what has to be done.
 """
 Change = Callable[[Any], Any]
@@ -55,12 +55,12 @@ class Said(Generic[T]):
 
 @dataclass(slots=True)
 class _Batch(Generic[T]):
-    """Statuses of one object that wait to be written, by writer, until `due` (in a crowd: `due_in_crowd`) by the loop's
+    """Statuses of one object that wait to be written, by writer, until `due` (in a burst: `due_in_burst`) by the loop's
     clock. `written`: no more."""
 
     uid: str
     due: float
-    due_in_crowd: float
+    due_in_burst: float
     sooner: asyncio.Event = field(default_factory=asyncio.Event)
     written: asyncio.Event = field(default_factory=asyncio.Event)
     said: dict[str, Said[T]] = field(default_factory=dict[str, Any])
@@ -98,7 +98,7 @@ class Statuses(Generic[T]):
         resource: Resource[T],
         informer: Informer[T],
         supervisor: Supervisor,
-        crowd: int = CROWD,
+        burst: int = BURST_SIZE,
     ) -> None:
         self._client = client
         self._resource = resource
@@ -106,52 +106,52 @@ class Statuses(Generic[T]):
         self._supervisor = supervisor
         self._batches: dict[Key, _Batch[T]] = {}
         self._under_way: dict[Key, _Batch[T]] = {}
-        self._most = crowd
-        self._crowd = Crowd(crowd, CROWD_SECONDS)
-        self._crowd_until = 0.0
+        self._most = burst
+        self._burst = BurstDetector(burst, BURST_SECONDS)
+        self._burst_until = 0.0
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     def post(self, obj: T, writer: str, said: Said[T], *, within: float, is_paced: bool = False) -> None:
-        """Has the change made to the object's status, where it changes anything; in a crowd `within` so many seconds.
+        """Has the change made to the object's status, where it changes anything; in a burst `within` so many seconds.
 
-        An object that is gone, or replaced by another, has no status to write any more. `is_paced`: it makes no crowd,
+        An object that is gone, or replaced by another, has no status to write any more. `is_paced`: it makes no burst,
         since its writer spreads what it says.
         """
         now = asyncio.get_running_loop().time()
-        key, due_in_crowd = key_of(obj), now + within
-        due = due_in_crowd if self._is_crowd(now) else min(due_in_crowd, now + NEWS_SECONDS)
+        key, due_in_burst = key_of(obj), now + within
+        due = due_in_burst if self._is_burst(now) else min(due_in_burst, now + NEWS_SECONDS)
         batch = self._batches.get(key)
         if batch is None or batch.uid != uid_of(obj):
             expected = self.expected(obj)
             status = said.change(_status_of(expected))
             if not _patch(_status_of(expected), status):
                 return
-            batch = self._batches[key] = _Batch[T](uid_of(obj), due, due_in_crowd)
+            batch = self._batches[key] = _Batch[T](uid_of(obj), due, due_in_burst)
             batch.begin(writer, said, expected, status)
             if not is_paced:
-                self._crowd.add(key, now)
+                self._burst.add(key, now)
             self._supervisor.start(self._write_when_due(key, batch), f"status of {self._resource.kind} {key}")
         else:
             batch.say(writer, said)
-        batch.due_in_crowd = min(batch.due_in_crowd, due_in_crowd)
+        batch.due_in_burst = min(batch.due_in_burst, due_in_burst)
         if due < batch.due:
             batch.due = due
             batch.sooner.set()
 
-    def expect_crowd(self) -> None:
-        """Has the next ones count as a crowd: who decides about many at once knows it before the first is written."""
-        self._crowd_until = asyncio.get_running_loop().time() + CROWD_SECONDS
+    def expect_burst(self) -> None:
+        """Has the next ones count as a burst: who decides about many at once knows it before the first is written."""
+        self._burst_until = asyncio.get_running_loop().time() + BURST_SECONDS
 
     @property
-    def is_crowded(self) -> bool:
+    def is_burst(self) -> bool:
         """Tells whether much is being said of this kind, so that whoever has time had better wait."""
-        return self._is_crowd(asyncio.get_running_loop().time())
+        return self._is_burst(asyncio.get_running_loop().time())
 
-    def _is_crowd(self, now: float) -> bool:
+    def _is_burst(self, now: float) -> bool:
         """Tells whether there are many, for as long as they wait for a slow server, and for a moment after."""
-        if self._crowd.is_there(now) or len(self._batches) >= self._most:
-            self._crowd_until = now + CROWD_SECONDS
-        return now < self._crowd_until
+        if self._burst.is_there(now) or len(self._batches) >= self._most:
+            self._burst_until = now + BURST_SECONDS
+        return now < self._burst_until
 
     def expected(self, obj: T) -> T:
         """`obj`, of a type of ours, with the status that it has when what was said of it is written."""
@@ -180,7 +180,7 @@ class Statuses(Generic[T]):
                 batch.written.set()
 
     async def _wait_until_due(self, batch: _Batch[T]) -> None:
-        """Waits until the batch is due. The first of a crowd are not known to be such before others follow, and wait as
+        """Waits until the batch is due. The first of a burst are not known to be such before others follow, and wait as
         they do."""
         loop = asyncio.get_running_loop()
         while loop.time() < batch.due:
@@ -188,8 +188,8 @@ class Statuses(Generic[T]):
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(batch.due):
                     await batch.sooner.wait()
-            if loop.time() >= batch.due and self._is_crowd(loop.time()):
-                batch.due = max(batch.due, batch.due_in_crowd)
+            if loop.time() >= batch.due and self._is_burst(loop.time()):
+                batch.due = max(batch.due, batch.due_in_burst)
 
     async def _write(self, key: Key, batch: _Batch[T]) -> None:
         latest = self._informer.get(key.name, key.namespace)
@@ -241,10 +241,10 @@ class StatusWriters:
         self._supervisor = supervisor
         self._writers: dict[tuple[str, str, str], Statuses[Any]] = {}
 
-    def expect_crowd(self) -> None:
-        """Expects a crowd: so many objects are about to change, of whatever kind."""
+    def expect_burst(self) -> None:
+        """Expects a burst: so many objects are about to change, of whatever kind."""
         for writer in self._writers.values():
-            writer.expect_crowd()
+            writer.expect_burst()
 
     def of(self, resource: Resource[T], namespace: str = "") -> Statuses[T]:
         """Statuses of a kind in all namespaces, or in one."""

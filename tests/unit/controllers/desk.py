@@ -123,7 +123,7 @@ class Desk:
         await self.client.patch(WORKS, name, {"metadata": {"annotations": {"example.com/noted": "yes"}}}, SPACE)
 
     async def events(self) -> list[str]:
-        """The reasons of all that were recorded, in that order; of steps, once it is known that they are no crowd."""
+        """The reasons of all that were recorded, in that order; of steps, once it is known that they are no burst."""
         await asyncio.sleep(1)
         found = (await self.client.list(EVENTS)).items
         return [event.reason for event in sorted(found, key=lambda event: int(event.metadata.resource_version))]

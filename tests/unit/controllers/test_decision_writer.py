@@ -202,14 +202,14 @@ async def conditions(desk: Desk) -> dict[str, str]:
 
 
 def post(desk: Desk, works: DecisionWriter, binding: ResourceBinding, **fields: Any) -> list[WorldError]:
-    """Has it said in a crowd; returns the failures to come."""
-    desk.plane.statuses.expect_crowd()
+    """Has it said in a burst; returns the failures to come."""
+    desk.plane.statuses.expect_burst()
     failures: list[WorldError] = []
     works.post_status(KEY, binding, decided(binding, **fields), NOW, failures.append)
     return failures
 
 
-def test_in_a_crowd_a_first_success_waits_for_what_comes_of_it_and_a_failure_does_not() -> None:
+def test_in_a_burst_a_first_success_waits_for_what_comes_of_it_and_a_failure_does_not() -> None:
     async def story(desk: Desk) -> None:
         binding, works = await bound(desk), writing(desk)
         failures = post(desk, works, binding, result=Unplaceable("FitError", "", {}))

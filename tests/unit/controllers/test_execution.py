@@ -480,7 +480,7 @@ def test_only_another_order_is_looked_at_and_not_what_a_work_reports_l5() -> Non
 
 
 @pytest.mark.parametrize("is_news", [True, False])
-def test_in_a_crowd_only_what_came_of_it_is_news(is_news: bool) -> None:
+def test_in_a_burst_only_what_came_of_it_is_news(is_news: bool) -> None:
     async def story(shift: Shift) -> None:
         await shift.work("colors", "theirs")
         await shift.reconcile()
@@ -491,7 +491,7 @@ def test_in_a_crowd_only_what_came_of_it_is_news(is_news: bool) -> None:
         manifests = [stamp({**named(n), "data": {"a": "b"}}, SPACE, "web") for n in ("colors", "theirs")]
         await shift.desk.client.patch(WORKS, "web", {"spec": {"workload": {"manifests": manifests}}}, SPACE)
         await asyncio.sleep(0.1)
-        shift.desk.plane.statuses.expect_crowd()
+        shift.desk.plane.statuses.expect_burst()
         shift.desk.wire.writes()
         began = CLOCK.monotonic()
         try:

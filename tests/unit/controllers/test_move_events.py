@@ -1,4 +1,4 @@
-"""Moves of a crowd: told when they are over, and what does not end is told as well."""
+"""Moves of a burst: told when they are over, and what does not end is told as well."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS, EVENTS, RESOURCE_BINDINGS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.controllers.scheduler.eviction_events import CROWD, CROWD_SECONDS
+from leeward.controllers.scheduler.eviction_events import BURST_SECONDS, BURST_SIZE
 from leeward.controllers.scheduler.move_events import LOOK_SECONDS, UNFINISHED, UNFINISHED_SECONDS, MoveEvents
 from leeward.runtime.identity import Key
 from tests.unit.controllers.desk import Desk, play
@@ -55,7 +55,7 @@ async def told(desk: Desk) -> dict[str, list[str]]:
 def test_a_move_is_told_when_it_is_over_and_how_many_they_are_on_the_cluster() -> None:
     async def story(desk: Desk) -> None:
         moves, moving = await moves_of(desk, 3)
-        await asyncio.sleep(CROWD_SECONDS + 1)
+        await asyncio.sleep(BURST_SECONDS + 1)
         assert await told(desk) == {"m1": ["Evicting from cluster m1: 3 workloads in 10 s."]}
         for key, about in moving:
             moves.end(key, about, "m1", "Moved from m1 to m2.")
@@ -70,13 +70,13 @@ def test_a_move_is_told_when_it_is_over_and_how_many_they_are_on_the_cluster() -
     play(story)
 
 
-@pytest.mark.parametrize("bindings", [3, CROWD])
+@pytest.mark.parametrize("bindings", [3, BURST_SIZE])
 def test_what_is_not_over_after_a_while_is_told_of_each_or_of_many(bindings: int) -> None:
     async def story(desk: Desk) -> None:
         moves, moving = await moves_of(desk, bindings)
         await asyncio.sleep(LATE_SECONDS)
         late = [e for e in (await desk.client.list(EVENTS)).items if e.reason == UNFINISHED]
-        if bindings < CROWD:
+        if bindings < BURST_SIZE:
             message = "Evicting from cluster m1. Result: {m2:1} Not healthy there after 120 s."
             assert sorted((e.involved_object.name, e.message) for e in late) == [
                 (f"app-{index}", message) for index in range(bindings)
@@ -84,7 +84,9 @@ def test_what_is_not_over_after_a_while_is_told_of_each_or_of_many(bindings: int
         else:
             (sum_of_all,) = late
             assert sum_of_all.involved_object.name == "m1"
-            assert sum_of_all.message.startswith(f"{CROWD} workloads that left more than 120 s ago are not healthy")
+            assert sum_of_all.message.startswith(
+                f"{BURST_SIZE} workloads that left more than 120 s ago are not healthy"
+            )
         await asyncio.sleep(LATE_SECONDS)
         assert len([e for e in (await desk.client.list(EVENTS)).items if e.reason == UNFINISHED]) == len(late), "once"
         moves.end(*moving[0], "m1", "Moved from m1 to m2.")

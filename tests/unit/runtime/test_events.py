@@ -13,7 +13,7 @@ from leeward.api.core import ObjectReference
 from leeward.api.resource import EVENTS
 from leeward.client import Client
 from leeward.runtime.event_lane import BURST, CHANGE_SECONDS, COUNT_SECONDS
-from leeward.runtime.events import CROWD, CROWD_SECONDS, HELD_SECONDS, LANES, NORMAL, EventRecorder, Note, Rank
+from leeward.runtime.events import BURST_SECONDS, BURST_SIZE, HELD_SECONDS, LANES, NORMAL, EventRecorder, Note, Rank
 from tests.unit.runtime.small_world import CLOCK, ScriptedTransport, SmallWorld, config_map, response, tell
 
 
@@ -154,33 +154,35 @@ def step(name: str, reason: str = "Synced") -> Note:
     return replace(note(name), reason=reason, rank=Rank.STEP)
 
 
-def test_steps_of_a_few_are_told_and_those_of_a_crowd_are_left_out() -> None:
+def test_steps_of_a_few_are_told_and_those_of_a_burst_are_left_out() -> None:
     async def story(world: SmallWorld) -> None:
         recorder = start(world)
-        for index in range(CROWD - 1):
+        for index in range(BURST_SIZE - 1):
             recorder.record(step(f"few-{index}"))
         await asyncio.sleep(HELD_SECONDS + 1)
-        assert len(await counts(world)) == CROWD - 1
-        await asyncio.sleep(CROWD_SECONDS)
-        for index in range(10 * CROWD):
+        assert len(await counts(world)) == BURST_SIZE - 1
+        await asyncio.sleep(BURST_SECONDS)
+        for index in range(10 * BURST_SIZE):
             recorder.record(step(f"many-{index}"))
             recorder.record(replace(note(f"many-{index}"), component="mover", rank=Rank.MOVE))
             await asyncio.sleep(0.01)
         await asyncio.sleep(HELD_SECONDS + 1)
         told = Counter(event.reason for event in (await world.direct.list(EVENTS, "default")).items)
-        assert told == {"Synced": CROWD - 1, "Moved": 10 * CROWD}, "the first of a crowd wait, and are left out as well"
-        await asyncio.sleep(CROWD_SECONDS)
+        assert told == {"Synced": BURST_SIZE - 1, "Moved": 10 * BURST_SIZE}, (
+            "the first of a burst wait, and are left out as well"
+        )
+        await asyncio.sleep(BURST_SECONDS)
         recorder.record(step("late"))
         await asyncio.sleep(HELD_SECONDS + 1)
-        assert ("late", "it moved") in await counts(world), "a crowd ends"
+        assert ("late", "it moved") in await counts(world), "a burst ends"
 
     tell(story)
 
 
-def test_who_knows_of_a_crowd_beforehand_has_no_step_of_it_told() -> None:
+def test_who_knows_of_a_burst_beforehand_has_no_step_of_it_told() -> None:
     async def story(world: SmallWorld) -> None:
         recorder = start(world)
-        recorder.expect_crowd()
+        recorder.expect_burst()
         recorder.record(step("web"))
         await asyncio.sleep(HELD_SECONDS + 1)
         assert await counts(world) == {}
@@ -222,7 +224,7 @@ def test_of_five_thousand_moves_none_is_dropped_and_they_go_before_the_rest(capl
     async def story(world: SmallWorld) -> None:
         recorder = start(world)
         world.link.latency_seconds = request_seconds
-        recorder.expect_crowd()
+        recorder.expect_burst()
         for index in range(applications):
             recorder.record(step(f"app-{index}"))
         for index in range(others):

@@ -16,7 +16,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import Work, WorkStatus
 from leeward.client import Client, Unreachable, WorldError
 from leeward.runtime.informer import Informer
-from leeward.runtime.statuses import CROWD, CROWD_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
+from leeward.runtime.statuses import BURST_SECONDS, BURST_SIZE, NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
 from tests.kubeserver.api_world import ApiWorld, tell
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -46,9 +46,9 @@ class Desk:
     """Desk at which writers post what they have to say of the Work `web`."""
 
     def __init__(
-        self, client: Client, transport: Counting, informer: Informer[Work], supervisor: Supervisor, crowd: int
+        self, client: Client, transport: Counting, informer: Informer[Work], supervisor: Supervisor, burst: int
     ) -> None:
-        self.statuses = Statuses(client, WORKS, informer, supervisor, crowd)
+        self.statuses = Statuses(client, WORKS, informer, supervisor, burst)
         self.transport = transport
         self.failures: list[WorldError] = []
         self.written: list[tuple[Work, Work]] = []
@@ -82,8 +82,8 @@ def says(*types: str) -> Callable[[WorkStatus], WorkStatus]:
     return change
 
 
-def play(story: Callable[[Desk], Awaitable[None]], *, crowd: int = 0) -> None:
-    """`crowd` 0: it is always crowded."""
+def play(story: Callable[[Desk], Awaitable[None]], *, burst: int = 0) -> None:
+    """`burst` 0: it is always a burst."""
 
     async def run(world: ApiWorld) -> None:
         transport = Counting(world)
@@ -94,7 +94,7 @@ def play(story: Callable[[Desk], Awaitable[None]], *, crowd: int = 0) -> None:
             informer.remember(await client.create(WORKS, MANIFEST, "default"))
             await informer.wait_synced()
             transport.writes = 0
-            await story(Desk(client, transport, informer, supervisor, crowd))
+            await story(Desk(client, transport, informer, supervisor, burst))
 
     tell(run, crds=custom_resource_definitions())
 
@@ -128,32 +128,32 @@ def test_progress_waits_for_news_which_takes_it_along() -> None:
     play(story)
 
 
-def test_where_there_is_no_crowd_nothing_waits_longer_than_news() -> None:
+def test_where_there_is_no_burst_nothing_waits_longer_than_news() -> None:
     async def story(desk: Desk) -> None:
         desk.post("execution", "Applied", within=PROGRESS_SECONDS)
         await asyncio.sleep(2 * NEWS_SECONDS)
         assert conditions(desk.work) == ["Applied"]
 
-    play(story, crowd=CROWD)
+    play(story, burst=BURST_SIZE)
 
 
-def test_a_crowd_that_is_expected_is_one_before_the_first_is_written() -> None:
+def test_a_burst_that_is_expected_is_one_before_the_first_is_written() -> None:
     async def story(desk: Desk) -> None:
-        desk.statuses.expect_crowd()
+        desk.statuses.expect_burst()
         desk.post("status", "Progressing", within=PROGRESS_SECONDS)
         await asyncio.sleep(PROGRESS_SECONDS - 0.1)
         assert desk.transport.writes == 0
         await asyncio.sleep(0.2)
         assert desk.transport.writes == 1
 
-    play(story, crowd=CROWD)
+    play(story, burst=BURST_SIZE)
 
 
-def test_the_first_of_a_crowd_wait_as_the_others_do() -> None:
+def test_the_first_of_a_burst_wait_as_the_others_do() -> None:
     """Each of them would cost a write more, wave by wave."""
 
     async def story(desk: Desk) -> None:
-        works = [await desk.other(f"app-{index}") for index in range(2 * CROWD)]
+        works = [await desk.other(f"app-{index}") for index in range(2 * BURST_SIZE)]
         for work in works:
             desk.post("status", "Progressing", within=PROGRESS_SECONDS, work=work)
         await asyncio.sleep(PROGRESS_SECONDS - 0.1)
@@ -163,26 +163,26 @@ def test_the_first_of_a_crowd_wait_as_the_others_do() -> None:
         await asyncio.sleep(10)
         assert desk.transport.writes == len(works)
 
-    play(story, crowd=CROWD)
+    play(story, burst=BURST_SIZE)
 
 
-def test_a_crowd_is_one_for_as_long_as_it_waits_and_a_moment_longer() -> None:
+def test_a_burst_is_one_for_as_long_as_it_waits_and_a_moment_longer() -> None:
     async def story(desk: Desk) -> None:
-        desk.statuses.expect_crowd()
+        desk.statuses.expect_burst()
         for name in ("api", "db"):
-            desk.post("execution", "Applied", within=4 * CROWD_SECONDS, work=await desk.other(name))
-        await asyncio.sleep(2 * CROWD_SECONDS)
+            desk.post("execution", "Applied", within=4 * BURST_SECONDS, work=await desk.other(name))
+        await asyncio.sleep(2 * BURST_SECONDS)
         desk.post("status", "Progressing", within=PROGRESS_SECONDS)
         await asyncio.sleep(PROGRESS_SECONDS - 0.1)
         assert desk.transport.writes == 0
-        await asyncio.sleep(2 * CROWD_SECONDS)
+        await asyncio.sleep(2 * BURST_SECONDS)
         assert desk.transport.writes == 3
-        await asyncio.sleep(CROWD_SECONDS)
+        await asyncio.sleep(BURST_SECONDS)
         desk.post("status", "Reflected", within=PROGRESS_SECONDS)
         await asyncio.sleep(2 * NEWS_SECONDS)
         assert desk.transport.writes == 4, "one alone is none"
 
-    play(story, crowd=2)
+    play(story, burst=2)
 
 
 def test_an_object_is_written_once_at_a_time_and_nothing_is_refused() -> None:
@@ -260,7 +260,7 @@ def test_what_is_expected_is_made_up_once_between_two_words() -> None:
         desk.post("status", "Reflected", within=PROGRESS_SECONDS)
         assert conditions(desk.statuses.expected(desk.work)) == ["Applied", "Reflected"]
 
-    play(story, crowd=1)
+    play(story, burst=1)
 
 
 def test_what_one_writer_has_said_is_made_up_once_until_it_is_written() -> None:

@@ -15,13 +15,13 @@ from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, TargetCluster
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.controllers.scheduler.eviction_events import CROWD, CROWD_SECONDS, EVICTED, OutageEvents
+from leeward.controllers.scheduler.eviction_events import BURST_SECONDS, BURST_SIZE, EVICTED, OutageEvents
 from leeward.controllers.scheduler.move_events import MoveEvents
 from leeward.core.eviction.move_report import describe_move
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
+from leeward.runtime.burst_detector import BurstDetector
 from leeward.runtime.clusters_by_name import ClustersByName
-from leeward.runtime.crowd import Crowd
 from leeward.runtime.events import NORMAL, WARNING, Rank
 from leeward.runtime.identity import reference_of, template_of
 from leeward.runtime.metrics import EVICTION_QUEUE
@@ -40,20 +40,20 @@ class DecisionEvents:
         self._outages = OutageEvents(plane, recorder)
         self._metrics = plane.metrics
         self._clock = plane.clock
-        self._expects_crowd = plane.events.expects_crowd
-        self._crowd = Crowd(CROWD, CROWD_SECONDS)
+        self._expects_burst = plane.events.expects_burst
+        self._burst = BurstDetector(BURST_SIZE, BURST_SECONDS)
 
     def tell(self, key: BindingKey, before: Binding, after: Binding, decision: Decision) -> None:
         template = template_of(after)
         abouts = (reference_of(self._bindings.resource(key), after), template)
         now = self._clock.monotonic()
         for news in _of_move(before, after, decision):
-            self._crowd.add(template.uid, now)
-            in_crowd = self._crowd.is_there(now) or (bool(news.left) and self._expects_crowd())
-            if in_crowd and news.left:
+            self._burst.add(template.uid, now)
+            in_burst = self._burst.is_there(now) or (bool(news.left) and self._expects_burst())
+            if in_burst and news.left:
                 self._moves.begin(key, template, news.left, news.message)
                 continue
-            for about in abouts[1:] if in_crowd else abouts:
+            for about in abouts[1:] if in_burst else abouts:
                 self._recorder.note(about, news.type, news.reason, news.message, Rank.MOVE)
         self._tell_ends(key, template, before, after, decision)
         if decision.outage is not None and not decision.foreign_held:

@@ -7,12 +7,12 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.outage import Outlook
-from leeward.runtime.crowd import Crowd
+from leeward.runtime.burst_detector import BurstDetector
 from leeward.runtime.events import WARNING, Rank
 from leeward.runtime.plane import ControlPlane, Recorder
 
 EVICTED, CLUSTER_OUTAGE = "EvictWorkloadFromClusterSucceed", "ClusterOutage"
-CROWD, CROWD_SECONDS = 16, 10.0
+BURST_SIZE, BURST_SECONDS = 16, 10.0
 """Number of events of a kind, and the time, within which they are summed up: nobody would read each event."""
 
 
@@ -45,26 +45,26 @@ class SumsByCluster:
         self._name = name
         self._tell = tell
         self._clusters = plane.informers.of(CLUSTERS)
-        self._crowd = Crowd(CROWD, CROWD_SECONDS)
+        self._burst = BurstDetector(BURST_SIZE, BURST_SECONDS)
         self._counts: dict[str, int] = {}
 
     def counts(self, who: Hashable, cluster: str) -> bool:
-        """Tells whether this one is one of a crowd, and counted; else it is to be told by itself."""
+        """Tells whether this one is one of a burst, and counted; else it is to be told by itself."""
         now = self._plane.clock.monotonic()
-        self._crowd.add((who, cluster), now)
-        if not self._crowd.is_there(now):
+        self._burst.add((who, cluster), now)
+        if not self._burst.is_there(now):
             return False
         self.add(cluster)
         return True
 
     def add(self, cluster: str) -> None:
-        """Counts one that is known to be one of a crowd."""
+        """Counts one that is known to be one of a burst."""
         if cluster not in self._counts:
             self._plane.supervisor.start(self._sum_up(cluster), f"{self._name} {cluster}")
         self._counts[cluster] = self._counts.get(cluster, 0) + 1
 
     async def _sum_up(self, name: str) -> None:
-        await asyncio.sleep(CROWD_SECONDS)
+        await asyncio.sleep(BURST_SECONDS)
         count, cluster = self._counts.pop(name), self._clusters.get(name)
         if cluster is not None:
             self._tell(cluster, count)

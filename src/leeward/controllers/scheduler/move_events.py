@@ -1,4 +1,4 @@
-"""Moves that are told in one event: in a crowd not when a copy begins to leave, but when it is over.
+"""Moves that are told in one event: in a burst not when a copy begins to leave, but when it is over.
 
 Of what is still under way after a while each is told, where they are few; else the cluster says how many they are.
 """
@@ -11,7 +11,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
-from leeward.controllers.scheduler.eviction_events import CROWD, CROWD_SECONDS, EVICTED, SumsByCluster
+from leeward.controllers.scheduler.eviction_events import BURST_SECONDS, BURST_SIZE, EVICTED, SumsByCluster
 from leeward.runtime.events import NORMAL, WARNING, Rank
 from leeward.runtime.plane import ControlPlane, Recorder
 
@@ -34,7 +34,7 @@ class _Move:
 
 class MoveEvents:
     """Events of moves. What is under way is known to this process alone: who comes after it tells the ends of moves in
-    a crowd."""
+    a burst."""
 
     def __init__(self, plane: ControlPlane, bindings: Bindings, recorder: Recorder) -> None:
         self._plane = plane
@@ -47,7 +47,7 @@ class MoveEvents:
         self._is_looking = False
 
     def begin(self, key: BindingKey, template: ObjectReference, cluster: str, message: str) -> None:
-        """A copy leaves as one of a crowd: `message` is told only should it take long."""
+        """A copy leaves as one of a burst: `message` is told only should it take long."""
         self._begun.add(cluster)
         now = self._plane.clock.monotonic()
         self._under_way.pop((key, cluster), None)
@@ -61,8 +61,8 @@ class MoveEvents:
     def end(self, key: BindingKey, template: ObjectReference, cluster: str, moved: str) -> None:
         """A copy has left; `moved` says where to, and is told where nothing was told before."""
         was_untold = self._under_way.pop((key, cluster), None) is not None
-        in_crowd = self._ended.counts(template.uid, cluster)
-        message = moved if in_crowd or was_untold else f"Evict from cluster {cluster} succeed."
+        in_burst = self._ended.counts(template.uid, cluster)
+        message = moved if in_burst or was_untold else f"Evict from cluster {cluster} succeed."
         self._recorder.note(template, NORMAL, EVICTED, message, Rank.MOVE)
 
     async def _look_after(self) -> None:
@@ -92,8 +92,8 @@ class MoveEvents:
             by_cluster.setdefault(move.cluster, []).append(move)
         for name, moves in by_cluster.items():
             cluster = self._clusters.get(name)
-            if len(moves) < CROWD or cluster is None:
-                for move in moves[:CROWD]:
+            if len(moves) < BURST_SIZE or cluster is None:
+                for move in moves[:BURST_SIZE]:
                     message = f"{move.message} Not healthy there after {UNFINISHED_SECONDS:.0f} s."
                     self._recorder.note(move.template, WARNING, UNFINISHED, message, Rank.MOVE)
             else:
@@ -101,9 +101,9 @@ class MoveEvents:
                 self._recorder.warning(CLUSTERS, cluster, UNFINISHED, f"{message} elsewhere; the Outage lists them.")
 
     def _tell_begun(self, cluster: Cluster, count: int) -> None:
-        message = f"Evicting from cluster {cluster.name}: {count} workloads in {CROWD_SECONDS:.0f} s."
+        message = f"Evicting from cluster {cluster.name}: {count} workloads in {BURST_SECONDS:.0f} s."
         self._recorder.normal(CLUSTERS, cluster, EVICTED, message)
 
     def _tell_ended(self, cluster: Cluster, count: int) -> None:
-        message = f"Evict from cluster {cluster.name} succeed: {count} workloads in {CROWD_SECONDS:.0f} s."
+        message = f"Evict from cluster {cluster.name} succeed: {count} workloads in {BURST_SECONDS:.0f} s."
         self._recorder.normal(CLUSTERS, cluster, EVICTED, message)

@@ -40,7 +40,7 @@ from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import Key
 from leeward.runtime.plane import ControlPlane
-from leeward.runtime.statuses import CROWD
+from leeward.runtime.statuses import BURST_SIZE
 
 _REACH = Reach(skipped_namespaces=())
 """Reach without the namespaces of --skipped-propagating-namespaces: the binding controller renders nothing of those."""
@@ -231,8 +231,8 @@ class SchedulingCycle:
         for key, binding in bindings.items():
             self._limiter.observe(key, _left_by(binding))
         plans = plan(self._fleet, bindings, decide_one)
-        if sum(bool(decision.evicted) for decision in plans.values()) >= CROWD:
-            self._plane.expect_crowd()
+        if sum(bool(decision.evicted) for decision in plans.values()) >= BURST_SIZE:
+            self._plane.expect_burst()
         self._decided()
         told = self._with_outages(bindings, plans, brake, now) if self._settings.tells_held else plans
         return {key: (bindings[key], decision) for key, decision in told.items()}

@@ -4,8 +4,8 @@ from collections import OrderedDict
 from collections.abc import Hashable
 
 
-class Crowd:
-    """`size` different ones within `seconds` are a crowd; with a size of 0 there always is one."""
+class BurstDetector:
+    """`size` different ones within `seconds` are a burst; with a size of 0 there always is one."""
 
     def __init__(self, size: int, seconds: float) -> None:
         self._size = size
