@@ -44,7 +44,7 @@ from leeward.core.eviction.withdrawal import well_again
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
 from leeward.core.scheduling import ClusterArrays, Trace
-from leeward.core.scheduling.lazy import Lazy
+from leeward.core.scheduling.cached_property import CachedProperty
 from leeward.core.scheduling.reschedule import placement_changed
 
 
@@ -76,11 +76,11 @@ class Situation:
     def now(self) -> datetime:
         return self.snapshot.now
 
-    @Lazy
+    @CachedProperty
     def authority(self) -> Authority:
         return authority_over(self.binding, self.settings)
 
-    @Lazy
+    @CachedProperty
     def assessment(self) -> Assessment:
         """Progress of the evictions, by all that is wanted: what a quota refuses is not replaced."""
         at = self.snapshot
@@ -97,24 +97,24 @@ class Situation:
             attention=at.attention,
         )
 
-    @Lazy
+    @CachedProperty
     def spec(self) -> ResourceBindingSpec:
         """The binding's spec without the eviction tasks that are finished."""
         return msgspec.structs.replace(self.binding.spec, graceful_eviction_tasks=self.assessment.kept)
 
-    @Lazy
+    @CachedProperty
     def taint_evictions(self) -> DueEvictions:
         """Evictions that are due because of taints, whatever holds them."""
         if not self.authority.evicts:
             return DueEvictions()
         return due_evictions(self.spec, self.clusters, self.now, self.snapshot.attention)
 
-    @Lazy
+    @CachedProperty
     def purge_mode(self) -> PurgeMode:
         """Purge mode of evictions by taints."""
         return purge_mode_of(self.spec.failover, self.settings.purge_mode)
 
-    @Lazy
+    @CachedProperty
     def stays_in_place(self) -> HeldReason | None:
         """Reason why no taint evicts it: others live in it, or its volumes would stay behind."""
         if not self.settings.keep_without_place:
@@ -123,28 +123,28 @@ class Situation:
             return HeldReason.SHARED_RESOURCE
         return HeldReason.VOLUMES_STAY if stay_behind(self.binding, self.purge_mode) else None
 
-    @Lazy
+    @CachedProperty
     def braked(self) -> tuple[Eviction, ...]:
         """Evictions that the engaged brake holds."""
         if not self.snapshot.brake or self.stays_in_place:
             return ()
         return tuple(each for each in self.taint_evictions.due if is_braked(each, self.clusters[each.cluster]))
 
-    @Lazy
+    @CachedProperty
     def waiting(self) -> tuple[Eviction, ...]:
         """Evictions that have to wait for their turn."""
         if not self.deferred or self.stays_in_place:
             return ()
         return tuple(e for e in self.taint_evictions.due if e not in self.braked and e.cluster in self.deferred)
 
-    @Lazy
+    @CachedProperty
     def due(self) -> tuple[Eviction, ...]:
         """Evictions that begin now, if there is a place for them."""
         if self.stays_in_place:
             return ()
         return tuple(each for each in self.taint_evictions.due if each not in (*self.braked, *self.waiting))
 
-    @Lazy
+    @CachedProperty
     def well_again(self) -> frozenset[str]:
         """Clusters that are being left, and may take a changed placement where no others do."""
         at = self.snapshot
@@ -153,7 +153,7 @@ class Situation:
         kept = msgspec.structs.replace(at.binding, spec=self.spec)
         return well_again(kept, at.clusters, at.works, at.now, at.settings.graceful_seconds, at.attention.time)
 
-    @Lazy
+    @CachedProperty
     def failures(self) -> FailedCopies:
         """Copies that stay unhealthy in clusters that are well."""
         spec, record, at = self.spec, parse_record(self.binding), self.snapshot
@@ -165,7 +165,7 @@ class Situation:
             return remember_failures(spec, items, record, self.now)
         return find_failures(spec, items, record, self.now, at.attention)
 
-    @Lazy
+    @CachedProperty
     def stalled(self) -> StalledTargets:
         """Targets of a failover that take nothing; none while the brake holds, nor by Karmada's rules."""
         at = self.snapshot
@@ -184,11 +184,11 @@ class Situation:
             released_at(at.binding, at.now),
         )
 
-    @Lazy
+    @CachedProperty
     def failback_options(self) -> FailbackOptions:
         return failback_options(self.binding)
 
-    @Lazy
+    @CachedProperty
     def original(self) -> OriginalPlacement | None:
         """None where nothing is remembered, the policy asks for no way back, or two copies would have its volumes."""
         returns = self.failback_options.automatic and not has_claims(self.binding)

@@ -9,7 +9,7 @@ from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
-from leeward.core.scheduling.lazy import Lazy
+from leeward.core.scheduling.cached_property import CachedProperty
 from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.scheduling.trace import TermTrace
 
@@ -66,25 +66,25 @@ class Request:
     multiple_pod_templates: bool = False
     trace: TermTrace | None = None
 
-    @Lazy
+    @CachedProperty
     def placement(self) -> Placement:
         return self.spec.placement or Placement()
 
-    @Lazy
+    @CachedProperty
     def term(self) -> ClusterAffinityTerm | None:
         """The term in view; None without terms, or when none has this name."""
         if self.placement.cluster_affinity is not None:
             return None
         return next((t for t in self.placement.cluster_affinities if t.affinity_name == self.affinity_name), None)
 
-    @Lazy
+    @CachedProperty
     def placement_key(self) -> "PlacementKey":
         """Key of what `Feasibility` depends on; requests that have this in common share it."""
         resource = self.spec.resource
         placement = encode(self.placement)
         return (placement, self.affinity_name, resource.api_version, resource.kind, self.spec.is_workload)
 
-    @Lazy
+    @CachedProperty
     def assigned(self) -> Mapping[str, int]:
         """Replicas per cluster of the earlier result."""
         return {target.name: target.replicas for target in self.spec.clusters}
@@ -93,7 +93,7 @@ class Request:
         """Tells whether what is assigned to this cluster comes before all else."""
         return self.keep_assigned and name in self.assigned
 
-    @Lazy
+    @CachedProperty
     def evicted_from(self) -> frozenset[str]:
         """Clusters with an open eviction task of this binding."""
         return frozenset(task.from_cluster for task in self.spec.graceful_eviction_tasks)
@@ -104,7 +104,7 @@ class Request:
         spec = self.spec
         return (spec.replicas > 0 or spec.replica_requirements is not None) and len(spec.components) <= 1
 
-    @Lazy
+    @CachedProperty
     def is_set(self) -> bool:
         """Tells whether this is components that go to exactly one cluster together."""
         constraints = self.placement.spread_constraints
@@ -209,11 +209,11 @@ class Profile:
     estimators: tuple[Estimator, ...]
     multiple_pod_templates: bool = False
 
-    @Lazy
+    @CachedProperty
     def shared_filters(self) -> tuple[Filter, ...]:
         return tuple(plugin for plugin in self.filters if plugin.shared)
 
-    @Lazy
+    @CachedProperty
     def own_filters(self) -> tuple[Filter, ...]:
         return tuple(plugin for plugin in self.filters if not plugin.shared)
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Lazy(Generic[T]):
+class CachedProperty(Generic[T]):
     """Property that is found once, for classes whose instances have a `__dict__`."""
 
     def __init__(self, find: Callable[[Any], T]) -> None:

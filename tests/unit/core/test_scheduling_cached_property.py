@@ -1,13 +1,13 @@
 """Attributes that are found when they are first asked for."""
 
-from leeward.core.scheduling.lazy import Lazy
+from leeward.core.scheduling.cached_property import CachedProperty
 
 
 def test_an_attribute_is_found_once_for_each_owner_and_tells_what_it_is() -> None:
     asked: list[object] = []
 
     class Owner:
-        @Lazy
+        @CachedProperty
         def answer(self) -> int:
             """Number that the question is about."""
             asked.append(self)
