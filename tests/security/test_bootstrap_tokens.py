@@ -44,9 +44,9 @@ from leeward.controllers.agent_roles import roles_of_agent
 from leeward.controllers.approved_agents import ApprovedAgentController
 from leeward.core.registration import SIGNER, USAGES
 from leeward.manager.agents import AGENT_ACCESS, approve_agents
+from leeward.runtime.controller_context import ControlPlane, Server
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Server
 from tests.certificates import client_authority
 from tests.kubeserver.api_world import ApiWorld, api_world
 

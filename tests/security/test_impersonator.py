@@ -34,9 +34,9 @@ from leeward.client import Client
 from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, UnifiedAuthController
 from leeward.manager.proxy_headers import headers_to_member
 from leeward.manager.settings import ManagerSettings
+from leeward.runtime.controller_context import ControlPlane, Member, Server
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Member, Server
 from leeward.sim.world import World
 from tests.kubeserver.api_world import ApiWorld, api_world
 from tests.transports import Deaf

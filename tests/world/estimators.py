@@ -13,7 +13,7 @@ from leeward.estimator.messages import RoomRequest, UnschedulableRequest
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.members.settings import WorkloadSettings
-from leeward.runtime.plane import Member
+from leeward.runtime.controller_context import Member
 from leeward.sim.world import World
 
 MEMBERS = ("member1", "member2", "member3")

@@ -21,9 +21,9 @@ from leeward.api.resource import LEASES
 from leeward.client import Client, Request, Response, Transport
 from leeward.client.updating import UpdatingTransport
 from leeward.manager.member_side import MemberSide
+from leeward.runtime.controller_context import Member
 from leeward.runtime.leader import READING, FencedTransport, LeaderElector, LeaderSettings, Leadership, NotLeading
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import Member
 from leeward.sim.network import Link, LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.migration.joining_agent import JoiningAgent

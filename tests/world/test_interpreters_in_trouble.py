@@ -18,7 +18,7 @@ from leeward.api.resource import (
 )
 from leeward.client import Client, Response, Unreachable
 from leeward.core.interpreter.webhook_exchange import CONTEXT_KIND, CONTEXT_VERSION
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.world import Mode, World
 from tests.security.worlds import UnaskedWorld, play_in

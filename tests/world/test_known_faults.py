@@ -24,7 +24,7 @@ from leeward.core.placement import PlacementSettings, Snapshot, decide
 from leeward.core.scheduling import Placed
 from leeward.manager.member_side import MemberSide
 from leeward.manager.timing import Timing
-from leeward.runtime.plane import Member, Server
+from leeward.runtime.controller_context import Member, Server
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, Mode, World
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets

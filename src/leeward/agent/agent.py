@@ -4,7 +4,7 @@ from leeward.agent.lease import LeaseController
 from leeward.agent.registration import Registration
 from leeward.api.names import execution_space
 from leeward.manager.member_side import MemberSide
-from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.controller_context import ControlPlane, Member
 
 
 class Agent:

@@ -13,7 +13,7 @@ from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.client import NotFound, WorldError
 from leeward.manager.timing import Timing
-from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)

@@ -25,10 +25,10 @@ from leeward.client.replaceable import ReplaceableTransport
 from leeward.client.updating import UpdatingTransport
 from leeward.lua.jail import ProcessJail
 from leeward.manager.member_side import MemberSide
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.leader import LeaderElector, Leadership
 from leeward.runtime.led_components import fenced
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Member
 
 _NAME = "leeward-agent"
 

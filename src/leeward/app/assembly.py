@@ -22,9 +22,9 @@ from leeward.client.limits import limited
 from leeward.lua.jail import ProcessJail
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.led_components import Led, fenced
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.work_share import WorkShare
 
 

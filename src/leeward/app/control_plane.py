@@ -37,8 +37,8 @@ from leeward.manager.cluster_proxy import ClusterProxy
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.quota_admission import quota_admissions
 from leeward.manager.webhook_templates import WebhookTemplates
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane
 
 
 async def run_control_plane(config: ControlPlaneConfig) -> None:

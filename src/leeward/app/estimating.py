@@ -18,8 +18,8 @@ from leeward.client.connection import Connection, transport_of
 from leeward.client.limits import limited
 from leeward.estimator.access import EstimatorAccess
 from leeward.estimator.answering import MemberEstimates
+from leeward.runtime.controller_context import Member
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import Member
 from leeward.runtime.retrying import Backoff, Trouble, attempt
 
 if TYPE_CHECKING:

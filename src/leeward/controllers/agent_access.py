@@ -20,7 +20,7 @@ from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import AlreadyExists
 from leeward.controllers.agent_roles import roles_of_agent, rules_of_agent
 from leeward.core.registration import namesakes_of_secrets
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 
 
 class AgentAccessController:

@@ -33,7 +33,7 @@ from leeward.core.registration import (
     secrets_of_agent,
     use_of,
 )
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 
 T = TypeVar("T")
 

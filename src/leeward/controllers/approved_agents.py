@@ -16,7 +16,7 @@ from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.controllers.agent_certificates import REQUESTS
 from leeward.controllers.agent_roles import end_approved_agent
 from leeward.core.registration import SIGNER, namesakes_of_secrets, secrets_of_agent
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 
 
 class ApprovedAgentController:

@@ -33,11 +33,11 @@ from leeward.core.propagation.claiming import belongs_to
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.clusters_by_name import ClustersByName
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.dependants import DependantIndex
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.interpreter import WEBHOOK_AGAIN
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates
 
 GAP = timedelta(seconds=0.25)

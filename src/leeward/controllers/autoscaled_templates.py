@@ -12,8 +12,8 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
 from leeward.core.propagation.autoscaled import replicas_to_follow, scale_target_patch
 from leeward.runtime.clusters_by_name import ClustersByName
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates
 
 AUTOSCALERS = ("autoscaling/v2", "HorizontalPodAutoscaler")

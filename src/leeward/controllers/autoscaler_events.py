@@ -11,8 +11,8 @@ from kubeapi.resource import Resource
 from leeward.api.names import binding_name
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.core.propagation.autoscaled import describe_fight, scale_target
+from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.identity import Key, key_of
-from leeward.runtime.plane import ControlPlane, Recorder
 from leeward.runtime.templates import TemplateKey, Templates
 
 AUTOSCALER_KIND = "HorizontalPodAutoscaler"

@@ -38,9 +38,9 @@ from leeward.core.execution.works import (
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index, IndexOfMany
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import give_up_objects
 from leeward.runtime.staying import StayingObjects
 

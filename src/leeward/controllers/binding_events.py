@@ -14,9 +14,9 @@ from leeward.client import Conflict, WorldError
 from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.events import WARNING
 from leeward.runtime.identity import key_of, reference_of, template_of
-from leeward.runtime.plane import ControlPlane, Recorder
 
 
 class BindingEvents:

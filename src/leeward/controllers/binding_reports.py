@@ -41,8 +41,8 @@ from leeward.core.interpreter.scripts import Operation
 from leeward.core.overrides.failures import overrides_failed, with_override_failures
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
 
 T = TypeVar("T")

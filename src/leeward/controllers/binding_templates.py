@@ -7,8 +7,8 @@ from kubeapi.resource import Resource
 from kubeapi.status import Problem
 from leeward.api.work import Binding
 from leeward.core.propagation.reach import Reach, binding_problems
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.informer import Informer
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import read_template
 
 

@@ -6,10 +6,10 @@ from kubeapi.meta import Manifest
 from leeward.api.meta import Condition
 from leeward.api.work import Work
 from leeward.core.execution.removal import removal_blocked
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
 from leeward.runtime.owner_index import OwnerIndex
-from leeward.runtime.plane import ControlPlane, Member
 
 BLOCKED_SECONDS = 30.0
 """A removal that has lasted for so long is held up: Pods have had their time to end."""

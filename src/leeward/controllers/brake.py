@@ -19,8 +19,8 @@ from leeward.client import AlreadyExists, NotFound, Undecodable
 from leeward.core.cluster_health.brake import Brake, BrakeDecision, decide_brake, looks_dead, render_brake
 from leeward.core.cluster_health.vanished import vanished_clusters
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.plane import ControlPlane
 
 SUSPICION = timedelta(seconds=30)
 """Pause before Clusters that are in no list are asked for again, should nothing change meanwhile."""

@@ -21,8 +21,8 @@ from leeward.core.cluster_health.summary import Summary
 from leeward.planning.node_table import NodeTable
 from leeward.planning.pod_table import PodTable
 from leeward.planning.usage_summary import UsageSummary
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import Offer
-from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.reflector import Reflector
 
 log = logging.getLogger(__name__)

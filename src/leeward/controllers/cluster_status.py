@@ -37,8 +37,8 @@ from leeward.core.cluster_health.ready_condition import (
 from leeward.core.cluster_health.summary import Summary
 from leeward.core.cluster_health.watched_time import has_stepped
 from leeward.runtime.cluster_probe import ClusterProbe
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.metrics import Amount, AmountKind
-from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)

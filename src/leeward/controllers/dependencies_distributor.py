@@ -31,11 +31,11 @@ from leeward.core.interpreter.dependencies import in_order
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.contradictions import StandingDependencies
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.dependants import DependantIndex, Kind
 from leeward.runtime.events import WARNING
 from leeward.runtime.identity import Key, key_of, template_of
 from leeward.runtime.interpreter import NotInterpreted
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey, Templates, read_template
 
 

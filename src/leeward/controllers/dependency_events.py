@@ -11,9 +11,9 @@ from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import ResourceBinding
 from leeward.client import Conflict, WorldError
 from leeward.core.dependencies.attached import Dependant
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.events import NORMAL, WARNING, Rank
 from leeward.runtime.identity import reference_of
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey
 
 COMPONENT = "dependencies-distributor"

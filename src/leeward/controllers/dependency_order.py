@@ -19,9 +19,9 @@ from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place
 from leeward.core.dependencies.requirements import dependency_problem, follows, is_own_in_each_cluster
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.interpreter import NotInterpreted
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import Templates
 
 

@@ -27,9 +27,9 @@ from leeward.planning.estimates import Estimates
 from leeward.planning.fleet import placement_fleet
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.cluster_estimators import ClusterEstimator, ClusterEstimators
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.events import NORMAL
 from leeward.runtime.identity import template_of
-from leeward.runtime.plane import ControlPlane
 
 CONTROLLER = "descheduler"
 COMPONENT = "karmada-descheduler"

@@ -39,10 +39,10 @@ from leeward.core.propagation.held_features import HeldFeature
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
 from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
 from leeward.runtime.contradictions import StandingReplicas
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.dependent_overrides import DependentOverrides
 from leeward.runtime.identity import Key, key_of, reference_of
 from leeward.runtime.informer import Informer
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey, Templates
 from leeward.runtime.webhook_queue import NotAnsweredYet

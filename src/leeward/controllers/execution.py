@@ -31,11 +31,11 @@ from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, MemberObjects, WriteUndone
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of, reference_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
 
 RETRY_SECONDS = 1.0

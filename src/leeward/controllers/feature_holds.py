@@ -12,7 +12,7 @@ from leeward.api.names import FEATURE_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.client import WorldError
 from leeward.core.propagation.held_features import HeldFeature, features_of, held_condition
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.statuses import NEWS_SECONDS, Said
 
 WRITER = "resource-detector"

@@ -22,8 +22,8 @@ from leeward.core.execution.settling import (
     found_left,
     note_heartbeat,
 )
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import version_of
-from leeward.runtime.plane import ControlPlane
 
 MAX_REMEMBERED = 10_000
 

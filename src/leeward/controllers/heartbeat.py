@@ -26,9 +26,9 @@ from leeward.core.cluster_health.watched_time import (
     render_gaps,
     was_away,
 )
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import version_of
-from leeward.runtime.plane import ControlPlane
 
 log = logging.getLogger(__name__)
 

@@ -31,8 +31,8 @@ from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLE
 from leeward.core.execution.claims import owners_of
 from leeward.core.execution.ownership import stamp
 from leeward.core.impersonation import impersonation_rules, impersonator_objects, users_of_proxy
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import key_of
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST
 
 _RENDERED: Manifest = {RENDERED_ANNOTATION: "true"}

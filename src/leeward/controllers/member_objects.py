@@ -30,11 +30,11 @@ from leeward.core.execution.ownership import other_hub, with_hub, without_due_hu
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, note_write, pause_left
 from leeward.core.execution.work_generation import has_no_more, is_left, with_generation, without_due_generation
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.owner_index import OwnerIndex
-from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.propagation_metrics import Write
 
 ROUNDING_SECONDS = 0.01

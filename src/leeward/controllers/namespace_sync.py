@@ -20,7 +20,7 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects
 
 from leeward.core.execution.ownership import stamp  # isort: skip

@@ -27,11 +27,11 @@ from leeward.core.outages.sight import ApplicationKey, CopySight, sight_of
 from leeward.core.outages.writing import Pace, urgency_of
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.deleting import delete_seen
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import key_of
 from leeward.runtime.index import IndexOfMany
-from leeward.runtime.plane import ControlPlane
 
 KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
 SETTLE, SETTLE_APPLICATIONS = timedelta(milliseconds=200), 500

@@ -28,9 +28,9 @@ from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.overrides.rendering import Overridden, OverrideFailure, too_many
 from leeward.planning.rendered_overrides import RenderedOverrides
 from leeward.runtime.binding_kinds import BindingKind
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key
 from leeward.runtime.override_matching import OverrideMatching
-from leeward.runtime.plane import ControlPlane
 
 UNREAD_AGAIN = timedelta(seconds=30)
 """Pause after which a policy that could not be read is looked for again: of its deletion nothing is told."""

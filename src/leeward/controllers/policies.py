@@ -21,10 +21,10 @@ from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLIC
 from leeward.client import NotFound, Undecodable, WorldError
 from leeward.core.propagation.claiming import claimed_by
 from leeward.runtime.controller import Controller
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import Templates
 
 MOST_ASKED_SINGLY = 8

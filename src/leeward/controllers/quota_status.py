@@ -25,9 +25,9 @@ from leeward.core.amounts import Doubts
 from leeward.core.quota.quota_status import aggregated_status, limit_of, used_by_bindings, used_in_clusters
 from leeward.core.quota.static_assignments import quota_of_work
 from leeward.core.quota.usage import usage_of
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import NEWS_SECONDS, Said
 
 STATUS_COMPONENT = "federated-resource-quota-status-controller"

@@ -19,9 +19,9 @@ from leeward.api.work import Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, WorldError
 from leeward.core.propagation.reach import Reach
 from leeward.core.quota.static_assignments import brought_to, is_of, needless, quota_of_work, quota_works
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import keep_objects
 
 COMPONENT = "federated-resource-quota-sync-controller"

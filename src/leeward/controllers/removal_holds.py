@@ -14,9 +14,9 @@ from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.removal import PlacedCopies, is_removal_held
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.index import Index
-from leeward.runtime.plane import ControlPlane
 
 FOLLOWS_WITHIN = timedelta(seconds=60)
 """Time after the return of a control plane in which its controllers may still write what they knew before."""

@@ -31,8 +31,8 @@ from leeward.core.loss_coverage import (
 )
 from leeward.core.settings_in_force import SettingsInForce
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, Said
 
 CONTROLLER = "resilience-controller"

@@ -15,7 +15,7 @@ from leeward.core.interpreter import why_not_judged
 from leeward.core.propagation.matching import BY_NAME
 from leeward.core.propagation.reach import Reach
 from leeward.core.propagation.selecting import precision_in
-from leeward.runtime.plane import ControlPlane, Recorder
+from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey
 

@@ -17,7 +17,7 @@ from leeward.api.names import MANAGED_LABEL, SYSTEM_LABEL
 from leeward.api.resource import CLUSTERS
 from leeward.client import NotFound, NotServed
 from leeward.core.impersonation import impersonation_rules, users_of_proxy
-from leeward.runtime.plane import ControlPlane, Member
+from leeward.runtime.controller_context import ControlPlane, Member
 
 COMPONENT = "unified-auth-controller"
 LOOK_AGAIN = timedelta(minutes=5)

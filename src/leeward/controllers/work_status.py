@@ -30,11 +30,11 @@ from leeward.core.execution.work_generation import carries_generation, is_left, 
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 from leeward.core.interpreter.scripts import Operation
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
 from leeward.runtime.staying import StayingObjects
 

@@ -28,8 +28,8 @@ from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.core.quota.static_assignments import quota_of_work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of, version_of
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects
 
 MAX_REMEMBERED = 10_000

@@ -14,7 +14,7 @@ from leeward.api.work import Binding
 from leeward.client import NotFound
 from leeward.core.scheduling.rebalancing import expires_at, needs_trigger, next_status, observed, pending, triggered_at
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 
 
 class WorkloadRebalancerController:

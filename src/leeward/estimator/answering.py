@@ -15,8 +15,8 @@ from leeward.api.work import BindingResource
 from leeward.estimator.messages import RoomRequest, UnschedulableRequest
 from leeward.estimator.node_room import NodeRoom
 from leeward.estimator.objects import OWNED_REPLICA_SETS, PLACED_PODS, OwnedReplicaSet, PlacedPod
+from leeward.runtime.controller_context import Member
 from leeward.runtime.index import Index
-from leeward.runtime.plane import Member
 
 SYNC_SECONDS = 2.0
 STALE_SECONDS = 30.0

@@ -52,8 +52,8 @@ from leeward.manager.push import Connect, PushClusters
 from leeward.manager.settings import ManagerSettings
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.quota_estimator import QuotaEstimator
 from leeward.runtime.templates import Templates
 from leeward.runtime.work_share import WorkShare

@@ -17,7 +17,7 @@ from leeward.api.core import Lease
 from leeward.api.names import SCHEDULER_LEASE, SYSTEM_NAMESPACE, is_our_leader
 from leeward.api.resource import LEASES
 from leeward.client import NotFound, WorldError
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.retrying import Trouble
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from leeward.manager.choice import Choice
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.plane import ControlPlane, Member
 
 
 @dataclass(frozen=True, slots=True)

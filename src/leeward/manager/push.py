@@ -17,8 +17,8 @@ from leeward.client import Client, NotFound
 from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.manager.choice import UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.index import Index
-from leeward.runtime.plane import ControlPlane, Member
 
 Connect = Callable[[Cluster, Secret | None], Client]
 """Makes the client of a member; a missing credential gives one whose every request raises NoCredential."""

@@ -24,8 +24,8 @@ from leeward.members.scheduler import SchedulerController
 from leeward.members.settings import WorkloadSettings
 from leeward.members.stateful_set import StatefulSetController
 from leeward.members.volume_binder import VolumeBinder
+from leeward.runtime.controller_context import Server
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import Server
 
 
 class Workloads:

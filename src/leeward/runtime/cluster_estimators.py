@@ -17,8 +17,8 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.text import shown
 from leeward.api.work import BindingResource
 from leeward.core.scheduling.estimates import Answers, Question, lowest
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.resting import Rest
 
 NAME = "scheduler-estimator"

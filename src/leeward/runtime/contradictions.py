@@ -15,9 +15,9 @@ from leeward.api.work import Binding
 from leeward.core.dependencies.requirements import is_named
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.digest import contents_digest
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.interpreter import NotInterpreted
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.templates import TemplateKey
 from leeward.runtime.webhook_queue import ANSWERED_SECONDS
 

@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
-from leeward.runtime.plane import ControlPlane
 
 W = TypeVar("W", bound=Hashable)
 

@@ -21,8 +21,8 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.supervisor import Supervisor
 from leeward.core.scheduling.estimates import Answers, Question, lowest
 from leeward.runtime.cluster_estimators import ClusterEstimator, ClusterEstimators
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.resting import Rest
 
 log = logging.getLogger(__name__)

@@ -14,11 +14,11 @@ from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.core.execution.ownership import is_ours
 from leeward.core.interpreter.scripts import Operation
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.identity import Key
 from leeward.runtime.interpreter_changes import Concerned
 from leeward.runtime.member_answers import MemberAnswers
 from leeward.runtime.owner_index import OwnerIndex
-from leeward.runtime.plane import ControlPlane, Member
 from leeward.runtime.statuses import Said
 
 

@@ -15,10 +15,10 @@ from leeward.api.work import Binding
 from leeward.core.overrides.applicable import EVERY_KIND, select_unread, selects
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.propagation.selecting import Selected
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.override_index import OverrideIndex
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.policy_changes import EarlierSelections, PolicyKey
 
 

@@ -8,8 +8,8 @@ from kubeapi.resource import Resource
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.core.execution.ownership import other_hub
 from leeward.core.execution.retain import only_reports
+from leeward.runtime.controller_context import Member
 from leeward.runtime.informer import Informer
-from leeward.runtime.plane import Member
 
 
 class OwnerIndex:

@@ -16,8 +16,8 @@ from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLIC
 from leeward.core.propagation.claiming import claimed_by
 from leeward.core.propagation.matching import NO_MATCH
 from leeward.core.propagation.selecting import Scope, Selected, precision_in
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import key_of
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.policy_changes import EarlierSelections, PolicyKey
 from leeward.runtime.policy_index import PolicyIndexes
 from leeward.runtime.templates import TemplateKey, Templates

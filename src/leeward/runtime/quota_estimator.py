@@ -13,8 +13,8 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.core.quota.quota_room import quota_namespace, reported_quota, room_in_quotas
 from leeward.core.scheduling.estimates import Answers, Question
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.index import Index
-from leeward.runtime.plane import ControlPlane
 
 
 class QuotaEstimator:

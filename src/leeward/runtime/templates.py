@@ -8,9 +8,9 @@ from kubeapi.resource import Resource
 from kubeapi.selectors import matches, selector_of
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import BindingResource
+from leeward.runtime.controller_context import Server
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.informer import Informer
-from leeward.runtime.plane import Server
 
 
 class TemplateKey(NamedTuple):

@@ -14,8 +14,8 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from leeward.client import Client
 from leeward.manager.timing import Timing
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.interpreter_hosts import InterpreterHosts
 from leeward.sim.journal import Journal

@@ -27,8 +27,8 @@ from leeward.members import Workloads, WorkloadSettings
 from leeward.members.resource_quota import ResourceQuotaAdmission
 from leeward.members.rules.load_balancer import load_balancer_range
 from leeward.members.simulated_webhooks import SimulatedWebhooks
+from leeward.runtime.controller_context import Member, Server
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import Member, Server
 from leeward.sim.clocks import SkewedClock
 from leeward.sim.environment import Environment
 from leeward.sim.journal import JournaledMedium

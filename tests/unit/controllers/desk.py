@@ -24,9 +24,9 @@ from leeward.api.resource import CLUSTERS, EVENTS, NAMESPACES, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import Work
 from leeward.client import Client, Request, Response, Transport, WorldError
+from leeward.runtime.controller_context import ControlPlane, Member, Server
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Member, Server
 
 MEMBER = "member1"
 SPACE = execution_space(MEMBER)

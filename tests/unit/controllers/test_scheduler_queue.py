@@ -28,10 +28,10 @@ from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.core.scheduling.estimates import Answers, Question
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.controller_context import ControlPlane, Server
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Server
 
 CLOCK = VirtualClock()
 DYNAMIC = {

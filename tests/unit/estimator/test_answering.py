@@ -15,7 +15,7 @@ from leeward.api.work import BindingResource, ReplicaRequirements
 from leeward.core.scheduling.estimates import Question
 from leeward.estimator.answering import MemberEstimates, NoSuchWorkload, WrongCluster
 from leeward.estimator.messages import RoomRequest, UnschedulableRequest
-from leeward.runtime.plane import Member
+from leeward.runtime.controller_context import Member
 from tests.unit.runtime.small_world import CLOCK, SmallWorld, tell
 
 NODES = Resource.of_manifests("v1", "nodes", "Node", False)

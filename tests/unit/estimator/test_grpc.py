@@ -31,8 +31,8 @@ from leeward.estimator.channels import MAX_ANSWER_BYTES, SERVICES, EstimatorChan
 from leeward.estimator.messages import AVAILABLE_REPLICAS, AVAILABLE_SETS, SERVICE, UNSCHEDULABLE_REPLICAS
 from leeward.estimator.serving import EstimatorServer, ServerCertificates
 from leeward.runtime.cluster_estimators import ClusterEstimator, ClusterEstimators
+from leeward.runtime.controller_context import Member
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import Member
 from leeward.runtime.resting import FIRST_REST_SECONDS
 from tests.certificates import Authority
 from tests.kubeserver.echo import SkippingLoop, skip

@@ -26,9 +26,9 @@ from leeward.client import Client
 from leeward.manager.member_side import MemberSide
 from leeward.manager.push import PushClusters
 from leeward.manager.timing import Timing
+from leeward.runtime.controller_context import ControlPlane, Server
 from leeward.runtime.events import EventRecorder
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import ControlPlane, Server
 from leeward.sim.network import LinkedTransport, Place
 
 CLOCK = VirtualClock()

@@ -23,8 +23,8 @@ from leeward.members.kinds import PODS
 from leeward.members.resource_quota import ResourceQuotaAdmission
 from leeward.members.rules.pods import is_ready
 from leeward.members.simulated_webhooks import SimulatedWebhooks
+from leeward.runtime.controller_context import Server
 from leeward.runtime.metrics import Metrics
-from leeward.runtime.plane import Server
 
 NAMESPACE = "default"
 

@@ -11,8 +11,8 @@ from typing import Any
 from leeward.api.names import execution_space
 from leeward.api.resource import NAMESPACES, WORKS
 from leeward.api.work import Work
+from leeward.runtime.controller_context import Member
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.plane import Member
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play
 
 MEMBERS, OTHER = 1000, "member2"

@@ -9,8 +9,8 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.eviction.evidence import AGENT_SETTLES, is_told_by_karmada
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.index import Index
-from leeward.runtime.plane import ControlPlane
 
 _MESSAGE = (
     "its agent does not say which generation of a Work it reports about, as Karmada's does not: what it "

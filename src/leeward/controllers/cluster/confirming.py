@@ -16,8 +16,8 @@ from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.watched_time import Attention
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.plane import ControlPlane
 
 _LEAST_STEP = timedelta(microseconds=1)
 """Least difference between two datetimes: what is left may be less, and then is not now."""

@@ -26,8 +26,8 @@ from leeward.controllers.cluster.warnings import StandingWarnings
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_observed_conditions
 from leeward.core.cluster_health.pending_condition import is_overdue
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.plane import ControlPlane
 
 RETRY_SECONDS = 2.0
 

@@ -16,7 +16,7 @@ from leeward.api.core import Lease
 from leeward.api.names import CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, is_agent_report, last_seen_before
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 
 LEASE_MANIFESTS = Resource.of_manifests("coordination.k8s.io/v1", "leases", "Lease", True)
 """Leases with all that the API server notes of them."""

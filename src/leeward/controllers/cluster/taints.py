@@ -31,7 +31,7 @@ from leeward.core.cluster_health.flap_damping import Flapping, HoldDownSettings,
 from leeward.core.cluster_health.taint_policy import follow_policies
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
-from leeward.runtime.plane import ControlPlane, Recorder
+from leeward.runtime.controller_context import ControlPlane, Recorder
 
 BRAKED = (
     "NoExecute is due and not set, so nothing is evicted from here: most of the fleet looks dead, or begins to. "

@@ -2,7 +2,7 @@
 
 from leeward.api.cluster import Cluster
 from leeward.api.resource import CLUSTERS
-from leeward.runtime.plane import Recorder
+from leeward.runtime.controller_context import Recorder
 
 
 class StandingWarnings:

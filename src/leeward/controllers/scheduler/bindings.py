@@ -8,10 +8,10 @@ from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.informer import Informer
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import Statuses
 
 KINDS = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)

@@ -13,8 +13,8 @@ from leeward.controllers.scheduler.held_evictions import HeldEvictions
 from leeward.controllers.scheduler.scheduling_cycle import SchedulerSettings, SchedulingCycle, Unlisted
 from leeward.core.scheduling import Unplaceable
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.plane import ControlPlane
 
 TAINT_MANAGER = "taint-manager"
 """Name of a scheduler that only evicts and finishes evictions, and leaves placing to another process."""

@@ -22,10 +22,10 @@ from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.runtime.burst_detector import BurstDetector
 from leeward.runtime.clusters_by_name import ClustersByName
+from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.events import NORMAL, WARNING, Rank
 from leeward.runtime.identity import reference_of, template_of
 from leeward.runtime.metrics import EVICTION_QUEUE
-from leeward.runtime.plane import ControlPlane, Recorder
 
 RECONCILE = "ReconcileSchedule"
 NOT_EVICTED = "EvictWorkloadFromClusterFailed"

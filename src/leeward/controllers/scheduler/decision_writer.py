@@ -18,7 +18,7 @@ from leeward.core.binding_status import status_after
 from leeward.core.placement import Decision
 from leeward.core.quota.enforcement import EXCEEDED
 from leeward.core.scheduling import Placed, applied_placement, same_targets
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Said
 
 _Said = tuple[str, str, str, str]

@@ -27,9 +27,9 @@ from leeward.core.placement.concern import concern_of, is_decided_alike, is_wait
 from leeward.core.quota.enforcement import leaves_more
 from leeward.planning.eviction_limiter import drain_budget
 from leeward.runtime.brake import BrakeView
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.metrics import EVICTION_QUEUE
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.queue import WorkQueue
 from leeward.runtime.staying import StayingObjects
 

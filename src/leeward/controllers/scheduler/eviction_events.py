@@ -8,8 +8,8 @@ from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
 from leeward.core.cluster_health.outage import Outlook
 from leeward.runtime.burst_detector import BurstDetector
+from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.events import WARNING, Rank
-from leeward.runtime.plane import ControlPlane, Recorder
 
 EVICTED, CLUSTER_OUTAGE = "EvictWorkloadFromClusterSucceed", "ClusterOutage"
 BURST_SIZE, BURST_SECONDS = 16, 10.0

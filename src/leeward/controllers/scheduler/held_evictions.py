@@ -6,7 +6,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 
 
 class HeldEvictions:

@@ -12,8 +12,8 @@ from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.eviction_events import BURST_SECONDS, BURST_SIZE, EVICTED, SumsByCluster
+from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.events import NORMAL, WARNING, Rank
-from leeward.runtime.plane import ControlPlane, Recorder
 
 MOST_UNTOLD = 50_000
 UNFINISHED_SECONDS, LOOK_SECONDS = 120.0, 30.0

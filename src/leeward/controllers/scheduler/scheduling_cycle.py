@@ -36,10 +36,10 @@ from leeward.planning.workload_groups import WorkloadGroups
 from leeward.runtime.batcher import Batcher
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.cluster_estimators import ClusterEstimator
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import Key
-from leeward.runtime.plane import ControlPlane
 from leeward.runtime.statuses import BURST_SIZE
 
 _REACH = Reach(skipped_namespaces=())
