@@ -1,4 +1,4 @@
-"""The memory of a manifest that an informer keeps: as mappings, and on a shelf, which packs all but those read last.
+"""The memory of a manifest that an informer keeps: as mappings, and in its cache, which packs all but those read last.
 
 The objects are those of a Deployment that was propagated in a simulated fleet: its template, and what became of it in a
 member, with what their managers own. KiB for each of many, by what Python itself has allocated.
@@ -16,7 +16,7 @@ from leeward.api.resource import PROPAGATION_POLICIES
 from leeward.client import NotFound
 from leeward.manager.timing import Timing
 from leeward.runtime.identity import Key
-from leeward.runtime.shelf import Shelf, without_owned_fields
+from leeward.runtime.informer_cache import InformerCache, without_owned_fields
 from leeward.sim.world import World
 
 OBJECTS = 2_000
@@ -26,10 +26,10 @@ GOAL_RATIO = 0.3
 
 def run() -> None:
     template, *copies = run_virtual(_propagated())
-    print(f"{'KiB of an object':<24}{'mappings':>10}{'shelf':>8}{'ratio':>8}{'goal':>6}")
+    print(f"{'KiB of an object':<24}{'mappings':>10}{'cache':>8}{'ratio':>8}{'goal':>6}")
     for title, obj in (("template", template), ("object in a member", copies[0])):
         body = codec.encode(obj)
-        plain, packed = _kib(lambda body=body: _mappings(body)), _kib(lambda body=body: _shelf(body))
+        plain, packed = _kib(lambda body=body: _mappings(body)), _kib(lambda body=body: _cached(body))
         print(f"{title:<24}{plain:>10.1f}{packed:>8.1f}{packed / plain:>8.2f}{GOAL_RATIO:>6g}")
 
 
@@ -37,11 +37,11 @@ def _mappings(body: bytes) -> object:
     return {Key(NAMESPACE, f"app-{number}"): codec.decode_manifest(body) for number in range(OBJECTS)}
 
 
-def _shelf(body: bytes) -> object:
-    shelf: Shelf[Manifest] = Shelf(dict)
+def _cached(body: bytes) -> object:
+    cache: InformerCache[Manifest] = InformerCache(dict)
     for number in range(OBJECTS):
-        shelf.put(Key(NAMESPACE, f"app-{number}"), without_owned_fields(codec.decode_manifest(body)))
-    return shelf
+        cache.put(Key(NAMESPACE, f"app-{number}"), without_owned_fields(codec.decode_manifest(body)))
+    return cache
 
 
 def _kib(made: Callable[[], object]) -> float:

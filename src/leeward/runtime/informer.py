@@ -24,8 +24,8 @@ from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.change_handlers import ChangeHandler, ChangeHandlers
 from leeward.runtime.follower import Follower
 from leeward.runtime.identity import Key, is_over, key_of, uid_of, version_of
+from leeward.runtime.informer_cache import InformerCache, without_owned_fields
 from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of
-from leeward.runtime.shelf import Shelf, without_owned_fields
 from leeward.runtime.tolerant_reads import TolerantReads
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
         self._sizes: dict[Key, int] = {}
         self._client = TolerantReads(client, resource)
         self._namespace = namespace
-        self._objects = Shelf(resource.object_type)
+        self._objects = InformerCache(resource.object_type)
         self._outdated: set[Key] = set()
         """Keys of what a restored server has in a state that cannot be read: known by versions that say nothing now."""
         self._version = 0

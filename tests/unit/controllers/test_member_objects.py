@@ -19,7 +19,7 @@ from leeward.client import AlreadyExists, Conflict
 from leeward.controllers.member_objects import (
     Foreign,  # pyright: ignore[reportPrivateUsage]
 )
-from leeward.runtime.shelf import without_owned_fields
+from leeward.runtime.informer_cache import without_owned_fields
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE
 from tests.unit.controllers.member_hands import OF_WORK, PATH, Hands, tell
 

@@ -1,4 +1,4 @@
-"""The shelf: what nobody has read lately is kept as bytes, and is what it was."""
+"""Cache of an informer: what nobody has read lately is kept as bytes, and is what it was."""
 
 from typing import Any, TypeVar
 
@@ -6,7 +6,7 @@ from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.core import ConfigMap
 from leeward.api.work import Work
 from leeward.runtime.identity import Key, key_of
-from leeward.runtime.shelf import RECENT, Shelf, without_owned_fields
+from leeward.runtime.informer_cache import RECENT, InformerCache, without_owned_fields
 
 T = TypeVar("T")
 
@@ -18,22 +18,22 @@ def manifest(number: int) -> Manifest:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"number": number, "none": None}}
 
 
-def filled(object_type: type[T], objects: list[T]) -> Shelf[T]:
-    shelf = Shelf(object_type)
+def filled(object_type: type[T], objects: list[T]) -> InformerCache[T]:
+    cache = InformerCache(object_type)
     for obj in objects:
-        shelf.put(key_of(obj), obj)
-    return shelf
+        cache.put(key_of(obj), obj)
+    return cache
 
 
-def packed(shelf: Shelf[Any]) -> int:
-    return sum(entry.obj is None for entry in shelf.entries().values())
+def packed(cache: InformerCache[Any]) -> int:
+    return sum(entry.obj is None for entry in cache.entries().values())
 
 
 def test_what_was_not_read_lately_is_packed_and_reads_as_it_was() -> None:
-    shelf = filled(dict, [manifest(number) for number in range(MANY)])
-    assert packed(shelf) == MANY - RECENT
-    assert [shelf.get(Key("shop", f"app-{number}")) for number in range(MANY)] == [manifest(n) for n in range(MANY)]
-    assert packed(shelf) == MANY - RECENT
+    cache = filled(dict, [manifest(number) for number in range(MANY)])
+    assert packed(cache) == MANY - RECENT
+    assert [cache.get(Key("shop", f"app-{number}")) for number in range(MANY)] == [manifest(n) for n in range(MANY)]
+    assert packed(cache) == MANY - RECENT
 
 
 def test_a_work_is_not_packed() -> None:
@@ -43,37 +43,37 @@ def test_a_work_is_not_packed() -> None:
 
 
 def test_what_was_read_last_is_packed_last() -> None:
-    shelf = filled(dict, [manifest(number) for number in range(RECENT)])
-    first = shelf.get(Key("shop", "app-0"))
-    shelf.put(Key("shop", "new"), manifest(RECENT))
-    entries = shelf.entries()
+    cache = filled(dict, [manifest(number) for number in range(RECENT)])
+    first = cache.get(Key("shop", "app-0"))
+    cache.put(Key("shop", "new"), manifest(RECENT))
+    entries = cache.entries()
     assert entries[Key("shop", "app-0")].obj is first
     assert entries[Key("shop", "app-1")].obj is None
 
 
 def test_to_list_all_unpacks_none_for_good() -> None:
-    shelf = filled(dict, [manifest(number) for number in range(MANY)])
-    assert [each["data"]["number"] for each in shelf.list()] == list(range(MANY))
-    assert shelf.all_keys() == tuple(Key("shop", f"app-{number}") for number in range(MANY))
-    assert packed(shelf) == MANY - RECENT
+    cache = filled(dict, [manifest(number) for number in range(MANY)])
+    assert [each["data"]["number"] for each in cache.list()] == list(range(MANY))
+    assert cache.all_keys() == tuple(Key("shop", f"app-{number}") for number in range(MANY))
+    assert packed(cache) == MANY - RECENT
 
 
 def test_what_is_listed_is_of_one_moment() -> None:
-    shelf = filled(dict, [manifest(number) for number in range(MANY)])
-    listed = shelf.list()
+    cache = filled(dict, [manifest(number) for number in range(MANY)])
+    listed = cache.list()
     for number in range(MANY):
-        assert shelf.pop(Key("shop", f"app-{number}")) == manifest(number)
+        assert cache.pop(Key("shop", f"app-{number}")) == manifest(number)
     assert len(list(listed)) == MANY
-    assert not list(shelf.list())
+    assert not list(cache.list())
 
 
 def test_another_state_is_another_entry() -> None:
-    shelf = filled(dict, [manifest(number) for number in range(MANY)])
-    before, key = shelf.entries(), Key("shop", "app-0")
-    shelf.get(key)
-    assert shelf.entry(key) is before[key]
-    shelf.put(key, manifest(0))
-    assert shelf.entry(key) is not before[key]
+    cache = filled(dict, [manifest(number) for number in range(MANY)])
+    before, key = cache.entries(), Key("shop", "app-0")
+    cache.get(key)
+    assert cache.entry(key) is before[key]
+    cache.put(key, manifest(0))
+    assert cache.entry(key) is not before[key]
 
 
 def test_small_kinds_are_never_packed() -> None:

@@ -1,4 +1,4 @@
-"""A shelf: the objects of one kind in memory, of which those that nobody has read lately are kept as bytes.
+"""Cache of an informer: the objects of a kind in memory, of which those that nobody has read lately are kept as bytes.
 
 An object takes five times as much room as mappings as it does as JSON, and of a fleet that is at rest hardly any is
 read. So manifests are packed when others have been read since, and read from their bytes when they are asked for
@@ -23,7 +23,7 @@ RECENT = 128
 """Number of objects of a kind that are kept as they were read."""
 
 
-class Shelved(Generic[T]):
+class CachedObject(Generic[T]):
     """One state of an object: the same entry is the same state."""
 
     __slots__ = ("body", "obj", "version")
@@ -37,12 +37,12 @@ class Shelved(Generic[T]):
         self.body, self.obj = self.body or codec.encode(self.obj), None
 
 
-class Shelf(Generic[T]):
+class InformerCache(Generic[T]):
     def __init__(self, object_type: type[T]) -> None:
         self._type = object_type
         self._packs = object_type is dict
-        self._entries: dict[Key, Shelved[T]] = {}
-        self._by_namespace: dict[str, dict[Key, Shelved[T]]] = {}
+        self._entries: dict[Key, CachedObject[T]] = {}
+        self._by_namespace: dict[str, dict[Key, CachedObject[T]]] = {}
         self._recent: dict[Key, None] = {}
         """Keys of the objects that are not packed, the one that was read last at the end."""
 
@@ -58,10 +58,10 @@ class Shelf(Generic[T]):
         self._touch(key)
         return entry.obj
 
-    def entry(self, key: Key) -> Shelved[T] | None:
+    def entry(self, key: Key) -> CachedObject[T] | None:
         return self._entries.get(key)
 
-    def entries(self) -> dict[Key, Shelved[T]]:
+    def entries(self) -> dict[Key, CachedObject[T]]:
         """Entries of all objects as they are now."""
         return dict(self._entries)
 
@@ -76,7 +76,7 @@ class Shelf(Generic[T]):
 
     def put(self, key: Key, obj: T) -> None:
         key = key if key in self._entries else kept(key)
-        entry = self._entries[key] = Shelved(obj)
+        entry = self._entries[key] = CachedObject(obj)
         self._by_namespace.setdefault(key.namespace, {})[key] = entry
         if self._packs:
             self._touch(key)
@@ -90,11 +90,11 @@ class Shelf(Generic[T]):
             del self._by_namespace[key.namespace]
         return self._read(entry) if entry.obj is None else entry.obj
 
-    def _objects(self, entries: Iterable[Shelved[T]]) -> Iterator[T]:
+    def _objects(self, entries: Iterable[CachedObject[T]]) -> Iterator[T]:
         for entry in entries:
             yield self._read(entry) if entry.obj is None else entry.obj
 
-    def _read(self, entry: Shelved[T]) -> T:
+    def _read(self, entry: CachedObject[T]) -> T:
         return codec.decode(entry.body, self._type)
 
     def _touch(self, key: Key) -> None:
