@@ -1,5 +1,5 @@
 """A campaign: many seeds on all cores. It is green when no history breaks an invariant, the same seed gives the same
-trace twice, the twins agree, and, of 150 and more, every rare situation was reached.
+trace twice, control runs agree, and, of 150 and more, every rare situation was reached.
 
 Each seed has a process of its own. One that comes to no end, or dies, is a failure with its seed like any other.
 """
@@ -11,17 +11,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from leeward.sim.histories.control_run import disagreements
 from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.model import History
 from leeward.sim.histories.playing import Run, play
 from leeward.sim.histories.processes import Failure, Limits, each_in_its_process
 from leeward.sim.histories.rare import FLOOR_HISTORIES, RARE
-from leeward.sim.histories.twins import disagreements
 
 TWICE = 100
 """One seed in so many is played twice."""
-TWIN = 10
-"""One seed in so many is compared with its twin without faults."""
+CONTROL_RUNS = 10
+"""One seed in so many is compared with its control run, without faults."""
 WARM_UP = History(seed=0, members=(("m1", "Push"),), steps=())
 """History that is played first: what every process would have to learn anew is learned before the others."""
 
@@ -67,7 +67,7 @@ class Campaign:
 
 
 def examine(seed: int) -> Report:
-    """Plays one seed, some twice, some with their twin. In a process of its own: it leaves the collector off."""
+    """Plays one seed, some twice, some with their control run. In a process of its own: it leaves the collector off."""
     gc.disable()
     began = time.process_time()
     run = play(draw_history(seed))
@@ -93,5 +93,5 @@ def _doubts(run: Run, seed: int) -> Iterable[str]:
         yield "no decision was taken again"
     if seed % TWICE == 0 and play(run.history).trace_hash != run.trace_hash:
         yield "the same seed gave another trace"
-    if seed % TWIN == 0 and not run.violations:
+    if seed % CONTROL_RUNS == 0 and not run.violations:
         yield from disagreements(run)

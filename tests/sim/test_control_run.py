@@ -1,10 +1,10 @@
-"""Twins: what is rebalanced when all is over runs where it would run if nothing had failed."""
+"""Control runs: what is rebalanced when all is over runs where it would run if nothing had failed."""
 
 from unittest import mock
 
+from leeward.sim.histories.control_run import disagreements
 from leeward.sim.histories.model import Deploy, History, MemberStops
 from leeward.sim.histories.playing import play
-from leeward.sim.histories.twins import disagreements
 from leeward.sim.histories.users import Users
 from tests.sim.scenarios import EVENLY, FLEET
 

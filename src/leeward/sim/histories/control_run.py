@@ -1,9 +1,9 @@
-"""The twin of a history: the same users want the same, and nothing fails. What they end up with must be the same.
+"""Control run of a history: the same users want the same, and nothing fails. What they end up with must be the same.
 
 Templates, policies and how many replicas each binding has in all must agree. Where they run may differ, since what was
 evicted does not move back; so both have everything rebalanced in the end, and then it must agree, too: twice, since the
 first application finds what the others have left where chance has put them. On a tie the template's uid decides, which
-twins do not share: a replica, or a cluster as good as another, is no disagreement.
+the two runs do not share: a replica, or a cluster as good as another, is no disagreement.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ APART_SECONDS = 30.0
 """Seconds between the rebalancing of one application and the next, which finds the room that the first has left."""
 
 
-def twin_of(history: History) -> History:
+def control_of(history: History) -> History:
     """History without what fails, at the same times."""
     steps = tuple(step for step in history.steps if not isinstance(step, Fault))
     return msgspec.structs.replace(history, steps=steps)
@@ -51,28 +51,28 @@ def rebalanced(history: History) -> History:
 
 
 def disagreements(run: Run) -> Iterator[str]:
-    """Differences from the twin. Where clusters leave or members are meddled with, chance decides what is reached; a
-    control plane that is restored has lost wishes of its users, as it must."""
+    """Differences from the control run. Where clusters leave or members are meddled with, chance decides what is
+    reached; a control plane that is restored has lost wishes of its users, as it must."""
     if any(isinstance(step, Meddle | Rejoin | HubIsRestored) for step in run.history.steps):
         return
     history = rebalanced(run.history)
-    one, twin = play(history), play(twin_of(history))
+    one, control = play(history), play(control_of(history))
     yield from (f"rebalanced in the end: {violation}" for violation in one.violations)
-    yield from (f"the twin, without faults: {violation}" for violation in twin.violations)
-    if not one.violations and not twin.violations:
-        yield from differences(one, twin)
+    yield from (f"the control run, without faults: {violation}" for violation in control.violations)
+    if not one.violations and not control.violations:
+        yield from differences(one, control)
 
 
-def differences(run: Run, twin: Run) -> Iterator[str]:
+def differences(run: Run, control: Run) -> Iterator[str]:
     """Places are compared where both runs tell of theirs."""
-    for what in sorted({*run.outcome, *twin.outcome}):
-        here, there = run.outcome.get(what), twin.outcome.get(what)
+    for what in sorted({*run.outcome, *control.outcome}):
+        here, there = run.outcome.get(what), control.outcome.get(what)
         if here != there:
             yield f"{what} is {here}; without faults it is {there}"
-    if not run.places or not twin.places:
+    if not run.places or not control.places:
         return
-    for key in sorted({*run.places, *twin.places}):
-        here, there = run.places.get(key), twin.places.get(key)
+    for key in sorted({*run.places, *control.places}):
+        here, there = run.places.get(key), control.places.get(key)
         if here is None or there is None or not here.agrees(there):
             yield f"{key} is rebalanced to {_told(here)}; without faults to {_told(there)}"
 
