@@ -20,9 +20,18 @@ from leeward.sim.histories.checkers.claims import unclaimed
 from leeward.sim.histories.checkers.outage_objects import unfinished
 from leeward.sim.histories.checkers.quotas import EXCEEDED, unlimited
 from leeward.sim.histories.checkers.scene import Scene, replicas_of, tasks_of
+from leeward.sim.histories.ground_truth import (
+    HOME,
+    KINDS,
+    POLICIES,
+    WORKS,
+    Change,
+    GroundTruth,
+    is_execution_space,
+    owner_of,
+)
 from leeward.sim.histories.named_objects import Named, follows, named_in, needed_in, there
 from leeward.sim.histories.overriding import inner_marks_of, marks_of, overridden, unmarked
-from leeward.sim.histories.truth import HOME, KINDS, POLICIES, WORKS, Change, Truth, is_execution_space, owner_of
 
 UNSCHEDULABLE = "Unschedulable"
 
@@ -44,7 +53,7 @@ def unsettled(scene: Scene, members: Mapping[str, str], forsaken: Collection[str
     return problems
 
 
-def _clusters(truth: Truth, members: Mapping[str, str]) -> Iterator[str]:
+def _clusters(truth: GroundTruth, members: Mapping[str, str]) -> Iterator[str]:
     clusters = truth.clusters
     for name in members:
         cluster = clusters.get(name)
@@ -61,12 +70,12 @@ def _clusters(truth: Truth, members: Mapping[str, str]) -> Iterator[str]:
             yield f"the namespace {key.name} is left over"
 
 
-def _all(truth: Truth) -> Iterator[tuple[Key, Binding]]:
+def _all(truth: GroundTruth) -> Iterator[tuple[Key, Binding]]:
     yield from truth.bindings.items()
     yield from truth.cluster_bindings.items()
 
 
-def _selected(truth: Truth) -> set[tuple[str, str, str]]:
+def _selected(truth: GroundTruth) -> set[tuple[str, str, str]]:
     """The templates that policies select by name: kind, namespace, name."""
     return {
         (selector["kind"], key.namespace, selector["name"])
@@ -76,7 +85,7 @@ def _selected(truth: Truth) -> set[tuple[str, str, str]]:
     }
 
 
-def _bindings(truth: Truth) -> Iterator[str]:
+def _bindings(truth: GroundTruth) -> Iterator[str]:
     """Finds what is wrong with bindings: there is one for each template that has a policy, and no other."""
     selected = _selected(truth)
     for kind_name, prefix in KINDS.items():
@@ -93,7 +102,7 @@ def _bindings(truth: Truth) -> Iterator[str]:
             yield f"the binding {key} is left over: its template is gone"
 
 
-def _binding(truth: Truth, key: Key, binding: Binding) -> Iterator[str]:
+def _binding(truth: GroundTruth, key: Key, binding: Binding) -> Iterator[str]:
     template = truth.template_of(binding)
     if binding.metadata.deletion_timestamp is not None or template is None:
         yield "it is being deleted"
@@ -131,7 +140,7 @@ def _is_held_for_room(binding: Binding) -> bool:
     return unplaced and held is not None and held.reason == "ReplacementMissing"
 
 
-def _is_kept(truth: Truth, key: Key, binding: Binding, work: Work) -> bool:
+def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool:
     """Tells whether a copy stays, and the binding says so, since what was to replace it has found no place, or one that
     somebody else's object takes (S1)."""
     blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
@@ -150,7 +159,7 @@ def _is_foreign(work: Work | None) -> bool:
 
 
 def _copy(
-    truth: Truth, binding: Binding, template: Manifest, name: str, replicas: int, work: Work | None
+    truth: GroundTruth, binding: Binding, template: Manifest, name: str, replicas: int, work: Work | None
 ) -> Iterator[str]:
     if _is_foreign(work):
         return
@@ -175,7 +184,7 @@ def _copy(
         yield f"the copy in {name} runs {_image(copy)} instead of {_image(template)}"
 
 
-def _dependencies(truth: Truth, key: Key, binding: ResourceBinding) -> Iterator[str]:
+def _dependencies(truth: GroundTruth, key: Key, binding: ResourceBinding) -> Iterator[str]:
     """Finds what is wrong with dependencies: what its template names is where it is; and nothing that no policy has
     placed is where nobody needs it."""
     template, resource = truth.template_of(binding), binding.spec.resource
@@ -195,7 +204,7 @@ def _image(manifest: Manifest) -> str:
     return manifest["spec"]["template"]["spec"]["containers"][0]["image"]
 
 
-def forsakes(truth: Truth, change: Change) -> str | None:
+def forsakes(truth: GroundTruth, change: Change) -> str | None:
     """The member whose Work goes without being taken back: a dead cluster that leaves keeps what it runs."""
     if change.kind != WORKS or change.new is not None:
         return None
@@ -217,7 +226,7 @@ def _works(scene: Scene) -> Iterator[str]:
             yield f"the Work {key} is left over: its binding {owner} is gone"
 
 
-def forgotten_works(truth: Truth) -> set[Key]:
+def forgotten_works(truth: GroundTruth) -> set[Key]:
     """Works that name a binding which is gone, and which nobody takes away."""
     return {
         key

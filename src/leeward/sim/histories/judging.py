@@ -16,7 +16,7 @@ from leeward.sim.histories.checkers import (
     StoresChecker,
     Violation,
 )
-from leeward.sim.histories.truth import HOME, Change
+from leeward.sim.histories.ground_truth import HOME, Change
 
 
 class Judging:

@@ -8,9 +8,9 @@ from kubeapi.resource import Resource
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import replicas_of
+from leeward.sim.histories.ground_truth import KINDS, GroundTruth
 from leeward.sim.histories.manifests import CONFIG_MAPS, POLICIES, SHARED, placement
 from leeward.sim.histories.model import Plan, Provided
-from leeward.sim.histories.truth import KINDS, Truth
 
 PROVIDED: Mapping[Provided, Resource[Manifest]] = {
     "ConfigMap": CONFIG_MAPS,
@@ -71,7 +71,7 @@ def follows(binding: ResourceBinding) -> bool:
     return bool(binding.spec.propagate_deps)
 
 
-def needed_in(truth: Truth, needed: Named, namespace: str) -> set[str]:
+def needed_in(truth: GroundTruth, needed: Named, namespace: str) -> set[str]:
     """The clusters where bindings of the namespace need an object: their targets, and where they have a Work."""
     found: set[str] = set()
     for key, binding in truth.bindings.items():
@@ -84,6 +84,6 @@ def needed_in(truth: Truth, needed: Named, namespace: str) -> set[str]:
     return found
 
 
-def there(truth: Truth, needed: Named, namespace: str, place: str) -> Manifest | None:
+def there(truth: GroundTruth, needed: Named, namespace: str, place: str) -> Manifest | None:
     kind, name = needed
     return truth.of(KINDS[kind], place).get(Key(namespace, name))

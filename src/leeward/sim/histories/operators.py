@@ -10,8 +10,8 @@ from kubeapi.meta import Manifest
 from kubeserver.inprocess import ADMIN
 from leeward.client import Client, WorldError
 from leeward.runtime.identity import Key
+from leeward.sim.histories.ground_truth import HOME, SCRIPTED, Change, GroundTruth
 from leeward.sim.histories.manifests import BATCHES
-from leeward.sim.histories.truth import HOME, SCRIPTED, Change, Truth
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
@@ -20,7 +20,7 @@ WORK_SECONDS = 3.0
 
 
 class Operators:
-    def __init__(self, world: World, truth: Truth) -> None:
+    def __init__(self, world: World, truth: GroundTruth) -> None:
         self._world = world
         self._truth = truth
         self._supervisor: Supervisor | None = None

@@ -9,8 +9,8 @@ from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.resource import Resource
+from leeward.sim.histories.ground_truth import OVERRIDES, GroundTruth
 from leeward.sim.histories.manifests import CONFIG_MAPS
-from leeward.sim.histories.truth import OVERRIDES, Truth
 
 OVERRIDE_POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "overridepolicies", "OverridePolicy", True)
 CLUSTER_OVERRIDE_POLICIES = Resource.of_manifests(
@@ -88,14 +88,14 @@ def effect(policy: ReadOnlyManifest, kind: str, name: str, cluster: str) -> Mark
     return marks
 
 
-def effects(truth: Truth, kind: str, name: str, cluster: str) -> Iterator[Marks | None]:
+def effects(truth: GroundTruth, kind: str, name: str, cluster: str) -> Iterator[Marks | None]:
     """Effects of all policies, in the order in which they are carried out."""
     for prefix in OVERRIDES:
         for _, policy in sorted(truth.of(prefix).items()):
             yield effect(policy, kind, name, cluster)
 
 
-def overridden(truth: Truth, kind: str, name: str, cluster: str) -> Marks:
+def overridden(truth: GroundTruth, kind: str, name: str, cluster: str) -> Marks:
     """Marks of what all policies make of an object in a cluster; empty where one of them cannot be carried out."""
     marks = dict[str, str]()
     for made in effects(truth, kind, name, cluster):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from leeward.api.names import FLAPPING_TAINT
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from leeward.sim.histories.checkers.quotas import EXCEEDED, refusal_in
+from leeward.sim.histories.ground_truth import GroundTruth
 from leeward.sim.histories.manifests import BATCHES
-from leeward.sim.histories.truth import Truth
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Place:
         return same and all(abs(here.get(name, 0) - there.get(name, 0)) <= 1 for name in {*here, *there})
 
 
-def wanted(truth: Truth) -> dict[str, object]:
+def wanted(truth: GroundTruth) -> dict[str, object]:
     """Wishes of users. Where it runs, `places` tell."""
     policies = truth.of("/policy.karmada.io/propagationpolicies/").items()
     templates = truth.of("/apps/deployments/").items()
@@ -46,7 +46,7 @@ def wanted(truth: Truth) -> dict[str, object]:
     return placements | {f"template {key}": t["spec"] for key, t in templates}
 
 
-def places(truth: Truth) -> dict[str, Place]:
+def places(truth: GroundTruth) -> dict[str, Place]:
     """Places by binding. None where a cluster is held down because it flapped: nothing goes there for an hour. None
     either where room is short, or a quota refuses somebody: who has it is up to who came first."""
     if any(taint.key == FLAPPING_TAINT for cluster in truth.clusters.values() for taint in cluster.spec.taints):

@@ -30,6 +30,7 @@ from leeward.sim.histories.checkers import (
 from leeward.sim.histories.convergence import forgotten_works, forsakes, unsettled
 from leeward.sim.histories.decision_replay import DecisionReplay
 from leeward.sim.histories.faults import Faults
+from leeward.sim.histories.ground_truth import Change, GroundTruth
 from leeward.sim.histories.handling import unhandled
 from leeward.sim.histories.history_settings import settings_of
 from leeward.sim.histories.judging import Judging
@@ -46,7 +47,6 @@ from leeward.sim.histories.orphans import clear_orphans
 from leeward.sim.histories.places import Place, places, wanted
 from leeward.sim.histories.rare import RareSituations
 from leeward.sim.histories.timings import TIMINGS, bound_seconds
-from leeward.sim.histories.truth import Change, Truth
 from leeward.sim.histories.users import Users
 from leeward.sim.journal import Write
 from leeward.sim.stale_reads import StaleReads
@@ -119,7 +119,7 @@ class Player:
             member.medium.sync_seconds = SYNC_SECONDS
         self._world.history_revisions = history.revisions or self._world.history_revisions
         self._world.journal.on_replaced(lambda place: self._judging.leaves(place))
-        self._truth = Truth(self._world.journal)
+        self._truth = GroundTruth(self._world.journal)
         self._past = StaleReads(self._world.journal)
         self._rare = RareSituations(self._run.reached, self._truth)
         self._scene = scene_of(history, TIMINGS[history.pace], self._truth)

@@ -20,6 +20,7 @@ from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories import rare_moves, rare_policies, rare_propagation, rare_restores
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
+from leeward.sim.histories.ground_truth import TEMPLATES, Change, GroundTruth
 from leeward.sim.histories.model import (
     ApiServerIsKilled,
     ClockIsWrong,
@@ -37,7 +38,6 @@ from leeward.sim.histories.model import (
     TwoLeaders,
     Withdraw,
 )
-from leeward.sim.histories.truth import TEMPLATES, Change, Truth
 
 RARE = (
     "the brake is engaged",
@@ -129,7 +129,7 @@ _CONTENTS: Mapping[type[Step], str] = {
 class RareSituations:
     """Counts what is reached, by name."""
 
-    def __init__(self, reached: Counter[str], truth: Truth) -> None:
+    def __init__(self, reached: Counter[str], truth: GroundTruth) -> None:
         self._reached = reached
         self._truth = truth
         self._meddled: dict[tuple[str, Key], int] = {}

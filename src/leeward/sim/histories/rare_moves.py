@@ -6,9 +6,9 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import POLICY_TAINTS_ANNOTATION
 from leeward.api.work import ResourceBinding
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
+from leeward.sim.histories.ground_truth import HOME, Change, GroundTruth
 from leeward.sim.histories.manifests import OWN
 from leeward.sim.histories.model import ControllersAreKilled, HubIsSuspended, Step
-from leeward.sim.histories.truth import HOME, Change, Truth
 
 MOVES = (
     "an affinity term is taken up again beside a copy of both",
@@ -37,14 +37,14 @@ _REASONS: Mapping[str, str] = {
 }
 
 
-def of_step(truth: Truth, step: Step) -> Iterator[str]:
+def of_step(truth: GroundTruth, step: Step) -> Iterator[str]:
     """Situations of a step as it begins."""
     is_away = isinstance(step, ControllersAreKilled | HubIsSuspended) and step.lasts > AWAY_SECONDS
     if is_away and any(not cluster.is_ready for cluster in truth.clusters.values()):
         yield "the hub is away for longer than a toleration"
 
 
-def of_change(truth: Truth, change: Change) -> Iterator[str]:
+def of_change(truth: GroundTruth, change: Change) -> Iterator[str]:
     if change.place != HOME and change.key.name == OWN and change.old is None:
         yield "a member keeps something of its own in what is shared"
     match change.new:
@@ -56,7 +56,7 @@ def of_change(truth: Truth, change: Change) -> Iterator[str]:
             pass
 
 
-def _of_cluster(truth: Truth, old: Cluster, new: Cluster) -> Iterator[str]:
+def _of_cluster(truth: GroundTruth, old: Cluster, new: Cluster) -> Iterator[str]:
     was_tainted, is_tainted = (each.metadata.annotations.get(POLICY_TAINTS_ANNOTATION) for each in (old, new))
     if is_tainted and not was_tainted:
         yield "a policy taints a cluster"
@@ -65,7 +65,7 @@ def _of_cluster(truth: Truth, old: Cluster, new: Cluster) -> Iterator[str]:
         yield "an outage strikes what is suspended"
 
 
-def _of_binding(truth: Truth, change: Change, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
+def _of_binding(truth: GroundTruth, change: Change, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
     before, after = tasks_of(old), tasks_of(new)
     for name in set(after) - set(before):
         if after[name].reason in _REASONS:
@@ -95,7 +95,7 @@ def _takes_up_again(old: ResourceBinding, new: ResourceBinding) -> bool:
     return is_back and bool(set(before) & set(after)) and bool(terms)
 
 
-def _is_missing(truth: Truth, binding: ResourceBinding, name: str, replicas: int) -> bool:
+def _is_missing(truth: GroundTruth, binding: ResourceBinding, name: str, replicas: int) -> bool:
     levels = truth.copies(name, binding).levels
     return not levels or levels[-1][1] < replicas
 

@@ -7,8 +7,8 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.claims import claim_of, contents_of, is_lazy, policy_of
 from leeward.sim.histories.checkers.quotas import EXCEEDED, limit_of, refusal_in, used_in
 from leeward.sim.histories.checkers.scene import tasks_of
+from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, POLICIES, QUOTAS, Change, GroundTruth
 from leeward.sim.histories.model import Replan, Retreat, Step
-from leeward.sim.histories.truth import BINDINGS, HOME, KINDS, POLICIES, QUOTAS, Change, Truth
 
 CLAIMS_REACHED = (
     "a policy takes over what another has claimed",
@@ -28,7 +28,7 @@ QUOTAS_REACHED = (
 POLICIES_REACHED = (*CLAIMS_REACHED, *QUOTAS_REACHED)
 
 
-def of_step(truth: Truth, step: Step) -> Iterator[str]:
+def of_step(truth: GroundTruth, step: Step) -> Iterator[str]:
     """Situations of a step as it begins."""
     if isinstance(step, Retreat) and any(key.name == step.name for key in truth.of(POLICIES[0])):
         yield "what was taken over goes back to its first policy"
@@ -36,7 +36,7 @@ def of_step(truth: Truth, step: Step) -> Iterator[str]:
         yield "a lazy policy waits for a change of its template"
 
 
-def of_change(truth: Truth, change: Change) -> Iterator[str]:
+def of_change(truth: GroundTruth, change: Change) -> Iterator[str]:
     if change.kind == QUOTAS and change.new is not None:
         if change.old is not None and limit_of(change.new) < min(
             limit_of(change.old), used_in(truth, change.key.namespace)
@@ -53,7 +53,7 @@ def of_change(truth: Truth, change: Change) -> Iterator[str]:
         yield from _of_template(truth, change)
 
 
-def _of_template(truth: Truth, change: Change) -> Iterator[str]:
+def _of_template(truth: GroundTruth, change: Change) -> Iterator[str]:
     before, after = claim_of(change.old), claim_of(change.new)
     kind = next(name for name, prefix in KINDS.items() if prefix == change.kind)
     binding = truth.any_binding(Key(change.key.namespace, f"{change.key.name}-{kind.lower()}"))
@@ -67,7 +67,7 @@ def _of_template(truth: Truth, change: Change) -> Iterator[str]:
         yield "a lazy policy takes effect in the middle of an eviction"
 
 
-def _of_binding(truth: Truth, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
+def _of_binding(truth: GroundTruth, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
     before, after = refusal_in(old), refusal_in(new)
     if after == EXCEEDED and before != EXCEEDED:
         yield "a quota refuses what is wanted"

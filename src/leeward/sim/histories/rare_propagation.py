@@ -6,11 +6,11 @@ from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION, cluster_of_execution_space
 from leeward.api.work import ResourceBinding, Work
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
+from leeward.sim.histories.ground_truth import OVERRIDES, Change, GroundTruth, owner_of
 from leeward.sim.histories.manifests import BATCHES
 from leeward.sim.histories.model import BreakOverride, BreakScript, Override, Read, Step, Unoverride
 from leeward.sim.histories.named_objects import named_by, there
 from leeward.sim.histories.overriding import MARK, marks_of
-from leeward.sim.histories.truth import OVERRIDES, Change, Truth, owner_of
 
 OVERRIDES_REACHED = (
     "a copy that moves is overridden in its new cluster",
@@ -33,7 +33,7 @@ SCRIPTS_REACHED = (
 PROPAGATION = (*OVERRIDES_REACHED, *DEPENDENCIES_REACHED, *SCRIPTS_REACHED)
 
 
-def of_step(truth: Truth, step: Step) -> Iterator[str]:
+def of_step(truth: GroundTruth, step: Step) -> Iterator[str]:
     """Situations of a step as it begins."""
     evicting = any(tasks_of(binding) for binding in truth.bindings.values())
     if evicting and isinstance(step, Override | BreakOverride | Unoverride):
@@ -44,7 +44,7 @@ def of_step(truth: Truth, step: Step) -> Iterator[str]:
         yield "a template comes to name something else in the middle of an eviction"
 
 
-def of_change(truth: Truth, change: Change) -> Iterator[str]:
+def of_change(truth: GroundTruth, change: Change) -> Iterator[str]:
     match change.new:
         case Work():
             yield from _of_work(truth, change, change.new)
@@ -71,7 +71,7 @@ def _of_shared(binding: ResourceBinding) -> Iterator[str]:
         yield "an object has a policy of its own, and is needed elsewhere"
 
 
-def _of_work(truth: Truth, change: Change, new: Work) -> Iterator[str]:
+def _of_work(truth: GroundTruth, change: Change, new: Work) -> Iterator[str]:
     old: Work | None = change.old
     manifests = new.spec.workload.manifests
     marks = [(name.removeprefix(MARK), value) for each in manifests for name, value in marks_of(each).items()]

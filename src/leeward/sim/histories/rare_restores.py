@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from leeward.api.names import cluster_of_execution_space
 from leeward.sim.histories.checkers.scene import Scene, tasks_of
+from leeward.sim.histories.ground_truth import WORKS, Change
 from leeward.sim.histories.model import HubIsRestored, Step
-from leeward.sim.histories.truth import WORKS, Change
 
 FORGOTTEN = "the hub is restored, and has forgotten what runs"
 EVICTING = "the hub is restored into the middle of an eviction"

@@ -34,6 +34,7 @@ from leeward.sim.histories.checkers import (
     scene_of,
 )
 from leeward.sim.histories.checkers.owners import foreign_conditions, foreign_fields
+from leeward.sim.histories.ground_truth import HOME, Change, GroundTruth
 from leeward.sim.histories.model import (
     AgentIsKilled,
     AnyStep,
@@ -46,7 +47,6 @@ from leeward.sim.histories.model import (
     Mode,
     Storm,
 )
-from leeward.sim.histories.truth import HOME, Change, Truth
 from leeward.sim.journal import Journal
 from tests.builders import at, binding, cluster, divided, targets, work
 
@@ -62,7 +62,7 @@ class Notebook:
         self.now = 0.0
         self.violations: list[Violation] = []
         journal = self._journal = Journal(lambda: self.now)
-        truth = Truth(journal)
+        truth = GroundTruth(journal)
         history = History(seed=0, members=FLEET, steps=steps, evictions_per_second=evictions_per_second)
         scene = self.scene = scene_of(history, Timing.karmada(), truth)
         self._timed = [checker(scene) for checker in TIMED]
@@ -285,7 +285,7 @@ def test_l3_what_was_removed_since_the_last_restart_is_remembered(
     if killed_at:
         steps.append(AgentIsKilled(at=killed_at, lasts=5, member="m1"))
     history = History(seed=0, members=(("m1", mode),), steps=tuple(steps))
-    scene = scene_of(history, Timing.karmada(), Truth(Journal(lambda: 0.0)))
+    scene = scene_of(history, Timing.karmada(), GroundTruth(Journal(lambda: 0.0)))
     assert scene.forgotten == {"m1": forgotten}
 
 

@@ -5,8 +5,8 @@ import pytest
 from kubeserver.store import Record
 from leeward.manager.timing import Timing
 from leeward.sim.histories.checkers import CompactionChecker, scene_of
+from leeward.sim.histories.ground_truth import HOME, GroundTruth
 from leeward.sim.histories.model import History
-from leeward.sim.histories.truth import HOME, Truth
 from leeward.sim.journal import Journal
 
 WEB, API = "//configmaps/default/web", "//configmaps/default/api"
@@ -15,7 +15,7 @@ WRITES = ((1, WEB, False), (2, API, False), (3, WEB, False), (4, API, True), (5,
 
 def checked(revisions: int, *writes: tuple[int, str, bool]) -> CompactionChecker:
     journal = Journal(lambda: 0.0)
-    scene = scene_of(History(seed=0, members=(), steps=()), Timing.karmada(), Truth(journal))
+    scene = scene_of(History(seed=0, members=(), steps=()), Timing.karmada(), GroundTruth(journal))
     checker = CompactionChecker(scene, journal, revisions)
     for revision, key, deleted in writes:
         journal.write(HOME, Record(key, revision, b"{}", deleted))

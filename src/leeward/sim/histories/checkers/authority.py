@@ -8,7 +8,7 @@ from leeward.api.meta import find_condition
 from leeward.api.work import Binding
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of
-from leeward.sim.histories.truth import BINDINGS, Change
+from leeward.sim.histories.ground_truth import BINDINGS, Change
 
 
 class AuthorityChecker:

@@ -13,7 +13,7 @@ from leeward.api.work import AggregatedStatusItem, ResourceBinding, Work
 from leeward.core.cluster_health.outage import marked
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import Change, owner_of
+from leeward.sim.histories.ground_truth import Change, owner_of
 
 MOST = Decimal(2**63 - 1)
 HEARSAY_SECONDS = 60.0

@@ -16,7 +16,7 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.checkers.states import States
-from leeward.sim.histories.truth import BINDINGS, HOME, KINDS, POLICIES, Change, Truth
+from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, POLICIES, Change, GroundTruth
 
 IDS = (POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL)
 """Labels with the permanent id of a policy, on it and on what it has claimed."""
@@ -145,7 +145,7 @@ def claim_of(manifest: ReadOnlyManifest | None) -> str:
     return next((labels[label] for label in IDS if labels.get(label)), "")
 
 
-def policy_of(truth: Truth, manifest: ReadOnlyManifest | None) -> Manifest | None:
+def policy_of(truth: GroundTruth, manifest: ReadOnlyManifest | None) -> Manifest | None:
     """The policy that has claimed it."""
     found = _policy(truth, claim_of(manifest))
     return found[2] if found is not None else None
@@ -174,13 +174,13 @@ def _wish(policy: Manifest | None) -> object:
     return None if policy is None else (policy["spec"], "deletionTimestamp" in policy["metadata"])
 
 
-def _policies(truth: Truth) -> Iterator[_Policy]:
+def _policies(truth: GroundTruth) -> Iterator[_Policy]:
     for prefix in POLICIES:
         for key, policy in truth.of(prefix).items():
             yield prefix, key, policy
 
 
-def _policy(truth: Truth, claim: str) -> _Policy | None:
+def _policy(truth: GroundTruth, claim: str) -> _Policy | None:
     return next((each for each in _policies(truth) if claim and claim == claim_of(each[2])), None)
 
 

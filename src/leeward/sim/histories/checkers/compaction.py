@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from leeward.sim.histories.checkers.ledger import Entry
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import HOME
+from leeward.sim.histories.ground_truth import HOME
 from leeward.sim.journal import Journal, Write
 
 SLACK = 50

@@ -13,7 +13,7 @@ from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, BRAKE_NAME
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.ground_truth import Change
 
 
 class CopiesChecker:

@@ -13,10 +13,7 @@ from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.needs import Needs
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.checkers.states import States
-from leeward.sim.histories.manifests import BATCHES
-from leeward.sim.histories.named_objects import Named, follows, named_by, named_in, there
-from leeward.sim.histories.scripted import troubles_in
-from leeward.sim.histories.truth import (
+from leeward.sim.histories.ground_truth import (
     BINDINGS,
     CUSTOMIZATIONS,
     HOME,
@@ -29,6 +26,9 @@ from leeward.sim.histories.truth import (
     is_execution_space,
     owner_of,
 )
+from leeward.sim.histories.manifests import BATCHES
+from leeward.sim.histories.named_objects import Named, follows, named_by, named_in, there
+from leeward.sim.histories.scripted import troubles_in
 
 LONGEST_WAIT_SECONDS = 15.0
 """A copy that waits for what it needs is made without it then, and an event says so (decision 77)."""

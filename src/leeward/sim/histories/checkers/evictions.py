@@ -8,7 +8,7 @@ from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.sim.histories.checkers.quotas import EXCEEDED, refusal_in
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.ground_truth import Change
 
 MOST = 0.55
 MANY = 3

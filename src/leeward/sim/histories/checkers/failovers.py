@@ -14,7 +14,7 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import ENDLESS
 from leeward.sim.histories.checkers.losses import Loss
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.ground_truth import Change
 
 SECONDS = 15.0
 """Seconds for retries, for a write that waits for others, and for a status that is told a little later."""

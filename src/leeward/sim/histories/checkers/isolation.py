@@ -11,7 +11,7 @@ from leeward.api.names import cluster_of_execution_space
 from leeward.api.work import Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import WORKS, Change
+from leeward.sim.histories.ground_truth import WORKS, Change
 
 SERVED_SECONDS = 2.0
 """Seconds to apply a Work, or to take it back; a write, a few reads, and the pace of the queues."""

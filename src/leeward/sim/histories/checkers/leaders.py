@@ -16,7 +16,7 @@ from leeward.client import Request
 from leeward.runtime.sharding import Sharding
 from leeward.sim.candidate import LEASE
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import HOME
+from leeward.sim.histories.ground_truth import HOME
 from leeward.sim.journal import Journal, Write
 
 SHARDINGS = tuple(map(Sharding, range(2, 5)))

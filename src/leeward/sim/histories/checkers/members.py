@@ -11,7 +11,7 @@ from leeward.api.work import Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import HOME, TEMPLATES, WORKS, Change
+from leeward.sim.histories.ground_truth import HOME, TEMPLATES, WORKS, Change
 
 
 class MembersChecker:

@@ -8,7 +8,7 @@ Needed are the targets, the clusters of the bindings that depend on it, and thos
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import replicas_of
-from leeward.sim.histories.truth import BINDINGS, Change
+from leeward.sim.histories.ground_truth import BINDINGS, Change
 
 
 def needed_by(binding: Binding) -> dict[str, int]:

@@ -18,7 +18,7 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, seconds_of, tasks_of
 from leeward.sim.histories.checkers.states import States
-from leeward.sim.histories.truth import BINDINGS, OUTAGES, Change, Truth
+from leeward.sim.histories.ground_truth import BINDINGS, OUTAGES, Change, GroundTruth
 
 CLUSTERS = "/cluster.karmada.io/clusters/"
 SECONDS = 15.0
@@ -185,7 +185,7 @@ class OutagesChecker:
         return {**self._scene.truth.bindings, **self._scene.truth.cluster_bindings}
 
 
-def unfinished(truth: Truth) -> Iterator[str]:
+def unfinished(truth: GroundTruth) -> Iterator[str]:
     """Outages that are not over though their clusters are back, and nothing is on its way out of them."""
     for outage in outages_in(truth):
         cluster = truth.clusters.get(outage.spec.cluster)
@@ -196,7 +196,7 @@ def unfinished(truth: Truth) -> Iterator[str]:
             yield f"the Outage {outage.name} is {_phase(outage)}, and its cluster is back"
 
 
-def _is_on_its_way(truth: Truth, key: Key, binding: Binding, cluster: str) -> bool:
+def _is_on_its_way(truth: GroundTruth, key: Key, binding: Binding, cluster: str) -> bool:
     """Tells whether it is not cleaned up there, or what replaces it is not all placed."""
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     if scheduled is not None and scheduled.status == "False":
@@ -209,7 +209,7 @@ def key_of(application: OutageApplication) -> Key:
     return Key(application.namespace, f"{application.name}-{application.kind.lower()}")
 
 
-def outages_in(truth: Truth) -> Iterator[ClusterOutage]:
+def outages_in(truth: GroundTruth) -> Iterator[ClusterOutage]:
     yield from truth.of(OUTAGES).values()
 
 

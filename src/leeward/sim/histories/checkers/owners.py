@@ -17,7 +17,7 @@ from leeward.client.caller import HEADER
 from leeward.controllers.cluster_status import CONTROLLER as STATUS_CONTROLLER
 from leeward.controllers.resilience import CONTROLLER as RESILIENCE_CONTROLLER
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import BINDINGS, HOME, KINDS, TEMPLATES, WORKS, Change
+from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, TEMPLATES, WORKS, Change
 from leeward.sim.paths import resource_of, target_of
 
 BINDING_OWNERS: Mapping[str, frozenset[str]] = {

@@ -11,7 +11,7 @@ from leeward.api.policy import Placement
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
-from leeward.sim.histories.truth import WORKS, Change
+from leeward.sim.histories.ground_truth import WORKS, Change
 
 
 class PlacementsChecker:

@@ -17,7 +17,7 @@ from leeward.api.work import ResourceBinding
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.restores import work_of
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
-from leeward.sim.histories.truth import BINDINGS, KINDS, QUOTAS, Change, Truth
+from leeward.sim.histories.ground_truth import BINDINGS, KINDS, QUOTAS, Change, GroundTruth
 
 CPU = "cpu"
 EXCEEDED = "QuotaExceeded"
@@ -88,14 +88,14 @@ def unlimited(scene: Scene, members: Iterable[str]) -> Iterator[str]:
                 yield f"the limit {key} in {place} is {is_there} instead of {should_be}"
 
 
-def _has_no_room(truth: Truth, key: Key, binding: ResourceBinding) -> bool:
+def _has_no_room(truth: GroundTruth, key: Key, binding: ResourceBinding) -> bool:
     """Tells whether what is missing of the binding does not fit: a quota lets in all of it, or nothing."""
     missing = binding.spec.replicas * _copies_of(truth, binding) - sum(replicas_of(binding).values())
     more = requested_by(binding) * max(1, missing)
     return any(used_in(truth, key.namespace) + more > limit_of(quota) for _, quota in quotas_over(truth, key.namespace))
 
 
-def _copies_of(truth: Truth, binding: ResourceBinding) -> int:
+def _copies_of(truth: GroundTruth, binding: ResourceBinding) -> int:
     """Number of copies that are to be: one where it is divided, and else one in each cluster that its placement names,
     as far as its constraint allows. Of several terms it is the one that names the fewest."""
     placement = binding.spec.placement
@@ -113,7 +113,7 @@ def refusal_in(binding: ResourceBinding) -> str:
     return scheduled.reason if scheduled is not None and scheduled.status == "False" else ""
 
 
-def quotas_over(truth: Truth, namespace: str) -> Iterator[tuple[Key, Manifest]]:
+def quotas_over(truth: GroundTruth, namespace: str) -> Iterator[tuple[Key, Manifest]]:
     for key, quota in truth.of(QUOTAS).items():
         if key.namespace == namespace:
             yield key, quota
@@ -123,7 +123,7 @@ def limit_of(quota: Manifest) -> Decimal:
     return parse_quantity(quota["spec"]["overall"][CPU])
 
 
-def used_in(truth: Truth, namespace: str) -> Decimal:
+def used_in(truth: GroundTruth, namespace: str) -> Decimal:
     return sum((used_by(each) for key, each in truth.bindings.items() if key.namespace == namespace), Decimal(0))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from leeward.api.work import ResourceBinding
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation, tasks_of
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.ground_truth import Change
 
 
 class RatesChecker:

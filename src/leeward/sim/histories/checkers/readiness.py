@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.ground_truth import Change
 
 ALLOWANCE = 0.75
 """A write that is late shortens what can be seen of the state after it."""

@@ -9,7 +9,7 @@ from leeward.api.work import Binding, Work
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.restores import takes_away, work_of
 from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of, tasks_of
-from leeward.sim.histories.truth import Change, owner_of
+from leeward.sim.histories.ground_truth import Change, owner_of
 
 WHOLE_SECONDS = 1.0
 """A deletionTimestamp is cut down to these."""

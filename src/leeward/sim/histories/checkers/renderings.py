@@ -14,8 +14,8 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of
 from leeward.sim.histories.checkers.states import States
+from leeward.sim.histories.ground_truth import HOME, OVERRIDES, TEMPLATES, WORKS, Change, asks_otherwise, is_ours
 from leeward.sim.histories.overriding import MARK, Marks, effect, inner_marks_of, marks_of
-from leeward.sim.histories.truth import HOME, OVERRIDES, TEMPLATES, WORKS, Change, asks_otherwise, is_ours
 
 YOUNG_SECONDS = 2.0
 """Objects tell to the second when they were made; what is older when it appears comes back from another time."""

@@ -14,7 +14,7 @@ from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.ground_truth import Change
 
 SECONDS = 20.0
 """Seconds behind the grace period: for what is told of a copy, and for the evictions that wait for each other."""

@@ -13,7 +13,7 @@ from leeward.client import Request
 from leeward.client.caller import HEADER
 from leeward.sim.histories.checkers.owners import foreign_conditions, foreign_fields
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import HOME
+from leeward.sim.histories.ground_truth import HOME
 
 PARTIES = ("controllers", "agent-")
 ONE_WRITER = ("/leases/", "/events/")

@@ -13,7 +13,7 @@ from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.needs import needed_by
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of
-from leeward.sim.histories.truth import HOME, KINDS, WORKS, Change, is_ours, owner_of
+from leeward.sim.histories.ground_truth import HOME, KINDS, WORKS, Change, is_ours, owner_of
 
 PLURALS = {"/apps/deployments/": "deployments", "//configmaps/": "configmaps"}
 

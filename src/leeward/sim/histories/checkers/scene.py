@@ -12,6 +12,7 @@ from leeward.sim.histories.checkers.lateness import CONTROLLERS, Lateness, laten
 from leeward.sim.histories.checkers.losses import Loss, disturbances_of, losses_of, troubles_of
 from leeward.sim.histories.checkers.states import States
 from leeward.sim.histories.checkers.watch import Watch
+from leeward.sim.histories.ground_truth import GroundTruth
 from leeward.sim.histories.model import (
     ClockIsWrong,
     ControllersAreKilled,
@@ -26,7 +27,6 @@ from leeward.sim.histories.model import (
     Step,
     TwoLeaders,
 )
-from leeward.sim.histories.truth import Truth
 
 RESTART_SECONDS = 10.0
 """Seconds until everybody works again who was stopped by a fault, behind its end."""
@@ -61,7 +61,7 @@ class Scene:
     name).
     """
 
-    truth: Truth
+    truth: GroundTruth
     timing: Timing
     lateness: Lateness
     skew_seconds: float = 0.0
@@ -200,7 +200,7 @@ def seconds_of(instant: datetime) -> float:
     return (instant - EPOCH).total_seconds()
 
 
-def scene_of(history: History, timing: Timing, truth: Truth) -> Scene:
+def scene_of(history: History, timing: Timing, truth: GroundTruth) -> Scene:
     """Scene of what a history excuses, and no more."""
     steps = history.steps
     return Scene(

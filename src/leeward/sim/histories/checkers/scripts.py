@@ -10,10 +10,10 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from leeward.sim.histories.checkers.states import States
+from leeward.sim.histories.ground_truth import BINDINGS, CUSTOMIZATIONS, HOME, SCRIPTED, WORKS, Change, asks_otherwise
 from leeward.sim.histories.manifests import BATCHES
 from leeward.sim.histories.model import Question
 from leeward.sim.histories.scripted import troubles_in
-from leeward.sim.histories.truth import BINDINGS, CUSTOMIZATIONS, HOME, SCRIPTED, WORKS, Change, asks_otherwise
 
 LONG_AGO = float("-inf")
 """Beginning of a task that was open before anybody looked: it has had its time."""

@@ -6,7 +6,7 @@ from typing import Any
 from kubeapi.meta import Manifest
 from leeward.api.meta import TypedObject
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.truth import HOME, Change
+from leeward.sim.histories.ground_truth import HOME, Change
 
 
 class StoresChecker:

@@ -20,8 +20,8 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.needs import Needs
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
+from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, Change, is_ours
 from leeward.sim.histories.manifests import OWN, SHARED
-from leeward.sim.histories.truth import BINDINGS, HOME, KINDS, Change, is_ours
 
 LIVED_IN = ("Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim")
 PLURALS = {"/apps/deployments/": "deployments", "//configmaps/": "configmaps"}

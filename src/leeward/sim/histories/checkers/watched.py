@@ -13,7 +13,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import CONDITION_TAINT_KEYS, POLICY_TAINTS_ANNOTATION
 from leeward.api.work import ResourceBinding
 from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of, tasks_of
-from leeward.sim.histories.truth import Change
+from leeward.sim.histories.ground_truth import Change
 
 SLACK_SECONDS = 2.0
 """Taints tell their instants to the second."""

@@ -14,10 +14,10 @@ from leeward.sim.histories.checkers.dependencies import LONGEST_WAIT_SECONDS
 from leeward.sim.histories.checkers.lateness import CONTROLLERS, ENDLESS
 from leeward.sim.histories.checkers.needs import Needs, needed_by
 from leeward.sim.histories.checkers.scene import Scene, Violation, tasks_of
+from leeward.sim.histories.ground_truth import BINDINGS, CUSTOMIZATIONS, WORKS, Change, is_execution_space, owner_of
 from leeward.sim.histories.manifests import BATCHES
 from leeward.sim.histories.overriding import effects
 from leeward.sim.histories.scripted import troubles_in
-from leeward.sim.histories.truth import BINDINGS, CUSTOMIZATIONS, WORKS, Change, is_execution_space, owner_of
 
 SYNC_SECONDS = 15.0
 """Seconds to render a binding: two tries that wait for each other included."""

@@ -142,7 +142,7 @@ class Copies:
                 yield ready
 
 
-class Truth:
+class GroundTruth:
     """Listens to the journal; tells its own readers of changes in the order of the writes. What is restored is no
     change: who has to know, asks for it."""
 
