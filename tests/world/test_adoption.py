@@ -12,6 +12,7 @@ from leeward.api.work import Work
 from leeward.client import NotFound
 from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.sim.world import Mode, World
+from tests.variants import mostly_long
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy, ready_replicas
 
 MEMBERS: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
@@ -90,7 +91,7 @@ def is_dying(world: World, member: str) -> bool:
 
 
 @pytest.mark.parametrize("member", ["member1", "member3"])
-@pytest.mark.parametrize("how", AWAY)
+@pytest.mark.parametrize("how", mostly_long(AWAY, "stopped"))
 def test_what_is_assigned_again_before_its_cluster_is_back_keeps_its_object(how: str, member: str) -> None:
     async def story(world: World) -> None:
         await web_runs(world, member)
@@ -113,7 +114,7 @@ def test_what_is_assigned_again_before_its_cluster_is_back_keeps_its_object(how:
 
 
 @pytest.mark.parametrize("member", ["member1", "member3"])
-@pytest.mark.parametrize("how", AWAY)
+@pytest.mark.parametrize("how", mostly_long(AWAY, "cut off"))
 def test_what_is_assigned_again_when_its_cluster_returns_keeps_its_object(how: str, member: str) -> None:
     """The scheduler places nothing on a cluster that is away; when it is back, it does so at once."""
 

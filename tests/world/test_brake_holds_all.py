@@ -9,6 +9,7 @@ from leeward.api.names import EVICTION_HELD_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.sim.world import Mode, World
+from tests.variants import mostly_long
 from tests.world.stories import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -102,7 +103,7 @@ def test_s4_nothing_of_any_shape_leaves_while_the_brake_is_engaged(shape: str) -
     play(story, FOUR)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", mostly_long(SHAPES, "divided"))
 def test_each_of_these_leaves_a_dead_cluster_where_no_brake_holds_it(shape: str) -> None:
     """Copies that the story above holds are due, and have a place to go to."""
     resource, template, policies, rule = SHAPES[shape]

@@ -118,7 +118,10 @@ EVENTS: tuple[Callable[[World, str], Awaitable[Any]], ...] = (
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
 @pytest.mark.parametrize(
     ("placement", "replicas"),
-    [(ONE_COPY, 3), pytest.param(ONE_COPY, 1, marks=pytest.mark.long), (DIVIDED, 3)],
+    [
+        (ONE_COPY, 3),
+        *(pytest.param(each, count, marks=pytest.mark.long) for each, count in ((ONE_COPY, 1), (DIVIDED, 3))),
+    ],
     ids=["3", "1", "part"],
 )
 def test_s1_the_copy_that_serves_survives(

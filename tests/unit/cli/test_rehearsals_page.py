@@ -2,10 +2,13 @@
 
 import re
 
+import pytest
+
 from leeward.sim.rehearsal.scenario_file import ACTIONS, CLAIMS, Expectation, ScenarioStep
 from tests.rehearsals_page import PAGE, page
 
 
+@pytest.mark.long
 def test_the_page_of_rehearsals_shows_what_the_verb_prints() -> None:
     """`python -m tests.rehearsals_page` writes it anew."""
     assert page() == PAGE.read_text()

@@ -48,6 +48,7 @@ def test_what_holds_exits_with_0_and_what_does_not_with_1_and_says_by_how_much(
     assert "+0 s  Deployment default/nginx: 2 served, 1 fewer than 3" in out
 
 
+@pytest.mark.long
 def test_programs_get_all_of_it(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = scenario(tmp_path, f"{DIES}  expect:\n  - noEviction: true\n")
     code, out, err = call_verb(capsys, "rehearse", asked, "--from", file, "-o", "json")

@@ -244,6 +244,7 @@ def test_c1_with_nothing_but_clusters_that_flap_it_moves_as_often_as_a_last_reso
 AROUND_EVERY_LIMIT = [29, 30, 31, 39, 40, 41, 299, 300, 301, 330, 341, 599, 601, 631, 639, 641, 720, 1_800, 3_600]
 
 
+@pytest.mark.long
 @settings(max_examples=6, deadline=None)
 @given(
     ups=st.lists(st.sampled_from(AROUND_EVERY_LIMIT), min_size=2, max_size=2),
