@@ -6,7 +6,7 @@ whoever asks later goes on in the next round, in the order of asking, after ever
 heartbeats, requests. A single piece of work is not interrupted: what takes long asks again in between. Holds: L4, S13.
 
 A round wakes about as many as had their turn in the one before, so that it costs what it does, however many wait: each
-member of a large fleet has workers of its own.
+member of a large fleet has workers of its own. Who asks to be `late` lets `LATE_TURNS` later ones go first.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 BUDGET_SECONDS = 0.01
 FEWEST_WOKEN = 8
+LATE_TURNS = 10_000
 
 
 class Turns:
@@ -31,16 +32,21 @@ class Turns:
         self._taken = 0
         """Number of turns of this round."""
         self._asked = count()
-        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
 
-    async def take(self) -> None:
+    async def take(self, *, late: bool = False) -> None:
         """Returns at once while this round has time left, else in a later one."""
-        asked = next(self._asked)
-        while not self._has_time():
+        number = next(self._asked)
+        place = number + LATE_TURNS * late
+        while not self._has_time() or (late and self._is_before(place)):
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            heapq.heappush(self._waiting, (asked, turn))
+            heapq.heappush(self._waiting, (place, number, turn))
             await turn
         self._taken += 1
+
+    def _is_before(self, place: int) -> bool:
+        """Tells whether somebody waits who comes before this place."""
+        return bool(self._waiting) and self._waiting[0][0] < place
 
     async def finish(self, work: Generator[object, None, T]) -> T:
         """Result of `work`, with a turn for each of its steps."""
@@ -70,7 +76,7 @@ class Turns:
         self._ends, self._begins = None, False
         to_wake, self._taken = max(FEWEST_WOKEN, 2 * self._taken), 0
         while self._waiting and to_wake:
-            _, turn = heapq.heappop(self._waiting)
+            _, _, turn = heapq.heappop(self._waiting)
             if not turn.done():
                 turn.set_result(None)
                 to_wake -= 1

@@ -259,7 +259,7 @@ class AttachedBindings:
     def _keep_lingering(self, place: Key, needed: TemplateKey, *, lingers: bool) -> None:
         _keep(self._lingering, place, needed, there=lingers)
 
-    def _template_changed(self, needed: TemplateKey) -> None:
+    def _template_changed(self, needed: TemplateKey, _: bool) -> None:
         if self._index.dependants_of(needed):
             self._controller.queue.add(needed)
 

@@ -28,7 +28,7 @@ class ScaleTargetMarker:
         self._controller = plane.controller("hpa-scale-target-marker", self.reconcile, workers=1)
 
     def start(self) -> None:
-        self._templates.on_change(lambda key: self._controller.queue.add(key.key.namespace))
+        self._templates.on_change(lambda key, _: self._controller.queue.add(key.key.namespace))
         self._controller.queue.add("")
         self._controller.start(self._plane.supervisor)
 
@@ -91,7 +91,7 @@ class DeploymentReplicasSyncer:
             deployments.remember(written)
         return None
 
-    def _template_changed(self, key: TemplateKey) -> None:
+    def _template_changed(self, key: TemplateKey, _: bool) -> None:
         self._controller.queue.add(key.key)
 
     def _binding_changed(self, _: ResourceBinding | None, new: ResourceBinding | None) -> None:

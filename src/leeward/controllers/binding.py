@@ -5,7 +5,7 @@ their present generation is aggregated (fault 11 of docs/karmada-behaviour.md), 
 one controller.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 
@@ -27,6 +27,7 @@ from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import removals_blocked
+from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.works import (
     build_work,
     build_works,
@@ -36,6 +37,7 @@ from leeward.core.execution.works import (
     replicas_by_cluster,
 )
 from leeward.core.interpreter.scripts import Operation
+from leeward.core.placement.concern import is_spread
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
@@ -71,7 +73,7 @@ class BindingController:
         self._holds = holds or RemovalHolds(plane)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
-        self._assigned = IndexOfMany(self._bindings, _assigned_clusters)
+        self._assigned = IndexOfMany[Binding, str](self._bindings, lambda each: replicas_by_cluster(each.spec))
         self._controller = plane.controller(kind.controller_name, self.reconcile, owns=plane.share.owns_binding)
         self._reports = BindingReports(plane, kind, self._events, self._controller.failed)
         self._templates = BindingTemplates(plane, self._reach)
@@ -290,7 +292,7 @@ class BindingController:
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         if new is not None and not self._staying.has(key_of(new), lambda: self._expected(new)):
             self._staying.forget(key_of(new))
-            self._controller.queue.add(key_of(new))
+            self._controller.queue.add(key_of(new), late=old is None and is_spread(new))
         if old is not None and (new is None or new.spec.resource != old.spec.resource):
             for work in [work for work in self._waiting if work.name == name_of_works(old)]:
                 self._wake_waiting(work)
@@ -308,20 +310,20 @@ class BindingController:
         if self._holds.enabled and wellness[0] != wellness[1]:
             self._look_at_removals()
 
+    def _is_settled(self, key: Key, work: Work) -> bool:
+        """Tells whether nothing is left to do for it, as far as it is known, and says so."""
+        binding = self._bindings.get(key.name, key.namespace)
+        return is_carried_out(work) and (is_spread(binding) if binding is not None else not self._bindings.synced)
+
     def _look_at_removals(self) -> None:
         for work in self._holds.removals():
             self._work_changed(None, work)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         self._writing.note_change(old, new)
-        for work in (old, new):
-            if work is not None:
-                self._wake_waiting(key_of(work))
-            key = self._kind.key_of_work(work) if work is not None else None
+        for work in filter(None, (old, new)):
+            self._wake_waiting(key_of(work))
+            key = self._kind.key_of_work(work)
             if key is not None and not (new is not None and self._writing.is_written_here(new)):
                 self._staying.forget(key)
-                self._controller.queue.add(key)
-
-
-def _assigned_clusters(binding: Binding) -> Iterable[str]:
-    return replicas_by_cluster(binding.spec)
+                self._controller.queue.add(key, late=old is None and self._is_settled(key, work))

@@ -202,7 +202,7 @@ class DependenciesDistributor:
             if binding is not None and _is_dependant(binding):
                 self._controller.queue.add(key_of(binding))
 
-    def _template_changed(self, key: TemplateKey) -> None:
+    def _template_changed(self, key: TemplateKey, _: bool) -> None:
         """Queues those that select the object by labels: what they select may be another now."""
         for dependant in self._index.selecting(key):
             self._controller.queue.add(dependant)

@@ -28,9 +28,10 @@ from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, Forbidden, WorldError
 from leeward.controllers.autoscaler_events import AutoscalerEvents
 from leeward.controllers.feature_holds import FeatureHolds
-from leeward.controllers.template_events import TemplateEvents, name_of_policy
+from leeward.controllers.template_events import TemplateEvents, described, lowered, name_of_policy
 from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.interpreter.scripts import Operation
+from leeward.core.placement.concern import is_spread
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim, named_priority_class
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
@@ -96,7 +97,7 @@ class Detector:
         self._dependent_overrides = DependentOverrides[TemplateKey](plane, self._controller.queue.add)
 
     def start(self) -> None:
-        self._templates.on_change(self._controller.queue.add)
+        self._templates.on_change(self._template_changed)
         self._matching.start()
         self._dependent_overrides.start()
         asked = (Operation.REPLICA, Operation.COMPONENT)
@@ -152,7 +153,7 @@ class Detector:
         template: Manifest,
     ) -> None:
         """The policy takes over what another has claimed, and says so."""
-        taker, other = _described(policy), _described(claimant)
+        taker, other = described(policy), described(claimant)
         failed = True
         try:
             await self._apply(policy, resource, templates, template)
@@ -160,12 +161,12 @@ class Detector:
         except Conflict:
             raise
         except WorldError as error:
-            message = f"{taker} failed to preempt {_lowered(other)}: {error}"
+            message = f"{taker} failed to preempt {lowered(other)}: {error}"
             self._recorder.warning(resource, template, "PreemptPolicyFailed", message)
             raise
         finally:
             self._plane.metrics.propagation.preempted_policy(failed=failed)
-        message = f"{taker} preempted {_lowered(other)} successfully"
+        message = f"{taker} preempted {lowered(other)} successfully"
         self._recorder.normal(resource, template, "PreemptPolicySucceed", message)
 
     async def _apply(
@@ -307,6 +308,12 @@ class Detector:
         except AlreadyExists as error:
             raise Conflict(error.status) from error
 
+    def _template_changed(self, key: TemplateKey, is_new: bool) -> None:
+        """Looks at it; after the others where a policy has claimed it before this process knew of it."""
+        templates = self._templates.of(key.api_version, key.kind) if is_new else None
+        template = templates.get(key.key.name, key.key.namespace) if templates is not None else None
+        self._controller.queue.add(key, late=template is not None and bool(claimed_by(template)))
+
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         """A binding that was deleted is made again, and what someone else wrote into our fields is mended.
 
@@ -318,13 +325,4 @@ class Detector:
             if binding is not None and not binding_problems(binding, self._settings.reach):
                 template = binding.spec.resource
                 key = TemplateKey(template.api_version, template.kind, Key(template.namespace, template.name))
-                self._controller.queue.add(key)
-
-
-def _described(policy: AnyPropagationPolicy) -> str:
-    """Description with which Karmada's events begin."""
-    return f"{'Propagation' if policy.namespace else 'Cluster propagation'} policy({name_of_policy(policy)})"
-
-
-def _lowered(text: str) -> str:
-    return text[0].lower() + text[1:]
+                self._controller.queue.add(key, late=old is None and is_spread(binding))

@@ -29,6 +29,7 @@ from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, MemberObjects, WriteUndone
+from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.controller_context import ControlPlane, Member
@@ -50,7 +51,7 @@ class ExecutionController:
         self._recorder = plane.recorder("execution-controller")
         self._works = works
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
-        backlinks = works.backlinks(self._controller.queue.add, self._controller.queue.has_failed)
+        backlinks = works.backlinks(self._add, self._controller.queue.has_failed, is_carried_out)
         self._objects = MemberObjects(plane, member, works, backlinks, self._written)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._found = FoundRemovals(plane)
@@ -60,8 +61,12 @@ class ExecutionController:
         """Works of these that were seen again while the cluster was not Ready."""
 
     def start(self) -> None:
-        self._works.subscribe(self._controller.queue.add, self._matters, lambda: self._returned, (Operation.RETAIN,))
+        asked = (Operation.RETAIN,)
+        self._works.subscribe(self._add, self._matters, is_carried_out, lambda: self._returned, asked)
         self._controller.start(self._member.supervisor)
+
+    def _add(self, name: str, late: bool) -> None:
+        self._controller.queue.add(name, late=late)
 
     def _matters(self, old: Work | None, new: Work) -> bool:
         self._found.note(old, new)

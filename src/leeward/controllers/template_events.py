@@ -97,3 +97,12 @@ class TemplateEvents:
 def name_of_policy(policy: AnyPropagationPolicy) -> str:
     """Name of the policy as Karmada's events have it."""
     return f"{policy.namespace}/{policy.name}" if policy.namespace else policy.name
+
+
+def described(policy: AnyPropagationPolicy) -> str:
+    """Description with which Karmada's events begin."""
+    return f"{'Propagation' if policy.namespace else 'Cluster propagation'} policy({name_of_policy(policy)})"
+
+
+def lowered(text: str) -> str:
+    return text[0].lower() + text[1:]

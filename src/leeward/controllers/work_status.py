@@ -26,6 +26,7 @@ from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatu
 from leeward.client import NotFound
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.eviction.evidence import served_counts
+from leeward.core.execution.settled import is_reported
 from leeward.core.execution.work_generation import carries_generation, is_left, shows
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
@@ -49,13 +50,16 @@ class WorkStatusController:
         self._controller = plane.controller(f"work-status-controller/{member.name}", self.reconcile)
         self._recorder = plane.recorder("work-status-controller")
         self._staying = StayingObjects[str, Work](is_same_state)
-        self._backlinks = self._works.backlinks(self._controller.queue.add, lambda name: True)
+        self._backlinks = self._works.backlinks(self._add, lambda name: True, is_reported)
 
     def start(self) -> None:
         asked = (Operation.STATUS, Operation.HEALTH)
-        self._works.subscribe(self._controller.queue.add, self._matters, asked=asked)
+        self._works.subscribe(self._add, self._matters, is_reported, asked=asked)
         self._works.when_applied(self._controller.queue.add)
         self._controller.start(self._member.supervisor)
+
+    def _add(self, name: str, late: bool) -> None:
+        self._controller.queue.add(name, late=late)
 
     def _matters(self, old: Work | None, new: Work) -> bool:
         if old is not None and self._staying.has(new.name, lambda: self._works.expected(new)):

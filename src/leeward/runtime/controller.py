@@ -51,21 +51,22 @@ class Controller(Generic[K]):
         self._workers = workers
 
     def start(self, supervisor: Supervisor) -> None:
-        """A worker is hired for the first key that nobody is free for, and stays: most controllers need few."""
+        """A worker is hired for the first key that nobody is free for, and stays: most controllers need few. Late keys
+        have workers of their own."""
         context, hired = copy_context(), count()
         context.run(CALLER.set, self.name.partition("/")[0])
 
-        def hire() -> None:
-            context.copy().run(supervisor.start, self._work(), f"{self.name}/{next(hired)}")
+        def hire(late: bool) -> None:
+            context.copy().run(supervisor.start, self._work(late=late), f"{self.name}/{next(hired)}")
 
         supervisor.on_close(self.queue.close)
         self.queue.on_demand(hire, self._workers)
 
-    async def _work(self) -> None:
+    async def _work(self, *, late: bool) -> None:
         while True:
-            key = await self.queue.get()
+            key = await self.queue.get(late=late)
             try:
-                await self._turns.take()
+                await self._turns.take(late=late)
                 await self._reconcile_once(key)
             finally:
                 self.queue.done(key)

@@ -21,6 +21,13 @@ from leeward.runtime.member_answers import MemberAnswers
 from leeward.runtime.owner_index import OwnerIndex
 from leeward.runtime.statuses import Said
 
+Settled = Callable[[Work], bool]
+"""Tells of a Work whether nothing is left to do for it, as far as it says so."""
+
+
+Add = Callable[[str, bool], None]
+"""Takes the name of a Work that is to be looked at, and whether it is late: after the others."""
+
 
 class MemberWorks:
     def __init__(self, plane: ControlPlane, member: Member, namespace: str = "") -> None:
@@ -34,38 +41,47 @@ class MemberWorks:
         self._statuses = plane.statuses.of(WORKS, namespace)
         self._when_applied: list[Callable[[str], None]] = []
 
-    def backlinks(self, add: Callable[[str], None], reads_reports: Callable[[str], bool]) -> OwnerIndex:
+    def backlinks(self, add: Add, reads_reports: Callable[[str], bool], settled: Settled) -> OwnerIndex:
         """Adds the names of Works whose objects change; of those that have only reported something, if so wanted."""
-        return OwnerIndex(self._member, self.space, add, lambda: self.hub, reads_reports)
+
+        def look_at(name: str, is_new: bool) -> None:
+            work = self._works.get(name, self.space) if is_new else None
+            add(name, work is not None and settled(work))
+
+        return OwnerIndex(self._member, self.space, look_at, lambda: self.hub, reads_reports)
 
     def subscribe(
         self,
-        add: Callable[[str], None],
+        add: Add,
         matters: Callable[[Work | None, Work], bool],
+        settled: Settled,
         waiting: Callable[[], Iterable[str]] = tuple,
         asked: Collection[Operation] = (),
     ) -> None:
         """Adds names until the member's supervisor is closed; of changes, those that matter.
 
         When the cluster becomes Ready these are all of its Works, and those names that are `waiting` for it; when
-        something that the interpreter is `asked` is answered otherwise, the Works with objects of such kinds.
+        something that the interpreter is `asked` is answered otherwise, the Works with objects of such kinds. What is
+        `settled` when it is first seen is added as late.
         """
 
         def work_changed(old: Work | None, new: Work | None) -> None:
             if new is not None and matters(old, new):
-                add(new.name)
+                add(new.name, old is None and settled(new))
 
         def cluster_changed(old: Cluster | None, new: Cluster | None) -> None:
             if new is None or _ready_since(new) in (None, _ready_since(old)):
                 return
             self._member.server.informers.hurry()
-            for name in [work.name for work in self._works.list(self.space)] + list(waiting()):
-                add(name)
+            for work in list(self._works.list(self.space)):
+                add(work.name, old is None and settled(work))
+            for name in list(waiting()):
+                add(name, False)
 
         def reinterpreted(concerned: Concerned) -> None:
             for work in self._works.list(self.space):
                 if any(concerned(each["apiVersion"], each["kind"]) for each in work.spec.workload.manifests):
-                    add(work.name)
+                    add(work.name, False)
 
         self._member.supervisor.on_close(self._plane.interpreter_changes.subscribe(asked, reinterpreted))
         self._member.supervisor.on_close(self._works.on_change(work_changed, Key(self.space, "")))

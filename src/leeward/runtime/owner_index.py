@@ -11,6 +11,9 @@ from leeward.core.execution.retain import only_reports
 from leeward.runtime.controller_context import Member
 from leeward.runtime.informer import Informer
 
+LookAt = Callable[[str, bool], None]
+"""Takes the name of a Work, and whether its object is new: nothing was known of it before."""
+
 
 class OwnerIndex:
     """Adds the name of a Work of `space` whenever an object that it applied is changed or deleted by whomever.
@@ -23,13 +26,13 @@ class OwnerIndex:
         self,
         member: Member,
         space: str,
-        add: Callable[[str], None],
+        look_at: LookAt,
         hub: Callable[[], str],
         reads_reports: Callable[[str], bool],
     ) -> None:
         self._member = member
         self._space = space
-        self._add = add
+        self._look_at = look_at
         self._hub = hub
         self._reads_reports = reads_reports
         self._followed: set[str] = set()
@@ -53,4 +56,4 @@ class OwnerIndex:
             if annotations.get(WORK_NAMESPACE_ANNOTATION) == self._space and WORK_NAME_ANNOTATION in annotations:
                 name = annotations[WORK_NAME_ANNOTATION]
                 if not is_report or self._reads_reports(name):
-                    self._add(name)
+                    self._look_at(name, old is None)

@@ -3,13 +3,18 @@
 A key waits at most once, however often it is added, and is never worked on twice at the same time; so the queue is
 bounded by the number of objects. A key can be added for later; the earliest time wins. Failures wait longer and
 longer. Keys come out by rank, the lowest first, and those of one rank in the order in which they were added.
+
+A key that is probably as it should be is added as `late`: such keys have workers of their own, which let others have
+their turns first. So a process that begins, and looks at everything once, does what there is to do before that. Whoever
+adds the key otherwise meanwhile has it come with the others.
 """
 
 import asyncio
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
@@ -18,6 +23,25 @@ K = TypeVar("K", bound=Hashable)
 
 FIRST_RETRY_SECONDS = 0.05
 LAST_RETRY_SECONDS = 30.0
+LATE_RANK = 2**32
+"""Rank from which on a key is late."""
+
+
+class _Entry(NamedTuple):
+    """Place of a key among those that are ready."""
+
+    late: bool
+    rank: int
+    turn: int
+
+
+@dataclass(slots=True)
+class _Lane(Generic[K]):
+    """Keys that are ready, and places left for workers. `idle` workers wait for a key."""
+
+    ready: asyncio.PriorityQueue[tuple[int, int, K]] = field(default_factory=asyncio.PriorityQueue[Any])
+    idle: int = 0
+    vacancies: int = 0
 
 
 class WorkQueue(Generic[K]):
@@ -35,27 +59,33 @@ class WorkQueue(Generic[K]):
         self._rank = rank
         self._owns = owns
         self._turns = count()
-        self._ready: asyncio.PriorityQueue[tuple[int, int, K]] = asyncio.PriorityQueue()
-        self._waiting: set[K] = set()
+        self._lanes = (_Lane[K](), _Lane[K]())
+        """Lanes of the keys that come first, and of those that are late."""
+        self._waiting: dict[K, bool] = {}
+        """Tells of each key that waits whether it is late."""
+        self._entries: dict[K, _Entry] = {}
         self._running: set[K] = set()
         self._timers: dict[K, tuple[float, asyncio.TimerHandle]] = {}
         self._failures: dict[K, int] = {}
-        self._idle = self._vacancies = 0
-        self._hire: Callable[[], None] = lambda: None
+        self._hire: Callable[[bool], None] = lambda late: None
         self._closed = False
 
-    def on_demand(self, hire: Callable[[], None], most: int) -> None:
-        """Has `hire` called, up to `most` times, whenever a key is ready that nobody waits for in `get`."""
-        self._hire, self._vacancies = hire, most
-        for _ in range(min(self._ready.qsize(), most)):
-            self._fill_vacancy()
+    def on_demand(self, hire: Callable[[bool], None], most: int) -> None:
+        """Has `hire` called, up to `most` times for each, whenever a key is ready that nobody waits for in `get`: with
+        whether it is late."""
+        self._hire = hire
+        for late, lane in enumerate(self._lanes):
+            lane.vacancies = most
+            for _ in range(min(lane.ready.qsize(), most)):
+                self._fill_vacancy(late=bool(late))
 
-    def add(self, key: K) -> None:
-        """Has `key` reconciled as soon as a worker is free."""
-        self._cancel_timer(key)
-        if self._closed or key in self._waiting or not self._owns(key):
+    def add(self, key: K, *, late: bool = False) -> None:
+        """Has `key` reconciled as soon as a worker is free. What is late is not instead of what was planned."""
+        if not late:
+            self._cancel_timer(key)
+        if self._closed or not self._owns(key):
             return
-        self._waiting.add(key)
+        self._waiting[key] = late and self._waiting.get(key, True)
         if key not in self._running:
             self._make_ready(key)
 
@@ -77,14 +107,18 @@ class WorkQueue(Generic[K]):
         """Tells whether the last reconciliation of `key` has failed."""
         return key in self._failures
 
-    async def get(self) -> K:
-        """The next key; tell `done` when its reconciliation has ended."""
-        self._idle += 1
+    async def get(self, *, late: bool = False) -> K:
+        """The next key of those that are late, or of the others; tell `done` when its reconciliation has ended."""
+        lane = self._lanes[late]
+        lane.idle += 1
         try:
-            _, _, key = await self._ready.get()
+            while True:
+                rank, turn, key = await lane.ready.get()
+                if self._entries.get(key) == (late, rank, turn):
+                    break
         finally:
-            self._idle -= 1
-        self._waiting.discard(key)
+            lane.idle -= 1
+        del self._entries[key], self._waiting[key]
         self._running.add(key)
         return key
 
@@ -103,19 +137,29 @@ class WorkQueue(Generic[K]):
         return len(self._waiting)
 
     def _make_ready(self, key: K) -> None:
-        self._ready.put_nowait((self._rank(key), next(self._turns), key))
-        if self._vacancies and self._ready.qsize() > self._idle and not self._closed:
-            self._fill_vacancy()
+        """Puts it where it belongs, unless it is there: the place of one that was late before is passed over."""
+        known = self._entries.get(key)
+        if known is not None and (not known.late or self._waiting[key]):
+            return
+        rank = self._rank(key)
+        late = self._waiting[key] or rank >= LATE_RANK
+        if known is not None and late:
+            return
+        entry, lane = _Entry(late, rank, next(self._turns)), self._lanes[late]
+        self._entries[key] = entry
+        lane.ready.put_nowait((rank, entry.turn, key))
+        if lane.vacancies and lane.ready.qsize() > lane.idle and not self._closed:
+            self._fill_vacancy(late=late)
 
-    def _fill_vacancy(self) -> None:
-        self._vacancies -= 1
-        self._hire()
+    def _fill_vacancy(self, *, late: bool) -> None:
+        self._lanes[late].vacancies -= 1
+        self._hire(late)
 
     def _add_after(self, key: K, seconds: float) -> None:
         if seconds <= 0:
             self.add(key)
             return
-        if self._closed or key in self._waiting or not self._owns(key):
+        if self._closed or not self._waiting.get(key, True) or not self._owns(key):
             return
         loop = asyncio.get_running_loop()
         when = loop.time() + seconds

@@ -26,7 +26,7 @@ class Templates:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._kinds: dict[tuple[str, str], tuple[Resource[Manifest], Informer[Manifest]]] = {}
-        self._handlers: list[Callable[[TemplateKey], None]] = []
+        self._handlers: list[Callable[[TemplateKey, bool], None]] = []
 
     async def follow(self, api_version: str, kind: str) -> tuple[Resource[Manifest], Informer[Manifest]]:
         """The kind and its informer, which are followed from now on. Raises: UnknownKind, WorldError."""
@@ -50,11 +50,12 @@ class Templates:
         selector = selector_of(dependency.label_selector)
         return [each for each in informer.list(dependency.namespace) if matches(selector, labels_of(each))]
 
-    def on_change(self, handler: Callable[[TemplateKey], None]) -> None:
-        """Calls `handler` with every template that is there, appears or changes."""
+    def on_change(self, handler: Callable[[TemplateKey, bool], None]) -> None:
+        """Calls `handler` with every template that is there, appears or changes, and whether it is told of it for the
+        first time."""
         self._handlers.append(handler)
         for key in self.all_keys():
-            handler(key)
+            handler(key, True)
 
     def of(self, api_version: str, kind: str) -> Informer[Manifest] | None:
         """The templates of a kind, if it is followed."""
@@ -67,10 +68,10 @@ class Templates:
         return [TemplateKey(*kind, key) for kind, informer in wanted for key in informer.all_keys()]
 
     def _changed(self, api_version: str, kind: str) -> Callable[[Manifest | None, Manifest | None], None]:
-        def changed(_: Manifest | None, new: Manifest | None) -> None:
+        def changed(old: Manifest | None, new: Manifest | None) -> None:
             if new is not None:
                 for handler in self._handlers:
-                    handler(TemplateKey(api_version, kind, key_of(new)))
+                    handler(TemplateKey(api_version, kind, key_of(new)), old is None)
 
         return changed
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Generator
 
-from kubeapi.loop.turns import BUDGET_SECONDS, FEWEST_WOKEN, Turns
+from kubeapi.loop.turns import BUDGET_SECONDS, FEWEST_WOKEN, LATE_TURNS, Turns
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 
 
@@ -117,5 +117,24 @@ def test_those_who_are_woken_and_gone_leave_nobody_waiting() -> None:
         gone, left = waiting[: 2 * FEWEST_WOKEN], waiting[2 * FEWEST_WOKEN :]
         loop.call_soon(lambda: [each.cancel() for each in gone])
         await asyncio.gather(*left)
+
+    run_busy(story())
+
+
+def test_who_is_late_lets_others_go_first_but_not_for_ever() -> None:
+    async def story() -> None:
+        turns, order, loop = Turns(), list[str](), asyncio.get_running_loop()
+
+        async def work(name: str, times: int, *, late: bool = False) -> None:
+            for _ in range(times):
+                await turns.take(late=late)
+                order.append(name)
+                busy().compute(BUDGET_SECONDS)
+
+        late = loop.create_task(work("late", 2, late=True))
+        await asyncio.gather(late, work("a", LATE_TURNS), work("b", LATE_TURNS))
+        first, second = (number for number, name in enumerate(order) if name == "late")
+        assert first == 0, "nobody else waited"
+        assert LATE_TURNS / 2 < second < 1.1 * LATE_TURNS, "others have had their turns, and there are others still"
 
     run_busy(story())

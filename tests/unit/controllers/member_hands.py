@@ -9,6 +9,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.controllers.member_objects import MemberObjects
 from leeward.core.execution.ownership import stamp
+from leeward.core.execution.settled import is_carried_out
 from leeward.runtime.member_works import MemberWorks
 from tests.unit.controllers.desk import CONFIG_MAPS, MEMBER, SPACE, Desk, play
 
@@ -25,10 +26,13 @@ class Hands:
         self.written: list[str] = []
         self.works = works
         self.failing: set[str] = set()
-        backlinks = works.backlinks(self.added.append, self.failing.__contains__)
+        backlinks = works.backlinks(self._add, self.failing.__contains__, is_carried_out)
         self.objects = MemberObjects(
             desk.plane, desk.member, works, backlinks, lambda work: self.written.append(work.name)
         )
+
+    def _add(self, name: str, _: bool) -> None:
+        self.added.append(name)
 
     async def work(self, *, color: str = "red", name: str = "web", **fields: Any) -> tuple[Work, Manifest]:
         """A Work with one ConfigMap `colors`, and that."""

@@ -10,21 +10,27 @@ import pytest
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.turns import BUDGET_SECONDS, Turns
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.status import Status, StatusDetails
 from leeward.client import Conflict, TooManyRequests, Unreachable
 from leeward.client.caller import HEADER, with_caller
 from leeward.runtime.controller import Controller
 from leeward.runtime.metrics import Metrics
+from tests.kubeapi.loop.busy_loop import busy, run_busy
 
 CLOCK = VirtualClock()
 
 
 def controller_of(
-    reconcile: Callable[[str], Awaitable[datetime | None]], workers: int, metrics: Metrics | None = None
+    reconcile: Callable[[str], Awaitable[datetime | None]],
+    workers: int,
+    metrics: Metrics | None = None,
+    turns: Turns | None = None,
 ) -> Controller[str]:
+    metrics = metrics or Metrics()
     return Controller(
-        "test", reconcile, clock=CLOCK, randomness=Randomness(0), metrics=metrics or Metrics(), workers=workers
+        "test", reconcile, clock=CLOCK, randomness=Randomness(0), metrics=metrics, workers=workers, turns=turns
     )
 
 
@@ -157,3 +163,33 @@ def test_what_a_reconciliation_sends_says_which_controller_it_is_for() -> None:
         assert with_caller({"accept": "all"}) == {"accept": "all"}
 
     run_virtual(story())
+
+
+def test_what_is_to_be_done_is_done_before_a_thousand_that_are_late() -> None:
+    """A process that begins has all to look at; what comes while it does has to wait for one round of the loop."""
+    order: list[str] = []
+
+    async def reconcile(key: str) -> datetime | None:
+        order.append(key)
+        busy().compute(BUDGET_SECONDS / 2)
+        return None
+
+    async def story() -> None:
+        turns = Turns()
+        async with Supervisor() as supervisor:
+            settled = controller_of(reconcile, workers=8, turns=turns)
+            others = [controller_of(reconcile, workers=8, turns=turns) for _ in range(50)]
+            for each in (settled, *others):
+                each.start(supervisor)
+                for number in range(20):
+                    each.queue.add(f"late-{number}", late=True)
+            await asyncio.sleep(BUDGET_SECONDS)
+            before = len(order)
+            settled.queue.add("new")
+            settled.queue.add("late-19")
+            await asyncio.sleep(20)
+        assert order.index("new") - before <= 3
+        assert order.index("late-19") - before <= 4
+        assert len(order) == 51 * 20 + 1
+
+    run_busy(story())

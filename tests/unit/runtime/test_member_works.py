@@ -11,6 +11,7 @@ from typing import Any
 from leeward.api.names import execution_space
 from leeward.api.resource import NAMESPACES, WORKS
 from leeward.api.work import Work
+from leeward.core.execution.settled import is_carried_out
 from leeward.runtime.controller_context import Member
 from leeward.runtime.member_works import MemberWorks
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play
@@ -93,7 +94,7 @@ def counting(called: Counter[str]) -> Generator[None]:
 async def follow(desk: Desk, added: Counter[str]) -> None:
     """Two controllers of each of many members, as in a control plane."""
 
-    def add(name: str, _: str) -> None:
+    def add(name: str, _: str, __: bool) -> None:
         added[name] += 1
 
     def matters(_: Work | None, __: Work) -> bool:
@@ -103,5 +104,5 @@ async def follow(desk: Desk, added: Counter[str]) -> None:
         member = Member(f"member{number}", desk.member.server, desk.member.supervisor)
         works = MemberWorks(desk.plane, member)
         for _ in range(2):
-            works.subscribe(partial(add, member.name), matters)
+            works.subscribe(partial(add, member.name), matters, is_carried_out)
     await desk.plane.informers.wait_synced()

@@ -8,7 +8,7 @@ from itertools import pairwise
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
-from leeward.runtime.queue import LAST_RETRY_SECONDS, WorkQueue
+from leeward.runtime.queue import LAST_RETRY_SECONDS, LATE_RANK, WorkQueue
 
 CLOCK = VirtualClock()
 
@@ -109,3 +109,50 @@ def test_a_closed_queue_drops_what_was_planned_and_takes_nothing_more() -> None:
         assert await is_quiet(queue)
 
     tell(story)
+
+
+def test_late_keys_come_by_themselves_and_with_the_others_once_they_are_added_otherwise() -> None:
+    async def story(queue: WorkQueue[str]) -> None:
+        for key in ("a", "b", "c"):
+            queue.add(key, late=True)
+        queue.add("b")
+        queue.add("b", late=True)
+        assert len(queue) == 3
+        assert await queue.get() == "b"
+        assert [await queue.get(late=True), await queue.get(late=True)] == ["a", "c"]
+        queue.add("b", late=True)
+        queue.done("b")
+        assert await is_quiet(queue)
+        assert await queue.get(late=True) == "b"
+
+    tell(story)
+
+
+def test_what_was_planned_is_in_time_though_the_key_is_late() -> None:
+    async def story(queue: WorkQueue[str]) -> None:
+        began = CLOCK.monotonic()
+        queue.add("a", late=True)
+        queue.add_at("a", CLOCK.now() + timedelta(seconds=10))
+        queue.add("a", late=True)
+        assert await next_at(queue) - began == 10
+        queue.add("b", late=True)
+        queue.retry("b")
+        assert await next_at(queue) - began < 11
+
+    tell(story)
+
+
+def test_a_key_of_a_late_rank_is_looked_at_anew_when_it_is_added_again() -> None:
+    async def story() -> None:
+        urgent: set[str] = set()
+        queue = WorkQueue[str](CLOCK, Randomness(0), rank=lambda key: 0 if key in urgent else LATE_RANK)
+        for key in ("a", "b"):
+            queue.add(key)
+        assert await is_quiet(queue)
+        urgent.add("b")
+        queue.add("b")
+        queue.add("a")
+        assert await queue.get() == "b"
+        assert await queue.get(late=True) == "a"
+
+    run_virtual(story())

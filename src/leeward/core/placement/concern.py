@@ -79,6 +79,14 @@ def is_at_rest(binding: Binding) -> bool:
     return is_placed and bool(binding.spec.clusters) and not concern_of(binding).anywhere
 
 
+def is_spread(binding: Binding) -> bool:
+    """Tells whether, besides, its Works are said to be there and applied, as its present generation asks."""
+    applied = find_condition(binding.status.conditions, FULLY_APPLIED)
+    is_applied = applied is not None and applied.status == "True"
+    is_of_now = applied is not None and applied.observed_generation == binding.metadata.generation
+    return is_applied and is_of_now and binding.metadata.deletion_timestamp is None and is_at_rest(binding)
+
+
 def is_waiting(binding: Binding) -> bool:
     """Tells whether it has found no place, or is held back."""
     scheduled = find_condition(binding.status.conditions, "Scheduled")
