@@ -1,11 +1,12 @@
 import asyncio
+import gc
 import os
 import signal
 
 import click
 import pytest
 
-from kubeapi.process import serve
+from kubeapi.process import YOUNG_OBJECTS, serve
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -44,3 +45,20 @@ def test_a_port_that_is_taken_is_told_without_a_trace(caplog: pytest.LogCaptureF
     with pytest.raises(click.ClickException, match=r"address already in use: end who listens there, or choose"):
         serve(work(), "member1")
     assert "failed" not in caplog.text
+
+
+def test_the_collector_passes_over_what_was_imported_before() -> None:
+    found: list[tuple[int, int]] = []
+    before = gc.get_threshold()
+
+    async def work() -> None:
+        found.append((gc.get_freeze_count(), gc.get_threshold()[0]))
+
+    try:
+        serve(work(), "member1")
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
+    ((frozen, young),) = found
+    assert frozen > YOUNG_OBJECTS
+    assert young == YOUNG_OBJECTS
