@@ -19,14 +19,17 @@ from functools import partial
 from typing import Any
 
 from kubeapi.codec import to_wire
+from kubeapi.diff import merged
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION, binding_name
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, PRIORITY_CLASSES, RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.client import AlreadyExists, Conflict, Forbidden, WorldError
+from leeward.client import Conflict, WorldError
 from leeward.controllers.autoscaler_events import AutoscalerEvents
+from leeward.controllers.detected_bindings import DetectedBindings, concerns_its_template
+from leeward.controllers.detected_templates import DetectedTemplates
 from leeward.controllers.feature_holds import FeatureHolds
 from leeward.controllers.template_events import TemplateEvents, described, lowered, name_of_policy
 from leeward.core.eviction.volumes import claims_annotation
@@ -38,7 +41,6 @@ from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_p
 from leeward.core.propagation.digest import digest_annotations
 from leeward.core.propagation.held_features import HeldFeature
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
-from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
 from leeward.runtime.contradictions import StandingReplicas
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.dependent_overrides import DependentOverrides
@@ -89,6 +91,8 @@ class Detector:
             for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
         }
         self._controller = plane.controller("resource-detector", self.reconcile, owns=self._owns)
+        self._written = DetectedBindings(plane, self._look_at)
+        self._done = DetectedTemplates(plane)
         self._matching = PolicyMatching(plane, templates, self._controller.queue.add, preemption=settings.preemption)
         self._told = TemplateEvents(plane, self._recorder, self._matching, settings.reach)
         self._autoscalers = AutoscalerEvents(plane, self._recorder, templates, enabled=not settings.marks_scale_targets)
@@ -111,6 +115,13 @@ class Detector:
         return self._plane.share.owns_binding(Key(key.key.namespace, binding_name(key.kind, key.key.name)))
 
     async def reconcile(self, key: TemplateKey) -> datetime | None:
+        try:
+            return await self._reconcile(key)
+        except BaseException:
+            self._done.forget(key)
+            raise
+
+    async def _reconcile(self, key: TemplateKey) -> datetime | None:
         await self._matching.wait_current()
         resource, templates = await self._templates.follow(key.api_version, key.kind)
         await templates.wait_current()
@@ -214,7 +225,8 @@ class Detector:
         template = await self._mark(resource, templates, template, before)
         await self._ensure_binding(resource, template, policy, activation.after)
         after = claim_patch(template, labels, {**annotations, **activation.after})
-        await self._mark(resource, templates, template, after)
+        template = await self._mark(resource, templates, template, after)
+        await self._done.note(_key_of(template), template)
 
     async def _binding_of(self, template: Manifest) -> Binding | None:
         """Binding that was made for this very template."""
@@ -237,8 +249,8 @@ class Detector:
     ) -> Manifest:
         if not patch:
             return template
-        key = key_of(template)
-        version = template["metadata"]["resourceVersion"]
+        key, version = key_of(template), template["metadata"]["resourceVersion"]
+        await self._done.note(_key_of(template), merged(template, patch))
         updated = await self._plane.client.patch(resource, key.name, patch, key.namespace, resource_version=version)
         templates.remember(updated)
         return updated
@@ -260,7 +272,7 @@ class Detector:
         digests = digest_annotations(template, noted)
         desired["metadata"]["annotations"] |= {**digests, **claims_annotation(template), **marks}
         if present is None:
-            await self._create_binding(kind, bindings, desired)
+            await self._written.create(kind, bindings, desired)
             message = f"Apply policy({name_of_policy(policy)}) succeed"
             self._recorder.step(reference_of(resource, template), "ApplyPolicySucceed", message)
             await self._told.not_judged(resource, template)
@@ -274,25 +286,8 @@ class Detector:
             desired["spec"]["resource"]["resourceVersion"] = present.spec.resource.resource_version
         patch = binding_patch(wire, desired)
         if patch:
-            present = await self._patch_binding(kind, present, patch)
-            bindings.remember(present)
-        template_key = TemplateKey(template["apiVersion"], template["kind"], key_of(template))
-        self._features.tell(kind, present, partial(self._controller.failed, template_key))
-
-    async def _patch_binding(self, kind: Resource[Any], present: Binding, patch: Manifest) -> Any:
-        """The binding after it. Where a quota refuses the whole, fewer replicas are written alone, for the scheduler to
-        take some away; the whole fits then, later. Karmada: differs. The whole is refused again and again.
-
-        Raises: Forbidden where a quota has refused it, or a part of it; WorldError.
-        """
-        client, version = self._plane.client, present.metadata.resource_version
-        try:
-            return await client.patch(kind, present.name, patch, present.namespace, resource_version=version)
-        except Forbidden as error:
-            part = fewer_replicas_alone(patch, present.spec.replicas) if error.status.reason == EXCEEDED else None
-            if part is not None:
-                await client.patch(kind, present.name, part, present.namespace, resource_version=version)
-            raise
+            present = await self._written.patch(kind, bindings, present, patch, desired)
+        self._features.tell(kind, present, partial(self._controller.failed, _key_of(template)))
 
     async def _priority_of(self, template: Manifest, policy: AnyPropagationPolicy) -> int | None:
         """Priority of the class that the policy names. Raises: NotFound while there is no such class, as in Karmada."""
@@ -302,27 +297,33 @@ class Detector:
         priority_class = await self._plane.client.get(PRIORITY_CLASSES, name)
         return int(priority_class.get("value", 0))
 
-    async def _create_binding(self, kind: Resource[Any], bindings: Informer[Any], desired: Manifest) -> None:
-        try:
-            bindings.remember(await self._plane.client.create(kind, desired, key_of(desired).namespace))
-        except AlreadyExists as error:
-            raise Conflict(error.status) from error
-
     def _template_changed(self, key: TemplateKey, is_new: bool) -> None:
         """Looks at it; after the others where a policy has claimed it before this process knew of it."""
-        templates = self._templates.of(key.api_version, key.kind) if is_new else None
+        templates = self._templates.of(key.api_version, key.kind)
         template = templates.get(key.key.name, key.key.namespace) if templates is not None else None
-        self._controller.queue.add(key, late=template is not None and bool(claimed_by(template)))
+        if template is not None and self._done.has(key, template):
+            return
+        self._done.forget(key)
+        self._controller.queue.add(key, late=is_new and template is not None and bool(claimed_by(template)))
 
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         """A binding that was deleted is made again, and what someone else wrote into our fields is mended.
 
         Also where it was the template that it names; of what is out of its reach nothing is looked up.
         """
-        if old is not None and new is not None and old.metadata.generation == new.metadata.generation:
+        is_same = old is not None and new is not None and not concerns_its_template(old, new)
+        if is_same or (new is not None and self._written.is_written_here(new)):
             return
         for binding in (old, new):
-            if binding is not None and not binding_problems(binding, self._settings.reach):
-                template = binding.spec.resource
-                key = TemplateKey(template.api_version, template.kind, Key(template.namespace, template.name))
-                self._controller.queue.add(key, late=old is None and is_spread(binding))
+            if binding is not None:
+                self._look_at(binding, late=old is None and is_spread(binding))
+
+    def _look_at(self, binding: Binding, *, late: bool = False) -> None:
+        if not binding_problems(binding, self._settings.reach):
+            template = binding.spec.resource
+            key = TemplateKey(template.api_version, template.kind, Key(template.namespace, template.name))
+            self._controller.queue.add(key, late=late)
+
+
+def _key_of(template: Manifest) -> TemplateKey:
+    return TemplateKey(template["apiVersion"], template["kind"], key_of(template))

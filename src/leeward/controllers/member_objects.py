@@ -12,27 +12,23 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from typing import Any, cast
 
-from kubeapi.meta import Manifest, annotations_of
+from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
-from leeward.api.names import (
-    HUB_ANNOTATION,
-    WORK_NAME_ANNOTATION,
-)
+from leeward.api.names import HUB_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Undecodable
 from leeward.core.execution.claims import beyond_its_binding
-from leeward.core.execution.conflict_resolution import conflict_rules_of
+from leeward.core.execution.conflict_resolution import may_overwrite
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
-from leeward.core.execution.undone import LastWrite, note_write, pause_left
+from leeward.core.execution.undone import LastWrite, by_whom, note_write, pause_left
 from leeward.core.execution.work_generation import has_no_more, is_left, with_generation, without_due_generation
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import Key, key_of
+from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.owner_index import OwnerIndex
 from leeward.runtime.propagation_metrics import Write
@@ -150,20 +146,37 @@ class MemberObjects:
         if work.was_applied and not await self._is_wanted(work):
             raise Conflict(Status(code=HTTPStatus.CONFLICT, message=f"the Work {work.name} is going, or has gone"))
         since = self._works.ready_since
-        with self._counted("create", desired):
-            created = await self._member.server.client.create(resource, desired, key_of(desired).namespace)
-        self._works.answers.note(resource, created, since)
-        self._note(work, resource, created, changed=True)
+        key = key_of(desired)
+        with self.backlinks.holding(resource, key) as told:
+            with self._counted("create", desired):
+                created = await self._member.server.client.create(resource, desired, key.namespace)
+            self._works.answers.note(resource, created, since)
+            self._note(work, resource, created, changed=True)
+        await self._look_after(work, resource, created, desired, told)
 
     async def _update(self, work: Work, resource: Resource[Manifest], desired: Manifest, observed: Manifest) -> None:
         """Writes over what was seen, in the version in which it was seen. Raises: Conflict, NotFound."""
         key, since = key_of(desired), self._works.ready_since
         merged = merge(desired, observed, await self._plane.interpreter.retain(desired, observed))
-        with self._counted("update", desired):
-            updated = await self._member.server.client.update(resource, merged, key.name, key.namespace)
-        self._works.answers.note(resource, updated, since)
-        changed = updated["metadata"]["resourceVersion"] != observed["metadata"]["resourceVersion"]
-        self._note(work, resource, updated, changed=changed)
+        with self.backlinks.holding(resource, key) as told:
+            with self._counted("update", desired):
+                updated = await self._member.server.client.update(resource, merged, key.name, key.namespace)
+            self._works.answers.note(resource, updated, since)
+            changed = updated["metadata"]["resourceVersion"] != observed["metadata"]["resourceVersion"]
+            self._note(work, resource, updated, changed=changed)
+        await self._look_after(work, resource, updated, desired, told)
+
+    async def _look_after(
+        self, work: Work, resource: Resource[Manifest], written: Manifest, desired: Manifest, told: set[str]
+    ) -> None:
+        """Has the Works looked at that were told of while an object was written. This one is not, where nothing has
+        become of the object since and it is as it was to be: it would be found to be so."""
+        key = key_of(written)
+        known = self._member.server.informers.of(resource).get(key.name, key.namespace)
+        is_own = known is not None and version_of(known) == version_of(written)
+        if is_own and work.name in told and await self._is_as_desired(work, resource, written, desired):
+            told = told - {work.name}
+        self.backlinks.add(told)
 
     @contextmanager
     def _counted(self, write: Write, manifest: Manifest) -> Generator[None, None, None]:
@@ -195,7 +208,7 @@ class MemberObjects:
 
     def _refuse_foreign(self, work: Work, observed: Manifest) -> None:
         self._refuse_other_hubs(observed)
-        if not self._works.owns(work, observed) and not _may_overwrite(work, observed):
+        if not self._works.owns(work, observed) and not may_overwrite(work, observed):
             raise Foreign(
                 f"it exists in cluster {self._member.name} and is not managed by this Work; "
                 "remove it there, or set conflictResolution: Overwrite in the policy"
@@ -206,7 +219,7 @@ class MemberObjects:
         last = self._last_writes.get((resource.group_resource, key))
         left = pause_left(last, _contents(work), self._plane.clock.monotonic())
         if last is not None and left > 0:
-            what = "it is deleted" if observed is None else f"it is changed back{_by(observed)}"
+            what = "it is deleted" if observed is None else f"it is changed back{by_whom(observed)}"
             raise WriteUndone(
                 f"{what} in cluster {self._member.name} whenever it is written ({last.undone + 1} times in a row), "
                 "so it is written less and less often; have whoever does that leave it alone, or change the template",
@@ -309,16 +322,3 @@ def _mark(observed: Manifest) -> str:
 
 def _contents(work: Work) -> str:
     return f"{work.metadata.uid}/{work.metadata.generation}"
-
-
-def _by(observed: Manifest) -> str:
-    """Words for who changed the object last, where its server says so."""
-    entries = cast(list[dict[str, Any]], observed["metadata"].get("managedFields") or [])
-    changes = [entry for entry in entries if not entry.get("subresource")]
-    managers = [entry.get("manager", "") for entry in sorted(changes, key=lambda entry: entry.get("time", ""))]
-    return f" by {managers[-1]}" if managers and managers[-1] else ""
-
-
-def _may_overwrite(work: Work, observed: Manifest) -> bool:
-    belongs_to_other_work = WORK_NAME_ANNOTATION in annotations_of(observed)
-    return conflict_rules_of(work).takes_over and not belongs_to_other_work

@@ -1,6 +1,8 @@
 """Index of owners: of an object in a member cluster the Work that applied it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from kubeapi.meta import Manifest, annotations_of
@@ -9,6 +11,7 @@ from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.core.execution.ownership import other_hub
 from leeward.core.execution.retain import only_reports
 from leeward.runtime.controller_context import Member
+from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
 
 LookAt = Callable[[str, bool], None]
@@ -36,16 +39,37 @@ class OwnerIndex:
         self._hub = hub
         self._reads_reports = reads_reports
         self._followed: set[str] = set()
+        self._held: dict[tuple[str, Key], set[str]] = {}
+        """Names that are held back, by the object that is being written."""
 
     def follow(self, resource: Resource[Manifest]) -> Informer[Any]:
         """The informer of a kind, which is followed from now on."""
         informer = self._member.server.informers.of(resource)
         if resource.group_resource not in self._followed:
             self._followed.add(resource.group_resource)
-            informer.on_change(self._object_changed)
+            informer.on_change(partial(self._object_changed, resource.group_resource))
         return informer
 
-    def _object_changed(self, old: Manifest | None, new: Manifest | None) -> None:
+    @contextmanager
+    def holding(self, resource: Resource[Manifest], key: Key) -> Generator[set[str]]:
+        """Holds back what is told of an object while it is written: gives the names, of which whoever writes it adds
+        those that are to be looked at. All are when that fails."""
+        place, names = (resource.group_resource, key), set[str]()
+        self._held[place] = names
+        try:
+            yield names
+        except BaseException:
+            self.add(names)
+            raise
+        finally:
+            del self._held[place]
+
+    def add(self, names: Iterable[str]) -> None:
+        """Has these Works looked at."""
+        for name in names:
+            self._look_at(name, False)
+
+    def _object_changed(self, group_resource: str, old: Manifest | None, new: Manifest | None) -> None:
         is_report = False
         if old is not None and new is not None:
             if other_hub(old, self._hub()) and other_hub(new, self._hub()):
@@ -55,5 +79,8 @@ class OwnerIndex:
             annotations = {} if observed is None else annotations_of(observed)
             if annotations.get(WORK_NAMESPACE_ANNOTATION) == self._space and WORK_NAME_ANNOTATION in annotations:
                 name = annotations[WORK_NAME_ANNOTATION]
-                if not is_report or self._reads_reports(name):
+                held = None if new is None else self._held.get((group_resource, key_of(new)))
+                if held is not None:
+                    held.add(name)
+                elif not is_report or self._reads_reports(name):
                     self._look_at(name, old is None)

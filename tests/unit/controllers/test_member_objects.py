@@ -241,3 +241,68 @@ def test_after_an_outage_the_member_is_asked_before_anything_is_written_over_wha
 def methods(hands: Hands) -> list[str]:
     """Methods of the requests about the object, or for it."""
     return [sent.method for sent in hands.desk.line.sent if sent.path.startswith(PATH)]
+
+
+def test_what_was_written_as_it_was_to_be_is_looked_at_no_more() -> None:
+    async def story(hands: Hands) -> None:
+        work, manifest = await hands.work()
+        await hands.objects.apply(work, manifest)
+        await asyncio.sleep(1)
+        assert hands.added == []
+        work, manifest = await hands.change("blue")
+        await hands.objects.apply(work, manifest)
+        await asyncio.sleep(1)
+        assert (await hands.there())["data"] == {"color": "blue"}
+        assert hands.added == []
+        await hands.desk.there.patch(CONFIG_MAPS, "colors", {"data": {"color": "gray"}}, "default")
+        await asyncio.sleep(1)
+        assert set(hands.added) == {"web"}
+
+    tell(story)
+
+
+@pytest.mark.parametrize("write", ["POST", "PUT"])
+def test_what_somebody_changes_before_our_answer_is_there_is_looked_at(write: str) -> None:
+    async def story(hands: Hands) -> None:
+        work, manifest = await hands.work()
+        if write == "PUT":
+            await hands.objects.apply(work, manifest)
+            work, manifest = await hands.change("blue")
+        await asyncio.sleep(1)
+
+        async def spoil() -> None:
+            await hands.desk.there.patch(CONFIG_MAPS, "colors", {"data": {"color": "gray"}}, "default")
+            await asyncio.sleep(1)
+
+        hands.desk.line.after[write] = spoil
+        await hands.objects.apply(work, manifest)
+        assert hands.added == ["web"]
+
+    tell(story)
+
+
+def test_what_a_server_keeps_otherwise_than_it_was_written_is_looked_at() -> None:
+    async def story(hands: Hands) -> None:
+        work, manifest = await hands.work()
+        await hands.objects.apply(work, {**manifest, "unknown": "nobody keeps this"})
+        assert hands.added == ["web"]
+
+    tell(story)
+
+
+def test_a_write_that_fails_has_looked_at_what_was_told_meanwhile() -> None:
+    async def story(hands: Hands) -> None:
+        work, manifest = await hands.work()
+        await hands.objects.apply(work, manifest)
+        work, manifest = await hands.change("blue")
+
+        async def spoil() -> None:
+            await hands.desk.there.patch(CONFIG_MAPS, "colors", {"data": {"color": "gray"}}, "default")
+            await asyncio.sleep(1)
+
+        hands.desk.line.before["PUT"] = spoil
+        await hands.objects.apply(work, manifest)
+        assert "web" in hands.added
+        assert (await hands.there())["data"] == {"color": "blue"}, "what was told is written over, as it was to be"
+
+    tell(story)

@@ -12,9 +12,9 @@ from leeward.controllers.member_objects import (
     ROUNDING_SECONDS,
     Foreign,
     WriteUndone,
-    _by,  # pyright: ignore[reportPrivateUsage]
 )
 from leeward.core.execution.ownership import stamp
+from leeward.core.execution.undone import by_whom
 from leeward.runtime.member_works import MemberWorks
 from tests.unit.controllers.desk import CLOCK, CONFIG_MAPS, DEPLOYMENTS, SPACE, Desk, play
 from tests.unit.controllers.member_hands import OF_WORK, Hands, tell
@@ -240,4 +240,4 @@ def entry(manager: str, time: str = "", **more: str) -> dict[str, str]:
     ],
 )
 def test_who_has_changed_an_object_last(entries: Any, said: str) -> None:
-    assert _by({"metadata": {"managedFields": entries}}) == said
+    assert by_whom({"metadata": {"managedFields": entries}}) == said

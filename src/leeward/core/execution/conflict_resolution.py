@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from kubeapi.meta import ReadOnlyManifest
-from leeward.api.names import CONFLICT_RESOLUTION_ANNOTATION
+from kubeapi.meta import ReadOnlyManifest, annotations_of
+from leeward.api.names import CONFLICT_RESOLUTION_ANNOTATION, WORK_NAME_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, Work
 from leeward.core.interpreter.fields import text_at
 
@@ -61,3 +61,9 @@ def conflict_rules_of(work: Work) -> ConflictRules:
     """Rules that the annotation of a Work names; nothing is taken over without a word. Holds: S6."""
     wish = work.metadata.annotations.get(CONFLICT_RESOLUTION_ANNOTATION, "")
     return rules_of_resolution(_BY_ANNOTATION.get(wish, ConflictResolution.ABORT))
+
+
+def may_overwrite(work: Work, observed: ReadOnlyManifest) -> bool:
+    """Tells whether what is there may be taken over: what another Work has made never is."""
+    belongs_to_other_work = WORK_NAME_ANNOTATION in annotations_of(observed)
+    return conflict_rules_of(work).takes_over and not belongs_to_other_work

@@ -5,6 +5,9 @@ a write has stood for a while, or other contents are due. Times are seconds of o
 """
 
 from dataclasses import dataclass
+from typing import Any, cast
+
+from kubeapi.meta import Manifest
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 300.0
@@ -34,3 +37,11 @@ def pause_left(last: LastWrite | None, contents: str, now: float) -> float:
         return 0.0
     pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(last.undone - 1, 30), LONGEST_PAUSE_SECONDS)
     return max(0.0, last.at + pause - now)
+
+
+def by_whom(observed: Manifest) -> str:
+    """Words for who changed the object last, where its server says so."""
+    entries = cast(list[dict[str, Any]], observed["metadata"].get("managedFields") or [])
+    changes = [entry for entry in entries if not entry.get("subresource")]
+    managers = [entry.get("manager", "") for entry in sorted(changes, key=lambda entry: entry.get("time", ""))]
+    return f" by {managers[-1]}" if managers and managers[-1] else ""
