@@ -59,7 +59,10 @@ class WorkStatusController:
         self._controller.start(self._member.supervisor)
 
     def _add(self, name: str, late: bool) -> None:
-        self._controller.queue.add(name, late=late)
+        """Nothing is reported of a Work that is not applied: whoever applies it says so (`when_applied`)."""
+        work = self._works.known(name)
+        if work is None or work.applied is not None:
+            self._controller.queue.add(name, late=late)
 
     def _matters(self, old: Work | None, new: Work) -> bool:
         if old is not None and self._staying.has(new.name, lambda: self._works.expected(new)):

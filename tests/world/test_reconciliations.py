@@ -1,0 +1,60 @@
+"""Reconciliations of each controller for one application: what follows from its own writes is looked at no more.
+
+Members are whole clusters here: a Deployment there gets a revision from its own controller, and reports as its Pods
+start; each of that is looked at.
+"""
+
+from collections import Counter
+
+from kubeapi.loop.virtual import run_virtual
+from leeward.manager.timing import Timing
+from leeward.sim.world import World
+from tests.world.stories import apply, deployment, policy
+
+APPLICATIONS = 8
+ON_TWO = {
+    "clusterTolerations": [
+        {"key": f"cluster.karmada.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}
+        for key in ("not-ready", "unreachable")
+    ],
+    "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
+}
+
+
+def reconciled(world: World) -> Counter[str]:
+    counted = Counter[str]()
+    for family in world.metrics.registry.collect():
+        for sample in family.samples:
+            if sample.name == "controller_runtime_reconcile_total":
+                counted[sample.labels["controller"].partition("/")[0]] += int(sample.value)
+    return counted
+
+
+def test_an_application_is_looked_at_as_often_as_something_of_it_changes() -> None:
+    async def story() -> None:
+        async with World(dict.fromkeys(("member1", "member2", "member3"), "Push"), Timing.karmada()) as world:
+            await world.until(lambda: all(world.is_ready(name) for name in world.members), 60)
+            every = policy("web", ON_TWO)
+            every["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
+            await apply(world.client, every)
+            await world.sleep(30)
+            before = reconciled(world)
+            for number in range(APPLICATIONS):
+                await apply(world.client, deployment(f"web{number}", 2))
+            await world.sleep(50)
+            told = reconciled(world) - before
+            assert told["resource-detector"] == APPLICATIONS
+            assert told["scheduler"] == 2 * APPLICATIONS
+            assert told["execution-controller"] <= 2 * 2 * APPLICATIONS
+            assert told["work-status-controller"] <= 9 * APPLICATIONS
+            await world.sleep(200)
+            moved = [n for n in range(APPLICATIONS) if "member1" in world.assigned(f"web{n}-deployment")]
+            before = reconciled(world)
+            await world.member("member1").stop()
+            await world.sleep(600)
+            assert not [n for n in moved if "member1" in world.assigned(f"web{n}-deployment")]
+            told = reconciled(world) - before
+            assert told["resource-detector"] == 0, "only where it goes has changed, which is the scheduler's"
+
+    run_virtual(story())
