@@ -54,15 +54,15 @@ class OwnerIndex:
     def holding(self, resource: Resource[Manifest], key: Key) -> Generator[set[str]]:
         """Holds back what is told of an object while it is written: gives the names, of which whoever writes it adds
         those that are to be looked at. All are when that fails."""
-        place, names = (resource.group_resource, key), set[str]()
-        self._held[place] = names
+        place = resource.group_resource, key
+        names = self._held.setdefault(place, set())
         try:
             yield names
         except BaseException:
             self.add(names)
             raise
         finally:
-            del self._held[place]
+            self._held.pop(place, None)
 
     def add(self, names: Iterable[str]) -> None:
         """Has these Works looked at."""

@@ -19,6 +19,7 @@ from leeward.client import AlreadyExists, Conflict
 from leeward.controllers.member_objects import (
     Foreign,  # pyright: ignore[reportPrivateUsage]
 )
+from leeward.runtime.identity import Key
 from leeward.runtime.informer_cache import without_owned_fields
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE
 from tests.unit.controllers.member_hands import OF_WORK, PATH, Hands, tell
@@ -304,5 +305,23 @@ def test_a_write_that_fails_has_looked_at_what_was_told_meanwhile() -> None:
         await hands.objects.apply(work, manifest)
         assert "web" in hands.added
         assert (await hands.there())["data"] == {"color": "blue"}, "what was told is written over, as it was to be"
+
+    tell(story)
+
+
+def test_of_two_works_that_write_one_object_at_once_both_are_looked_at() -> None:
+    async def story(hands: Hands) -> None:
+        work, manifest = await hands.work()
+        await hands.objects.apply(work, manifest)
+        index, resource, key = hands.objects.backlinks, CONFIG_MAPS, Key("default", "colors")
+        with index.holding(resource, key) as first:
+            with index.holding(resource, key) as second:
+                await hands.desk.there.patch(CONFIG_MAPS, "colors", {"data": {"color": "gray"}}, "default")
+                await asyncio.sleep(1)
+            assert first == second == {"web"}
+            assert hands.added == []
+            await hands.desk.there.patch(CONFIG_MAPS, "colors", {"data": {"color": "green"}}, "default")
+            await asyncio.sleep(1)
+        assert set(hands.added) == {"web"}, "whoever ends first ends it for both"
 
     tell(story)
