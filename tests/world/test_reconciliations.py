@@ -48,7 +48,11 @@ def test_an_application_is_looked_at_as_often_as_something_of_it_changes() -> No
             assert told["scheduler"] == 2 * APPLICATIONS
             assert told["execution-controller"] <= 2 * 2 * APPLICATIONS
             assert told["work-status-controller"] <= 9 * APPLICATIONS
+            assert told["binding-controller"] <= 4 * APPLICATIONS
+            before = reconciled(world)
             await world.sleep(200)
+            told = reconciled(world) - before
+            assert not told["binding-controller"], "conditions that are told already need no turn of their own"
             moved = [n for n in range(APPLICATIONS) if "member1" in world.assigned(f"web{n}-deployment")]
             before = reconciled(world)
             await world.member("member1").stop()

@@ -128,7 +128,8 @@ class BindingReports:
         tells_first = is_deployment(template) and await self._has_turn(binding, template, resource, synced, copies)
         template_change = await self._template_change(binding, template, items, copies, tells_first=tells_first)
         self._post(resource, template, binding, template_change, template_within, is_paced=tells_first)
-        return self._first.look_at(key_of(binding), now)
+        will_be = self._plane.statuses.of(resource).expected(template)
+        return self._first.look_at(key_of(binding), now) if lacks_conditions(will_be) else None
 
     async def _has_turn(
         self,
