@@ -16,9 +16,9 @@ from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, Forbidden
 from leeward.core.propagation.claiming import binding_patch
 from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.informer import Informer
-from leeward.runtime.plane import ControlPlane
 
 
 class DetectedBindings:

@@ -9,7 +9,7 @@ from operator import eq
 from kubeapi.meta import Manifest
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.propagation.digest import template_digest
-from leeward.runtime.plane import ControlPlane
+from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.staying import StayingObjects
 from leeward.runtime.templates import TemplateKey
 
