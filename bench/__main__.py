@@ -20,6 +20,7 @@ BENCHMARKS = (
     "foresight",
     "explaining",
     "dashboard",
+    "first_view",
     "fleet",
     "summaries",
     "client",

@@ -12,28 +12,30 @@ import msgspec
 from bench.foresight import NOW, fleet_state
 from leeward.api.work import AggregatedStatusItem, ResourceBinding, ResourceBindingStatus
 from leeward.dashboard.feed import Feed
-from leeward.dashboard.rights import FleetSight
+from leeward.dashboard.rights import WHOLE_SIGHT
 from leeward.dashboard.seen_fleet import SeenFleet
 from leeward.dashboard.views import FleetRenderer
 
 T = TypeVar("T")
 BINDINGS, CLUSTERS = 10_000, 100
 VIEWERS, ROUNDS = 100, 20
-WHOLE = FleetSight(True, True, True, True, True, None, None)
 
 
 def run() -> None:
     state = fleet_state(BINDINGS, CLUSTERS)
-    bindings = [_reported(binding) for binding in state.recorded.bindings]
+    bindings = [reported(binding) for binding in state.recorded.bindings]
     seen = SeenFleet(control_plane="bench", now=NOW, clusters=state.recorded.clusters, bindings=bindings)
-    renderer, feed = FleetRenderer(WHOLE), Feed("bench")
+    renderer, feed = FleetRenderer(WHOLE_SIGHT), Feed("bench")
     gc.collect()
     print(f"{BINDINGS} applications, {CLUSTERS} clusters; seconds of the processor")
     before = _memory()
     first, collections = _timed(lambda: renderer.render(seen))
     feed.publish(seen.now, collections)
     framing, (_, frames) = _timed(feed.open)
-    print(f"  first view: rendered {first:.3f}, framed {framing:.3f}; {sum(map(len, frames)) / 2**20:.1f} MiB")
+    size = sum(len(frame.plain) for frame in frames) / 2**20
+    print(f"  first view: rendered {first:.3f}, framed {framing:.3f}; {size:.1f} MiB")
+    packing, packed = _timed(lambda: sum(len(frame.packed) for frame in frames))
+    print(f"  compressed {packing:.3f}, to {packed / 2**10:.0f} KiB: of one version, for all who come")
     print(f"  memory of the rows {(_memory() - before) / 2**20:.0f} MiB")
     readers = [feed.open()[0] for _ in range(VIEWERS)]
     rendering = publishing = 0.0
@@ -48,7 +50,7 @@ def run() -> None:
     print(f"  one more viewer {each / VIEWERS:.4f}, who shares all of it")
 
 
-def _reported(binding: ResourceBinding) -> ResourceBinding:
+def reported(binding: ResourceBinding) -> ResourceBinding:
     """Binding with a report by which all of it serves."""
     items = tuple(
         AggregatedStatusItem(cluster_name=target.name, status={"readyReplicas": 2}, applied=True, health="Healthy")

@@ -96,7 +96,7 @@ async def _views(context: DashboardContext, session: Session) -> dict[str, Any]:
     frame = await reader.next(30)
     assert frame is not None
     leave()
-    reset = json.loads(frame.split(b"data: ", 1)[1])
+    reset = json.loads(frame.plain.split(b"data: ", 1)[1])
     (outage,) = reset["collections"]["outages"]
     pictures = FleetPictures(context.client, context.clock, context.config.name)
     routes = [*Answering(context, pictures).routes(), *SigningIn(context).routes()]

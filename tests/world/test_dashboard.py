@@ -10,8 +10,9 @@ import pytest
 from kubeapi.loop.supervisor import Supervisor
 from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.client import Client, Request, Response
-from leeward.dashboard.following import FleetFollower
-from leeward.dashboard.rights import NOTHING_SEEN, FleetSight, review_sight
+from leeward.dashboard.following import KEPT_SECONDS, FleetFollower
+from leeward.dashboard.frames import Frame
+from leeward.dashboard.rights import NOTHING_SEEN, WHOLE_SIGHT, FleetSight, review_sight
 from leeward.dashboard.views import FleetRenderer
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
@@ -20,14 +21,13 @@ from tests.world.stories import apply, by_weight, deployment, held, play, policy
 from tests.world.test_detection import answers, status
 
 WEB = "default/Deployment/web"
-WHOLE = FleetSight(True, True, True, True, True, None, None)
 
 
 class Page:
     """Knowledge of a browser that reads the feed of a scope: collections by name."""
 
     def __init__(
-        self, world: World, supervisor: Supervisor, sight: FleetSight = WHOLE, client: Client | None = None
+        self, world: World, supervisor: Supervisor, sight: FleetSight = WHOLE_SIGHT, client: Client | None = None
     ) -> None:
         self._follower = FleetFollower(client or world.client, world.clock, world.randomness, supervisor, "world")
         self._sight = sight
@@ -38,9 +38,9 @@ class Page:
         self._reader, frames, self._leave = self._follower.open(sight, "")
         self._take(frames)
 
-    def _take(self, frames: Iterable[bytes]) -> None:
+    def _take(self, frames: Iterable[Frame]) -> None:
         for frame in frames:
-            data = json.loads(frame.split(b"data: ", 1)[1])
+            data = json.loads(frame.plain.split(b"data: ", 1)[1])
             if "collections" in data:
                 self.collections, self.resets = data["collections"], self.resets + 1
                 continue
@@ -286,7 +286,7 @@ def test_of_an_outage_the_figures_are_told_and_only_the_names_that_may_be_seen()
     async def story(world: World) -> None:
         await placed(world, weights={"member1": 1})
         async with Supervisor("page") as supervisor:
-            page = Page(world, supervisor, replace(WHOLE, namespaces=frozenset({"other"})))
+            page = Page(world, supervisor, replace(WHOLE_SIGHT, namespaces=frozenset({"other"})))
             await world.member("member1").stop()
             await world.until(lambda: held(world, "web-deployment") == "NoPlaceToGo", 1200)
             await page.told(world, 60)
@@ -304,7 +304,7 @@ def test_who_looks_between_two_writes_of_an_outage_sees_it_as_it_stands() -> Non
         await placed(world)
         async with Supervisor("page") as supervisor:
             page = Page(world, supervisor)
-            stranger = Page(world, supervisor, replace(WHOLE, namespaces=frozenset()))
+            stranger = Page(world, supervisor, replace(WHOLE_SIGHT, namespaces=frozenset()))
             await page.told(world, 10)
             await world.member("member1").stop()
             await world.until(lambda: world.assigned("web-deployment") == {"member2": 3}, 700)
@@ -349,18 +349,28 @@ def test_who_sees_nothing_is_told_nothing() -> None:
     play(story)
 
 
-def test_nothing_is_followed_before_somebody_looks() -> None:
+def test_who_comes_first_finds_the_fleet_rendered_and_nobody_renders_it_for_nobody() -> None:
     async def story(world: World) -> None:
-        asked: list[str] = []
-        answers(
-            world.place,
-            lambda request: asked.append(request.path) if request.headers["user-agent"] == "nobody" else None,
-        )
+        await placed(world)
         async with Supervisor("page") as supervisor:
-            client = Client(LinkedTransport(world.place, ADMIN), "nobody")
-            FleetFollower(client, world.clock, world.randomness, supervisor, "world")
-            await world.sleep(60)
-            assert asked == []
+            follower = FleetFollower(world.client, world.clock, world.randomness, supervisor, "world")
+            follower.start()
+            await world.sleep(30)
+            reader, frames, leave = follower.open(WHOLE_SIGHT, "")
+            assert b"All 3 clusters are ready" in frames[0].plain
+            leave()
+            reader.end()
+            await world.sleep(KEPT_SECONDS + 30)
+            rested = follower.renders
+            await world.client.patch(CLUSTERS, "member2", {"spec": {"region": "eu"}})
+            await world.sleep(600)
+            assert follower.renders == rested
+            reader, frames, _ = follower.open(WHOLE_SIGHT, "")
+            assert frames == []
+            first = await reader.next(0.1)
+            assert first is not None
+            assert first.plain.startswith(b"event: reset")
+            assert b'"region":"eu"' in first.plain
 
     play(story)
 

@@ -3,8 +3,9 @@
     publish(at, collections)   the next version: what is set and what is gone since the last one
     open(since)                a reader, who goes on after `since` where the ring still knows it, and else begins anew
 
-Objects are JSON already, and a change is made once for all readers. A reader that does not keep up is ended, and comes
-back; nobody waits for one. Ids begin with a name of the feed, so that those of another life are known as such.
+Objects are JSON already, and frames are made and compressed once for all readers: a change, and all there is by now. A
+reader that does not keep up is ended, and comes back; nobody waits for one. Ids begin with a name of the feed, so that
+those of another life are known as such.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from kubeapi import codec
+from leeward.dashboard.frames import Frame
 
 Collections = Mapping[str, Mapping[str, bytes]]
 """JSON of objects by collection and key."""
@@ -27,17 +29,17 @@ RESET, CHANGE = "reset", "change"
 
 class _Change(NamedTuple):
     version: int
-    frame: bytes
+    frame: Frame
 
 
 class FeedReader:
     """Frames for one browser, in their order. `frames` ends when it was too slow, or the feed is closed."""
 
     def __init__(self) -> None:
-        self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue(MOST_WAITING)
+        self._waiting: asyncio.Queue[Frame | None] = asyncio.Queue(MOST_WAITING)
         self.is_ended = False
 
-    def give(self, frame: bytes) -> None:
+    def give(self, frame: Frame) -> None:
         if self.is_ended:
             return
         try:
@@ -52,7 +54,7 @@ class FeedReader:
             self._waiting.get_nowait()
         self._waiting.put_nowait(None)
 
-    async def next(self, timeout_seconds: float) -> bytes | None:
+    async def next(self, timeout_seconds: float) -> Frame | None:
         """The next frame; None when the feed has ended. Raises: TimeoutError."""
         async with asyncio.timeout(timeout_seconds):
             return await self._waiting.get()
@@ -66,6 +68,7 @@ class Feed:
         self._version = 0
         self._at: datetime | None = None
         self._collections: Mapping[str, Mapping[str, bytes]] = {}
+        self._whole: list[Frame] = []
         self._ring: deque[_Change] = deque()
         self._ring_bytes = 0
         self._readers: set[FeedReader] = set()
@@ -91,7 +94,8 @@ class Feed:
             return False
         self._at, self._collections = at, collections
         self._version += 1
-        frames = list(self._reset()) if is_first else [self._change(changed, gone)]
+        self._whole = []
+        frames = self._reset() if is_first else [self._change(changed, gone)]
         if not is_first:
             self._remember(_Change(self._version, frames[0]))
         for reader in self._readers:
@@ -99,7 +103,7 @@ class Feed:
                 reader.give(frame)
         return True
 
-    def open(self, since: str = "") -> tuple[FeedReader, list[bytes]]:
+    def open(self, since: str = "") -> tuple[FeedReader, list[Frame]]:
         """A reader, and the frames that it is to be sent first: none before the first version."""
         reader = FeedReader()
         self._readers.add(reader)
@@ -107,7 +111,7 @@ class Feed:
             return reader, []
         version = self._known(since)
         if version is None:
-            return reader, list(self._reset())
+            return reader, self._reset()
         return reader, [change.frame for change in self._ring if change.version > version]
 
     def leave(self, reader: FeedReader) -> None:
@@ -128,29 +132,34 @@ class Feed:
 
     def _remember(self, change: _Change) -> None:
         self._ring.append(change)
-        self._ring_bytes += len(change.frame)
+        self._ring_bytes += len(change.frame.plain)
         while len(self._ring) > MOST_CHANGES or (self._ring_bytes > MOST_RING_BYTES and len(self._ring) > 1):
-            self._ring_bytes -= len(self._ring.popleft().frame)
+            self._ring_bytes -= len(self._ring.popleft().frame.plain)
 
-    def _reset(self) -> Iterator[bytes]:
+    def _reset(self) -> list[Frame]:
         """All there is, in chunks: a reset, and changes. Only the last one bears the id from which to go on."""
+        if not self._whole:
+            self._whole = list(self._frames())
+        return self._whole
+
+    def _frames(self) -> Iterator[Frame]:
         event, parts = RESET, list(_chunks(self._collections))
         for index, part in enumerate(parts):
             field = "collections" if event == RESET else "set"
             yield self._frame(event, field, _joined(part), is_last=index == len(parts) - 1)
             event = CHANGE
 
-    def _change(self, changed: Collections, gone: Mapping[str, list[str]]) -> bytes:
+    def _change(self, changed: Collections, gone: Mapping[str, list[str]]) -> Frame:
         return self._frame(CHANGE, "set", _joined(changed), codec.encode(gone))
 
-    def _frame(self, event: str, field: str, objects: bytes, gone: bytes = b"{}", *, is_last: bool = True) -> bytes:
+    def _frame(self, event: str, field: str, objects: bytes, gone: bytes = b"{}", *, is_last: bool = True) -> Frame:
         """One server-sent event: JSON has no line ends."""
         event_id = f"{self._name}-{self._version}" if is_last else ""
         head = codec.encode({"id": event_id, "at": self._at, "more": not is_last})[:-1]
         rest = b"" if event == RESET else b',"unset":' + gone
         body = head + b',"' + field.encode() + b'":' + objects + rest + b"}"
         line = f"event: {event}\n" + (f"id: {event_id}\n" if event_id else "")
-        return line.encode() + b"data: " + body + b"\n\n"
+        return Frame(line.encode() + b"data: " + body + b"\n\n")
 
 
 def _set(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -1,8 +1,10 @@
 """The fleet as it is, for all who look: followed by informers with the dashboard's own identity, and rendered when
 something has changed, once for each scope that somebody sees.
 
-Nothing is followed before the first one looks. Rendering waits a moment, so that a storm of changes is one version, and
-takes a tenth of the time at most: who looks at ten thousand applications does not keep a processor busy.
+It is followed from the start, so that who comes first does not wait for the lists of ten thousand applications.
+Rendering waits a moment, so that a storm of changes is one version, and takes a tenth of the time at most: who looks at
+ten thousand applications does not keep a processor busy. Only for who has come and has seen nothing yet it does not
+wait. The renderer of the whole fleet is never forgotten: it rests while nobody looks, and then takes in what changed.
 """
 
 import asyncio
@@ -33,7 +35,8 @@ from leeward.client import Client, Forbidden, NotFound, NotServed, Page, Unreach
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.settings_in_force import SettingsInForce, parse_settings
 from leeward.dashboard.feed import Feed, FeedReader
-from leeward.dashboard.rights import FleetSight
+from leeward.dashboard.frames import Frame
+from leeward.dashboard.rights import WHOLE_SIGHT, FleetSight
 from leeward.dashboard.seen_fleet import PlaneHealth, SeenFleet
 from leeward.dashboard.views import FleetRenderer
 from leeward.operations.brake import BrakeReading, read_brake
@@ -66,12 +69,17 @@ NEEDED = (CLUSTERS, RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
 
 
 class FleetFeed:
-    """The feed of one scope, with the renderer that remembers what it has rendered."""
+    """The feed of one scope, with the renderer that remembers what it has rendered; it rests while nobody reads."""
 
     def __init__(self, name: str, sight: FleetSight) -> None:
         self.feed = Feed(name)
         self.renderer = FleetRenderer(sight)
         self.idle_since: float | None = None
+        self.is_resting = False
+
+    def rest(self, name: str) -> None:
+        """Forgets the versions, so that who comes back begins with one that is current, and keeps the renderer."""
+        self.feed, self.is_resting = Feed(name), True
 
 
 class FleetFollower:
@@ -88,6 +96,7 @@ class FleetFollower:
         self._informers = Informers(client, randomness, supervisor)
         self._feeds: dict[FleetSight, FleetFeed] = {}
         self._changed = asyncio.Event()
+        self._first_wanted = asyncio.Event()
         self._health = PlaneHealth()
         self._brake: BrakeReading | None = None
         self._leases: Page[Lease] | None = None
@@ -100,6 +109,7 @@ class FleetFollower:
         if self._is_started:
             return
         self._is_started = True
+        self._begin(WHOLE_SIGHT).idle_since = self._clock.monotonic()
         for resource in FOLLOWED:
             self._informers.of(resource).on_change(self._on_change)
         self._supervisor.start(self._look_again_and_again(), "dashboard/looking")
@@ -119,17 +129,20 @@ class FleetFollower:
             else frozenset()
         )
 
-    def open(self, sight: FleetSight, since: str) -> tuple[FeedReader, list[bytes], Callable[[], None]]:
+    def open(self, sight: FleetSight, since: str) -> tuple[FeedReader, list[Frame], Callable[[], None]]:
         """A reader of what the scope sees, what it is sent first, and how it ends."""
         self.start()
-        found = self._feeds.get(sight)
-        if found is None:
-            found = self._feeds[sight] = FleetFeed(self._randomness.suffix(8), sight)
-        found.idle_since = None
+        found = self._feeds.get(sight) or self._begin(sight)
+        found.idle_since, found.is_resting = None, False
         if not found.feed.is_begun:
+            self._first_wanted.set()
             self._changed.set()
         reader, frames = found.feed.open(since)
         return reader, frames, partial(self._leave, found, reader)
+
+    def _begin(self, sight: FleetSight) -> FleetFeed:
+        found = self._feeds[sight] = FleetFeed(self._randomness.suffix(8), sight)
+        return found
 
     def _leave(self, found: FleetFeed, reader: FeedReader) -> None:
         found.feed.leave(reader)
@@ -189,12 +202,19 @@ class FleetFollower:
         await self._wait_listed()
         while True:
             await self._changed.wait()
-            await asyncio.sleep(COALESCE_SECONDS)
+            await self._rest(COALESCE_SECONDS)
             self._changed.clear()
+            self._first_wanted.clear()
             begun = self._clock.monotonic()
             await self._render()
             took = self._clock.monotonic() - begun
-            await asyncio.sleep(took * (1 - SHARE_OF_TIME) / SHARE_OF_TIME)
+            await self._rest(took * (1 - SHARE_OF_TIME) / SHARE_OF_TIME)
+
+    async def _rest(self, seconds: float) -> None:
+        """Waits, but not while somebody waits for a first version."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._first_wanted.wait()
 
     async def _wait_listed(self) -> None:
         for resource in NEEDED:
@@ -209,7 +229,8 @@ class FleetFollower:
         seen = self.seen()
         for sight, found in list(self._feeds.items()):
             if found.idle_since is not None and self._clock.monotonic() - found.idle_since > KEPT_SECONDS:
-                del self._feeds[sight]
+                self._let_go(sight, found)
+            if found.is_resting or sight not in self._feeds:
                 continue
             try:
                 collections = await run_beside(found.renderer.render, seen)
@@ -219,6 +240,13 @@ class FleetFollower:
                 continue
             self.renders += 1
             found.feed.publish(seen.now, collections)
+
+    def _let_go(self, sight: FleetSight, found: FleetFeed) -> None:
+        if sight == WHOLE_SIGHT:
+            found.rest(self._randomness.suffix(8))
+            found.idle_since = None
+        else:
+            del self._feeds[sight]
 
     async def _look_again_and_again(self) -> None:
         while True:

@@ -84,6 +84,8 @@ class FleetSight:
 
 
 NOTHING_SEEN = FleetSight()
+WHOLE_SIGHT = FleetSight(True, True, True, True, True, None, None)
+"""Sight of who may list everything: administrators share it, whatever their names."""
 
 
 async def review_sight(client: Client, user: str, namespaces: Collection[str]) -> FleetSight:

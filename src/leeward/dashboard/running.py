@@ -46,6 +46,7 @@ async def served_dashboard(
         context = DashboardContext(config, clock, own, supervisor, follower, sessions)
         try:
             async with listening(application(context, page), where.host, where.port, where.tls) as port:
+                follower.start()
                 yield port
         finally:
             follower.close()

@@ -118,7 +118,6 @@ class SigningIn:
         """Raises: WorldError."""
         context = self._context
         user = await self._name(context.client) or ADMINISTRATOR
-        context.follower.start()
         return await context.sessions.begin(user, context.client, is_own=True)
 
     async def _of_token(self, token: str) -> Session | None:
@@ -132,7 +131,6 @@ class SigningIn:
         except BaseException:
             await client.close()
             raise
-        self._context.follower.start()
         return await self._context.sessions.begin(user or UNNAMED, client, is_own=False)
 
     async def _name(self, client: Client) -> str:

@@ -2,6 +2,8 @@
 
 A comment line comes when nothing else does, so that a page notices within seconds that it is not live any more. What
 the user may see is asked again meanwhile: when that is other than it was, the stream ends, and the page begins anew.
+
+Whoever takes gzip gets frames as they were compressed for all (`frames`).
 """
 
 import asyncio
@@ -12,6 +14,7 @@ from aiohttp import web
 from leeward.client import Unauthorized, WorldError
 from leeward.dashboard.context import DashboardContext
 from leeward.dashboard.feed import FeedReader
+from leeward.dashboard.frames import GZIP, Frame, GzipStream
 from leeward.dashboard.rights import FleetSight
 from leeward.dashboard.sessions import Session
 from leeward.dashboard.user_shares import UserShares
@@ -20,7 +23,36 @@ HEARTBEAT_SECONDS = 3.0
 WRITE_SECONDS = 20.0
 """Seconds that a browser may take for a frame."""
 MOST_STREAMS, MOST_STREAMS_OF_ONE = 500, 20
-HEARTBEAT = b": still here\n\n"
+HEARTBEAT = Frame(b": still here\n\n")
+BEGIN = Frame(b"retry: 1000\n\n")
+
+
+class _Sending:
+    """Sending of frames to one browser, compressed where it takes that."""
+
+    def __init__(self, request: web.Request) -> None:
+        self._request = request
+        self._gzip = GzipStream() if GZIP in request.headers.get("Accept-Encoding", "") else None
+        headers = {"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Vary": "Accept-Encoding"}
+        self.response = web.StreamResponse(headers={**headers, "Content-Encoding": GZIP} if self._gzip else headers)
+
+    async def begin(self) -> None:
+        await self.response.prepare(self._request)
+        if self._gzip is not None:
+            await self._write(self._gzip.begin())
+        await self.send(BEGIN)
+
+    async def send(self, frame: Frame) -> None:
+        """Raises: ConnectionError, TimeoutError where the browser does not read."""
+        await self._write(frame.plain if self._gzip is None else self._gzip.part(frame))
+
+    async def end(self) -> None:
+        if self._gzip is not None:
+            await self._write(self._gzip.end())
+
+    async def _write(self, data: bytes) -> None:
+        async with asyncio.timeout(WRITE_SECONDS):
+            await self.response.write(data)
 
 
 class Streaming:
@@ -41,20 +73,18 @@ class Streaming:
         sight = session.sight
         reader, frames, leave = self._context.follower.open(sight, since)
         try:
-            response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no"})
-            await response.prepare(request)
+            sending = _Sending(request)
             with suppress(ConnectionError, TimeoutError):
-                await self._write(response, b"retry: 1000\n\n")
+                await sending.begin()
                 for frame in frames:
-                    await self._write(response, frame)
-                await self._go_on(response, reader, session, sight)
-            return response
+                    await sending.send(frame)
+                await self._go_on(sending, reader, session, sight)
+                await sending.end()
+            return sending.response
         finally:
             leave()
 
-    async def _go_on(
-        self, response: web.StreamResponse, reader: FeedReader, session: Session, sight: FleetSight
-    ) -> None:
+    async def _go_on(self, sending: _Sending, reader: FeedReader, session: Session, sight: FleetSight) -> None:
         """Raises: ConnectionError, TimeoutError where the browser does not read."""
         while await self._is_as_it_was(session, sight):
             try:
@@ -63,7 +93,7 @@ class Streaming:
                 frame = HEARTBEAT
             if frame is None:
                 return
-            await self._write(response, frame)
+            await sending.send(frame)
 
     async def _is_as_it_was(self, session: Session, sight: FleetSight) -> bool:
         """Tells whether the session is still there, and sees what it saw. A page that is open is in use."""
@@ -77,7 +107,3 @@ class Streaming:
         except WorldError:
             return True
         return session.sight == sight
-
-    async def _write(self, response: web.StreamResponse, frame: bytes) -> None:
-        async with asyncio.timeout(WRITE_SECONDS):
-            await response.write(frame)

@@ -1,6 +1,7 @@
 """The dashboard over real HTTP, beside a real API server with RBAC: who gets in, what is answered, what is refused."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, suppress
@@ -276,6 +277,23 @@ def test_signing_out_ends_the_session_and_its_stream(plane: RunningServer) -> No
             assert (ended.status, (await ended.json())["signedIn"]) == (200, False)
             await stream.content.read()
         assert (await browser.get("/api/events")).status == 401
+
+    tell(plane, story)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "identity"])
+def test_a_stream_is_compressed_for_whoever_takes_that_and_ends_as_one(plane: RunningServer, coding: str) -> None:
+    async def story(browser: Browser) -> None:
+        await browser.signs_in(key=KEY)
+        asked = {"Accept-Encoding": coding}
+        async with browser.http.get(f"{browser.base}/api/events", headers=asked, auto_decompress=False) as stream:
+            assert stream.headers.get("Content-Encoding", "identity") == coding
+            first = await stream.content.readany()
+            ended = await browser.http.delete(f"{browser.base}/api/session", headers={CSRF_HEADER: browser.csrf})
+            assert ended.status == 200
+            data = first + await stream.content.read()
+        text = gzip.decompress(data) if coding == "gzip" else data
+        assert text.startswith(b"retry: 1000\n\n")
 
     tell(plane, story)
 

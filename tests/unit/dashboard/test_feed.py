@@ -5,13 +5,14 @@ from typing import Any
 
 from kubeapi.loop.virtual import run_virtual
 from leeward.dashboard.feed import CHUNK_BYTES, MOST_CHANGES, MOST_WAITING, Feed
+from leeward.dashboard.frames import Frame
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def read(frame: bytes) -> tuple[str, str, Any]:
+def read(frame: Frame) -> tuple[str, str, Any]:
     """Event, id and data of a frame."""
-    fields = dict(line.split(": ", 1) for line in frame.decode().strip().split("\n"))
+    fields = dict(line.split(": ", 1) for line in frame.plain.decode().strip().split("\n"))
     return fields["event"], fields.get("id", ""), json.loads(fields["data"])
 
 
@@ -38,7 +39,7 @@ def test_who_comes_first_gets_everything_and_then_what_changes() -> None:
     assert (event, event_id, data["set"], data["unset"]) == ("change", "life-2", {"rows": {"c": 3}}, {"rows": ["b"]})
 
 
-async def _next(reader: Any) -> bytes:
+async def _next(reader: Any) -> Frame:
     frame = await reader.next(1)
     assert frame is not None
     return frame
@@ -72,7 +73,7 @@ def test_a_large_fleet_comes_in_chunks_of_which_only_the_last_says_where_to_go_o
     rows = {f"row-{number}": "x" * 1000 for number in range(3 * CHUNK_BYTES // 1000)}
     _, frames = begun(**rows).open()
     assert len(frames) > 2
-    assert max(map(len, frames)) < 2 * CHUNK_BYTES
+    assert max(len(frame.plain) for frame in frames) < 2 * CHUNK_BYTES
     told: dict[str, object] = {}
     for index, frame in enumerate(frames):
         event, event_id, data = read(frame)
@@ -121,3 +122,13 @@ def test_a_feed_that_is_closed_ends_its_readers() -> None:
     feed.close()
     assert run_virtual(reader.next(1)) is None
     assert feed.readers == 0
+
+
+def test_all_there_is_is_made_once_for_all_who_come_until_something_changes() -> None:
+    feed = begun(a=1)
+    (first,), (second,) = feed.open()[1], feed.open()[1]
+    assert first is second
+    assert first.packed is second.packed
+    publish(feed, a=2)
+    (third,) = feed.open()[1]
+    assert read(third)[2]["collections"] == {"rows": {"a": 2}}
