@@ -1,15 +1,19 @@
 """A renderer's memory is never seen: after any changes it tells what one tells that remembers nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubeapi import codec
 from kubeapi.meta import ObjectMeta
 from leeward.answers.decisions import fleet_of
+from leeward.answers.fleet_state import spec_there
 from leeward.answers.room_arithmetic import cores_of
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.meta import Condition
@@ -23,8 +27,8 @@ from leeward.api.work import (
     is_application,
 )
 from leeward.core.eviction.held_reasons import HeldReason
-from leeward.dashboard.feed import Collections
-from leeward.dashboard.rights import FleetSight
+from leeward.dashboard.feed import Collections, Feed
+from leeward.dashboard.rights import WHOLE_SIGHT, FleetSight
 from leeward.dashboard.seen_fleet import SeenFleet
 from leeward.dashboard.views import FleetRenderer
 from leeward.dashboard.views.fleet_views import FLEET, RenderCounts
@@ -36,7 +40,6 @@ from leeward.operations.status import findings_of
 from leeward.operations.taints import CORDON, DRAIN
 from tests.builders import at, binding, cluster, dead, divided, targets
 
-WHOLE = FleetSight(True, True, True, True, True, None, None)
 PART = FleetSight(clusters=True, namespaces=frozenset({"open"}))
 CLUSTERS, APPLICATIONS = ("member1", "member2", "member3"), ("a", "b", "c", "d")
 
@@ -46,8 +49,10 @@ def with_cores(known: Cluster) -> Cluster:
     return msgspec.structs.replace(known, status=msgspec.structs.replace(known.status, resource_summary=summary))
 
 
-Round = tuple[list[Cluster | ResourceBinding | None], list[str]]
 Fleets = tuple[dict[str, Cluster], dict[str, ResourceBinding]]
+Edit = Callable[[Fleets], None]
+Round = tuple[list[Edit], list[str]]
+"""Edits of a fleet, and the clusters that have an outage then."""
 places = st.dictionaries(st.sampled_from(CLUSTERS), st.integers(0, 3), max_size=2)
 clusters = st.one_of(
     st.none(),
@@ -91,11 +96,49 @@ said = st.sampled_from(
     )
 )
 applications = st.builds(application, st.sampled_from(APPLICATIONS), places, st.booleans(), said)
-changes = st.lists(
-    st.one_of(clusters, applications),
-    min_size=1,
-    max_size=3,
+
+
+def put_cluster(fleets: Fleets, each: Cluster | None) -> None:
+    """Makes the cluster so; the last one leaves where there is none."""
+    if each is not None:
+        fleets[0][each.name] = each
+    elif fleets[0]:
+        fleets[0].popitem()
+
+
+def put_application(fleets: Fleets, each: ResourceBinding) -> None:
+    fleets[1][each.name] = each
+
+
+def settle(fleets: Fleets, number: int) -> None:
+    """Lets all copies arrive of one of the applications that have copies on their way."""
+    if coming := on_their_way(fleets):
+        chosen = coming[number % len(coming)]
+        placed = {target.name: target.replicas for target in chosen.spec.clusters}
+        put_application(fleets, application(chosen.spec.resource.name, placed, True, None))
+
+
+def delete(fleets: Fleets, number: int) -> None:
+    """Deletes one of the applications with copies on their way, or one of all where there is none."""
+    if chosen := on_their_way(fleets) or list(fleets[1].values()):
+        del fleets[1][chosen[number % len(chosen)].name]
+
+
+def on_their_way(fleets: Fleets) -> list[ResourceBinding]:
+    return [each for each in fleets[1].values() if spec_there(each, {}) is not None]
+
+
+numbers = st.integers(0, len(APPLICATIONS) - 1)
+edits: st.SearchStrategy[Edit] = st.one_of(
+    clusters.map(lambda each: partial(put_cluster, each=each)),
+    applications.map(lambda each: partial(put_application, each=each)),
+    numbers.map(lambda number: partial(settle, number=number)),
+    numbers.map(lambda number: partial(delete, number=number)),
 )
+rounds_drawn = st.lists(st.tuples(st.lists(edits, min_size=1, max_size=3), outages), min_size=2, max_size=6)
+somewhere = st.dictionaries(st.sampled_from(CLUSTERS), st.integers(1, 3), min_size=1, max_size=2)
+on_the_way = st.builds(application, st.sampled_from(APPLICATIONS), somewhere, st.just(False), st.none())
+beginnings = st.lists(st.one_of(on_the_way, applications), min_size=1, max_size=4)
 
 
 def outage(name: str) -> ClusterOutage:
@@ -122,22 +165,54 @@ def in_order(collections: Collections) -> list[tuple[str, list[tuple[str, bytes]
     return [(name, list(objects.items())) for name, objects in collections.items()]
 
 
-@given(st.sampled_from((WHOLE, PART)), st.lists(st.tuples(changes, outages), min_size=1, max_size=6))
-def test_what_is_remembered_changes_nothing_that_is_told(sight: FleetSight, rounds: list[Round]) -> None:
-    known: Fleets = {name: with_cores(cluster(name)) for name in CLUSTERS}, {}
+def versions(beginning: Sequence[ResourceBinding], rounds: Sequence[Round]) -> Iterator[SeenFleet]:
+    """The fleet as it begins, and after each round."""
+    known: Fleets = {name: with_cores(cluster(name)) for name in CLUSTERS}, {each.name: each for each in beginning}
+    yield seen(known, 0)
+    for second, (changed, running) in enumerate(rounds, 1):
+        for edit in changed:
+            edit(known)
+        yield seen(known, second, running)
+
+
+@given(st.sampled_from((WHOLE_SIGHT, PART)), beginnings, rounds_drawn)
+def test_what_is_remembered_changes_nothing_that_is_told(
+    sight: FleetSight, beginning: list[ResourceBinding], rounds: list[Round]
+) -> None:
     renderer = FleetRenderer(sight)
-    for second, (changed, running) in enumerate(rounds):
-        for each in changed:
-            if isinstance(each, Cluster):
-                known[0][each.name] = each
-            elif isinstance(each, ResourceBinding):
-                known[1][each.name] = each
-            elif known[0]:
-                known[0].popitem()
-        now = seen(known, second, running)
+    for now in versions(beginning, rounds):
         told = renderer.render(now)
         assert in_order(told) == in_order(FleetRenderer(sight).render(now))
         assert_is_of_the_whole_fleet(told, now, sight)
+
+
+def test_what_is_on_its_way_is_often_drawn_to_arrive_and_to_be_deleted() -> None:
+    """Floors, of 100 draws: a memory that keeps what was on its way is seen in these alone."""
+    found = Counter[str]()
+
+    @settings(max_examples=100)
+    @given(beginnings, rounds_drawn)
+    def look(beginning: list[ResourceBinding], rounds: list[Round]) -> None:
+        found.update({each for pair in pairwise(versions(beginning, rounds)) for each in became_of_what_came(*pair)})
+
+    look()
+    floors = {"arrives": 20, "is deleted": 18, "is still on its way": 20}
+    assert {what: found[what] for what in floors if found[what] < floors[what]} == {}, found
+
+
+def became_of_what_came(before: SeenFleet, now: SeenFleet) -> Iterator[str]:
+    """Fates of applications that had reserved room in clusters that are there, and whose cores are known."""
+    measured = {each.name for each in now.clusters if each.status.resource_summary is not None}
+    coming = {each.name for each, _ in now.state.coming}
+    there = {each.name for each in now.bindings}
+    for each, arrived in before.state.coming:
+        reserved = {target.name for target in each.spec.clusters} - {target.name for target in arrived.clusters}
+        if not reserved & measured:
+            continue
+        if each.name in coming:
+            yield "is still on its way"
+        else:
+            yield "arrives" if each.name in there else "is deleted"
 
 
 def assert_is_of_the_whole_fleet(told: Collections, now: SeenFleet, sight: FleetSight) -> None:
@@ -180,7 +255,7 @@ def a_fleet(applications: int, clusters: int) -> Fleets:
 
 
 def test_a_version_looks_at_what_has_changed_and_at_nothing_else() -> None:
-    known, renderer = a_fleet(400, 20), FleetRenderer(WHOLE)
+    known, renderer = a_fleet(400, 20), FleetRenderer(WHOLE_SIGHT)
     renderer.render(seen(known, 0))
     assert renderer.last == RenderCounts(bindings=400, applications=400, clusters=20, policies=0, judged=0)
     known[1]["app7-deployment"] = application("app7", {"c7": 1, "c9": 1}, True, None)
@@ -192,7 +267,7 @@ def test_a_version_looks_at_what_has_changed_and_at_nothing_else() -> None:
 
 
 def test_findings_are_sought_where_something_is_wrong() -> None:
-    known, renderer = a_fleet(400, 20), FleetRenderer(WHOLE)
+    known, renderer = a_fleet(400, 20), FleetRenderer(WHOLE_SIGHT)
     known[1]["app7-deployment"] = application("app7", {"c7": 1}, True, Condition("Scheduled", "False", "NoRoom", "no"))
     known[0]["c3"] = dead("c3")
     renderer.render(seen(known, 0))
@@ -202,3 +277,14 @@ def test_findings_are_sought_where_something_is_wrong() -> None:
     told = renderer.render(seen(known, 1))
     assert renderer.last.judged == 1 + in_c3
     assert b"1 cluster that 40 bindings name cannot be found: c3" in told[FLEET][FLEET]
+
+
+def test_the_first_view_of_a_large_fleet_is_few_bytes_made_once() -> None:
+    known, feed = a_fleet(2_000, 50), Feed("life")
+    feed.publish(at(0), FleetRenderer(WHOLE_SIGHT).render(seen(known, 0)))
+    _, frames = feed.open()
+    assert sum(len(frame.packed) for frame in frames) < 40 * 2_000
+    head = frames[0].plain[:100_000]
+    assert b'"headline"' in head
+    assert all(f'"c{number}":'.encode() in head for number in range(50))
+    assert all(one is other for one, other in zip(frames, feed.open()[1], strict=True))
