@@ -3,6 +3,7 @@
 import re
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
@@ -67,10 +68,20 @@ def test_the_first_view_of_a_large_fleet_is_drawn(browser: Browser, stand_in: St
     with watched_page(browser, stand_in.origin, cookies={"many": str(MANY), "scene": "many"}) as watched:
         performance: Any = watched.context.new_cdp_session(watched.page)
         performance.send("Performance.enable", {"timeDomain": "threadTicks"})
+        asked: list[str] = []
+        watched.page.on("request", lambda each: asked.append(re.sub(r"-[\w-]+\.", ".", urlsplit(each.url).path)))
         begun = time.monotonic()
         page = watched.open("/")
         expect(page.get_by_role("heading", level=1)).to_contain_text("fra-2 has been down")
         expect(page.locator("[data-tile]")).to_have_count(100)
+        assert sorted(asked) == [
+            "/",
+            "/api/events",
+            "/api/session",
+            "/assets/index.js",
+            "/assets/style.css",
+            "/mark.svg",
+        ]
         seen = time.monotonic() - begun
         told: dict[str, float] = {
             each["name"]: each["value"] for each in performance.send("Performance.getMetrics")["metrics"]
@@ -221,6 +232,34 @@ def test_an_answer_says_what_each_region_has_left_and_leads_to_each_application(
         expect(page.get_by_text("1 application, 4 replicas")).to_be_visible()
         promo = page.get_by_role("link", name="shop/promo")
         expect(promo).to_have_attribute("href", "/applications/shop/Deployment/promo")
+
+
+def test_an_answer_says_what_would_help_and_marks_each_step_by_what_it_is(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open("/what-if?fail=iad-1")
+        no_room = page.locator("section.panel", has=page.get_by_role("heading", name="Finds no room"))
+        expect(no_room).to_contain_text("What would help: leeward uncordon ord-2: it would find room.")
+        steps = page.locator("section.panel", has=page.get_by_role("heading", name="When", exact=True)).locator("li")
+        icons = [step.locator("use").get_attribute("href") for step in steps.all()]
+        assert icons == ["#i-notready", "#i-notready", "#i-moving"]
+        rows = {row[0]: row[5:7] for row in rows_of(page, "If one more fails")}
+        assert rows["fra-2"] == ["", ""]
+        assert rows[next(iter(rows))][1].endswith(" %")
+
+
+def test_shorter_clocks_are_asked_about_from_an_outage_and_taken_out_again(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open(OUTAGE)
+        expect(page.get_by_role("heading", name="Where the time went")).to_be_visible()
+        expect(page.get_by_role("link", name="What if they were shorter")).to_have_count(0)
+        page = watched.open("/outages/ord-1-20261121-164402")
+        page.get_by_role("link", name="What if they were shorter").click()
+        asked = "/what-if?fail=ord-1&cluster-failure-threshold=15&failover-eviction-timeout=150"
+        expect(page).to_have_url(f"{stand_in.origin}{asked}")
+        clocks = "but for --cluster-failure-threshold 15 s and --failover-eviction-timeout 2 min 30 s"
+        expect(page.get_by_text(re.compile(clocks))).to_be_visible()
+        page.get_by_role("button", name="with --failover-eviction-timeout 2 min 30 s").click()
+        expect(page).to_have_url(f"{stand_in.origin}{asked.rpartition('&')[0]}")
 
 
 def test_the_head_of_an_application_is_the_answer(browser: Browser, stand_in: StandIn) -> None:

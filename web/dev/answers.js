@@ -5,7 +5,7 @@
  */
 
 import { ago, CLUSTERS, KEPT, NO_ROOM, OUTAGE } from "./fleet.js";
-import { story } from "./outage.js";
+import { OVER, overStory, story } from "./outage.js";
 
 /** @returns {View.ApplicationDetail} */
 function detail() {
@@ -104,8 +104,8 @@ function detail() {
   };
 }
 
-/** @param {string[]} fails @returns {View.WhatIfView} */
-function whatIf(fails) {
+/** @param {string[]} fails @param {Record<string, number>} clocks @returns {View.WhatIfView} */
+function whatIf(fails, clocks = {}) {
   const lost = new Set(fails);
   return {
     headline: "1 of 3 applications would find no room",
@@ -164,10 +164,14 @@ function whatIf(fails) {
         coresFreeAfter: lost.has(cluster) ? null : cluster === "ord-1" ? 0.4 : allocatable - requested - reserved,
       })),
       instants: [
-        { at: ago(0), afterSeconds: 0, sentence: `${fails.join(" and ")} fail` },
-        { at: ago(-30), afterSeconds: 30, sentence: "counts as not Ready, nothing new is placed there" },
-        { at: ago(-330), afterSeconds: 330, sentence: "gets the taint NoExecute" },
-        { at: ago(-390), afterSeconds: 390, sentence: "3 applications that tolerate 1 min leave" },
+        {
+          at: ago(-30),
+          afterSeconds: 30,
+          kind: "NotReady",
+          sentence: `${fails.join(" and ")} are not Ready, nothing new is placed there`,
+        },
+        { at: ago(-330), afterSeconds: 330, kind: "NoExecute", sentence: `${fails.join(" and ")} are NoExecute` },
+        { at: ago(-390), afterSeconds: 390, kind: "Leaves", sentence: "3 applications leave" },
       ],
       losses: {
         kinds: { Deployment: 24, Service: 9, ConfigMap: 31 },
@@ -180,6 +184,8 @@ function whatIf(fails) {
       cutOff: false,
       settingsTold: true,
       missingDependencies: [],
+      helps: [{ change: "leeward uncordon ord-2", effect: "it would find room" }],
+      clocks,
       unseen: [],
     },
   };
@@ -198,6 +204,8 @@ function resilience() {
     braked: false,
     worst: [],
     alone: index === 4 ? ["payments/ledger"] : [],
+    fullest:
+      loss === "fra-2" ? null : { cluster: index % 2 ? "ams-1" : "sin-1", share: 1 - index / 20, tight: index === 0 },
   }));
   return {
     controlPlane: "prod-hub",
@@ -233,12 +241,19 @@ const LINT = {
 
 /** @param {string} path @param {URLSearchParams} query @returns {unknown} */
 export function answerTo(path, query) {
-  if (path.startsWith("/api/outages/")) return path.endsWith(OUTAGE) ? story() : null;
+  if (path.endsWith(`/api/outages/${OUTAGE}`)) return story();
+  if (path.endsWith(`/api/outages/${OVER}`)) return overStory();
   if (path.startsWith("/api/applications/")) return path.endsWith("/payments/Deployment/ledger") ? detail() : null;
-  if (path === "/api/what-if") return whatIf(query.getAll("fail"));
+  if (path === "/api/what-if") return whatIf(query.getAll("fail"), clocksIn(query));
   if (path === "/api/resilience") return resilience();
   if (path === "/api/lint") return LINT;
   return null;
+}
+
+/** @param {URLSearchParams} query @returns {Record<string, number>} */
+function clocksIn(query) {
+  const flags = ["cluster-failure-threshold", "failover-eviction-timeout"].filter((flag) => query.has(flag));
+  return Object.fromEntries(flags.map((flag) => [`--${flag}`, Number(query.get(flag))]));
 }
 
 /** @param {string} name @param {boolean} dryRun @returns {View.ActionResult} */

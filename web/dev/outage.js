@@ -159,3 +159,18 @@ export function story() {
     },
   };
 }
+
+export const OVER = "ord-1-20261121-164402";
+
+/** An outage that is over. @returns {View.OutageStory} */
+export function overStory() {
+  const told = story();
+  return {
+    ...told,
+    name: OVER,
+    cluster: "ord-1",
+    running: false,
+    applications: told.applications.filter((each) => each.state === "Moved"),
+    status: { ...told.status, phase: "Over", lasted: "19 min 8 s", returnedAt: ago(0), cleanedAt: ago(0) },
+  };
+}

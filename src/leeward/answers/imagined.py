@@ -23,17 +23,20 @@ from leeward.api.validation import validate, validate_types
 from leeward.api.work import Binding
 from leeward.core.propagation.binding import claim
 from leeward.core.propagation.matching import keep_or_find_policy
+from leeward.core.settings_in_force import SettingsInForce
 from leeward.operations import OperationFailed
 from leeward.operations.drain import workload_of
 
 LABEL = "label:"
+FAILURE_THRESHOLD, EVICTION_TIMEOUT = "--cluster-failure-threshold", "--failover-eviction-timeout"
 
 
 @dataclass(frozen=True, slots=True)
 class ImaginedChange:
     """`fails` and `drained` are clusters; seconds count from the picture's instant, `recover_after` from the failure.
 
-    `bindings` are those that are as no policy or template has them yet.
+    `bindings` are those that are as no policy or template has them yet. `failure_threshold` and `eviction_timeout` are
+    the clocks of an outage that a control plane would have; None is what it has.
     """
 
     fails: frozenset[str] = frozenset()
@@ -41,6 +44,19 @@ class ImaginedChange:
     at_seconds: float = 0
     recover_after_seconds: float | None = None
     bindings: Mapping[BindingName, Binding] = field(default_factory=dict[BindingName, Binding])
+    failure_threshold_seconds: float | None = None
+    eviction_timeout_seconds: float | None = None
+
+    @property
+    def clocks(self) -> Mapping[str, float]:
+        """Seconds of the clocks that are imagined, by the names of the flags."""
+        clocks = {FAILURE_THRESHOLD: self.failure_threshold_seconds, EVICTION_TIMEOUT: self.eviction_timeout_seconds}
+        return {flag: seconds for flag, seconds in clocks.items() if seconds is not None}
+
+    def settings_of(self, settings: SettingsInForce) -> SettingsInForce:
+        """Settings as they would be."""
+        fields = {flag.removeprefix("--").replace("-", "_"): seconds for flag, seconds in self.clocks.items()}
+        return msgspec.structs.replace(settings, **fields)
 
 
 def select_clusters(state: FleetState, chosen: Sequence[str], option: str) -> frozenset[str]:

@@ -91,9 +91,9 @@ class _Projecting:
     def __init__(self, state: FleetState, change: ImaginedChange) -> None:
         self._state = state
         self._change = change
-        self._settings = state.settings
+        self._settings = change.settings_of(state.settings)
         self._placement = replace(state.settings.placement, watch=False)
-        self._timeline = ClusterTimeline(state.as_of, change, state.settings)
+        self._timeline = ClusterTimeline(state.as_of, change, self._settings)
         self._brake = state.recorded.brake
         self._attention = state.recorded.attention
         self._limiter = EvictionLimiter[BindingName](state.settings.evictions_per_second)

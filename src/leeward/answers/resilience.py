@@ -15,7 +15,16 @@ import msgspec
 
 from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
 from leeward.answers.imagined import LABEL, ImaginedChange, group_values
-from leeward.answers.what_if import FOUND_WANTING, ApplicationFate, Fate, fates_of
+from leeward.answers.projection import project
+from leeward.answers.what_if import (
+    FOUND_WANTING,
+    ApplicationFate,
+    Fate,
+    Fullest,
+    fates_in,
+    fullest_after,
+    is_braked,
+)
 from leeward.api.spread_field import GROUP_FIELDS
 from leeward.core.loss_coverage import FleetNow, LossCoverage
 from leeward.operations import OperationFailed
@@ -30,7 +39,8 @@ Losses = Mapping[str, frozenset[str]]
 
 
 class LossReport(msgspec.Struct, frozen=True, rename="camel"):
-    """`missing` replicas of `wanting` applications find no room; `alone` have nowhere to go at all.
+    """`missing` replicas of `wanting` applications find no room; `alone` have nowhere to go at all. `fullest` is the
+    fullest then of the clusters that take something over; None where none does.
 
     `braked`: so much is lost that the brake holds everything.
     """
@@ -45,6 +55,7 @@ class LossReport(msgspec.Struct, frozen=True, rename="camel"):
     braked: bool
     worst: list[ApplicationFate]
     alone: list[str]
+    fullest: Fullest | None = None
 
 
 class Resilience(msgspec.Struct, frozen=True, rename="camel"):
@@ -127,7 +138,9 @@ def _groups(state: FleetState, by: str) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _report(state: FleetState, name: str, clusters: frozenset[str]) -> LossReport:
-    fates, braked = fates_of(state, ImaginedChange(fails=clusters))
+    change = ImaginedChange(fails=clusters)
+    found = project(state, change)
+    fates = fates_in(state, change, found)
     wanting = [each for each in fates if each.fate in FOUND_WANTING]
     return LossReport(
         loss=name,
@@ -137,9 +150,10 @@ def _report(state: FleetState, name: str, clusters: frozenset[str]) -> LossRepor
         kept=_count(fates, Fate.KEPT),
         wanting=len(wanting),
         missing=sum(each.missing for each in wanting),
-        braked=braked,
+        braked=is_braked(found),
         worst=wanting[:NAMED],
         alone=[each.workload for each in wanting if each.fate is Fate.NO_ROOM and each.missing == each.replicas],
+        fullest=fullest_after(state, found),
     )
 
 

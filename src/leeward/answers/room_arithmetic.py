@@ -84,6 +84,12 @@ def free_cores(fleet: Fleet, name: str) -> float | None:
     return None if cores is None else cores.free
 
 
+def used_share(fleet: Fleet, name: str) -> float | None:
+    """Share of a cluster's cores that is requested or reserved; None where that is not known."""
+    cores = cores_of(fleet[name], fleet.reservations.all().get(name, ()))
+    return None if cores is None or cores.allocatable <= 0 else 1 - cores.free / cores.allocatable
+
+
 def _of(cluster: Cluster, resource: str, each: int, reserved: int, room: int) -> RoomRow | None:
     summary = cluster.status.resource_summary
     if summary is None or each <= 0:

@@ -3,13 +3,13 @@
 Only changes that were tried and that gain something are named.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
 from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState
-from leeward.answers.room_arithmetic import RoomRow
+from leeward.answers.room_arithmetic import RoomRow, free_cores
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint, Toleration
 from leeward.api.names import UNSCHEDULABLE_TAINT
@@ -23,6 +23,8 @@ from leeward.operations.sentences import counted
 
 MOST_TRIED = 8
 """Changes of one sort that are tried: each is a decision."""
+MOST_CORDONS = 2
+"""Cordons that are tried for a whole fleet: each is a projection, which takes a second or two of a large one."""
 
 
 class Help(msgspec.Struct, frozen=True, rename="camel"):
@@ -74,10 +76,33 @@ def _tolerations(state: FleetState, binding: Binding) -> Iterator[_Tried]:
         yield f"tolerate {_name(taint)}", _with_placement(binding, changed), frozenset()
 
 
-def _uncordoned(state: FleetState, binding: Binding) -> Iterator[_Tried]:
+def _cordoned(state: FleetState) -> list[str]:
     cordon = (UNSCHEDULABLE_TAINT, "NoSchedule")
-    cordoned = [c.name for c in state.clusters.values() if any(key_of(taint) == cordon for taint in c.spec.taints)]
-    for name in sorted(cordoned)[:MOST_TRIED]:
+    return [c.name for c in state.clusters.values() if any(key_of(taint) == cordon for taint in c.spec.taints)]
+
+
+def cordons_to_try(state: FleetState, but: Collection[str]) -> Iterator[tuple[str, FleetState]]:
+    """States in which one cordoned cluster is not, by its name: of those with most room, and not of `but`."""
+    fleet = fleet_of(state)
+    cordoned = [name for name in _cordoned(state) if name not in but and not looks_dead(state.clusters[name])]
+    cordoned.sort(key=lambda name: (-(free_cores(fleet, name) or 0), name))
+    for name in cordoned[:MOST_CORDONS]:
+        untainted = frozenset({(name, UNSCHEDULABLE_TAINT)})
+        clusters = tuple(_without(cluster, untainted) for cluster in state.clusters.values())
+        yield name, FleetState(msgspec.structs.replace(state.recorded, clusters=clusters))
+
+
+def effect_on(wanting: int, left: int, replicas: int) -> str:
+    """`all 11 would find room`: of applications that find none, some are left that do not either."""
+    if left == 0:
+        return f"{'all ' if wanting > 1 else ''}{wanting if wanting > 1 else 'it'} would find room"
+    if left < wanting:
+        return f"{wanting - left} of {wanting} would find room"
+    return f"{counted(replicas, 'replica')} more would find room"
+
+
+def _uncordoned(state: FleetState, binding: Binding) -> Iterator[_Tried]:
+    for name in sorted(_cordoned(state))[:MOST_TRIED]:
         yield f"leeward uncordon {name}", binding, frozenset({(name, UNSCHEDULABLE_TAINT)})
 
 

@@ -16,7 +16,8 @@ from leeward.answers.imagined import ImaginedChange
 from leeward.answers.missing_dependencies import MissingDependency, missing_there
 from leeward.answers.projection import Moment, Projection, project
 from leeward.answers.return_losses import ReturnLosses, losses_on_return
-from leeward.answers.room_arithmetic import free_cores
+from leeward.answers.room_arithmetic import free_cores, used_share
+from leeward.answers.what_helps import Help, cordons_to_try, effect_on
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.held_reasons import HeldReason
@@ -37,6 +38,7 @@ class Fate(Enum):
     STAYS = "Stays"
 
 
+TIGHT_SHARE = 0.95
 FOUND_WANTING = (Fate.NO_ROOM, Fate.HELD)
 
 
@@ -70,16 +72,38 @@ class ClusterFate(msgspec.Struct, frozen=True, rename="camel"):
     cores_free_after: float | None = None
 
 
+class InstantKind(Enum):
+    """Kind of an instant, by what turns then: of a cluster, of the brake, or of applications."""
+
+    NOT_READY = "NotReady"
+    READY = "Ready"
+    NO_EXECUTE = "NoExecute"
+    BRAKE_ENGAGED = "BrakeEngaged"
+    BRAKE_RELEASED = "BrakeReleased"
+    LEAVES = "Leaves"
+
+
 class Instant(msgspec.Struct, frozen=True, rename="camel"):
     """`after_seconds` count from the picture's instant."""
 
     at: datetime
     after_seconds: float
+    kind: InstantKind
     sentence: str
 
 
+class Fullest(msgspec.Struct, frozen=True, rename="camel"):
+    """Cluster with the share of its cores that is requested or reserved; `tight` is more than nineteen of twenty."""
+
+    cluster: str
+    share: float
+    tight: bool
+
+
 class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
-    """`concerned` is how many applications are in clusters that the change is about, or are changed by it."""
+    """`applications` are those in clusters that the change is about, or changed by it. `helps` are changes that would
+    give what finds no room a place; `clocks` are the flags that are imagined otherwise, in seconds.
+    """
 
     control_plane: str
     as_of: datetime
@@ -94,6 +118,8 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
     cut_off: bool
     settings_told: bool
     missing_dependencies: list[MissingDependency] = []
+    helps: list[Help] = []
+    clocks: Mapping[str, float] = {}
     unseen: tuple[str, ...] = ()
 
     @property
@@ -103,7 +129,7 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
 
 def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
     found = project(state, change)
-    fates = _fates(state, change, found)
+    fates = fates_in(state, change, found)
     left = {key: _left_wholly(state, change, key, found) for key in _concerned(state, change, found)}
     lost = sorted(name for name, cluster in state.clusters.items() if looks_dead(cluster))
     return WhatIf(
@@ -116,10 +142,12 @@ def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
         clusters=list(_clusters(state, change, found)),
         instants=list(_instants(state, change, found)),
         losses=losses_on_return(state, left),
-        braked=_is_braked(found),
+        braked=is_braked(found),
         cut_off=found.cut_off,
         settings_told=state.settings.told,
         missing_dependencies=missing_there(state, found.worst.bindings),
+        helps=list(_helps(state, change, fates)),
+        clocks=change.clocks,
         unseen=state.recorded.unseen,
     )
 
@@ -127,17 +155,44 @@ def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
 def fates_of(state: FleetState, change: ImaginedChange) -> tuple[list[ApplicationFate], bool]:
     """Fates of applications, worst first, and whether the brake engages."""
     found = project(state, change)
-    return _fates(state, change, found), _is_braked(found)
+    return fates_in(state, change, found), is_braked(found)
 
 
-def _fates(state: FleetState, change: ImaginedChange, found: Projection) -> list[ApplicationFate]:
+def fullest_after(state: FleetState, found: Projection) -> Fullest | None:
+    """The fullest of the clusters that have taken something; None where none has, or no cores are known."""
+    before = {key: _targets(state.bindings[key]) for key in found.departures}
+    took = {
+        name
+        for key, departures in found.departures.items()
+        for departure in departures
+        for name, replicas in departure.after.items()
+        if replicas > before[key].get(name, 0)
+    }
+    shares = ((name, used_share(found.fleet, name)) for name in sorted(took) if name in found.fleet)
+    known = [Fullest(name, share, share > TIGHT_SHARE) for name, share in shares if share is not None]
+    return max(known, key=lambda each: each.share, default=None)
+
+
+def fates_in(state: FleetState, change: ImaginedChange, found: Projection) -> list[ApplicationFate]:
+    """Fates of applications in a projection, worst first."""
     worst = found.worst
     fates = [_fate(state, key, found, worst, key in change.bindings) for key in _concerned(state, change, found)]
     order = {fate: index for index, fate in enumerate(Fate)}
     return sorted(fates, key=lambda each: (order[each.fate], -each.missing, each.workload))
 
 
-def _is_braked(found: Projection) -> bool:
+def _helps(state: FleetState, change: ImaginedChange, fates: list[ApplicationFate]) -> Iterator[Help]:
+    """Cordons that keep something without a place: each is taken off in a projection of its own."""
+    wanting = [each for each in fates if each.fate in FOUND_WANTING]
+    for name, without in cordons_to_try(state, change.fails | change.drained) if wanting else ():
+        left = [each for each in fates_of(without, change)[0] if each.fate in FOUND_WANTING]
+        before, after = (sum(each.missing for each in part) for part in (wanting, left))
+        if after < before:
+            yield Help(f"leeward uncordon {name}", effect_on(len(wanting), len(left), before - after))
+
+
+def is_braked(found: Projection) -> bool:
+    """Tells whether the brake engages."""
     return found.braked or any(what == "BrakeEngaged" for _, _, what in found.turns)
 
 
@@ -238,13 +293,20 @@ def _instants(state: FleetState, change: ImaginedChange, found: Projection) -> I
     of_applications = [each for key, each in found.departures.items() if is_application(state.bindings[key])]
     leaving = Counter(departures[0].at for departures in of_applications)
     following = Counter(departure.at for departures in of_applications for departure in departures[1:])
-    told = [(at, TURNS[what].format(who=who_is(names))) for (at, what), names in sorted(sentences.items())]
-    told += [(at, f"{number} application{'s leave' if number > 1 else ' leaves'}") for at, number in leaving.items()]
-    told += [
-        (at, f"more of {number} application{'s' if number > 1 else ''} follows") for at, number in following.items()
+    told = [
+        (at, InstantKind(what), TURNS[what].format(who=who_is(names)))
+        for (at, what), names in sorted(sentences.items())
     ]
-    for at, sentence in sorted(told, key=lambda each: each[0]):
-        yield Instant(at, (at - state.as_of).total_seconds(), sentence)
+    told += [
+        (at, InstantKind.LEAVES, f"{number} application{'s leave' if number > 1 else ' leaves'}")
+        for at, number in leaving.items()
+    ]
+    told += [
+        (at, InstantKind.LEAVES, f"more of {number} application{'s' if number > 1 else ''} follows")
+        for at, number in following.items()
+    ]
+    for at, kind, sentence in sorted(told, key=lambda each: each[0]):
+        yield Instant(at, (at - state.as_of).total_seconds(), kind, sentence)
 
 
 def who_is(names: list[str]) -> str:

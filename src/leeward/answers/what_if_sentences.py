@@ -33,5 +33,6 @@ def command_of(change: ImaginedChange) -> str:
         ("--drain", ",".join(sorted(change.drained))),
         ("--at", f"{change.at_seconds:g}s" if change.at_seconds else ""),
         ("--recover-after", "" if change.recover_after_seconds is None else f"{change.recover_after_seconds:g}s"),
+        *((flag, f"{seconds:g}s") for flag, seconds in change.clocks.items()),
     ]
     return " ".join(["leeward what-if", *(f"{option} {text}" for option, text in options if text)])

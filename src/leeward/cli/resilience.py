@@ -12,7 +12,7 @@ from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
-    from leeward.answers.resilience import Resilience
+    from leeward.answers.resilience import LossReport, Resilience
 
 MOST_LISTED = 20
 
@@ -76,7 +76,7 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
             str(each.kept),
             str(each.wanting),
             str(each.missing),
-            "the brake holds all" if each.braked else ", ".join(app.workload for app in each.worst[:2]),
+            _note(each),
         )
         for each in shown
     ]
@@ -89,3 +89,11 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
     if bad:
         yield ""
         yield from paragraph(f"why: leeward what-if --fail {','.join(bad[0].clusters)}")
+
+
+def _note(loss: "LossReport") -> str:
+    if loss.braked:
+        return "the brake holds all"
+    if loss.worst:
+        return ", ".join(app.workload for app in loss.worst[:2])
+    return f"tight: {loss.fullest.cluster} {loss.fullest.share:.0%} full" if loss.fullest and loss.fullest.tight else ""

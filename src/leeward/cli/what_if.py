@@ -34,6 +34,8 @@ class Delay(Duration):
 @click.option("--apply", "files", multiple=True, type=click.Path(path_type=Path), help="Policies that are applied.")
 @click.option("--scale", "scales", multiple=True, metavar="TYPE/NAME=N", help="An application with other replicas.")
 @click.option("-n", "--namespace", default="default", show_default=True, help="Of what is scaled.")
+@click.option("--cluster-failure-threshold", type=Duration(), help="With this flag of the control plane.")
+@click.option("--failover-eviction-timeout", type=Duration(), help="With this flag of the control plane.")
 @click.option("--wide", is_flag=True, help="List all applications.")
 @picture_options
 @click.pass_obj
@@ -46,6 +48,8 @@ def what_if(
     files: Sequence[Path],
     scales: Sequence[str],
     namespace: str,
+    cluster_failure_threshold: float | None,
+    failover_eviction_timeout: float | None,
     wide: bool,
     output: str,
     file: Path | None,
@@ -64,19 +68,25 @@ def what_if(
     from leeward.cli.what_if_text import what_if_lines
     from leeward.operations import OperationFailed
 
-    if not (fails or drains or files or scales):
-        raise FleetError("nothing is asked: give --fail CLUSTER, --drain CLUSTER, --apply FILE or --scale TYPE/NAME=N")
-    if recover_after is not None and not fails:
-        raise FleetError("--recover-after: nothing fails; give --fail CLUSTER")
+    _require_question(fails, (drains, files, scales), recover_after)
     state = whole_picture(settings, kubeconfig, context, file)
     try:
         failing, drained = select_clusters(state, fails, "--fail"), select_clusters(state, drains, "--drain")
         bindings = {**_applied(state, files), **_scaled(state, scales, namespace)}
     except OperationFailed as error:
         raise FleetError(str(error)) from error
-    told = answer_what_if(state, ImaginedChange(failing, drained, at, recover_after, bindings))
+    clocks = (cluster_failure_threshold, failover_eviction_timeout)
+    told = answer_what_if(state, ImaginedChange(failing, drained, at, recover_after, bindings, *clocks))
     say_coloured(rendered(told, output) if output != "table" else "\n".join(what_if_lines(told, wide)))
     return FINDINGS if told.wanting else WELL
+
+
+def _require_question(fails: Sequence[str], others: Sequence[Sequence[object]], recover_after: float | None) -> None:
+    """Raises: FleetError where nothing is asked."""
+    if not (fails or any(others)):
+        raise FleetError("nothing is asked: give --fail CLUSTER, --drain CLUSTER, --apply FILE or --scale TYPE/NAME=N")
+    if recover_after is not None and not fails:
+        raise FleetError("--recover-after: nothing fails; give --fail CLUSTER")
 
 
 def _applied(state: "FleetState", files: Sequence[Path]) -> "Mapping[BindingName, Binding]":

@@ -22,6 +22,7 @@ def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from _clusters(told)
     yield from _wanting(told.wanting, wide)
+    yield from _helps(told)
     yield from _missing(told, wide)
     yield from _others(told, wide)
     yield from _when(told)
@@ -71,6 +72,12 @@ def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
             yield f"    {len(group) - len(shown)} more: --wide"
 
 
+def _helps(told: WhatIf) -> Iterator[str]:
+    if told.helps:
+        yield from section("WHAT WOULD HELP")
+        yield from pairs([(each.change, each.effect) for each in told.helps])
+
+
 def _missing(told: WhatIf, wide: bool) -> Iterator[str]:
     """Lines on what nothing takes along; unknown is whether something else puts it there."""
     if not told.missing_dependencies:
@@ -108,7 +115,8 @@ def _others(told: WhatIf, wide: bool) -> Iterator[str]:
 def _when(told: WhatIf) -> Iterator[str]:
     if not told.instants:
         return
-    yield from section("WHEN", "" if told.settings_told else ASSUMED)
+    clocks = ", ".join(f"{flag} {full_span(seconds)}" for flag, seconds in told.clocks.items())
+    yield from section("WHEN", f"with {clocks}" if clocks else "" if told.settings_told else ASSUMED)
     yield from pairs([(f"+{full_span(each.after_seconds)}", each.sentence) for each in told.instants])
     if told.cut_off:
         yield "  what comes later is not told"

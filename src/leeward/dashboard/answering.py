@@ -19,7 +19,7 @@ from leeward.answers.application_dependencies import Dependency, dependencies_of
 from leeward.answers.application_history import HistoryLine, history_of
 from leeward.answers.explanation import Explanation, explain_binding
 from leeward.answers.fleet_state import BindingName, FleetState
-from leeward.answers.imagined import ImaginedChange, select_clusters
+from leeward.answers.imagined import EVICTION_TIMEOUT, FAILURE_THRESHOLD, ImaginedChange, select_clusters
 from leeward.answers.reading import read_for
 from leeward.answers.resilience import CLUSTER, losses_by, survey
 from leeward.answers.return_losses import ReturnLosses
@@ -154,7 +154,15 @@ def change_asked(state: FleetState, request: web.Request) -> ImaginedChange:
         raise OperationFailed(
             "nothing is asked: give fail or drain, the name of a cluster, or region=, zone=, provider="
         )
-    return ImaginedChange(fails, drained, 0, _seconds(request, "recover-after"))
+    threshold, timeout = (_seconds(request, flag.removeprefix("--")) for flag in (FAILURE_THRESHOLD, EVICTION_TIMEOUT))
+    return ImaginedChange(
+        fails,
+        drained,
+        0,
+        _seconds(request, "recover-after"),
+        failure_threshold_seconds=threshold,
+        eviction_timeout_seconds=timeout,
+    )
 
 
 async def what_if_view(

@@ -6,10 +6,14 @@ import pytest
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.resilience import losses_by, survey
-from leeward.answers.what_if import what_if
-from leeward.api.cluster import Cluster
-from leeward.api.work import ResourceBinding
+from leeward.answers.what_helps import Help
+from leeward.answers.what_if import Fullest, InstantKind, what_if
+from leeward.answers.what_if_sentences import command_of
+from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.api.work import ReplicaRequirements, ResourceBinding
+from leeward.core.settings_in_force import SettingsInForce
 from leeward.operations import OperationFailed
+from leeward.operations.taints import CORDON
 from tests.builders import binding, cluster, divided, duplicated, targets
 from tests.fleet_pictures import picture_of
 
@@ -89,3 +93,59 @@ def test_too_many_losses_are_refused() -> None:
     many = picture_of([cluster(f"m{index}") for index in range(200)], [])
     with pytest.raises(OperationFailed, match="these are 19900 losses, and 5000 at most"):
         losses_by(many, "cluster", 2)
+
+
+def with_cores(member: Cluster, requested: int) -> Cluster:
+    summary = ResourceSummary(allocatable={"cpu": "10", "pods": "100"}, allocated={"cpu": str(requested)})
+    return msgspec.structs.replace(member, status=msgspec.structs.replace(member.status, resource_summary=summary))
+
+
+def test_of_the_clusters_that_take_over_the_fullest_is_named() -> None:
+    clusters = [with_cores(seen(cluster(name)), requested) for name, requested in (("a", 1), ("b", 2), ("c", 9))]
+    needs = ReplicaRequirements(resource_request={"cpu": "1"})
+    app = named("app", binding(divided({"a": 1, "b": 1}), 4, targets(a=4), replica_requirements=needs))
+    answer = survey(state := picture_of(clusters, [app]), losses_by(state, "cluster"))
+    assert {loss.loss: loss.fullest for loss in answer.losses} == {"a": Fullest("b", 0.6, False), "b": None, "c": None}
+
+
+def cordoned_fleet() -> FleetState:
+    """Fleet of which c takes all, but for its cordon."""
+    clusters = [seen(cluster("a")), seen(cluster("b")), seen(cluster("c", taints=(CORDON,)))]
+    apps = [
+        named("one", binding(divided({"a": 1, "c": 1}), 4, targets(a=4))),
+        named("two", binding(divided({"a": 1, "c": 1}), 3, targets(a=3))),
+    ]
+    return picture_of(clusters, apps)
+
+
+def test_a_cordon_that_keeps_something_without_a_place_is_named_with_what_it_would_give() -> None:
+    told = what_if(state := cordoned_fleet(), ImaginedChange(fails=frozenset({"a"})))
+    assert len(told.wanting) == 2
+    assert told.helps == [Help("leeward uncordon c", "all 2 would find room")]
+    assert what_if(state, ImaginedChange(fails=frozenset({"a", "c"}))).helps == []
+    assert what_if(state, ImaginedChange(fails=frozenset({"b"}))).helps == []
+
+
+def test_a_cordon_that_keeps_nothing_out_is_not_named() -> None:
+    clusters = [seen(cluster("a")), seen(cluster("b", taints=(CORDON,)))]
+    state = picture_of(clusters, [named("solo", binding(divided({"a": 1}), 3, targets(a=3)))])
+    told = what_if(state, ImaginedChange(fails=frozenset({"a"})))
+    assert told.wanting
+    assert told.helps == []
+
+
+def test_clocks_that_are_imagined_are_those_of_a_control_plane_that_has_them() -> None:
+    state = fleet()
+    shorter = ImaginedChange(
+        fails=frozenset({"a"}), failure_threshold_seconds=10, eviction_timeout_seconds=60, recover_after_seconds=1800
+    )
+    settings = SettingsInForce(cluster_failure_threshold=10, failover_eviction_timeout=60)
+    with_them = FleetState(msgspec.structs.replace(state.recorded, settings=settings))
+    told = what_if(state, shorter)
+    assert told.instants == what_if(with_them, ImaginedChange(frozenset({"a"}), recover_after_seconds=1800)).instants
+    seconds = {each.kind: each.after_seconds for each in told.instants}
+    assert seconds[InstantKind.NO_EXECUTE] - seconds[InstantKind.NOT_READY] == 60
+    assert told.clocks == {"--cluster-failure-threshold": 10, "--failover-eviction-timeout": 60}
+    assert command_of(shorter) == (
+        "leeward what-if --fail a --recover-after 1800s --cluster-failure-threshold 10s --failover-eviction-timeout 60s"
+    )

@@ -7,6 +7,9 @@ import msgspec
 import pytest
 
 from leeward.answers.fleet_state import FleetState, NeededObject, TemplateNeeds, decode_state, encode_state
+from leeward.api.cluster import ResourceSummary
+from leeward.api.work import ReplicaRequirements
+from leeward.operations.taints import CORDON
 from tests.builders import binding, cluster, divided, targets
 from tests.fleet_pictures import picture_of
 from tests.verbs import call_verb
@@ -39,6 +42,16 @@ def test_what_finds_room_exits_with_0_and_says_when(file: Path, capsys: pytest.C
     assert "  Deployment default/nginx  a:2 b:2  b:4" in lines
     assert "  +10 min 30 s  a is not Ready, nothing new is placed there" in lines
     assert "  +20 min 30 s  1 application leaves" in lines
+
+
+def test_shorter_clocks_are_asked_about(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clocks = ("--cluster-failure-threshold", "10s", "--failover-eviction-timeout", "1m")
+    code, out, _ = call_verb(capsys, "what-if", "--fail", "a", *clocks, "--from", file)
+    lines = [" ".join(line.split()) for line in out.split("\n")]
+    assert code == 0
+    assert "+10 s a is not Ready, nothing new is placed there" in lines
+    assert "+1 min 10 s a is NoExecute" in lines
+    assert "--cluster-failure-threshold 10 s, --failover-eviction-timeout 1 min" in out
 
 
 def test_what_finds_no_room_while_it_lasts_exits_with_1_though_all_come_back(
@@ -115,3 +128,31 @@ def test_a_policy_that_would_be_refused_is_refused_here(
     policy.write_text(text)
     code, _, err = call_verb(capsys, "what-if", "--apply", policy, "--from", file)
     assert (code, said in err) == (2, True), err
+
+
+def test_a_cordon_that_keeps_something_out_is_named_with_what_it_would_give(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "fleet.json"
+    app = binding(divided({"a": 1, "b": 1}), 4, targets(a=4))
+    path.write_bytes(encode_state(picture_of([cluster("a"), cluster("b", taints=(CORDON,))], [app])))
+    code, out, _ = call_verb(capsys, "what-if", "--fail", "a", "--from", path)
+    assert code == 1
+    assert "WHAT WOULD HELP\n  leeward uncordon b  it would find room\n" in out
+
+
+def test_a_loss_that_is_covered_and_leaves_a_cluster_full_is_noted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "fleet.json"
+    summary = ResourceSummary(allocatable={"cpu": "10", "pods": "100"}, allocated={"cpu": "8"})
+    members = [cluster("a"), cluster("b")]
+    full = [
+        msgspec.structs.replace(m, status=msgspec.structs.replace(m.status, resource_summary=summary)) for m in members
+    ]
+    needs = ReplicaRequirements(resource_request={"cpu": "1"})
+    app = binding(divided({"a": 1, "b": 1}), 2, targets(a=2), replica_requirements=needs)
+    path.write_bytes(encode_state(picture_of(full, [app])))
+    code, out, _ = call_verb(capsys, "resilience", "--from", path)
+    assert code == 0
+    assert "tight: b 100% full" in out

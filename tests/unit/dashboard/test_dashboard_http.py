@@ -123,6 +123,17 @@ class Browser:
                     return json.loads(line[6:])
         return None
 
+    async def told_of_cluster(self, name: str) -> Any:
+        """Reads one stream until it tells of the cluster."""
+        async with self.http.get(f"{self.base}/api/events") as answer:
+            async for line in answer.content:
+                if line.startswith(b"data: "):
+                    data = json.loads(line[6:])
+                    told = data.get("collections", data.get("set", {}))
+                    if name in told.get("clusters", {}):
+                        return told["clusters"][name]
+        raise AssertionError(f"the stream has ended without {name}")
+
     async def applications_are(self, keys: set[str]) -> None:
         """Opens the stream anew until it begins with these: a scope that was not known yet ends it."""
         for _ in range(500):
@@ -568,10 +579,7 @@ def test_what_others_have_named_is_data(plane: RunningServer) -> None:
         with suppress(AlreadyExists):
             await client.create(CLUSTERS, cluster("hostile", region=HOSTILE))
         await client.close()
-        data = await browser.first_event()
-        while "hostile" not in data["collections"]["clusters"]:
-            data = await browser.first_event()
-        assert data["collections"]["clusters"]["hostile"]["region"] == HOSTILE
+        assert (await browser.told_of_cluster("hostile"))["region"] == HOSTILE
 
     tell(plane, story)
 

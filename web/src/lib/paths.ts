@@ -38,8 +38,10 @@ export function clusterPath(name: string): string {
   return `/clusters/${encodeURIComponent(name)}`;
 }
 
-export function whatIfPath(fails: string[]): string {
+/** `clocks`: flags that are imagined otherwise, in seconds. */
+export function whatIfPath(fails: string[], clocks: Record<string, number> = {}): string {
   const query = new URLSearchParams(fails.map((name) => ["fail", name]));
+  for (const [flag, seconds] of Object.entries(clocks)) query.set(flag.replace(/^--/, ""), String(seconds));
   return fails.length > 0 ? `/what-if?${query}` : "/what-if";
 }
 

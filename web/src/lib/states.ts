@@ -1,6 +1,6 @@
 /** Closed sets of states, each with its word, its shape and its tone. Order is worst first. */
 
-import type { ClusterState, ComingWord, MoveState, RowState, Tone } from "./view";
+import type { ClusterState, ComingWord, InstantKind, MoveState, RowState, Tone } from "./view";
 
 export type IconName =
   | "ready"
@@ -83,6 +83,15 @@ export const TONE_MARKS: Record<Tone, { icon: IconName; colour: string }> = {
   Good: { icon: "moved", colour: "ok" },
   Plain: { icon: "ready", colour: "dim" },
   ToCome: { icon: "due", colour: "dim" },
+};
+
+export const INSTANT_MARKS: Record<InstantKind, { icon: IconName; colour: string }> = {
+  NotReady: { icon: "notready", colour: "bad" },
+  NoExecute: { icon: "notready", colour: "bad" },
+  BrakeEngaged: { icon: "brake", colour: "bad" },
+  BrakeReleased: { icon: "brake", colour: "dim" },
+  Leaves: { icon: "moving", colour: "move" },
+  Ready: { icon: "ready", colour: "dim" },
 };
 
 export function needsSomebody(state: RowState): boolean {

@@ -70,6 +70,12 @@ export function partsOf(story: OutageStory): { parts: Part[]; application: Outag
   };
 }
 
+/** Flags of the control plane that made it wait, each half as long. */
+export function halvedClocks(parts: readonly Part[]): Record<string, number> {
+  const flags = parts.filter((part) => part.by.startsWith("--") && part.seconds > 1);
+  return Object.fromEntries(flags.map((part) => [part.by, Math.round(part.seconds / 2)]));
+}
+
 /** Of the applications that are named; who took most comes first. */
 export function takenBy(applications: readonly OutageApplication[]): Taken[] {
   const found = new Map<string, Taken>();

@@ -419,7 +419,8 @@ export interface OutageCounts {
 
 // ---- what if ----
 
-/** `GET /api/what-if?fail=A&fail=B&drain=C&recover-after=SECONDS`: the answer, and its sentences. */
+/** `GET /api/what-if?fail=A&fail=B&drain=C&recover-after=SECONDS`, and the clocks as flags without dashes in front: the
+ * answer, and its sentences. */
 export interface WhatIfView {
   headline: string;
   detail: string;
@@ -437,14 +438,20 @@ export interface WhatIf {
   lostBefore: string[];
   applications: ApplicationFate[];
   clusters: ClusterFate[];
-  instants: { at: Instant; afterSeconds: number; sentence: string }[];
+  instants: { at: Instant; afterSeconds: number; kind: InstantKind; sentence: string }[];
   losses: ReturnLosses;
   braked: boolean;
   cutOff: boolean;
   settingsTold: boolean;
   missingDependencies: { workload: string; cluster: string; needs: string; known: boolean }[];
+  /** Changes that would give what finds no room a place: each was tried. */
+  helps: Help[];
+  /** Flags that are imagined otherwise than they are, in seconds. */
+  clocks: Record<string, number>;
   unseen: string[];
 }
+
+export type InstantKind = "NotReady" | "Ready" | "NoExecute" | "BrakeEngaged" | "BrakeReleased" | "Leaves";
 
 export interface ApplicationFate {
   workload: string;
@@ -497,6 +504,8 @@ export interface LossReport {
   braked: boolean;
   worst: ApplicationFate[];
   alone: string[];
+  /** Of the clusters that take something over. */
+  fullest: { cluster: string; share: number; tight: boolean } | null;
 }
 
 // ---- policies ----
