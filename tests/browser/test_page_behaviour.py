@@ -413,3 +413,25 @@ def test_a_page_whose_server_is_gone_says_so_and_keeps_what_it_shows(browser: Br
         page.wait_for_timeout(1500)
         assert page.locator(".clock").inner_text() == stood
         watched.problems.clear()
+
+
+def test_a_page_that_finds_no_control_plane_says_who_it_is_that_does_not_answer(
+    browser: Browser, stand_in: StandIn
+) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        refusal = {"error": "the control plane does not answer: no answer in time"}
+        watched.page.route("**/api/session", lambda route: route.fulfill(status=502, json=refusal))
+        page = watched.open("/")
+        expect(page.get_by_role("heading", level=1)).to_have_text("The control plane does not answer")
+        watched.page.unroute("**/api/session")
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("fra-2 has been down")
+        watched.problems.clear()
+
+
+def test_a_clock_of_the_reader_that_is_wrong_changes_no_time(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        watched.page.add_init_script("const real = Date.now; Date.now = () => real() + 3_600_000;")
+        page = watched.open("/")
+        expect(page.get_by_title("Swap which clock comes first")).to_contain_text(re.compile(r"02:41:\d\d UTC"))
+        expect(page.locator("main")).to_contain_text(re.compile(r"in 3 min 5\d s"))

@@ -23,7 +23,16 @@ PAGES = {
     "no-page": "/nowhere",
 }
 LOOKS = {"wide": (WIDE, "light"), "dark": (WIDE, "dark"), "narrow": (NARROW, "light")}
-STATES = ("calm", "brake", "empty", "norights", "silent", "many", "hostile")
+STATES = ("calm", "brake", "empty", "norights", "silent", "many", "hostile", "long")
+LONG = "a-cluster-whose-name-has-as-many-letters-as-a-label-may-have-63"
+WITH_LONG_NAMES = (
+    f"/clusters/{LONG}",
+    f"/what-if?fail={LONG}",
+    "/?view=table",
+    "/applications",
+    "/outages",
+    "/policies",
+)
 PICTURES = {
     ("fleet", "wide"): "dashboard-fleet",
     ("fleet", "dark"): "dashboard-fleet-dark",
@@ -64,3 +73,9 @@ def test_a_state_of_the_fleet_is_for_everybody(browser: Browser, stand_in: Stand
 @pytest.mark.parametrize("look", LOOKS)
 def test_signing_in_is_for_everybody(browser: Browser, stand_in: StandIn, look: str) -> None:
     look_at(browser, stand_in, "/", look, "", signed="out")
+
+
+@pytest.mark.parametrize("look", ["wide", "narrow"])
+@pytest.mark.parametrize("path", WITH_LONG_NAMES)
+def test_long_names_make_no_page_wider(browser: Browser, stand_in: StandIn, path: str, look: str) -> None:
+    look_at(browser, stand_in, path, look, "", scene="long")

@@ -6,7 +6,7 @@
 
 import { acted, answerTo } from "./answers.js";
 import { NOW } from "./fleet.js";
-import { reset, SIGNED_IN, SIGNED_OUT } from "./scenes.js";
+import { LONG_USER, reset, SIGNED_IN, SIGNED_OUT } from "./scenes.js";
 
 /** Of all pages that look: what is posted to `/api/stand-in/change` is sent to them, as it is. @type {Set<import("node:http").ServerResponse>} */
 const streams = new Set();
@@ -24,7 +24,7 @@ export function answer(request, response) {
   const cookies = new URLSearchParams((request.headers.cookie ?? "").replaceAll("; ", "&"));
   const isIn = cookies.get("signed") !== "out";
   response.setHeader("Date", new Date(NOW).toUTCString());
-  if (url.pathname === "/api/session") session(request, response, isIn);
+  if (url.pathname === "/api/session") session(request, response, isIn, cookies.get("scene") === "long");
   else if (url.pathname === "/api/stand-in/change") void change(request, response);
   else if (!isIn) json(response, 401, { error: "nobody has signed in" });
   else if (url.pathname === "/api/events")
@@ -38,9 +38,9 @@ export function answer(request, response) {
   return true;
 }
 
-/** @param {import("node:http").IncomingMessage} request @param {import("node:http").ServerResponse} response @param {boolean} isIn */
-function session(request, response, isIn) {
-  if (request.method === "GET") return json(response, 200, isIn ? SIGNED_IN : SIGNED_OUT);
+/** @param {import("node:http").IncomingMessage} request @param {import("node:http").ServerResponse} response @param {boolean} isIn @param {boolean} isLong */
+function session(request, response, isIn, isLong) {
+  if (request.method === "GET") return json(response, 200, isIn ? (isLong ? LONG_USER : SIGNED_IN) : SIGNED_OUT);
   if (request.method === "DELETE") {
     response.setHeader("Set-Cookie", "signed=out; Path=/");
     return json(response, 200, SIGNED_OUT);

@@ -43,6 +43,12 @@ export const SIGNED_IN = {
   missing: [],
 };
 /** @type {View.SessionView} */
+export const LONG_USER = {
+  ...SIGNED_IN,
+  user: "system:serviceaccount:a-namespace-with-a-long-name:an-account-with-a-long-name",
+  controlPlane: "https://a-control-plane-with-a-long-name.of-a-long-domain.example:6443",
+};
+/** @type {View.SessionView} */
 export const SIGNED_OUT = { ...SIGNED_IN, signedIn: false, user: "", csrf: "", actions: {}, actionsAllowed: false };
 
 /** @param {string} scene @param {number} many @returns {View.Reset} */
@@ -146,6 +152,30 @@ const scenes = {
       }),
     ),
   }),
+  long: () => {
+    const name = "a-cluster-whose-name-has-as-many-letters-as-a-label-may-have-63";
+    const word = "w".repeat(63);
+    const key = `${word}/Deployment/${word.repeat(3)}`;
+    const where = [{ cluster: name, replicas: 3, ready: 3, seen: true, leaving: false }];
+    const tile = {
+      .../** @type {View.ClusterTile} */ (clusters()["fra-2"]),
+      name,
+      note: word.repeat(3),
+      region: word,
+      zone: word,
+      taints: [`${word}=${word}:NoExecute`],
+    };
+    return {
+      clusters: { ...clusters(), [name]: tile },
+      applications: {
+        [key]: row(`${word}/${word.repeat(3)}`, { state: "Held", message: word.repeat(4), next: word, where }),
+      },
+      outages: { [OUTAGE]: { ...outageRow(), cluster: name, headline: `${name}, running for 11 min` } },
+      policies: {
+        [word]: { .../** @type {View.PolicyRow} */ (POLICIES["payments/PropagationPolicy/eu-only"]), name: word },
+      },
+    };
+  },
   hostile: () => {
     const name = `<img src=x onerror="document.title='owned'">`;
     const bad = row(`team/${name}`, {

@@ -26,6 +26,9 @@ SIGN_INS_AT_ONCE = 4
 MAX_TOKEN_LETTERS = 16 * 1024
 ADMINISTRATOR = "kubeconfig"
 """Name of the dashboard's own identity where the control plane does not tell."""
+NOT_OURS = "this link is not of this dashboard: take the one that it has printed"
+NOT_ANSWERED = """The control plane does not answer, so nobody can sign in.
+That says nothing about the clusters: they go on. Open the link again in a moment. What was said"""
 UNNAMED = "a user"
 """Name of all others there: they have the bounds of one user together."""
 
@@ -85,7 +88,7 @@ class SigningIn:
             return failed(400, f'the body is not {{"token": ...}}: {error}')
         if given.key:
             if not self._is_key(given.key):
-                return failed(401, "this link is not of this dashboard: take the one that it has printed")
+                return failed(401, NOT_OURS)
             return self._with_cookie(answered(await self._view(session := await self._own())), session)
         if problem := problem_of_token(given.token):
             return failed(400, problem)
@@ -98,10 +101,13 @@ class SigningIn:
         return self._with_cookie(answered(await self._view(found)), found)
 
     async def _open(self, request: web.Request) -> web.StreamResponse:
-        """The link: signs in, and goes on to the page without the key in its address."""
+        """The link: signs in, and goes on to the page without the key in its address. A refusal is read by a person."""
         if not self._is_key(request.query.get("key", "")):
-            raise web.HTTPUnauthorized(text="this link is not of this dashboard: take the one that it has printed")
-        session = await self._own()
+            return web.Response(status=401, text=NOT_OURS)
+        try:
+            session = await self._own()
+        except WorldError as error:
+            return web.Response(status=502, text=f"{NOT_ANSWERED}: {error}")
         return self._with_cookie(web.Response(status=303, headers={"Location": "/"}), session)
 
     async def _sign_out(self, _: web.Request, session: Session) -> web.StreamResponse:

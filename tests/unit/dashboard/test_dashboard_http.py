@@ -23,7 +23,7 @@ from leeward.answers.fleet_state import FleetState
 from leeward.api.resource import CLUSTERS, NAMESPACES, RESOURCE_BINDINGS
 from leeward.api.schema import custom_resource_definitions
 from leeward.app.local.ports import pick_port
-from leeward.client import AlreadyExists, ApiError, Client, Forbidden, NotFound
+from leeward.client import AlreadyExists, ApiError, Client, Forbidden, NotFound, Unreachable
 from leeward.client.connection import transport_of
 from leeward.client.kubeconfig import load
 from leeward.dashboard import context, signing_in, streaming
@@ -220,6 +220,22 @@ def test_a_dashboard_without_a_link_has_none(plane: RunningServer) -> None:
         assert (await browser.signs_in(key=""))["error"].startswith("the token is empty")
 
     tell(plane, story, key="")
+
+
+def test_a_link_that_cannot_sign_in_says_why_to_a_person(plane: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object) -> str:
+        raise Unreachable("no answer in time")
+
+    monkeypatch.setattr(signing_in, "name_of_user", refuse)
+
+    async def story(browser: Browser) -> None:
+        for key, status, said in (("x", 401, "is not of this dashboard"), (KEY, 502, "the clusters: they go on")):
+            answer = await browser.get(f"/open?key={key}")
+            assert (answer.status, answer.content_type) == (status, "text/plain")
+            assert said in await answer.text()
+            assert "Set-Cookie" not in answer.headers
+
+    tell(plane, story)
 
 
 def test_a_token_opens_what_its_user_may_see_and_nothing_else(plane: RunningServer) -> None:

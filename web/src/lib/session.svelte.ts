@@ -7,6 +7,8 @@ import type { SessionView } from "./view";
 class PageSession {
   view = $state.raw<SessionView | null>(null);
   problem = $state("");
+  /** The dashboard’s server has answered: it is the control plane that has not. */
+  isBeyond = $state(false);
 
   get isSignedIn(): boolean {
     return this.view?.signedIn ?? false;
@@ -17,6 +19,7 @@ class PageSession {
       this.#take(await ask<SessionView>("/api/session"));
     } catch (error) {
       this.problem = sentenceOf(error);
+      this.isBeyond = error instanceof Refused && error.status !== 0;
     }
   }
 
