@@ -99,11 +99,11 @@ mutants: setup  ## small faults, one at a time, that tests must notice: where li
 fast: setup  ## the inner loop: as check, of the files that differ from main, and the tests of what they touch
 	@scripts/fast
 
-check: setup  ## format, lint, types, import contracts, and the rules of tests/unit/test_tidy.py
+check: setup  ## format, lint, types where they can have changed, import contracts, and the rules of tests/unit/test_tidy.py
 	@$(BIN)/ruff format --check $(CODE)
 	@$(BIN)/ruff check $(CODE)
 	@$(BIN)/lint-imports
-	@$(BIN)/pyright
+	@$(BIN)/python -m tests.type_check
 	@$(BIN)/pytest -p no:cacheprovider tests/unit/test_tidy.py
 
 format: setup  ## format the code and mend what lint can mend
