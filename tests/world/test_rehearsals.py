@@ -167,8 +167,8 @@ def test_copies_that_are_not_ready_are_not_ready_in_the_copy() -> None:
     ("step", "moves", "fewest"),
     [
         ("fail: [member1]", True, 2),
-        ("partition: [member1]", True, 4),
-        ("unready: [member1]", True, 4),
+        pytest.param("partition: [member1]", True, 4, marks=pytest.mark.long),
+        pytest.param("unready: [member1]", True, 4, marks=pytest.mark.long),
         ("slow: {clusters: [member1], by: 2s}", False, 4),
         ("refuseWrites: [member1]", False, 4),
         ("nodesDown: {clusters: [member1], nodes: 1}", False, 3),

@@ -61,7 +61,7 @@ async def web_runs(world: World, name: str) -> None:
     await world.sleep(30)
 
 
-@pytest.mark.parametrize(("harm", "message"), [(hang, HANGS), (fail, FAILS)])
+@pytest.mark.parametrize(("harm", "message"), [(hang, HANGS), pytest.param(fail, FAILS, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", mostly_long(["member1", "member3"], "member1"))
 def test_l2_a_cluster_that_says_ready_and_serves_nothing_is_failed_over(name: str, harm: Harm, message: str) -> None:
     async def story(world: World) -> None:
