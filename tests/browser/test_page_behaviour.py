@@ -282,6 +282,32 @@ def test_what_is_held_in_an_outage_says_since_when_and_what_it_waits_for(browser
         assert rows_of(page, "Moved")[0][5:] == ["43 s", "11 min 13 s"]
 
 
+def all_held(route: Route) -> None:
+    """An outage of which everything is held, for one reason but for one application."""
+    answer = route.fetch()
+    told = answer.json()
+    for number, each in enumerate(told["applications"]):
+        each |= {"state": "Held", "reason": "NoPlaceToGo", "message": "the brake" if number == 5 else "no room"}
+    told["status"]["held"] = len(told["applications"])
+    route.fulfill(response=answer, json=told)
+
+
+def test_of_an_outage_with_all_held_a_reason_is_said_once_and_few_are_shown(
+    browser: Browser, stand_in: StandIn
+) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        watched.page.route("**/api/outages/*", all_held)
+        page = watched.open(OUTAGE)
+        held = page.locator("section.callout")
+        expect(held).to_contain_text("33 for the same reason: no room")
+        assert held.inner_text().count("no room") == 1
+        expect(held.get_by_role("link", name="See what would help")).to_have_count(20)
+        expect(held).to_contain_text("14 more are held")
+        expect(held.get_by_role("link", name="list of all that are held")).to_have_attribute(
+            "href", "/applications?state=Held"
+        )
+
+
 def rows_of(page: Page, heading: str) -> list[list[str]]:
     """The cells of the table of a panel, as they are read."""
     panel = page.locator("section.panel").filter(has=page.get_by_role("heading", name=heading, exact=True))

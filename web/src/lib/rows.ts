@@ -1,7 +1,7 @@
 /** Rows of applications: which are asked for, and in which order. */
 
 import { needsSomebody, ROW_STATES } from "./states";
-import type { ApplicationRow, RowState } from "./view";
+import type { ApplicationRow, OutageApplication, RowState } from "./view";
 
 export interface KeyedRow {
   key: string;
@@ -43,6 +43,29 @@ export function sharedReasons(rows: Iterable<KeyedRow>): Map<string, number> {
     if (needsSomebody(row.state) && row.message) counts.set(row.message, (counts.get(row.message) ?? 0) + 1);
   }
   return new Map([...counts].filter(([, number]) => number > 1));
+}
+
+export interface HeldGroup {
+  reason: string;
+  number: number;
+  shown: OutageApplication[];
+}
+
+/** Applications by the reason that they share, most first; `most` of them are shown. */
+export function byReason(applications: readonly OutageApplication[], most: number): HeldGroup[] {
+  const found = new Map<string, OutageApplication[]>();
+  for (const each of applications) {
+    const reason = each.message || each.reason || "";
+    found.set(reason, [...(found.get(reason) ?? []), each]);
+  }
+  let left = most;
+  return [...found]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .flatMap(([reason, all]) => {
+      const shown = all.slice(0, left);
+      left -= shown.length;
+      return shown.length > 0 ? [{ reason, number: all.length, shown }] : [];
+    });
 }
 
 function holds(key: string, row: ApplicationRow, word: string): boolean {
