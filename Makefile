@@ -48,7 +48,7 @@ docs: $(SITE)/.ready  ## build the site of the documentation into build/site; a 
 	@$(BIN)/python -m tests.site build/docs
 	@$(SITE)/bin/zensical build --clean --strict
 
-dist: setup  ## build the wheel and the source archive into dist/, and try them in empty environments (two minutes)
+dist: setup page  ## build the wheel and the source archive into dist/, and try them in empty environments (two minutes)
 	@rm -rf dist/leeward-*.whl dist/leeward-*.tar.gz
 	@$(BIN)/python -m hatchling build -d dist
 	@$(BIN)/pytest -x -p no:cacheprovider tests/release

@@ -23,6 +23,8 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """Versions that are tried where they are here; those that pyproject's classifiers name have been."""
 PLATFORM = "x86_64-manylinux_2_28"
 PATIENCE_SECONDS = 300
+PAGE = "src/leeward/dashboard/page"
+"""Folder of the built page of the dashboard, which git does not know: `make page`."""
 
 
 def run(*command: object, cwd: Path, **environment: str) -> str:
@@ -38,12 +40,13 @@ def run(*command: object, cwd: Path, **environment: str) -> str:
 
 
 def checkout(into: Path) -> Path:
-    """A copy of what git knows, as it is in the working tree."""
+    """A copy of what git knows, as it is in the working tree, and of the page that was built from it."""
     listed = run("git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT)
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, into / name)
+    shutil.copytree(ROOT / PAGE, into / PAGE)
     return into
 
 
@@ -106,6 +109,7 @@ def test_the_wheel_has_what_is_needed_and_nothing_of_the_tests(built: Path) -> N
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert here <= set(names)
+    assert f"{PAGE.removeprefix('src/')}/index.html" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
