@@ -20,6 +20,8 @@ from leeward.sim.histories.model import (
     NodesAreCordoned,
     Partition,
     Plan,
+    Provide,
+    Read,
     Rejoin,
     Release,
     Replan,
@@ -213,3 +215,29 @@ def test_s17_a_lazy_policy_that_changes_while_it_takes_effect_does_so_once() -> 
         Scale(at=110.117, app="app2", replicas=5),
     )
     assert play(History(seed=5204, members=PUSHED[:2], steps=steps, sync_seconds=0.02)).violations == []
+
+
+def test_l1_a_removal_that_was_held_goes_on_when_all_is_seen_well_again() -> None:
+    """A report replaced the one that confirmed the return of a cluster before that was written (seed 6026)."""
+    steps = (
+        Deploy(at=41, app="app1", plan=Plan(division="Static", clusters=("m1", "m2"), weights=(3, 1)), replicas=2),
+        MemberStops(at=144, lasts=146, member="m1"),
+        Replan(at=194, app="app1", plan=Plan(division="Static", clusters=("m2", "m3"), weights=(3, 3))),
+        Scale(at=194, app="app1", replicas=2),
+        Partition(at=234, lasts=44, who="controllers", whom="control-plane"),
+        Release(at=244, app="app1", version=8),
+        MemberStops(at=244, lasts=53, member="m2"),
+    )
+    assert play(History(seed=6026, members=PUSHED, steps=steps)).violations == []
+
+
+def test_l1_what_is_read_no_more_leaves_a_cluster_that_is_back() -> None:
+    """A report replaced the one that confirmed its return before that was written (seed 6000)."""
+    plan = Plan(division="Dynamic", clusters=("m1", "m2"), groups=(2, 2), follows=True)
+    steps = (
+        Provide(at=39, name="password", what="Secret"),
+        Deploy(at=48, app="app1", plan=plan, replicas=2, cpu=7, reads=("password",)),
+        MemberStops(at=169, lasts=129, member="m1"),
+        Read(at=233, app="app1", reads=("settings",)),
+    )
+    assert play(History(seed=6000, members=PUSHED[:2], steps=steps)).violations == []

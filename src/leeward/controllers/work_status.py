@@ -74,8 +74,8 @@ class WorkStatusController:
         work = await self._works.get(name)
         if work is None or work.metadata.deletion_timestamp is not None or work.applied is None:
             return None
-        since = self._works.ready_since
-        anew = since is not None and not _is_reflected_since(work, since, self._plane.clock.now())
+        since, stored = self._works.ready_since, self._works.stored(name) or work
+        anew = since is not None and not _is_reflected_since(stored.status, since, self._plane.clock.now())
         statuses: list[ManifestStatus] = []
         kept_bytes = 0
         carried = True
@@ -99,7 +99,8 @@ class WorkStatusController:
                 kept_bytes,
             )
         if carried or anew or not _speaks_of_another_generation(work):
-            self._post(work, tuple(statuses), carried, since if anew else None)
+            confirms = anew and find_condition(stored.status.conditions, REFLECTED_CONDITION) is not None
+            self._post(work, tuple(statuses), carried, since, confirms=confirms)
             if latest := self._works.known(name):
                 self._staying.put(name, latest)
         return None
@@ -166,9 +167,15 @@ class WorkStatusController:
         except NotFound:
             return None
 
-    def _post(self, work: Work, statuses: tuple[ManifestStatus, ...], carried: bool, returned: datetime | None) -> None:
-        """`returned`: when the cluster became Ready, where these are the first statuses since then."""
-        now, anew = self._plane.clock.now(), returned is not None
+    def _post(
+        self, work: Work, statuses: tuple[ManifestStatus, ...], carried: bool, since: datetime | None, *, confirms: bool
+    ) -> None:
+        """`since`: when the cluster became Ready. `confirms`: what is stored of the Work is from before that.
+
+        Whether this is the first status since then is told by what is there when it is written: one that was posted
+        before may still wait, and this takes its place.
+        """
+        now = self._plane.clock.now()
         reflected = Condition(
             type=REFLECTED_CONDITION,
             status="True" if carried else "False",
@@ -180,16 +187,16 @@ class WorkStatusController:
         )
 
         def change(status: WorkStatus) -> WorkStatus:
-            is_news = anew or served_counts(statuses) != served_counts(status.manifest_statuses)
+            is_first = since is not None and not _is_reflected_since(status, since, now)
+            is_news = is_first or served_counts(statuses) != served_counts(status.manifest_statuses)
             before = remove_condition(status.conditions, REFLECTED_CONDITION) if is_news else status.conditions
             return msgspec.structs.replace(
                 status,
                 manifest_statuses=statuses,
-                conditions=set_condition(before, reflected, max(now, returned) if returned is not None else now),
+                conditions=set_condition(before, reflected, max(now, since) if is_first and since is not None else now),
             )
 
         said = Said[Work](change, partial(self._controller.failed, work.name))
-        confirms = anew and find_condition(work.status.conditions, REFLECTED_CONDITION) is not None
         within = NEWS_SECONDS if confirms or _is_news(work, statuses) else PROGRESS_SECONDS
         self._works.post(work, self._controller.name, said, within=within)
 
@@ -212,8 +219,8 @@ def _health(statuses: tuple[ManifestStatus, ...]) -> list[str]:
     return [status.health for status in statuses]
 
 
-def _is_reflected_since(work: Work, since: datetime, now: datetime) -> bool:
-    reflected = find_condition(work.status.conditions, REFLECTED_CONDITION)
+def _is_reflected_since(status: WorkStatus, since: datetime, now: datetime) -> bool:
+    reflected = find_condition(status.conditions, REFLECTED_CONDITION)
     if reflected is None:
         return False
     at = reflected.last_transition_time or since

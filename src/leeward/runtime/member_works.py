@@ -96,8 +96,12 @@ class MemberWorks:
 
     def known(self, name: str) -> Work | None:
         """Work with the status that is about to be written, as far as the control plane was seen."""
-        work = self._works.get(name, self.space)
+        work = self.stored(name)
         return self.expected(work) if work is not None else None
+
+    def stored(self, name: str) -> Work | None:
+        """Work without the status that is about to be written."""
+        return self._works.get(name, self.space)
 
     def expected(self, work: Work) -> Work:
         """The Work with the status that is about to be written."""

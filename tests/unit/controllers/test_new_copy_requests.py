@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from kubeapi.meta import parse_time
 from leeward.api.meta import find_condition
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.resource import WORKS
@@ -11,6 +12,7 @@ from leeward.controllers.execution import ExecutionController
 from leeward.controllers.work_status import WorkStatusController
 from leeward.core.execution.ownership import stamp
 from leeward.runtime.member_works import MemberWorks
+from leeward.runtime.statuses import NEWS_SECONDS
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE, Desk, play
 from tests.unit.controllers.member_hands import PATH, colors
 
@@ -75,5 +77,24 @@ def test_when_the_cluster_is_back_the_member_itself_is_asked_once_s1() -> None:
         await desk.condition(lastTransitionTime="2100-01-03T00:00:00Z")
         await asyncio.sleep(A_MOMENT)
         assert ("GET", f"{PATH}/colors") in [(sent.method, sent.path) for sent in desk.line.sent]
+
+    started(story)
+
+
+def test_a_return_is_confirmed_though_more_is_said_before_that_is_written_s1() -> None:
+    """Neither a held removal nor an eviction ended by such evidence (seeds 6000 and 6026)."""
+
+    async def story(desk: Desk) -> None:
+        await made(desk)
+        await desk.condition(status="False", lastTransitionTime="2025-01-02T00:00:00Z")
+        await asyncio.sleep(A_MOMENT)
+        await desk.condition(lastTransitionTime="2100-01-03T00:00:00Z")
+        await asyncio.sleep(NEWS_SECONDS / 2)
+        labels = {"metadata": {"labels": {"of": "somebody"}}}
+        await desk.member.server.client.patch(CONFIG_MAPS, "colors", labels, "default")
+        await asyncio.sleep(A_MOMENT)
+        reflected = find_condition((await desk.seen()).status.conditions, REFLECTED_CONDITION)
+        assert reflected is not None
+        assert reflected.last_transition_time == parse_time("2100-01-03T00:00:00Z")
 
     started(story)
