@@ -22,6 +22,7 @@ from leeward.sim.histories.model import (
     Plan,
     Provide,
     Read,
+    Recreate,
     Rejoin,
     Release,
     Replan,
@@ -241,3 +242,16 @@ def test_l1_what_is_read_no_more_leaves_a_cluster_that_is_back() -> None:
         Read(at=233, app="app1", reads=("settings",)),
     )
     assert play(History(seed=6000, members=PUSHED[:2], steps=steps)).violations == []
+
+
+def test_s19_what_was_made_anew_before_its_cluster_failed_again_has_not_moved() -> None:
+    """An outage took it for what it had known of that name in the first failure (seed 7136)."""
+    plan = Plan(division="Aggregated", clusters=("m1", "m4", "m5"))
+    steps = (
+        Deploy(at=49, app="app1", plan=plan, replicas=2, cpu=7),
+        CutOff(at=73, lasts=57),
+        Recreate(at=78, app="app1", replicas=4),
+        CutOff(at=191, lasts=114),
+    )
+    members: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m4", "Push"), ("m5", "Push"))
+    assert play(History(seed=7136, members=members, steps=steps)).violations == []

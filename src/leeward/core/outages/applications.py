@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 import msgspec
 
@@ -13,21 +14,19 @@ from leeward.core.outages.observation import OutageObservation
 from leeward.core.outages.outage_steps import MESSAGE_LENGTH, MOST_PLACES, ApplicationChange, with_told, with_waves
 from leeward.core.outages.record import OutageRecord
 from leeward.core.outages.recovery import with_recovery
-from leeward.core.outages.sight import ClusterSight, CopySight, decide_state
+from leeward.core.outages.sight import ApplicationKey, ClusterSight, CopySight, decide_state
 
 LEFT = (MoveState.MOVING, MoveState.MOVED)
 
 
 def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObservation) -> OutageRecord:
+    record = _without_those_gone(record, seen.applications)
     applications, before, behind = dict(record.applications), dict(record.before), set(record.behind)
     uids = dict(record.uids)
     there = ClusterSight(cluster, seen.now, record.status.braked, seen.evicts)
     changes = list[ApplicationChange]()
     for key, sight in seen.applications.items():
         behind.discard(key)
-        if sight is None or _is_another(applications.get(key), uids.get(key), sight):
-            for known_of in (applications, before, uids):
-                known_of.pop(key, None)
         if sight is None:
             continue
         uids[key] = sight.uid
@@ -58,13 +57,34 @@ def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObserv
     )
 
 
-def _is_another(known: OutageApplication | None, uid: str | None, sight: CopySight) -> bool:
-    """Tell whether it only has the name of what was known: by the uid, and where this process has not seen that one, by
-    a binding that is younger than what has left."""
+def _without_those_gone(record: OutageRecord, seen: Mapping[ApplicationKey, CopySight | None]) -> OutageRecord:
+    """The record without what was deleted, and without what another one has the name of: they have not moved."""
+    known, uids, since = record.applications, record.uids, record.spec.since
+    gone = {
+        key for key, sight in seen.items() if sight is None or _is_another(known.get(key), uids.get(key), sight, since)
+    }
+    if not gone:
+        return record
+    expected = record.expected
+    return replace(
+        record,
+        applications={key: each for key, each in known.items() if key not in gone},
+        before={key: each for key, each in record.before.items() if key not in gone},
+        uids={key: each for key, each in uids.items() if key not in gone},
+        expected=None if expected is None else expected - len(gone & known.keys()),
+    )
+
+
+def _is_another(known: OutageApplication | None, uid: str | None, sight: CopySight, since: datetime) -> bool:
+    """Tells whether it only has the name of what was known: by the uid, and where this process has not seen that, by
+    its binding. This is younger than what has left, or not here and younger than the outage, which began `since`."""
     if uid is not None:
         return uid != sight.uid
-    left_at = known.left_at if known is not None else None
-    return left_at is not None and sight.made_at is not None and sight.made_at > left_at
+    if known is None or sight.made_at is None:
+        return False
+    if known.left_at is not None:
+        return sight.made_at > known.left_at
+    return sight.task is None and not sight.is_here and sight.made_at > since
 
 
 def next_application(

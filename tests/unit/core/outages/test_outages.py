@@ -66,6 +66,11 @@ def gone(name: str = "web", left: float = 630, **fields: Any) -> CopySight:
     return _with(here(name), targets={"member2": 3}, is_here=False, task=task, is_behind=True, **fields)
 
 
+def elsewhere(**fields: Any) -> CopySight:
+    """A copy that is not here, and whose leaving was not seen."""
+    return _with(gone(), task=None, is_behind=False, **fields)
+
+
 def _with(sight: CopySight, **fields: Any) -> CopySight:
     return dataclasses.replace(sight, **fields)
 
@@ -161,17 +166,39 @@ def test_an_application_that_is_deleted_is_concerned_no_more() -> None:
 
 def test_another_application_of_the_same_name_is_not_the_one_that_was_there() -> None:
     record = look(begin(lost()), 700, lost(NO_EXECUTE), here(uid="a"))
-    elsewhere = _with(gone(uid="b"), task=None, is_behind=False)
-    assert states(look(record, 800, lost(NO_EXECUTE), elsewhere)) == {}
-    assert states(look(record, 800, lost(NO_EXECUTE), _with(elsewhere, uid="a"))) == {"applications": 1, "moving": 1}
+    assert states(look(record, 800, lost(NO_EXECUTE), elsewhere(uid="b"))) == {}
+    assert states(look(record, 800, lost(NO_EXECUTE), elsewhere(uid="a"))) == {"applications": 1, "moving": 1}
 
 
 def test_who_takes_over_knows_another_application_by_its_younger_binding() -> None:
     record = recall(render(look(begin(lost()), 700, lost(NO_EXECUTE), gone(made_at=at(10)))))
-    elsewhere = _with(gone(), task=None, is_behind=False)
     for made, named in ((10, ["web"]), (750, [])):
-        seen = look(record, 800, lost(NO_EXECUTE), _with(elsewhere, made_at=at(made)), whole=True)
+        seen = look(record, 800, lost(NO_EXECUTE), elsewhere(made_at=at(made)), whole=True)
         assert [each.name for each in render(seen).status.listed] == named
+
+
+@pytest.mark.parametrize(
+    ("sight", "told"),
+    [
+        (elsewhere(made_at=at(-10)), "moving"),
+        (elsewhere(made_at=at(10)), ""),
+        (elsewhere(), "moving"),
+        (here(made_at=at(10)), "due"),
+        (gone(made_at=at(10)), "moving"),
+    ],
+    ids=["it has left unseen", "made since then, elsewhere", "of no age", "made since then, here", "it leaves"],
+)
+def test_who_takes_over_knows_what_was_made_anew_elsewhere_before_it_had_left(sight: CopySight, told: str) -> None:
+    record = recall(render(look(begin(lost()), 100, lost(), here(made_at=at(-10)))))
+    expected = {"applications": 1, told: 1} if told else {}
+    assert states(look(record, 800, lost(NO_EXECUTE), sight, whole=True)) == expected
+
+
+def test_what_was_deleted_before_somebody_took_over_has_not_moved() -> None:
+    record = recall(render(look(begin(lost()), 100, lost(), here("web"), here("other"))))
+    seen: Mapping[ApplicationKey, CopySight | None] = {key("web"): None, key("other"): here("other")}
+    record = fold(record, OutageObservation(at(800), lost(NO_EXECUTE), seen, is_whole=True))
+    assert states(record) == {"applications": 1, "due": 1}
 
 
 def test_an_outage_is_not_over_while_an_eviction_is_held() -> None:
