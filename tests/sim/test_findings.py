@@ -15,6 +15,7 @@ from leeward.sim.histories.model import (
     MemberFlaps,
     MemberHangs,
     MemberIsUnready,
+    MemberLosesData,
     MemberStops,
     Mode,
     NodesAreCordoned,
@@ -255,3 +256,17 @@ def test_s19_what_was_made_anew_before_its_cluster_failed_again_has_not_moved() 
     )
     members: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m4", "Push"), ("m5", "Push"))
     assert play(History(seed=7136, members=members, steps=steps)).violations == []
+
+
+def test_l1_a_copy_that_was_to_be_made_before_a_restore_is_not_made_after_it() -> None:
+    """A cache had its Work still when the member came back, a moment after the restore (seed 6201)."""
+    later = Plan(division="Static", clusters=("m2", "m3"), weights=(1, 1))
+    steps = (
+        HubIsRestored(at=75, lasts=70, controllers_stay=True),
+        MemberLosesData(at=75.378, lasts=63, member="m3"),
+        Deploy(at=82, app="later", plan=later, replicas=2),
+        MemberIsUnready(at=100, lasts=120, member="m1"),
+    )
+    members: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Pull"), ("m3", "Push"))
+    run = play(History(seed=6201, members=members, steps=steps))
+    assert (run.reached[CLEARED], run.violations) == (1, [])

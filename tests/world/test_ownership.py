@@ -121,8 +121,9 @@ def test_two_control_planes_leave_each_others_objects_alone_s6() -> None:
                 before = await copy_of(first, "member1")
                 with counted(first.member("member1").place, *WRITES, "GET") as requests:
                     await web_runs(second, "member1", replicas=3, image="b")
-                    assert requests in (["GET"], ["GET", "GET"]), (
-                        "asked in the beginning, and then known from the watch"
+                    assert set(requests) == {"GET"}
+                    assert len(requests) <= 3, (
+                        "asked for each word of it in the beginning, and known from the watch then"
                     )
                     await second.client.delete(DEPLOYMENTS, "web", "default")
                     await second.sleep(30)

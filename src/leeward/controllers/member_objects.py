@@ -19,7 +19,7 @@ from kubeapi.status import Status
 from leeward.api.names import HUB_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Undecodable
+from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Undecodable, Unreachable
 from leeward.core.execution.claims import beyond_its_binding
 from leeward.core.execution.conflict_resolution import may_overwrite
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
@@ -143,7 +143,7 @@ class MemberObjects:
 
     async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
         """Raises: AlreadyExists; Conflict when the Work is not to be carried out any more."""
-        if work.was_applied and not await self._is_wanted(work):
+        if not await self._is_wanted(work):
             raise Conflict(Status(code=HTTPStatus.CONFLICT, message=f"the Work {work.name} is going, or has gone"))
         since = self._works.ready_since
         key = key_of(desired)
@@ -287,15 +287,21 @@ class MemberObjects:
         )
 
     async def _is_wanted(self, work: Work) -> bool:
-        """Tells whether what it had made, and is gone, is to be made again: asked of the control plane's API server, as
+        """Tells whether what is not there is to be made: asked of the control plane's API server where it was there, as
         another who works for the member may have removed it for a deletion that is not in our cache yet, and nobody
-        would remove what is made after that."""
+        would remove what is made after that; and where Works may be of before a restore, but made if that is silent."""
+        if not work.was_applied and self._works.are_current:
+            return True
         try:
             current = await self._plane.client.get(WORKS, work.name, work.namespace)
         except NotServed:
             raise
         except NotFound:
             return False
+        except Unreachable:
+            if work.was_applied:
+                raise
+            return True
         return current.metadata.uid == work.metadata.uid and current.metadata.deletion_timestamp is None
 
     async def _may_be_offered(self, api_version: str, kind: str) -> bool:

@@ -66,6 +66,11 @@ class Informer(Follower[Resource[T]], Generic[T]):
         return self._synced.is_set()
 
     @property
+    def current(self) -> bool:
+        """Tells whether nothing that is known has to be listed again (`wait_current`)."""
+        return self._listed.is_set()
+
+    @property
     def version(self) -> int:
         """The server's revision up to which all is known here."""
         return self._version

@@ -108,6 +108,11 @@ class MemberWorks:
         return self._statuses.expected(work)
 
     @property
+    def are_current(self) -> bool:
+        """Tells whether no Work has to be listed again before what is known of them counts."""
+        return self._works.current
+
+    @property
     def hub(self) -> str:
         """The identity of the control plane; known after `get`, and empty where it cannot be had."""
         return self._plane.server.identity.known
