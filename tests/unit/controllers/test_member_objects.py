@@ -1,6 +1,7 @@
 """The objects of a member: what is written to them, and what is never touched."""
 
 import asyncio
+from contextlib import nullcontext
 from functools import partial
 
 import pytest
@@ -15,7 +16,8 @@ from leeward.api.names import (
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,
 )
-from leeward.client import AlreadyExists, Conflict
+from leeward.api.resource import WORKS
+from leeward.client import AlreadyExists, Conflict, Unreachable
 from leeward.controllers.member_objects import (
     Foreign,  # pyright: ignore[reportPrivateUsage]
 )
@@ -323,5 +325,25 @@ def test_of_two_works_that_write_one_object_at_once_both_are_looked_at() -> None
             await hands.desk.there.patch(CONFIG_MAPS, "colors", {"data": {"color": "green"}}, "default")
             await asyncio.sleep(1)
         assert set(hands.added) == {"web"}, "whoever ends first ends it for both"
+
+    tell(story)
+
+
+@pytest.mark.parametrize(("hub", "made"), [("has it", True), ("has it no more", False), ("is silent", True)])
+def test_what_works_from_before_a_restore_ask_for_is_made_unless_the_control_plane_says_otherwise(
+    hub: str, *, made: bool
+) -> None:
+    async def story(hands: Hands) -> None:
+        work, manifest = await hands.work()
+        hands.desk.plane.informers.of(WORKS).doubt()
+        if hub == "has it no more":
+            await hands.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
+            await hands.desk.client.delete(WORKS, "web", SPACE)
+        if hub == "is silent":
+            hands.desk.wire.refuse = lambda request: Unreachable("no answer") if "/works/" in request.path else None
+        hands.desk.line.sent.clear()
+        with nullcontext() if made else pytest.raises(Conflict, match="is going, or has gone"):
+            await hands.objects.apply(work, manifest)
+        assert methods(hands) == (["POST"] if made else [])
 
     tell(story)
