@@ -61,7 +61,7 @@ def _print_row(name: str, played: list[Played], judgement: Judgement) -> None:
     killed = sum(one.is_killed for one in played)
     listed = sum(one in judgement.listed for one in played)
     print(
-        f"{name:44}{len(played):>9,}{killed:>9,}{killed / len(played):>7.1%}"
+        f"{name:44}{len(played):>9,}{killed:>9,}{killed / max(1, len(played)):>7.1%}"
         f"{listed:>9,}{len(played) - killed - listed:>9,}"
     )
 
