@@ -1,7 +1,7 @@
 """Each page and each state of it: axe finds nothing, nothing overflows, the console is silent, nothing is loaded."""
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.chromium import NARROW, WIDE, watched_page
 from tests.browser.stand_in import LEDGER, OUTAGE, StandIn
@@ -48,7 +48,7 @@ def look_at(browser: Browser, stand_in: StandIn, path: str, look: str, picture: 
     width, theme = LOOKS[look]
     with watched_page(browser, stand_in.origin, width=width, theme=theme, cookies=cookies) as watched:
         page = watched.open(path)
-        page.wait_for_function("!document.querySelector('.sk')")
+        expect(page.locator(".sk")).to_have_count(0)
         page.wait_for_load_state("load")
         if picture:
             watched.picture(picture)
