@@ -67,7 +67,7 @@ def _render_before_policies_are_known() -> Any:
 
     return both(
         mock.patch.object(Informer, "_list", list_late),
-        mock.patch.object(OverrideMatching, "wait_current", mock.AsyncMock()),
+        mock.patch.object(OverrideMatching, "wait_synced", mock.AsyncMock()),
     )
 
 

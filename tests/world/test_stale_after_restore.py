@@ -171,3 +171,55 @@ def test_s1_what_an_application_reads_stays_when_that_was_to_go_before_the_resto
             assert await identities(world, "web", [old]) == before
 
     play(story, PUSHED)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "unread",
+    [("/deployments",), ("/deployments", "/deployments/web"), ("/propagationpolicies",), ("/overridepolicies",)],
+    ids=["it is read by its name", "it cannot be read at all", "policies", "override policies"],
+)
+def test_l1_an_application_fails_over_though_a_kind_cannot_be_listed(unread: tuple[str, ...]) -> None:
+    """The API server was away, and lists a kind no more: its conversion webhook is dead, say."""
+
+    def instead(request: Request) -> Response | None:
+        is_refused = request.method == "GET" and request.path.endswith(unread)
+        return status(500, "InternalError") if is_refused else None
+
+    async def story(world: World) -> None:
+        old = await placed(world)
+        world.crash_apiserver()
+        answers(world.place, instead)
+        await world.sleep(20)
+        await world.start_apiserver()
+        await world.sleep(60)
+        await world.member(old).stop()
+        await world.until(lambda: old not in world.assigned(WEB), 900)
+        (new,) = world.assigned(WEB)
+        await world.sleep(60)
+        assert await ready_replicas(world, new, "web") == 3
+
+    play(story, PUSHED)
+
+
+@pytest.mark.long
+def test_l1_what_an_application_reads_follows_it_though_its_kind_cannot_be_listed() -> None:
+    async def story(world: World) -> None:
+        web = reading("web", "settings", replicas=3)
+        await apply(world.client, config("settings"), web, followed("web", ONE_COPY))
+        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+        await world.sleep(60)
+        (old,) = world.assigned(WEB)
+        world.crash_apiserver()
+        answers(world.place, unlisted("/configmaps"))
+        await world.sleep(20)
+        await world.start_apiserver()
+        await world.sleep(60)
+        await world.member(old).stop()
+        await world.until(lambda: old not in world.assigned(WEB), 900)
+        (new,) = world.assigned(WEB)
+        await world.sleep(60)
+        assert (await identities(world, "settings", [new], CONFIG_MAPS)).keys() == {new}
+        assert await ready_replicas(world, new, "web") == 3
+
+    play(story, PUSHED)

@@ -38,7 +38,7 @@ from leeward.runtime.dependants import DependantIndex
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 from leeward.runtime.interpreter import WEBHOOK_AGAIN
-from leeward.runtime.templates import TemplateKey, Templates
+from leeward.runtime.templates import TemplateKey, Templates, read_current
 
 GAP = timedelta(seconds=0.25)
 """Time between two writes for one object: a mass failover of those who share it is told in few."""
@@ -131,9 +131,8 @@ class AttachedBindings:
     async def _sync(
         self, needed: TemplateKey, present: ResourceBinding | None, dependants: Collection[Dependant]
     ) -> None:
-        _, templates = await self._templates.follow(needed.api_version, needed.kind)
-        await templates.wait_current()
-        template = templates.get(needed.key.name, needed.key.namespace)
+        resource, _ = await self._templates.follow(needed.api_version, needed.kind)
+        template = await read_current(self._plane.server, resource, needed.key)
         if template is None or "deletionTimestamp" in template["metadata"]:
             return
         if present is not None and not belongs_to(to_wire(present), template):

@@ -47,7 +47,7 @@ from leeward.runtime.dependent_overrides import DependentOverrides
 from leeward.runtime.identity import Key, key_of, reference_of
 from leeward.runtime.informer import Informer
 from leeward.runtime.policy_matching import PolicyMatching
-from leeward.runtime.templates import TemplateKey, Templates
+from leeward.runtime.templates import TemplateKey, Templates, read_current
 from leeward.runtime.webhook_queue import NotAnsweredYet
 
 UNREAD_AGAIN = timedelta(seconds=30)
@@ -124,8 +124,7 @@ class Detector:
     async def _reconcile(self, key: TemplateKey) -> datetime | None:
         await self._matching.wait_current()
         resource, templates = await self._templates.follow(key.api_version, key.kind)
-        await templates.wait_current()
-        template = templates.get(key.key.name, key.key.namespace)
+        template = await read_current(self._plane.server, resource, key.key)
         if template is None or "deletionTimestamp" in template["metadata"]:
             self._told.forget(key)
             self._autoscalers.forget(key)

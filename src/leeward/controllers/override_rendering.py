@@ -82,7 +82,7 @@ class OverrideRendering:
         """`manifests` are those of the clusters before overrides, `present` the binding's Works.
 
         Raises: Unreachable while the policies have not been listed."""
-        await self._matching.wait_current()
+        await self._matching.wait_synced()
         if unread := self._applied_unread(present.values()) or await self._selecting_unread(template):
             failures = dict.fromkeys(manifests, OverrideFailure(None, unread))
             return Rendering({}, failures=failures, look_at=self._plane.clock.now() + UNREAD_AGAIN)

@@ -55,10 +55,10 @@ class OverrideMatching:
         self._cluster_policies.on_change(self._changed(self._everywhere, clustered=True))
         self._controller.start(self._plane.supervisor)
 
-    async def wait_current(self) -> None:
+    async def wait_synced(self) -> None:
         """Raises: Unreachable."""
-        await self._policies.wait_current()
-        await self._cluster_policies.wait_current()
+        await self._policies.wait_synced()
+        await self._cluster_policies.wait_synced()
 
     def has_any(self) -> bool:
         """Tells whether there are override policies at all."""

@@ -8,6 +8,7 @@ from kubeapi.resource import Resource
 from kubeapi.selectors import matches, selector_of
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import BindingResource
+from leeward.client import NotFound, WorldError
 from leeward.runtime.controller_context import Server
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.informer import Informer
@@ -81,14 +82,33 @@ async def read_template(server: Server, resource: Resource[Manifest], wanted: Bi
 
     None when it is gone, or replaced by another of the same name. Raises: WorldError.
     """
-    templates = server.informers.of(resource)
-    await templates.wait_current()
-    template = templates.get(wanted.name, wanted.namespace)
-    if template is not None and version_of(template) < _version(wanted.resource_version):
-        template = await server.client.get(resource, wanted.name, wanted.namespace)
+    key, least = Key(wanted.namespace, wanted.name), _version(wanted.resource_version)
+    template = await read_current(server, resource, key, least=least)
     if template is None or (wanted.uid and template["metadata"]["uid"] != wanted.uid):
         return None
     return template
+
+
+async def read_current(server: Server, resource: Resource[Manifest], key: Key, *, least: int = 0) -> Manifest | None:
+    """The template of that name, in the version `least` or a later one; None when it is gone.
+
+    While its kind has to be listed again the cache may be of before a restore, and the API server is asked. Where that
+    cannot say, what is known counts: an application moves also while nobody can read its kind. Raises: WorldError.
+    """
+    templates = server.informers.of(resource)
+    await templates.wait_synced()
+    known = templates.get(key.name, key.namespace)
+    is_older = known is not None and version_of(known) < least
+    if templates.current and not is_older:
+        return known
+    try:
+        return await server.client.get(resource, key.name, key.namespace)
+    except NotFound:
+        raise
+    except WorldError:
+        if is_older or known is None:
+            raise
+        return known
 
 
 def _version(text: str) -> int:
