@@ -205,6 +205,19 @@ def test_l1_a_quota_refuses_copies_in_all_clusters_when_there_is_room_for_one_on
     assert plays(*steps) == []
 
 
+def test_s1_a_quota_that_refuses_a_placement_leaves_what_runs_where_the_placement_names_nothing_more() -> None:
+    """Three of five replicas went from the cluster that was left, and came nowhere (seed 8026)."""
+    steps = (
+        Deploy(
+            at=47, app="app1", plan=Plan(division="Static", clusters=("m1", "m2", "m3"), weights=(1, 1, 3)), replicas=1
+        ),
+        LimitUsage(at=147, cpu=6),
+        Scale(at=196, app="app1", replicas=5),
+        Replan(at=196, app="app1", plan=BOTH),
+    )
+    assert play(History(seed=8026, members=PUSHED, steps=steps)).violations == []
+
+
 def test_s17_a_lazy_policy_that_changes_while_it_takes_effect_does_so_once() -> None:
     """Writes of the binding and of the template had its change between them (seed 5204)."""
     evenly = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1), lazy=True)

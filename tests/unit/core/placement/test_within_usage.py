@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import pytest
 
+from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.work import Binding, GracefulEvictionTask, ReplicaRequirements, ResourceBinding, Work
@@ -108,6 +110,40 @@ def test_a_lost_copy_is_replaced_by_one_of_its_size_though_more_clusters_match_n
     decision = bounded(placed, dead("member1"), *map(cluster, NAMES[1:]))
     assert replicas(decision) == {"member2": 4, "member3": 4}
     assert [task.from_cluster for task in decision.eviction_tasks] == ["member1"]
+
+
+def test_s1_a_refused_placement_takes_nothing_out_of_clusters_that_it_names_no_more() -> None:
+    placed = binding(duplicated("member1", "member2"), 5, targets(member1=1, member2=1, member3=3))
+    decision = bounded(placed, *map(cluster, NAMES))
+    assert (replicas(decision), decision.eviction_tasks) == ({"member1": 1, "member2": 1, "member3": 3}, ())
+    fewer = binding(duplicated("member1", "member2"), 2, targets(member1=1, member2=1, member3=3))
+    assert replicas(bounded(fewer, *map(cluster, NAMES))) == {"member1": 1, "member2": 1, "member3": 2}
+
+
+def test_a_refused_placement_moves_a_copy_into_a_cluster_that_it_names_anew() -> None:
+    placed = binding(duplicated("member1", "member2"), 5, targets(member2=1, member3=1))
+    assert replicas(bounded(placed, *map(cluster, NAMES))) == {"member1": 1, "member2": 1}
+
+
+def test_a_new_cluster_takes_over_what_is_evicted_before_what_the_placement_names_no_more() -> None:
+    placed = binding(duplicated("member1", "member2", "member4"), 4, targets(member1=2, member2=2, member3=4))
+    decided = Decision(targets(member1=4, member4=4), (evicted("member2", 2),))
+    assert replicas(within(placed, decided)[0]) == {"member1": 2, "member3": 4, "member4": 2}
+
+
+def unjoining(name: str) -> Cluster:
+    return msgspec.structs.replace(cluster(name), metadata=ObjectMeta(name=name, deletion_timestamp=at(200)))
+
+
+@pytest.mark.parametrize("there", [[], [unjoining("member3")]], ids=["gone", "being unjoined"])
+def test_what_is_gone_or_leaves_the_fleet_is_not_kept_by_a_quota(there: list[Cluster]) -> None:
+    placed = binding(duplicated("member1", "member2"), 5, targets(member1=1, member2=1, member3=3))
+    snapshot = Snapshot(placed, fleet(cluster("member1"), cluster("member2"), *there), quota_refusal="no", now=at(300))
+
+    def decide_so(_: Snapshot, wanted: Binding) -> Decision:
+        return Decision(targets(member1=5, member2=5), ())
+
+    assert replicas(decide_within_usage(snapshot, decide_so)) == {"member1": 1, "member2": 1}
 
 
 def test_no_cluster_is_added_where_none_is_lost() -> None:

@@ -13,6 +13,7 @@ from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
 from leeward.api.meta import find_condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
+from leeward.api.policy import Placement
 from leeward.api.work import ResourceBinding
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.restores import work_of
@@ -43,14 +44,20 @@ class QuotasChecker:
                 yield Violation("S1", change.seconds, f"{message}, and nobody asked for it")
 
     def _takes_away(self, old: ResourceBinding, new: ResourceBinding) -> bool:
-        """Tells whether there is less of it, though as much is asked for, in the same way, and nothing is evicted."""
+        """Tells whether there is less of it, though as much is asked for, in the same way, and nothing is evicted.
+
+        Copies that are not divided may move out of a cluster that the placement names no more, as many as they are.
+        """
         before, after = replicas_of(old), replicas_of(new)
         if old.metadata.uid != new.metadata.uid or new.metadata.deletion_timestamp is not None:
             return False
         if old.spec.is_divided:
             is_less = sum(after.values()) < sum(before.values()) <= old.spec.replicas
         else:
-            is_less = any(after.get(name, -1) < count <= old.spec.replicas for name, count in before.items())
+            asked = {name: min(count, old.spec.replicas) for name, count in before.items()}
+            named = _named_by(self._scene.truth, new)
+            is_less = any(after.get(name, -1) < count == asked[name] for name, count in before.items() if name in named)
+            is_less |= sum(after.values()) < sum(asked.values())
         return is_less and not self._is_asked_for(old, new)
 
     def _is_asked_for(self, old: ResourceBinding, new: ResourceBinding) -> bool:
@@ -101,10 +108,18 @@ def _copies_of(truth: GroundTruth, binding: ResourceBinding) -> int:
     placement = binding.spec.placement
     if binding.spec.is_divided or placement is None:
         return 1
-    terms = placement.cluster_affinities or (placement.cluster_affinity,)
-    named = [set(term.cluster_names) if term is not None else set(truth.clusters) for term in terms]
-    most = min(len(names & truth.clusters.keys()) for names in named)
+    most = min(len(names & truth.clusters.keys()) for names in _terms_of(truth, placement))
     return min([most, *(each.max_groups for each in placement.spread_constraints if each.max_groups)])
+
+
+def _named_by(truth: GroundTruth, binding: ResourceBinding) -> set[str]:
+    """Clusters that any term of its placement names."""
+    return {name for names in _terms_of(truth, binding.spec.placement or Placement()) for name in names}
+
+
+def _terms_of(truth: GroundTruth, placement: Placement) -> list[set[str]]:
+    terms = placement.cluster_affinities or (placement.cluster_affinity,)
+    return [set(term.cluster_names) if term is not None else set(truth.clusters) for term in terms]
 
 
 def refusal_in(binding: ResourceBinding) -> str:
