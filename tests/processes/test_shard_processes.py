@@ -14,7 +14,7 @@ from tests.kubectl import Kubectl, needs_kubectl
 from tests.processes.lone_server import LoneServer
 
 SECONDS = 60
-QUICK = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms")
+QUICK = ("--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms")
 UNSERVED = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
 SHARDS = ("leeward-shard-0-of-2", "leeward-shard-1-of-2")
 

@@ -287,9 +287,9 @@ class LeaderElector:
 
     async def _free(self) -> None:
         """Frees the lease where it is still ours. A renewal of ours that nobody waits for may arrive meanwhile:
-        then it is looked at once more."""
+        then it is looked at once more. A slow server has as long for it as for a renewal."""
         with suppress(WorldError, TimeoutError):
-            async with asyncio.timeout(self._settings.retry_seconds):
+            async with asyncio.timeout(self._settings.renew_seconds):
                 while True:
                     with suppress(Conflict):
                         await self._free_once()
