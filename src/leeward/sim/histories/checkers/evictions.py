@@ -6,7 +6,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import CONDITION_TAINT_KEYS
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.core.cluster_health.ready_condition import is_uncollected
-from leeward.sim.histories.checkers.quotas import EXCEEDED, refusal_in
+from leeward.sim.histories.checkers.quotas import EXCEEDED, has_no_room, refusal_in
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
 from leeward.sim.histories.ground_truth import Change
 
@@ -96,19 +96,21 @@ class EvictionsChecker:
             return
         names, targets = [task.from_cluster for task in started], replicas_of(new)
         least = _least_clusters(new)
-        if not covers(new, targets) and not _keeps_what_a_quota_allows(change.old, new):
+        if not covers(new, targets) and not self._keeps_what_a_quota_allows(change):
             message = f"{change.key} was evicted from {names}, but {targets or 'nothing'} does not replace it"
             yield Violation("S11", change.seconds, message)
         elif not new.spec.is_divided and len(targets) < least:
             message = f"{change.key} was evicted from {names}; {targets} is less than {least} clusters"
             yield Violation("S11", change.seconds, message)
 
-
-def _keeps_what_a_quota_allows(old: ResourceBinding | None, new: ResourceBinding) -> bool:
-    """Tells whether a quota refuses more than it had, and has it all in other places."""
-    if old is None or EXCEEDED not in (refusal_in(old), refusal_in(new)):
-        return False
-    return bool(new.spec.clusters) and sum(replicas_of(new).values()) >= sum(replicas_of(old).values())
+    def _keeps_what_a_quota_allows(self, change: Change) -> bool:
+        """Tells whether a quota refuses more than it had, and has it all in other places. That it does is said after
+        what it has refused."""
+        old, new = change.old, change.new
+        is_refused = old is not None and EXCEEDED in (refusal_in(old), refusal_in(new))
+        if old is None or not (is_refused or has_no_room(self._scene.truth, change.key, new)):
+            return False
+        return bool(new.spec.clusters) and sum(replicas_of(new).values()) >= sum(replicas_of(old).values())
 
 
 def _least_clusters(binding: ResourceBinding) -> int:

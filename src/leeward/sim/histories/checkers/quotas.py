@@ -83,7 +83,7 @@ def unlimited(scene: Scene, members: Iterable[str]) -> Iterator[str]:
         for assignment in quota["spec"].get("staticAssignments", ()):
             wanted[assignment["clusterName"], key] = assignment["hard"]
     for key, binding in truth.bindings.items():
-        if refusal_in(binding) == EXCEEDED and not _has_no_room(truth, key, binding):
+        if refusal_in(binding) == EXCEEDED and not has_no_room(truth, key, binding):
             yield f"{key} is refused by a quota that has room for it"
     for member in members:
         limits = truth.of(KINDS["ResourceQuota"], member).items()
@@ -95,7 +95,7 @@ def unlimited(scene: Scene, members: Iterable[str]) -> Iterator[str]:
                 yield f"the limit {key} in {place} is {is_there} instead of {should_be}"
 
 
-def _has_no_room(truth: GroundTruth, key: Key, binding: ResourceBinding) -> bool:
+def has_no_room(truth: GroundTruth, key: Key, binding: ResourceBinding) -> bool:
     """Tells whether what is missing of the binding does not fit: a quota lets in all of it, or nothing."""
     missing = binding.spec.replicas * _copies_of(truth, binding) - sum(replicas_of(binding).values())
     more = requested_by(binding) * max(1, missing)
