@@ -178,10 +178,19 @@ def _copy(
         return
     if copy["spec"].get("replicas") != replicas:
         yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"
-    elif copy.get("status", {}).get("readyReplicas", 0) != replicas:
+    elif copy.get("status", {}).get("readyReplicas", 0) != replicas and not _has_to_do_without(
+        truth, binding, copy, name
+    ):
         yield f"of {replicas} replicas in {name} {copy.get('status', {}).get('readyReplicas', 0)} are ready"
     if _image(copy) != _image(template):
         yield f"the copy in {name} runs {_image(copy)} instead of {_image(template)}"
+
+
+def _has_to_do_without(truth: GroundTruth, binding: Binding, copy: Manifest, name: str) -> bool:
+    """Tells whether it cannot begin for want of what it names, and a user wants that to follow it no more."""
+    if not isinstance(binding, ResourceBinding) or follows(binding):
+        return False
+    return any(there(truth, needed, binding.namespace, name) is None for needed in named_in(copy))
 
 
 def _dependencies(truth: GroundTruth, key: Key, binding: ResourceBinding) -> Iterator[str]:
