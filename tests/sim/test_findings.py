@@ -218,6 +218,17 @@ def test_s1_a_quota_that_refuses_a_placement_leaves_what_runs_where_the_placemen
     assert play(History(seed=8026, members=PUSHED, steps=steps)).violations == []
 
 
+def test_s1_what_serves_stays_until_another_affinity_term_has_taken_over_from_what_was_unjoined() -> None:
+    """The last copy went at once, for a term whose clusters had none yet (seed 9167)."""
+    plan = Plan(division="Duplicated", clusters=("m1", "m2", "m3", "m4"), groups=(2, 3), terms=2, overlap=True)
+    steps = (
+        Deploy(at=45, app="web", plan=plan, replicas=2),
+        MemberIsUnready(at=145, lasts=49, member="m2"),
+        Rejoin(at=209, cluster="m1"),
+    )
+    assert play(History(seed=9167, members=(*PUSHED, ("m4", "Push")), steps=steps)).violations == []
+
+
 def test_s17_a_lazy_policy_that_changes_while_it_takes_effect_does_so_once() -> None:
     """Writes of the binding and of the template had its change between them (seed 5204)."""
     evenly = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1), lazy=True)

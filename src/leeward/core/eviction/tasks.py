@@ -50,6 +50,18 @@ def stalled_task(cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvicti
     )
 
 
+def term_left_task(mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
+    """Task of copies that are well, and leave since the binding is placed in another affinity term; of no cluster
+    yet (`leave_term`)."""
+    return GracefulEvictionTask(
+        from_cluster="",
+        reason=TaskReason.AFFINITY_TERM_LEFT.value,
+        producer=Producer.LEEWARD.value,
+        purge_mode=mode.value,
+        creation_timestamp=wire_time(now),
+    )
+
+
 def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
     """Seconds that a task may take: its own word, else the default."""
     return default_seconds if task.grace_period_seconds is None else task.grace_period_seconds

@@ -290,7 +290,7 @@ def _all_back(copies: _Copies) -> Withdrawal | None:
         return None
     back = {name: stay.get(name, 0) + count if spec.is_divided else spec.replicas for name, count in old.items()}
     result = tuple(TargetCluster(name, replicas) for name, replicas in sorted({**stay, **back}.items()))
-    if stay and not is_spread(msgspec.structs.replace(spec, clusters=result), clusters):
+    if not is_spread(msgspec.structs.replace(spec, clusters=result), clusters):
         return None
     if not _serves_no_less(old, gone, clusters, copies.works, copies.now):
         return None

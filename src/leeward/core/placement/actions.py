@@ -24,7 +24,15 @@ from leeward.core.eviction.blocked_evictions import held_for_lost_state, held_fo
 from leeward.core.eviction.due_evictions import Eviction, is_automatic, last_resort_at, replicas_in
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import StateNotPreserved
-from leeward.core.eviction.tasks import NOTHING, eviction_task, leave, leave_further, leave_term, stalled_task
+from leeward.core.eviction.tasks import (
+    NOTHING,
+    eviction_task,
+    leave,
+    leave_further,
+    leave_term,
+    stalled_task,
+    term_left_task,
+)
 from leeward.core.eviction.volumes import purge_mode_with_volumes, stay_behind
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.replacement import (
@@ -35,7 +43,8 @@ from leeward.core.placement.replacement import (
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 from leeward.core.scheduling.affinity import common_term
-from leeward.core.scheduling.reschedule import is_unjoined
+from leeward.core.scheduling.model import is_reschedule_requested
+from leeward.core.scheduling.reschedule import is_unjoined, placement_changed
 from leeward.core.scheduling.selection import is_spread
 
 
@@ -51,14 +60,28 @@ def place(at: Situation) -> Outcome:
     result = _place_anew(at, spec)
     if isinstance(result, Unplaceable) and (back := _place_where_it_was(at)) is not None:
         return back
+    there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
     match result:
+        case Placed() if _leaves_term(at, result):
+            like = term_left_task(purge_mode_with_volumes(at.binding, at.purge_mode), at.now)
+            left, behind = leave_term(msgspec.structs.replace(spec, clusters=there), result.clusters, like)
+            return Outcome(result.clusters, left.graceful_eviction_tasks, result, followed=behind)
         case Placed():
             clusters = result.clusters
         case Unplaceable(kind="FitError"):
             clusters = ()
         case Unplaceable():
-            clusters = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
+            clusters = there
     return Outcome(clusters, spec.graceful_eviction_tasks, result)
+
+
+def _leaves_term(at: Situation, result: Placed) -> bool:
+    """Tells whether it goes to another affinity term, though no user has asked for another place: since a cluster has
+    left the fleet, or more replicas fit nowhere else. What is well then leaves gracefully (S1)."""
+    status = at.binding.status
+    is_asked_for = placement_changed(at.binding) or is_reschedule_requested(at.spec, status.last_scheduled_time)
+    is_graceful = at.settings.graceful and not at.settings.exact_health
+    return is_graceful and not is_asked_for and result.affinity_name != status.scheduler_observing_affinity_name
 
 
 def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceable:

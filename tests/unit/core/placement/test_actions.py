@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
-from leeward.api.names import FLAPPING_TAINT
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import (
     ApplicationFailover,
     ClusterAffinityTerm,
@@ -138,6 +139,34 @@ def test_where_no_cluster_fits_none_is_kept_and_where_it_is_too_small_what_is_th
         decision = place(situation(small, fleet(roomy(there, 1), roomy(B, 1)), at(10)))
         assert isinstance(decision.result, Unplaceable)
         assert kept(decision) == expected
+
+
+def in_first_term(bound: ResourceBinding) -> ResourceBinding:
+    """The binding as it was placed: in the term of a and b, by its present placement."""
+    applied = encode(bound.spec.placement).decode()
+    metadata = msgspec.structs.replace(bound.metadata, annotations={APPLIED_PLACEMENT_ANNOTATION: applied})
+    status = msgspec.structs.replace(bound.status, scheduler_observing_affinity_name="t0")
+    return msgspec.structs.replace(bound, metadata=metadata, status=status)
+
+
+def test_s1_what_is_well_leaves_its_term_gracefully_where_a_cluster_was_unjoined() -> None:
+    bound = in_first_term(bound_to(terms("ab", "cd", of=duplicated(groups=2)), 2, a=2, b=2))
+    decision = place(situation(bound, fleet(B, C, cluster("d")), at(10)))
+    assert (kept(decision), left(decision), decision.followed) == ({"c": 2, "d": 2}, {"b": 2}, ("b",))
+    (leaving,) = decision.eviction_tasks
+    assert (leaving.reason, leaving.producer, leaving.purge_mode) == ("AffinityTermLeft", "Leeward", "Gracefully")
+    assert leaving.creation_timestamp == at(10)
+
+
+def test_a_placement_that_a_user_has_changed_leaves_its_term_at_once_as_in_karmada() -> None:
+    bound = bound_to(terms("ab", "cd", of=duplicated(groups=2)), 2, b=2)
+    asked = changed(in_first_term(bound), reschedule_triggered_at=at(5))
+    asked = msgspec.structs.replace(asked, status=msgspec.structs.replace(asked.status, last_scheduled_time=at(1)))
+    replaced = changed(in_first_term(bound), placement=terms("a", "cd", of=duplicated(groups=2)))
+    there = fleet(B, C, cluster("d"))
+    for moved, settings in ((replaced, SETTINGS), (asked, SETTINGS), (in_first_term(bound), UNGRACEFUL)):
+        decision = place(situation(moved, there, at(10), settings))
+        assert (kept(decision), left(decision), decision.followed) == ({"c": 2, "d": 2}, {}, ())
 
 
 def replanned(*names: str, groups: int = 0) -> ResourceBinding:
