@@ -1,7 +1,9 @@
 """Sentences of a what-if: its headline, the brake, and the command that asks the same. CLI and dashboard say these."""
 
+from typing import assert_never
+
 from leeward.answers.imagined import ImaginedChange
-from leeward.answers.what_if import Fate, WhatIf
+from leeward.answers.what_if import ApplicationFate, Fate, WhatIf
 from leeward.operations.sentences import counted
 
 
@@ -10,6 +12,8 @@ def answer_of(told: WhatIf) -> str:
     number = counted(len(told.applications), "application")
     if not told.applications:
         return "no application is concerned"
+    if len(told.applications) == 1:
+        return f"1 application is concerned: it {_fate_of(told.applications[0])}"
     replicas = sum(each.replicas for each in told.applications)
     kept = sum(each.fate is Fate.KEPT for each in told.applications)
     more = f"; {kept} of them {'is' if kept == 1 else 'are'} kept in place" if kept else ""
@@ -20,6 +24,22 @@ def answer_of(told: WhatIf) -> str:
     is_one = len(told.wanting) == 1
     what = ("is held" if is_one else "are held") if held == len(told.wanting) else f"find{'s' * is_one} no room"
     return f"{len(told.wanting)} of {number} {what} ({missing} of {counted(replicas, 'replica')}){more}"
+
+
+def _fate_of(only: ApplicationFate) -> str:
+    """Rest of a sentence about the only application that is concerned."""
+    match only.fate:
+        case Fate.NO_ROOM | Fate.HELD:
+            said = "is held" if only.fate is Fate.HELD else "finds no room"
+            return f"{said} ({only.missing} of {counted(only.replicas, 'replica')})"
+        case Fate.MOVES | Fate.CHANGED:
+            return "finds room"
+        case Fate.KEPT:
+            return "is kept in place"
+        case Fate.STAYS:
+            return "stays where it is"
+        case _:
+            assert_never(only.fate)
 
 
 def brake_sentence(told: WhatIf) -> str:

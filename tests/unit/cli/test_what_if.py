@@ -38,7 +38,7 @@ def file(tmp_path: Path) -> Path:
 def test_what_finds_room_exits_with_0_and_says_when(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call_verb(capsys, "what-if", "--fail", "a", "--at", "+10m", "--from", file)
     lines = out.split("\n")
-    assert (code, err, lines[2]) == (0, "", "v all of 1 application find room or stay")
+    assert (code, err, lines[2]) == (0, "", "v 1 application is concerned: it finds room")
     assert "  Deployment default/nginx  a:2 b:2  b:4" in lines
     assert "  +10 min 30 s  a is not Ready, nothing new is placed there" in lines
     assert "  +20 min 30 s  1 application leaves" in lines
@@ -59,7 +59,7 @@ def test_what_finds_no_room_while_it_lasts_exits_with_1_though_all_come_back(
 ) -> None:
     asked = ("what-if", "--fail", "region=eu", "--recover-after", "1h", "--from", file)
     code, out, _ = call_verb(capsys, *asked)
-    assert (code, out.split("\n")[2]) == (1, "! 1 of 1 application finds no room (4 of 4 replicas)")
+    assert (code, out.split("\n")[2]) == (1, "! 1 application is concerned: it finds no room (4 of 4 replicas)")
     told = json.loads(call_verb(capsys, *asked, "-o", "json")[1])
     (app,) = told["applications"]
     assert (app["fate"], app["missing"], app["before"]) == ("NoRoom", 4, app["after"])
