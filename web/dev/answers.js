@@ -20,9 +20,15 @@ function detail() {
       headline: "3 of 9 replicas find no room",
       reason: "NoPlaceToGo",
       where: [
-        { cluster: "fra-1", assigned: 4, ready: 3, what: "1 of them starts" },
-        { cluster: "fra-2", assigned: 3, ready: null, what: "last seen 11 min 30 s ago with 4 of 4 ready" },
-        { cluster: "ams-1", assigned: 2, ready: 2, what: "" },
+        { cluster: "fra-1", assigned: 4, ready: 3, what: "1 of them starts", thereSince: ago(19 * 86_400) },
+        {
+          cluster: "fra-2",
+          assigned: 3,
+          ready: null,
+          what: "last seen 11 min 30 s ago with 4 of 4 ready",
+          thereSince: ago(19 * 86_400),
+        },
+        { cluster: "ams-1", assigned: 2, ready: 2, what: "", thereSince: ago(61) },
       ],
       why: [
         "fra-2 has the taint not-ready:NoExecute since 02:35:17.",

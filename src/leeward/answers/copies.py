@@ -14,12 +14,14 @@ from leeward.operations.sentences import moment
 
 
 class CopyRow(msgspec.Struct, frozen=True, rename="camel"):
-    """`ready` is None where it is not known: the cluster is not seen, or has not reported of this generation."""
+    """`ready` is None where it is not known: the cluster is not seen, or has not reported of this generation.
+    `there_since`: since when it is there at least; None where nothing is known to be there."""
 
     cluster: str
     assigned: int
     ready: int | None
     what: str = ""
+    there_since: datetime | None = None
 
 
 def copies_of(state: FleetState, key: BindingName) -> list[CopyRow]:
@@ -36,16 +38,28 @@ def _rows(state: FleetState, key: BindingName) -> Iterator[CopyRow]:
         what = _what(target.name, target.replicas, ready, work, state.clusters, state.as_of)
         if target.name in tasks:
             what = ", ".join(filter(None, (what, "a part of it is leaving")))
-        yield CopyRow(target.name, target.replicas, ready, what)
+        yield CopyRow(target.name, target.replicas, ready, what, _there_since(work, cluster))
     targets = {target.name for target in binding.spec.clusters}
     for name in tasks.keys() - targets:
-        ready = _ready(binding, works.get(name), state.clusters.get(name))
-        yield CopyRow(name, 0, ready, _leaving(tasks[name], state.as_of))
+        cluster, work = state.clusters.get(name), works.get(name)
+        what = _leaving(tasks[name], state.as_of)
+        yield CopyRow(name, 0, _ready(binding, work, cluster), what, _there_since(work, cluster))
 
 
 def _ready(binding: Binding, work: Work | None, cluster: Cluster | None) -> int | None:
     serving = known_to_serve(work, cluster)
     return None if serving is None else serving.ready
+
+
+def _there_since(work: Work | None, cluster: Cluster | None) -> datetime | None:
+    """Instant since which the member is told, without a break, to have what the Work makes.
+
+    That may be there longer: a Work takes over what it finds where its policy says so, and so does one that is made
+    anew. The Work's own age says less: it may have been there long before its cluster took it.
+    """
+    applied = None if work is None else work.applied
+    is_told = cluster is not None and applied is not None and applied.status == "True"
+    return applied.last_transition_time if applied is not None and is_told else None
 
 
 def _what(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from leeward.answers.cluster_explanation import ClusterExplanation
+from leeward.answers.copies import CopyRow
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.next_steps import NextStep
 from leeward.answers.room_arithmetic import RoomRow
@@ -33,6 +34,7 @@ MARKS = {
     ApplicationState.KEPT: QUIET,
     ApplicationState.WELL: GOOD,
 }
+WHERE = ("CLUSTER", "ASSIGNED", "READY", "AT LEAST SINCE", "WHAT")
 ASSUMED = "flags are not known here: the defaults are assumed for all instants"
 
 
@@ -42,8 +44,7 @@ def explanation_lines(told: Explanation) -> Iterator[str]:
     yield from headline(MARKS[told.state], told.headline)
     if told.where:
         yield from section("WHERE")
-        rows = [(c.cluster, str(c.assigned), "?" if c.ready is None else str(c.ready), c.what) for c in told.where]
-        yield from table(("CLUSTER", "ASSIGNED", "READY", "WHAT"), rows, (1, 2))
+        yield from table(WHERE, [_copy(each, told.as_of) for each in told.where], (1, 2))
     yield from _why(told.why)
     yield from _verdicts(told)
     if told.room:
@@ -69,6 +70,12 @@ def work_lines(told: WorkExplanation) -> Iterator[str]:
     yield from headline(NEEDS_SOMEBODY if told.needs_somebody else GOOD, told.headline)
     yield from _why(told.why)
     yield from _unseen(told.unseen)
+
+
+def _copy(row: CopyRow, now: datetime) -> tuple[str, ...]:
+    ready = "?" if row.ready is None else str(row.ready)
+    since = "-" if row.there_since is None else moment(row.there_since, now)
+    return row.cluster, str(row.assigned), ready, since, row.what
 
 
 def _why(sentences: Sequence[str]) -> Iterator[str]:

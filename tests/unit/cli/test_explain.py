@@ -45,7 +45,9 @@ def test_programs_get_the_same_as_json_and_yaml(file: Path, capsys: pytest.Captu
     code, out, _ = call_verb(capsys, "explain", "deploy/nginx", "--from", file, "-o", "json")
     told = json.loads(out)
     assert (code, told["state"], told["reason"]) == (1, "Held", "NoPlaceToGo")
-    assert told["where"] == [{"cluster": "a", "assigned": 2, "ready": None, "what": "not seen since 00:00:00"}]
+    (copy,) = told["where"]
+    assert (copy["cluster"], copy["assigned"], copy["ready"]) == ("a", 2, None)
+    assert (copy["what"], copy["thereSince"]) == ("not seen since 00:00:00", None)
     code, out, _ = call_verb(capsys, "explain", "cluster/a", "--from", file, "-o", "yaml")
     assert (code, "cluster: a" in out.split("\n")) == (1, True)
 

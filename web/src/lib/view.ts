@@ -235,6 +235,8 @@ export interface CopyRow {
   assigned: number;
   ready: number | null;
   what: string;
+  /** Since when it is there at least; null where nothing is known to be there. */
+  thereSince: Instant | null;
 }
 
 export interface PolicyClaim {
