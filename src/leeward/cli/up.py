@@ -6,11 +6,11 @@ from functools import partial
 import click
 
 from kubeapi.loop.randomness import Randomness
-from leeward.app.local.dashboard_process import is_built, link_of
+from leeward.app.local.dashboard_process import is_built, link_of, runs
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import MemberRequest, TimingName
+from leeward.app.local.fleet import Fleet, MemberRequest, TimingName
 from leeward.app.local.layout import Layout
-from leeward.app.local.planning import UpRequest
+from leeward.app.local.planning import AlreadyRunning, UpRequest
 from leeward.app.local.starting import Started, start_fleet, stop_fleet, watch_fleet
 from leeward.app.local.supervising import supervise_fleet
 from leeward.cli.flags import component_flags, written_flags
@@ -63,7 +63,7 @@ def up(
     interrupt_on_termination()
     layout = settings.layout
     request = UpRequest(members, port, timing, written_flags(context), is_built() if dashboard is None else dashboard)
-    started = start_fleet(layout, request, Randomness(), say_aside)
+    started = _start(layout, request)
     if detach:
         _announce(layout, started)
         return
@@ -83,6 +83,15 @@ def up(
         raise
 
 
+def _start(layout: Layout, request: UpRequest) -> Started:
+    """Raises: FleetError."""
+    try:
+        return start_fleet(layout, request, Randomness(), say_aside)
+    except AlreadyRunning as refusal:
+        _say_ways_in(layout, refusal.fleet, with_dashboard=runs(layout))
+        raise
+
+
 def _announce(layout: Layout, started: Started) -> None:
     fleet, late, upgraded = started
     if upgraded:
@@ -92,7 +101,12 @@ def _announce(layout: Layout, started: Started) -> None:
         state = late.get(member.name, "ready")
         rows.append((member.name, member.mode, f"https://127.0.0.1:{member.port}", state))
     say(render_table(("NAME", "MODE", "ADDRESS", "STATE"), rows))
-    say(f"\nkubeconfig: {layout.kubeconfig}")
-    if fleet.dashboard_port:
-        say(f"dashboard:  {link_of(layout, fleet)}")
+    say()
+    _say_ways_in(layout, fleet, with_dashboard=fleet.dashboard_port != 0)
     say_next(f"export KUBECONFIG={layout.kubeconfig}", "kubectl get clusters")
+
+
+def _say_ways_in(layout: Layout, fleet: Fleet, *, with_dashboard: bool) -> None:
+    say(f"kubeconfig: {layout.kubeconfig}")
+    if with_dashboard:
+        say(f"dashboard:  {link_of(layout, fleet)}")

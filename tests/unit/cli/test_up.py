@@ -1,19 +1,23 @@
 """`leeward up` in the foreground: whatever ends it, the fleet goes with it."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet
-from leeward.app.local.layout import Layout
+from leeward.app.local.fleet import Fleet, save_fleet
+from leeward.app.local.layout import CONTROL_PLANE, DASHBOARD, Layout
+from leeward.app.local.processes import ProcessRecord
 from leeward.app.local.starting import Started
 from leeward.cli import up as up_module
 from leeward.cli.settings import Settings
+from tests.ports import free_port
 
 UP: click.Command = up_module.up
 
@@ -66,3 +70,39 @@ def test_a_fleet_that_was_detached_runs_on_though_nobody_reads_what_is_said(
 ) -> None:
     monkeypatch.setattr(up_module, "say", ending(BrokenPipeError()))
     assert run(monkeypatch, tmp_path, "--detach") == []
+
+
+def pretend_to_run(layout: Layout, *components: str) -> None:
+    """Has them remembered as this very process, which lives."""
+    layout.run.mkdir()
+    start_time = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    for name in components:
+        layout.process_file(name).write_bytes(msgspec.json.encode(ProcessRecord(os.getpid(), start_time)))
+
+
+def refusal(data_dir: Path) -> str:
+    result = CliRunner().invoke(UP, ["--detach"], obj=Settings(str(data_dir)))
+    assert isinstance(result.exception, FleetError)
+    assert "already running" in str(result.exception)
+    return result.output
+
+
+def test_the_ways_into_a_fleet_that_runs_are_told_once_more(tmp_path: Path) -> None:
+    """Finds the link again for who has closed the terminal that showed it."""
+    layout = Layout(tmp_path)
+    save_fleet(layout, Fleet(free_port(), dashboard_port=6444))
+    layout.dashboard_key.write_text("secret\n")
+    pretend_to_run(layout, CONTROL_PLANE, DASHBOARD)
+    told = refusal(tmp_path)
+    assert told == f"kubeconfig: {layout.kubeconfig}\ndashboard:  http://127.0.0.1:6444/open?key=secret\n"
+
+
+@pytest.mark.parametrize(("components", "key"), [((CONTROL_PLANE,), "secret"), ((CONTROL_PLANE, DASHBOARD), "")])
+def test_no_link_is_told_that_would_open_nothing(tmp_path: Path, components: tuple[str, ...], key: str) -> None:
+    layout = Layout(tmp_path)
+    save_fleet(layout, Fleet(free_port(), dashboard_port=6444))
+    if key:
+        layout.dashboard_key.write_text(key)
+    pretend_to_run(layout, *components)
+    assert refusal(tmp_path) == f"kubeconfig: {layout.kubeconfig}\n"
+    assert layout.dashboard_key.exists() == bool(key), "no key is made that the dashboard does not have"

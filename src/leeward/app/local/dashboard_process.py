@@ -39,6 +39,11 @@ def link_of(layout: Layout, fleet: Fleet) -> str:
     return f"http://{HOST}:{fleet.dashboard_port}/open?key={_key_of(layout, Randomness())}"
 
 
+def runs(layout: Layout) -> bool:
+    """Tells whether it runs, with the key that its link has."""
+    return processes.find_process(layout, DASHBOARD) is not None and layout.dashboard_key.exists()
+
+
 async def run_local_dashboard(layout: Layout, fleet: Fleet) -> None:
     """Serves until cancelled. Raises: FleetError, OSError when its port is taken."""
     from leeward.app.dashboard import DashboardRequest, run_dashboard

@@ -25,6 +25,17 @@ class UpRequest:
     dashboard: bool = False
 
 
+class AlreadyRunning(FleetError):
+    """Refusal to start what runs."""
+
+    def __init__(self, layout: Layout, fleet: Fleet) -> None:
+        super().__init__(
+            f"a fleet is already running in {layout.root}: see `leeward status`, add to it with `leeward member add`, "
+            "or stop it with `leeward down`"
+        )
+        self.fleet = fleet
+
+
 def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fleet:
     """Raises: FleetError when the directory is in use or foreign, a port is taken, or a member has another mode."""
     fleet = find_fleet(layout)
@@ -34,7 +45,7 @@ def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fl
         fleet = Fleet(request.port or pick_port(randomness), timing=timing, flags=request.flags)
         wanted = request.members or DEFAULT_MEMBERS
     else:
-        _refuse_running(layout)
+        _refuse_running(layout, fleet)
         port, timing = request.port or fleet.control_plane_port, request.timing or fleet.timing
         flags = {**fleet.flags, **request.flags}
         fleet = msgspec.structs.replace(fleet, control_plane_port=port, timing=timing, flags=flags)
@@ -90,12 +101,9 @@ def refuse_foreign_directory(layout: Layout) -> None:
         raise FleetError(f"{layout.root} is not empty and holds no fleet: give another --data-dir")
 
 
-def _refuse_running(layout: Layout) -> None:
+def _refuse_running(layout: Layout, fleet: Fleet) -> None:
     if processes.find_process(layout, CONTROL_PLANE) is not None:
-        raise FleetError(
-            f"a fleet is already running in {layout.root}: see `leeward status`, add to it with `leeward member add`, "
-            "or stop it with `leeward down`"
-        )
+        raise AlreadyRunning(layout, fleet)
 
 
 def _refuse_taken_port(layout: Layout, fleet: Fleet, *, given: bool) -> None:
