@@ -100,7 +100,11 @@ async def _views(context: DashboardContext, session: Session) -> dict[str, Any]:
     (outage,) = reset["collections"]["outages"]
     pictures = FleetPictures(context.client, context.clock, context.config.name)
     routes = [*Answering(context, pictures).routes(), *SigningIn(context).routes()]
-    questions = {**QUESTIONS, "outage": ("/api/outages/{name}", f"/api/outages/{outage}", {"name": outage})}
+    questions = {
+        **QUESTIONS,
+        "outage": ("/api/outages/{name}", f"/api/outages/{outage}", {"name": outage}),
+        "report": ("/api/outages/{name}/report", f"/api/outages/{outage}/report", {"name": outage}),
+    }
     views = {name: await _asked(context, session, routes, *question) for name, question in questions.items()}
     return {"feed": reset, **views}
 

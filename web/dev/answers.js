@@ -245,10 +245,14 @@ const LINT = {
   unseen: [],
 };
 
+/** @type {View.MarkdownReport} */
+const REPORT = { markdown: "# Outages of prod-hub\n" };
+
 /** @param {string} path @param {URLSearchParams} query @returns {unknown} */
 export function answerTo(path, query) {
   if (path.endsWith(`/api/outages/${OUTAGE}`)) return story();
   if (path.endsWith(`/api/outages/${OVER}`)) return overStory();
+  if (path.endsWith("/report")) return REPORT;
   if (path.startsWith("/api/applications/")) return path.endsWith("/payments/Deployment/ledger") ? detail() : null;
   if (path === "/api/what-if") return whatIf(query.getAll("fail"), clocksIn(query));
   if (path === "/api/resilience") return resilience();

@@ -15,6 +15,7 @@ const TYPES = {
   feed: "Reset",
   lint: "LintReport",
   outage: "OutageStory",
+  report: "MarkdownReport",
   resilience: "Resilience",
   session: "SessionView",
   "what-if": "WhatIfView",

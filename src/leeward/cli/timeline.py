@@ -52,9 +52,9 @@ def timeline(
 
     Exits 0 when no outage is running, 1 when one is, 2 when it could not look.
     """
+    from leeward.answers.outage_report import report
     from leeward.answers.timeline import OutageFilter
     from leeward.answers.timeline import timeline as told_of
-    from leeward.cli.timeline_markdown import report
     from leeward.cli.timeline_text import timeline_lines
     from leeward.operations import OperationFailed
 

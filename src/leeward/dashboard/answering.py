@@ -2,6 +2,7 @@
 
     GET /api/applications/NAMESPACE/KIND/NAME    explanation, dependencies, history; a namespace that is none is `-`
     GET /api/outages/NAME                        the outage as a story
+    GET /api/outages/NAME/report                 the same as Markdown, for a post-mortem
     GET /api/what-if?fail=&drain=&recover-after= what would happen; parameters as those of `leeward what-if`
     GET /api/resilience?by=                      which losses the rest can take over
     GET /api/lint                                why a failover would not fire, or not help
@@ -10,7 +11,7 @@ Pictures of a whole fleet are taken once for all who ask within a moment. What w
 an answer without it could be wrong.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from aiohttp import web
@@ -20,9 +21,11 @@ from leeward.answers.application_history import HistoryLine, history_of
 from leeward.answers.explanation import Explanation, explain_binding
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import EVICTION_TIMEOUT, FAILURE_THRESHOLD, ImaginedChange, select_clusters
+from leeward.answers.outage_report import report
 from leeward.answers.reading import read_for
 from leeward.answers.resilience import CLUSTER, losses_by, survey
 from leeward.answers.return_losses import ReturnLosses
+from leeward.answers.timeline import Timeline
 from leeward.answers.what_if import WhatIf, what_if
 from leeward.answers.what_if_sentences import answer_of, brake_sentence, command_of
 from leeward.api.core import Event
@@ -33,7 +36,7 @@ from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.pictures import FleetPictures
 from leeward.dashboard.rights import FleetSight
 from leeward.dashboard.sessions import Session
-from leeward.dashboard.views.outage_rows import outage_story
+from leeward.dashboard.views.outage_rows import told_outage
 from leeward.lint.checking import lint
 from leeward.lint.findings import LintReport
 from leeward.lint.objects import LintObject
@@ -48,6 +51,12 @@ class ApplicationDetail(msgspec.Struct, frozen=True, rename="camel"):
     explanation: Explanation
     dependencies: list[Dependency]
     history: list[HistoryLine]
+
+
+class MarkdownReport(msgspec.Struct, frozen=True, rename="camel"):
+    """Report of an outage, as `leeward timeline -o markdown` prints it."""
+
+    markdown: str
 
 
 class WhatIfView(msgspec.Struct, frozen=True, rename="camel"):
@@ -69,6 +78,7 @@ class Answering:
         return [
             web.get("/api/applications/{namespace}/{kind}/{name}", signed_in(self._application)),
             web.get("/api/outages/{name}", signed_in(self._outage)),
+            web.get("/api/outages/{name}/report", signed_in(self._report)),
             web.get("/api/what-if", signed_in(self._what_if)),
             web.get("/api/resilience", signed_in(self._resilience)),
             web.get("/api/lint", signed_in(self._lint)),
@@ -96,12 +106,19 @@ class Answering:
         return answered(ApplicationDetail(explanation, dependencies, history))
 
     async def _outage(self, request: web.Request, session: Session) -> web.StreamResponse:
+        return self._of_outage(request, session, lambda told: told.outages[0])
+
+    async def _report(self, request: web.Request, session: Session) -> web.StreamResponse:
+        return self._of_outage(request, session, lambda told: MarkdownReport(report(told)))
+
+    def _of_outage(
+        self, request: web.Request, session: Session, render: Callable[[Timeline], object]
+    ) -> web.StreamResponse:
         if not session.sight.outages:
             return failed(403, f"{session.user} may not list outages.leeward.dev")
+        state = self._context.follower.seen().state
         try:
-            return answered(
-                outage_story(self._context.follower.seen().state, request.match_info["name"], session.sight)
-            )
+            return answered(render(told_outage(state, request.match_info["name"], session.sight)))
         except OperationFailed as error:
             return failed(404, str(error))
 

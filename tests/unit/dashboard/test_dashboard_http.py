@@ -43,6 +43,7 @@ ROLES = Resource.of_manifests(f"{RBAC}/v1", "roles", "Role", True)
 ROLE_BINDINGS = Resource.of_manifests(f"{RBAC}/v1", "rolebindings", "RoleBinding", True)
 KEY = "the-key-of-the-link"
 HOSTILE = "<script>alert('x')</script>"
+OF_AN_OUTAGE = ("/api/outages/x", "/api/outages/x/report")
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +187,7 @@ def test_without_a_session_nothing_is_told(plane: RunningServer) -> None:
             "actions": {},
             "missing": [],
         }
-        for path in ("/api/events", "/api/what-if", "/api/resilience", "/api/lint", "/api/outages/x", "/api/x"):
+        for path in ("/api/events", "/api/what-if", "/api/resilience", "/api/lint", *OF_AN_OUTAGE, "/api/x"):
             answer = await browser.get(path)
             assert answer.status == (404 if path == "/api/x" else 401), path
             assert set(await answer.json()) == {"error"}
@@ -254,7 +255,7 @@ def test_a_token_opens_what_its_user_may_see_and_nothing_else(plane: RunningServ
         assert (
             "may not list resourcebindings.work.karmada.io in the namespace closed" in (await refused.json())["error"]
         )
-        for path in ("/api/what-if?fail=member1", "/api/resilience", "/api/lint", "/api/outages/x"):
+        for path in ("/api/what-if?fail=member1", "/api/resilience", "/api/lint", *OF_AN_OUTAGE):
             assert (await browser.get(path)).status in (400, 403), path
 
     tell(plane, story)
@@ -585,6 +586,7 @@ def test_what_others_have_named_is_data(plane: RunningServer) -> None:
         await browser.signs_in(key=KEY)
         for path in (
             f"/api/outages/{HOSTILE}",
+            f"/api/outages/{HOSTILE}/report",
             f"/api/applications/{HOSTILE}/x/y",
             f"/api/what-if?fail={HOSTILE}",
             f"/{HOSTILE}",

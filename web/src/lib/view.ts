@@ -334,6 +334,11 @@ export interface OutageStory {
   status: OutageStatus;
 }
 
+/** `GET /api/outages/NAME/report`: what `leeward timeline -o markdown` prints. */
+export interface MarkdownReport {
+  markdown: string;
+}
+
 export type Tone = "Bad" | "NeedsSomebody" | "Leaves" | "Good" | "Plain" | "ToCome";
 
 export interface StoryLine {

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from leeward.answers.fleet_state import FleetState
-from leeward.answers.timeline import OutageFilter, OutageStory, timeline
+from leeward.answers.timeline import OutageFilter, OutageStory, Timeline, timeline
 from leeward.api.outage import ClusterOutage, MoveState, OutageApplication, OutagePhase
 from leeward.dashboard.rights import FleetSight
 from leeward.operations.applications import OutageOf
@@ -42,10 +42,9 @@ def outage_rows(state: FleetState) -> dict[str, OutageRow]:
     return {story.name: _row(story) for story in timeline(_without_bindings(state), OutageFilter()).outages}
 
 
-def outage_story(state: FleetState, name: str, sight: FleetSight) -> OutageStory:
-    """Story of one outage. Raises: OperationFailed where there is none of the name."""
-    (story,) = timeline(_without_bindings(seen_of(state, sight)), OutageFilter(name=name)).outages
-    return story
+def told_outage(state: FleetState, name: str, sight: FleetSight) -> Timeline:
+    """Timeline of one outage, as the user may see it. Raises: OperationFailed where there is none of the name."""
+    return timeline(_without_bindings(seen_of(state, sight)), OutageFilter(name=name))
 
 
 def seen_of(state: FleetState, sight: FleetSight) -> FleetState:

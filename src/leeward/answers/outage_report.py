@@ -5,9 +5,9 @@ Everything that others have named is made printable and cannot end a cell, so th
 
 from collections.abc import Iterator, Sequence
 
+from kubeapi.text import shown
 from leeward.answers.timeline import OutageStory, Timeline
 from leeward.api.outage import MoveState
-from leeward.cli.tables import printable
 from leeward.operations.outage_story import name_of
 from leeward.operations.sentences import full_moment, long_span
 
@@ -102,7 +102,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 def _text(text: str) -> str:
     """Text in one line, with nothing in it that Markdown acts on within a cell."""
-    escaped = printable(text)
+    escaped = shown(text)
     for letter in "\\`*_<>[]|":
         escaped = escaped.replace(letter, f"\\{letter}")
     return escaped

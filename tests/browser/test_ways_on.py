@@ -1,0 +1,53 @@
+"""Ways on from a page: the name that was meant, and the report that is taken along."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.chromium import watched_page
+from tests.browser.stand_in import LEDGER, OUTAGE, StandIn
+
+REPORT = "# Outages of prod-hub\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant", "found"),
+    [
+        ("/applications/payments/Deployment/legder", "Deployment payments/ledger", LEDGER),
+        ("/applications/payments/deployment/ledger", "Deployment payments/ledger", LEDGER),
+        ("/clusters/fra-11", "fra-1", "/clusters/fra-1"),
+        ("/applications/a/Deployment/nothing-like-it", "", ""),
+        ("/clusters/nothing-like-it", "", ""),
+    ],
+)
+def test_who_has_mistyped_a_name_is_led_to_the_nearest(
+    browser: Browser, stand_in: StandIn, asked: str, meant: str, found: str
+) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        page = watched.open(asked)
+        expect(page.get_by_role("heading", level=1)).to_contain_text("There is no")
+        link = page.locator("main p", has_text="Did you mean").get_by_role("link")
+        if meant:
+            expect(link).to_have_text(meant)
+            link.click()
+            expect(page).to_have_url(f"{stand_in.origin}{found}")
+        else:
+            expect(link).to_have_count(0)
+        watched.problems[:] = [each for each in watched.problems if "404 (Not Found)" not in each]
+
+
+def test_the_report_of_an_outage_is_copied(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        watched.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=stand_in.origin)
+        page = watched.open(OUTAGE)
+        page.get_by_role("button", name="Copy the report").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()") == REPORT
+
+
+def test_a_report_that_cannot_be_had_is_not_said_to_be_copied(browser: Browser, stand_in: StandIn) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        watched.page.route("**/report", lambda route: route.fulfill(status=502, json={"error": "no answer in time"}))
+        page = watched.open(OUTAGE)
+        page.get_by_role("button", name="Copy the report").click()
+        expect(page.get_by_role("status").filter(has_text="It could not be copied")).to_be_attached()
+        watched.problems.clear()
