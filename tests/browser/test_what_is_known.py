@@ -130,3 +130,16 @@ def test_no_text_of_the_time_line_is_cut_off(browser: Browser, stand_in: StandIn
         shown = chart.locator("text.in").all_text_contents()
         assert any(text.endswith("…") for text in shown) == (width == NARROW)
         expect(chart.locator("title", has_text="cluster is not reachable")).to_be_attached()
+
+
+def test_what_finds_no_room_is_told_with_its_cores(browser: Browser, stand_in: StandIn) -> None:
+    def without_a_number(told: Any) -> None:
+        (first, *_) = told["answer"]["applications"]
+        told["answer"]["applications"].append({**first, "binding": "x/y", "coresMissing": None})
+
+    with watched_page(browser, stand_in.origin) as watched:
+        watched.page.route("**/api/what-if?*", changed(without_a_number))
+        page = watched.open("/what-if?fail=iad-1")
+        expect(cell(page.locator('tr[data-row="shop/promo-deployment"]'), "Cores")).to_have_text("4.00")
+        expect_dash(cell(page.locator('tr[data-row="x/y"]'), "Cores"), "it says no number")
+        expect(page.get_by_text("2 applications, 8 replicas, 4.0 cores")).to_be_visible()

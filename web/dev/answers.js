@@ -135,6 +135,7 @@ function whatIf(fails, clocks = {}) {
           leftAt: ago(-390),
           reason: "NoPlaceToGo",
           message: "its policy allows region us only; ord-1 is full and ord-2 is cordoned",
+          coresMissing: 4,
         },
         {
           workload: "Deployment ads/bidder",
@@ -147,6 +148,7 @@ function whatIf(fails, clocks = {}) {
           leftAt: ago(-390),
           reason: "",
           message: "",
+          coresMissing: null,
         },
         {
           workload: "Deployment platform/otel-collector",
@@ -159,6 +161,7 @@ function whatIf(fails, clocks = {}) {
           leftAt: null,
           reason: "NothingToGain",
           message: KEPT,
+          coresMissing: null,
         },
       ],
       clusters: CLUSTERS.map(([cluster, , , , allocatable, requested, reserved, replicas]) => ({

@@ -58,6 +58,14 @@ def _row(spec: ResourceBindingSpec, fleet: Fleet, name: str, room: int) -> RoomR
     return best
 
 
+def cores_asked(spec: ResourceBindingSpec, missing: int) -> float | None:
+    """Cores that `missing` replicas ask for, or as many whole copies where they are not divided; None where nothing is
+    said of one."""
+    each = request_of(spec.replica_requirements).get("cpu")
+    replicas = missing if spec.is_divided else missing * max(1, spec.replicas)
+    return None if each is None else _amount(each) * replicas / _NANO
+
+
 class Cores(msgspec.Struct, frozen=True, rename="camel"):
     """`allocatable` less `requested` less `reserved` (for copies that were placed, and are not reported) is `free`."""
 

@@ -16,7 +16,7 @@ from leeward.answers.imagined import ImaginedChange
 from leeward.answers.missing_dependencies import MissingDependency, missing_there
 from leeward.answers.projection import Moment, Projection, project
 from leeward.answers.return_losses import ReturnLosses, losses_on_return
-from leeward.answers.room_arithmetic import free_cores, used_share
+from leeward.answers.room_arithmetic import cores_asked, free_cores, used_share
 from leeward.answers.what_helps import Help, cordons_to_try, effect_on
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
@@ -44,7 +44,8 @@ FOUND_WANTING = (Fate.NO_ROOM, Fate.HELD)
 
 class ApplicationFate(msgspec.Struct, frozen=True, rename="camel"):
     """`before` and `after` are replicas by cluster; of `replicas` that it is to have (copies, where they are not
-    divided), `missing` find no room on clusters that are well while the outage lasts.
+    divided), `missing` find no room on clusters that are well while the outage lasts: `cores_missing`, None where
+    nothing is said of one.
 
     `left_at` is when it leaves the first of the clusters; None where it does not.
     """
@@ -59,6 +60,7 @@ class ApplicationFate(msgspec.Struct, frozen=True, rename="camel"):
     left_at: datetime | None = None
     reason: str = ""
     message: str = ""
+    cores_missing: float | None = None
 
 
 class ClusterFate(msgspec.Struct, frozen=True, rename="camel"):
@@ -234,6 +236,7 @@ def _fate(state: FleetState, key: BindingName, found: Projection, worst: Moment,
         left_at=departures[0].at if departures else None,
         reason=held.reason if held is not None else "",
         message=message,
+        cores_missing=cores_asked(then.spec, missing) if missing and fate in FOUND_WANTING else None,
     )
 
 

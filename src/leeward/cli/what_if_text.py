@@ -51,8 +51,8 @@ def _cluster(each: ClusterFate) -> Sequence[str]:
     )
 
 
-def _cores(number: float | None) -> str:
-    return "" if number is None else f"{number:.1f}"
+def _cores(number: float | None, decimals: int = 1) -> str:
+    return "" if number is None else f"{number:.{decimals}f}"
 
 
 def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
@@ -66,8 +66,10 @@ def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
     for (reason, cause), group in by_reason.items():
         yield from paragraph(f"{reason}: {cause}" if reason else cause)
         shown = group if wide else group[:MOST_LISTED]
-        rows = [(each.workload, str(each.missing), _places(each.after)) for each in shown]
-        yield from table(("APPLICATION", "MISSING", "THEN IN"), rows, (1,), "    ")
+        rows = [
+            (each.workload, str(each.missing), _cores(each.cores_missing, 2), _places(each.after)) for each in shown
+        ]
+        yield from table(("APPLICATION", "MISSING", "CORES", "THEN IN"), rows, (1, 2), "    ")
         if len(group) > len(shown):
             yield f"    {len(group) - len(shown)} more: --wide"
 

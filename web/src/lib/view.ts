@@ -471,6 +471,8 @@ export interface ApplicationFate {
   leftAt: Instant | null;
   reason: string;
   message: string;
+  /** Of all that is missing; null where nothing is said of one. */
+  coresMissing: number | null;
 }
 
 export interface ClusterFate {
