@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -87,8 +86,7 @@ def test_a_build_can_be_repeated_elsewhere(built: Path, tmp_path: Path) -> None:
 
 
 def test_the_archive_builds_the_same_wheel(built: Path, tmp_path: Path) -> None:
-    with tarfile.open(built / ARCHIVE) as archive:
-        archive.extractall(tmp_path, filter="data")
+    run("tar", "--extract", "--no-same-owner", "--file", built / ARCHIVE, cwd=tmp_path)
     run(
         sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, cwd=tmp_path / WHEEL.split("-py3")[0]
     )
