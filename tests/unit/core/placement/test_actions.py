@@ -11,7 +11,7 @@ import pytest
 from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
-from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT
+from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLAIMS_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import (
     ApplicationFailover,
     ClusterAffinityTerm,
@@ -42,7 +42,6 @@ from tests.builders import at, binding, cluster, dead, divided, duplicated, flee
 from tests.rooms import DYNAMIC, roomy, spread
 
 SETTINGS = PlacementSettings()
-AT_ONCE = PlacementSettings(purge_mode=PurgeMode.DIRECTLY)
 UNGRACEFUL = PlacementSettings(graceful=False)
 EXACT = PlacementSettings(keep_without_place=False, withdraw=False, exact_health=True)
 NOT_READY = Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(0))
@@ -182,6 +181,7 @@ def test_a_changed_placement_takes_what_is_well_again_where_it_finds_no_other_pl
     well: dict[str, Any] = {"well_again": frozenset({"a", "b"})}
     taken = place(situation(replanned("a"), there, at(10), **well))
     assert (kept(taken), left(taken)) == ({"a": 6}, {"b": 1}), "what it does not take goes on being left"
+    assert taken.result == Placed(targets(a=6), ""), "scheduling is told to have succeeded"
     both = place(situation(replanned("a", "d", groups=2), there, at(10), **well))
     assert (set(kept(both)), left(both), sum(kept(both).values())) == ({"a", "d"}, {"b": 1}, 6)
     elsewhere = place(situation(replanned("a", "d"), there, at(10), **well))
@@ -366,6 +366,26 @@ def test_s2_where_the_new_place_is_in_another_term_all_go() -> None:
     assert (kept(decision), left(decision), decision.held) == ({"c": 2}, {"a": 2, "b": 2}, None)
 
 
+@pytest.mark.parametrize(
+    ("settings", "failover", "followed"),
+    [
+        (SETTINGS, None, ("b",)),
+        (SETTINGS, DIRECTLY, ("b",)),
+        (UNGRACEFUL, None, ()),
+        (UNGRACEFUL, DIRECTLY, ()),
+        (PlacementSettings(exact_health=True), None, ()),
+        (EXACT, None, ()),
+    ],
+)
+def test_s1_what_is_well_leaves_its_term_with_what_is_lost_where_copies_leave_gracefully(
+    settings: PlacementSettings, failover: FailoverBehavior | None, followed: tuple[str, ...]
+) -> None:
+    bound = changed(bound_to(terms("ab", "cd", of=duplicated(groups=2)), 2, a=2, b=2), failover=failover)
+    decision = evicted(bound, lost("a"), dead("a"), B, C, cluster("d"), settings=settings)
+    leaving = {"a", *followed} if settings.graceful else set[str]()
+    assert (kept(decision), set(left(decision)), decision.followed) == ({"c": 2, "d": 2}, leaving, followed)
+
+
 def test_s2_where_the_new_place_is_in_another_region_than_a_constraint_allows_all_go() -> None:
     constraint = SpreadConstraint(spread_by_field="region", min_groups=1, max_groups=1)
     one_region = msgspec.structs.replace(duplicated("a", "b", "c"), spread_constraints=(constraint,))
@@ -474,6 +494,22 @@ def test_a_failed_copy_whose_state_would_be_lost_stays_and_the_rest_is_still_pla
     assert told(decision)[1].endswith("the label job: the status in a has not been collected yet")
 
 
+@pytest.mark.parametrize("settings", [SETTINGS, EXACT])
+def test_s12_a_failed_copy_stays_with_its_volumes_and_the_rest_is_still_placed(settings: PlacementSettings) -> None:
+    bound = app(bound_to(SHARES, 6, a=2))
+    annotated = msgspec.structs.replace(bound.metadata, annotations={CLAIMS_ANNOTATION: "data"})
+    bound = msgspec.structs.replace(bound, metadata=annotated)
+    decision = fails(bound, failed("a", left=("b",)), A, B, C, settings=settings)
+    if settings is EXACT:
+        assert (left(decision), decision.held) == ({"a": 2}, None), "Karmada moves it"
+        return
+    assert (kept(decision), left(decision)) == ({"a": 3, "c": 3}, {}), "nothing new goes where it has failed"
+    assert told(decision)[0] == "VolumesStay"
+    assert told(decision)[1].startswith(
+        "not evicted from a (unhealthy since 2026-01-01T00:00:00Z): its volumes (data) "
+    )
+
+
 # move_on
 
 
@@ -518,6 +554,24 @@ def test_s7_what_left_directly_goes_on_so_unless_a_part_of_it_serves(mode: str, 
     assert (decision is not None) is goes
     if decision is not None:
         assert decision.eviction_tasks[-1].purge_mode == mode
+
+
+@pytest.mark.parametrize(
+    ("policy", "opened", "further"),
+    [
+        (None, "Gracefully", "Gracefully"),
+        (None, "", "Gracefully"),
+        (DIRECTLY, "Gracefully", "Gracefully"),
+        (DIRECTLY, "", "Directly"),
+    ],
+)
+def test_s7_what_stalls_leaves_as_its_tasks_did_and_without_tasks_as_the_policy_says(
+    policy: FailoverBehavior | None, opened: str, further: str
+) -> None:
+    tasks = (task("a", 2, purge_mode=opened),) if opened else ()
+    bound = changed(bound_to(duplicated("a", "b", "c", groups=1), 2, *tasks, b=2), failover=policy)
+    decision = goes_on(bound, (STALLED,), dead("a"), B, C)
+    assert (kept(decision), decision and decision.eviction_tasks[-1].purge_mode) == ({"c": 2}, further)
 
 
 def test_where_no_other_cluster_takes_it_it_stays() -> None:
