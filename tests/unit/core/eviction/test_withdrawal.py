@@ -8,11 +8,12 @@ import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
+from leeward.api.meta import Condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
-from leeward.core.cluster_health.watched_time import ALWAYS
-from leeward.core.eviction.withdrawal import Withdrawal, find_withdrawal
+from leeward.core.cluster_health.watched_time import ALWAYS, Gap, WatchedTime
+from leeward.core.eviction.withdrawal import Withdrawal, find_withdrawal, well_again
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
 
 GRACE_SECONDS = 600.0
@@ -350,6 +351,22 @@ def test_s1_a_copy_of_the_old_size_returns_where_what_replaces_it(
     assert result(withdraw(SCALED_UP, {**works({"a": 2}), **elsewhere}, *clusters)) == expected
 
 
+def told_by_karmada(copy: Work) -> Work:
+    """The Work as Karmada's agent reports it: of which generation it speaks is not said."""
+    applied = Condition("Applied", "True", "AppliedSuccessful")
+    return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, conditions=(applied,)))
+
+
+@pytest.mark.parametrize("returns", [False, True])
+def test_s1_what_karmadas_agent_reports_is_given_up_once_it_is_of_after_its_clusters_return(*, returns: bool) -> None:
+    seconds, silent = 60.0 if returns else 59.0, told_by_karmada(work("b", 0))
+    one = withdraw(SCALED_UP, {**works({"a": 2}), "b": silent}, seconds=seconds)
+    assert result(one) == ({"a": 5} if returns else None)
+    fled = moved(between("a", "bc", placement=duplicated()), task("a", 3), replicas=3, b=3, c=3)
+    all_of_them = withdraw(fled, {**works({"a": 3, "c": 3}), "b": silent}, seconds=seconds)
+    assert result(all_of_them) == ({"a": 3} if returns else None)
+
+
 def between(*terms: str, placement: Placement) -> Placement:
     named = tuple(
         ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=tuple(names)) for n, names in enumerate(terms)
@@ -440,3 +457,44 @@ def test_s2_what_has_stayed_and_what_returns_are_a_placement_together_or_all_sta
     clusters = (cluster("a", region=region), cluster("b", region="y"), cluster("c", region="y"))
     found = withdraw(bound, works({"a": 2, "b": None, "c": 0}), *clusters)
     assert result(found) == ({"a": 2, "b": 2} if region == "y" else None)
+
+
+# well_again
+
+
+TWO = moved(SHARES, task("a", 2), task("b", 2), c=4)
+BOTH = works({"a": 2, "b": 2})
+SHORT = moved(SHARES, task("a", 2, grace_period_seconds=60), c=4)
+UNWATCHED = WatchedTime((Gap(at(100), at(200)),))
+
+
+@pytest.mark.parametrize(
+    ("bound", "copies", "clusters", "seconds", "time", "expected"),
+    [
+        (TWO, BOTH, ALIVE, 60, ALWAYS, "ab"),
+        (TWO, works({"a": 2, "b": None}), ALIVE, 60, ALWAYS, "a"),
+        (TWO, BOTH, (DRAINED, B, C), 60, ALWAYS, "b"),
+        (TWO, BOTH, (dead("a"), B, C), 60, ALWAYS, "b"),
+        (TWO, {}, ALIVE, 60, ALWAYS, ""),
+        (moved(SHARES, c=4), BOTH, ALIVE, 60, ALWAYS, ""),
+        (TWO, BOTH, (HELD_DOWN, B, C), 600, ALWAYS, "b"),
+        (TWO, BOTH, (HELD_DOWN, B, C), 601, ALWAYS, "ab"),
+        (TWO, BOTH, (HELD_DOWN, B, C), 700, UNWATCHED, "b"),
+        (TWO, BOTH, (HELD_DOWN, B, C), 701, UNWATCHED, "ab"),
+        (SHORT, BOTH, (HELD_DOWN, B, C), 61, ALWAYS, "a"),
+    ],
+    ids=[
+        "both are well", "one is not healthy", "one is drained", "one is lost", "nothing is known", "none is left",
+        "held down, in time", "held down, late", "held down, in watched time", "held down, late in watched time",
+        "held down, by its own grace",
+    ],
+)  # fmt: skip
+def test_a_cluster_is_well_again_where_its_copy_is_seen_healthy_and_may_stay(
+    bound: ResourceBinding,
+    copies: Mapping[str, Work],
+    clusters: tuple[Cluster, ...],
+    seconds: float,
+    time: WatchedTime,
+    expected: str,
+) -> None:
+    assert well_again(bound, fleet(*clusters), copies, at(seconds), GRACE_SECONDS, time) == set(expected)
