@@ -20,7 +20,7 @@ import msgspec
 from kubeapi.meta import ReadOnlyManifest, format_time, parse_time
 from kubeapi.untrusted import mapping_in
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition, find_condition, put_condition, remove_condition, set_condition
+from leeward.api.meta import Condition, find_condition, put_condition, remove_condition
 from leeward.api.names import (
     CLUSTER_OUTAGE_CONDITION,
     FAILING_CONDITION,
@@ -150,7 +150,7 @@ def with_last_seen(before: Sequence[Condition], after: Sequence[Condition], now:
     since = min(begun or now, ready.last_transition_time or now)
     message = "nothing is known of what runs in the cluster since then"
     last_seen = Condition(LAST_SEEN_CONDITION, "False", ready.reason, message, since)
-    return set_condition(remove_condition(after, LAST_SEEN_CONDITION), last_seen, now)
+    return (*remove_condition(after, LAST_SEEN_CONDITION), last_seen)
 
 
 def find_outages(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> tuple[Outage, ...]:

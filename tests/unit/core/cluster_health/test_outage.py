@@ -4,8 +4,16 @@ import msgspec
 import pytest
 
 from leeward.api.cluster import Cluster, NodeSummary
-from leeward.api.meta import Condition
-from leeward.api.names import FAILING_CONDITION, LAST_SEEN_CONDITION, OUTAGE_ANNOTATION
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import (
+    CLUSTER_OUTAGE_CONDITION,
+    FAILING_CONDITION,
+    LAST_SEEN_CONDITION,
+    LEAVES_AT,
+    NOT_SEEN_SINCE,
+    OUTAGE_ANNOTATION,
+)
+from leeward.api.work import AggregatedStatusItem, ResourceBindingStatus
 from leeward.core.cluster_health.outage import (
     Outage,
     OutageReport,
@@ -14,6 +22,7 @@ from leeward.core.cluster_health.outage import (
     has_outage,
     not_seen_since,
     with_last_seen,
+    with_report,
 )
 from tests.builders import at, cluster
 
@@ -123,3 +132,20 @@ def test_only_outages_that_were_not_told_are_news() -> None:
     assert list(report.news(None)) == [first, second]
     assert list(report.news(OutageReport((first,)).condition)) == [second]
     assert list(report.news(report.condition)) == []
+
+
+def test_a_report_is_told_as_a_condition_and_as_marks_of_what_is_not_seen_and_leaves() -> None:
+    leaves = Outlook(Outage("m1", at(30)), Outcome.EVICTION, at(330), ("m3",))
+    report = OutageReport((leaves,), {"m1": at(30), "m2": at(60)})
+    items = tuple(AggregatedStatusItem(cluster_name=name, status={"replicas": 1}) for name in ("m1", "m2", "m3"))
+    status = ResourceBindingStatus(conditions=(OTHER,), aggregated_status=items)
+    told = with_report(status, report, at(90))
+    condition = find_condition(told.conditions, CLUSTER_OUTAGE_CONDITION)
+    assert condition is not None
+    assert (condition.reason, condition.last_transition_time) == ("EvictionExpected", at(90))
+    assert [item.status for item in told.aggregated_status] == [
+        {"replicas": 1, NOT_SEEN_SINCE: "2026-01-01T00:00:30Z", LEAVES_AT: "2026-01-01T00:05:30Z"},
+        {"replicas": 1, NOT_SEEN_SINCE: "2026-01-01T00:01:00Z"},
+        {"replicas": 1},
+    ]
+    assert with_report(told, OutageReport(), at(120)) == status, "what is over is told no more"
