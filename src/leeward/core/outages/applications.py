@@ -38,7 +38,7 @@ def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObserv
         if sight.is_behind and (after.state in LEFT or (sight.task is not None and after.state is MoveState.HELD)):
             behind.add(key)
         applications[key] = after
-        changes.append(ApplicationChange(key, known, after, sight))
+        changes.append(ApplicationChange(known, after, sight))
     status = record.status
     for change in changes:
         if change.has_recovered and change.after.recovery_seconds is not None:
@@ -97,7 +97,7 @@ def next_application(
     """State of one application after a look at it."""
     name, now = there.cluster.name, wire_time(there.now)
     if known is None:
-        replicas = targets.get(name, 0) or (sight.task.replicas or 0 if sight.task is not None else 0)
+        replicas = targets.get(name) or (sight.task.replicas or 0 if sight.task is not None else 0)
         known = OutageApplication(
             kind=sight.kind,
             name=sight.name,
@@ -120,7 +120,7 @@ def next_application(
     if sight.has_left and known.left_at is None:
         begun = sight.task.creation_timestamp if sight.task is not None else None
         changes["left_at"] = wire_time(begun or now)
-    if sight.has_left and state is not MoveState.RETURNED:
+    if sight.has_left:
         gained = {each: n - targets.get(each, 0) for each, n in sight.targets.items() if each != name}
         new = {each: n for each, n in gained.items() if n > 0 or each not in targets}
         changes["to"] = dict(sorted(new.items())[:MOST_PLACES]) or known.to

@@ -12,7 +12,7 @@ import msgspec
 
 from kubeapi.meta import wire_time
 from leeward.api.outage import MoveState, OutageApplication, OutageStatus, OutageStep, StepKind
-from leeward.core.outages.sight import ApplicationKey, CopySight
+from leeward.core.outages.sight import CopySight
 
 MOST_STEPS, FIRST_STEPS = 64, 16
 MOST_PLACES = 20
@@ -26,7 +26,6 @@ WAVE = timedelta(seconds=30)
 class ApplicationChange:
     """An application before (None: it was not known) and after an observation."""
 
-    key: ApplicationKey
     before: OutageApplication | None
     after: OutageApplication
     sight: CopySight
@@ -72,7 +71,7 @@ def with_waves(status: OutageStatus, changes: Sequence[ApplicationChange]) -> Ou
                 found[index] = _joined(found[index], change, left_at)
                 break
         else:
-            new.append(_joined(OutageStep(at=left_at, until=left_at, kind=StepKind.LEFT), change, left_at))
+            new.append(_joined(OutageStep(at=left_at, kind=StepKind.LEFT), change, left_at))
     for change in changes:
         if change.has_recovered and change.after.left_at is not None:
             for found in (new, steps):
@@ -132,6 +131,6 @@ def with_told(status: OutageStatus, changes: Sequence[ApplicationChange], now: d
                 found[index] = msgspec.structs.replace(found[index], applications=found[index].applications + 1)
                 break
         else:
-            message = after.message if kind is not StepKind.WITHDRAWN else ""
-            new.append(OutageStep(at=wire_time(now), kind=kind, reason=after.reason, message=message, applications=1))
+            at = wire_time(now)
+            new.append(OutageStep(at=at, kind=kind, reason=after.reason, message=after.message, applications=1))
     return with_steps(msgspec.structs.replace(status, steps=tuple(steps)), new)

@@ -112,7 +112,7 @@ def _toleration(
     taint = automatic[0] if automatic else Taint(key=NOT_READY_TAINT, effect=NO_EXECUTE)
     beginning = decide_stay((msgspec.structs.replace(taint, time_added=now),), spec.tolerations, now).due
     tolerated = None if beginning is None else int((beginning - now).total_seconds())
-    return tolerated, decide_stay(automatic, spec.tolerations, now, watched).due if automatic else None
+    return tolerated, decide_stay(automatic, spec.tolerations, now, watched).due
 
 
 def _is_replaced(

@@ -1,22 +1,17 @@
 """Records of outages: what one look after another makes of them, how large they get, and who takes them over."""
 
-import dataclasses
 from collections.abc import Mapping
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
 
 from kubeapi.codec import decode, encode
-from kubeapi.meta import ObjectMeta
-from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
-from leeward.api.core import Taint
+from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
-from leeward.api.names import EVICTION_HELD_CONDITION, LAST_SEEN_CONDITION
 from leeward.api.outage import ClusterOutage, MoveState, OutagePhase, OutageStatus, RecoveryTimes, StepKind
 from leeward.api.policy import Placement
-from leeward.api.work import GracefulEvictionTask, ReplicaRequirements
+from leeward.api.work import ReplicaRequirements
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.outages.fold import fold, newly_recovered
 from leeward.core.outages.observation import OutageObservation
@@ -26,7 +21,6 @@ from leeward.core.outages.record import (
     MOST_POINTS,
     OutageRecord,
     begin,
-    counts_of,
     goes_on,
     recall,
     render,
@@ -35,63 +29,21 @@ from leeward.core.outages.recovery import MOST_TIMES, duration, with_recovery
 from leeward.core.outages.sight import ApplicationKey, ClusterSight, CopySight, decide_state, sight_of
 from leeward.core.outages.writing import PAUSES, PROGRESS_COLLECT, QUIET, SETTLED_COLLECT, Pace, Urgency, urgency_of
 from tests.builders import NOW, aggregated, at, binding, divided, duplicated
+from tests.unit.core.outages.looks import (
+    NO_EXECUTE,
+    elsewhere,
+    gone,
+    held,
+    here,
+    key,
+    look,
+    lost,
+    states,
+    with_sight,
+)
 
-NO_EXECUTE = Taint(key="cluster.karmada.io/not-ready", effect="NoExecute", time_added=at(330))
 LARGEST_BYTES = 300_000
 """A fifth of what etcd takes."""
-
-
-def lost(*taints: Taint, ready_since: datetime | None = None) -> Cluster:
-    """Failing since NOW, not Ready since half a minute later; or Ready again."""
-    ready = Condition("Ready", "False", "ClusterNotReachable", "cluster is not reachable", at(30))
-    seen = Condition(LAST_SEEN_CONDITION, "False", "ClusterNotReachable", "", NOW)
-    conditions = (ready, seen)
-    if ready_since is not None:
-        conditions = (replace(ready, status="True", reason="ClusterReady", last_transition_time=ready_since),)
-    return Cluster(
-        metadata=ObjectMeta(name="member1"),
-        spec=ClusterSpec(sync_mode="Push", taints=taints),
-        status=ClusterStatus(kubernetes_version="v1", conditions=conditions),
-    )
-
-
-def here(name: str = "web", **fields: Any) -> CopySight:
-    sight = CopySight("Deployment", name, "default", {"member1": 2, "member2": 1}, True, tolerated_seconds=300)
-    return _with(sight, **fields)
-
-
-def gone(name: str = "web", left: float = 630, **fields: Any) -> CopySight:
-    """A copy that has left as a whole, with an open task."""
-    task = GracefulEvictionTask(from_cluster="member1", reason="Taint", producer="x", creation_timestamp=at(left))
-    return _with(here(name), targets={"member2": 3}, is_here=False, task=task, is_behind=True, **fields)
-
-
-def elsewhere(**fields: Any) -> CopySight:
-    """A copy that is not here, and whose leaving was not seen."""
-    return _with(gone(), task=None, is_behind=False, **fields)
-
-
-def _with(sight: CopySight, **fields: Any) -> CopySight:
-    return dataclasses.replace(sight, **fields)
-
-
-def key(name: str) -> ApplicationKey:
-    return "default", f"{name}-deployment"
-
-
-def look(
-    record: OutageRecord, seconds: float, cluster: Cluster | None, *sights: CopySight, whole: bool = False
-) -> OutageRecord:
-    seen: Mapping[ApplicationKey, CopySight | None] = {key(sight.name): sight for sight in sights}
-    return fold(record, OutageObservation(at(seconds), cluster, seen, is_whole=whole))
-
-
-def states(record: OutageRecord) -> dict[str, int]:
-    return {name: count for name, count in counts_of(record).items() if count}
-
-
-def held(reason: HeldReason) -> Condition:
-    return Condition(EVICTION_HELD_CONDITION, "True", reason.value, f"because of {reason}", at(700))
 
 
 def test_the_same_look_twice_changes_nothing() -> None:
@@ -152,9 +104,9 @@ def test_an_eviction_that_is_withdrawn_is_told() -> None:
 def test_an_outage_is_not_over_while_old_copies_are_there() -> None:
     record = look(begin(lost()), 640, lost(NO_EXECUTE), gone(is_replaced=True))
     back = lost(ready_since=at(690))
-    record = look(record, 700, back, _with(gone(is_replaced=True), task=None))
+    record = look(record, 700, back, with_sight(gone(is_replaced=True), task=None))
     assert (record.status.phase, record.status.lasted) == (OutagePhase.RETURNED, "11m30s")
-    record = look(record, 730, back, _with(gone(is_replaced=True), task=None, is_behind=False))
+    record = look(record, 730, back, with_sight(gone(is_replaced=True), task=None, is_behind=False))
     assert (record.status.phase, record.status.cleaned_at) == (OutagePhase.OVER, at(730))
 
 
@@ -206,7 +158,7 @@ def test_an_outage_is_not_over_while_an_eviction_is_held() -> None:
     back, missing = lost(ready_since=at(900)), held(HeldReason.REPLACEMENT_MISSING)
     record = look(record, 900, back, gone(hold=missing))
     assert (states(record), record.status.phase) == ({"applications": 1, "held": 1}, OutagePhase.RETURNED)
-    record = look(record, 950, back, _with(gone(is_replaced=True), task=None, is_behind=False))
+    record = look(record, 950, back, with_sight(gone(is_replaced=True), task=None, is_behind=False))
     assert (states(record), record.status.phase) == ({"applications": 1, "moved": 1}, OutagePhase.OVER)
 
 
