@@ -8,7 +8,7 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint, Toleration
 from leeward.api.names import FLAPPING_TAINT
-from leeward.api.policy import Placement, SpreadConstraint
+from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
 from leeward.core.placement import Snapshot, decide
@@ -19,7 +19,7 @@ from leeward.core.placement.replacement import (
     is_copy_lost,
     place_anew,
 )
-from leeward.core.scheduling import Placed, Unplaceable
+from leeward.core.scheduling import Placed, Trace, Unplaceable
 from leeward.core.scheduling.reschedule import is_unjoined
 from leeward.core.scheduling.selection import is_spread
 from leeward.planning import Fleet
@@ -236,6 +236,61 @@ def test_c2_where_one_turns_out_to_look_dead_the_others_still_keep_what_they_hav
     assert found(place_of(lost_too, dead("a"), cluster("b", ready="False"), C, unseen, FADING)) == {"b": 2, "c": 4}
     uneven = of(WIDER, 6, leaving("a", 2), c=4)
     assert found(place_of(uneven, dead("a"), C, unseen, cluster("e"), FADING)) == {"c": 4, "e": 2}
+
+
+def test_c2_no_survivor_is_left_beside_what_is_kept_in_a_lost_cluster() -> None:
+    """A constraint that was narrowed leaves no room for both survivors; what is kept gives none of them up."""
+    narrow = SpreadConstraint(spread_by_field="cluster", min_groups=1, max_groups=2)
+    bound = spread(DYNAMIC, {"b": 4, "c": 1, "d": 1})
+    placement = msgspec.structs.replace(bound.spec.placement or Placement(), spread_constraints=(narrow,))
+    bound = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, replicas=7, placement=placement))
+    refused = place_of(bound, cluster("b", ready="False"), roomy(C, 9), roomy(cluster("d"), 8))
+    assert isinstance(refused, Unplaceable)
+    assert refused.message == "the placement could only be met by taking replicas from d"
+
+
+def in_terms(placement: Placement, *terms: str) -> Placement:
+    named = tuple(ClusterAffinityTerm(affinity_name=names, cluster_names=tuple(names)) for names in terms)
+    return msgspec.structs.replace(placement, cluster_affinity=None, cluster_affinities=named)
+
+
+UNSEEN = cluster("a", ready="False")
+
+
+@pytest.mark.parametrize(
+    ("bound", "how", "expected"),
+    [
+        (of(in_terms(duplicated(), "ab", "cd"), 2, a=2), {}, {"c": 2, "d": 2}),
+        (of(in_terms(duplicated(), "ab", "acd"), 2, a=2), {}, {"a": 2, "c": 2, "d": 2}),
+        (of(in_terms(duplicated(), "ab", "cde"), 2, a=2, e=2), {}, {"c": 2, "d": 2, "e": 2}),
+        (of(in_terms(SHARES, "ab", "cd"), 4, a=2), {}, {"c": 4}),
+        (of(in_terms(SHARES, "ab", "cd"), 4, a=2), {"staying": ("a",)}, {"a": 2, "c": 2}),
+        (of(in_terms(duplicated(), "ab", "cd"), 2, a=2), {"excluded": ("c",)}, {"d": 2}),
+    ],
+    ids=["a copy", "it is in both", "another is in the second", "a share", "what stays in any case", "not everywhere"],
+)
+def test_s2_what_is_lost_is_kept_where_the_term_of_the_new_place_has_it(
+    bound: ResourceBinding, how: dict[str, object], expected: dict[str, int]
+) -> None:
+    result = place_of(bound, UNSEEN, dead("b"), C, cluster("d"), cluster("e", ready="False"), **how)
+    assert found(result) == expected
+
+
+def told(bound: ResourceBinding, *clusters: Cluster, is_anew: bool = False, **how: Any) -> list[str]:
+    """Terms that a trace was told of, in their order."""
+    trace, ask = Trace(), place_anew if is_anew else find_replacement
+    ask(bound, bound.spec, fleet(*clusters), at(10), trace=trace, **how)
+    return [term.affinity_name for term in trace.terms]
+
+
+def test_each_question_that_is_asked_is_told() -> None:
+    one = duplicated("a", "b", groups=1)
+    assert len(told(of(one, 1), A, FADING, is_anew=True, tried=("a",))) == 2, "where it was tried in vain, too"
+    assert len(told(of(one, 1), held_down("a"), dead("b"), is_anew=True)) == 2, "what is held down, too"
+    lost = of(SHARES, 3, leaving("a", 3))
+    assert len(told(lost, dead("a"), held_down("b"), last_resort=True)) == 2
+    assert len(told(lost, dead("a"), cluster("b", ready="False"), C)) == 2, "one turned out to look dead"
+    assert len(told(of(in_terms(duplicated(), "ab", "cd"), 2, a=2), UNSEEN, dead("b"), C, cluster("d"))) == 4
 
 
 def test_s11_that_nobody_lives_is_no_result_and_says_so() -> None:
