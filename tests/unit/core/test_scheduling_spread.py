@@ -62,6 +62,18 @@ def test_clusters_are_spread_over_groups(constraints: Any, expected: set[str]) -
     assert set(placed(schedule_on(binding_spec(spread(*constraints)), STATUS, FLEET))) == expected
 
 
+def test_no_more_clusters_are_taken_than_the_least_number_of_groups_needs() -> None:
+    clusters = [
+        labelled("m1", "a", pods=30, region="r1", zones=["z3", "z1"]),
+        labelled("m2", "a", pods=40, region="r1", zones=["z4", "z1"]),
+        labelled("m3", "a", pods=50, region="r1", zones=["z4"]),
+        labelled("m4", "", pods=30, region="r2", zones=["z1"]),
+        labelled("m5", "b", pods=20, region="r2", zones=["z2"]),
+    ]
+    wire = spread(("zone", 1, 3), ("label:team", 1, 1), ("region", 1, 2))
+    assert set(placed(schedule_on(binding_spec(wire, replicas=1), STATUS, clusters))) == {"m3"}
+
+
 @pytest.mark.parametrize(
     ("constraints", "message"),
     [
