@@ -14,7 +14,6 @@ from leeward.controllers.member_objects import (
     WriteUndone,
 )
 from leeward.core.execution.ownership import stamp
-from leeward.core.execution.undone import by_whom
 from leeward.runtime.member_works import MemberWorks
 from tests.unit.controllers.desk import CLOCK, CONFIG_MAPS, DEPLOYMENTS, SPACE, Desk, play
 from tests.unit.controllers.member_hands import OF_WORK, Hands, tell
@@ -221,23 +220,3 @@ def _nothing(*_: object) -> None:
 
 async def _always(*_: object, **__: object) -> bool:
     return True
-
-
-def entry(manager: str, time: str = "", **more: str) -> dict[str, str]:
-    return {"manager": manager, **({"time": time} if time else {}), **more}
-
-
-@pytest.mark.parametrize(
-    ("entries", "said"),
-    [
-        (None, ""),
-        ([], ""),
-        ([entry("kubectl", "2026-01-01T00:00:00Z")], " by kubectl"),
-        ([entry("b", "2026-01-02T00:00:00Z"), entry("a", "2026-01-01T00:00:00Z")], " by b"),
-        ([entry("b", "2026-01-01T00:00:00Z"), entry("a")], " by b"),
-        ([entry("b", "2026-01-01T00:00:00Z"), entry("kubelet", "2026-01-02T00:00:00Z", subresource="status")], " by b"),
-        ([{"time": "2026-01-01T00:00:00Z"}], ""),
-    ],
-)
-def test_who_has_changed_an_object_last(entries: Any, said: str) -> None:
-    assert by_whom({"metadata": {"managedFields": entries}}) == said

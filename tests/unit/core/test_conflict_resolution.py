@@ -1,6 +1,6 @@
 """Conflict resolution: the API's closed set, whose wish counts, and what is taken over."""
 
-from typing import Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
 import pytest
 
@@ -11,6 +11,7 @@ from leeward.core.execution.conflict_resolution import (
     ConflictResolution,
     conflict_resolution,
     conflict_rules_of,
+    may_overwrite,
 )
 
 ANNOTATION = "work.karmada.io/conflict-resolution"
@@ -54,3 +55,21 @@ def test_a_templates_wish_comes_before_its_policys(
 def test_only_what_a_work_says_in_so_many_words_is_taken_over_s6(annotations: dict[str, str], takes_over: bool) -> None:
     work = Work(metadata=ObjectMeta(name="a", annotations=annotations))
     assert conflict_rules_of(work).takes_over is takes_over
+
+
+@pytest.mark.parametrize(
+    ("wish", "observed", "may"),
+    [
+        (OVERWRITE, {"metadata": {}}, True),
+        (OVERWRITE, {"metadata": {"annotations": {"example.com/a": "b"}}}, True),
+        (OVERWRITE, {"metadata": {"annotations": {"work.karmada.io/name": "theirs"}}}, False),
+        (ABORT, {"metadata": {}}, False),
+        (ABORT, {"metadata": {"annotations": {"work.karmada.io/name": "theirs"}}}, False),
+    ],
+    ids=["nobody's", "a user's", "another Work's", "without a word", "another Work's, without a word"],
+)
+def test_s6_what_is_there_is_taken_over_where_it_is_wished_and_no_other_work_has_made_it(
+    wish: ConflictResolution, observed: dict[str, Any], *, may: bool
+) -> None:
+    work = Work(metadata=ObjectMeta(name="a", annotations={ANNOTATION: wish.annotation}))
+    assert may_overwrite(work, observed) is may

@@ -1,6 +1,17 @@
-"""Pauses between writes that somebody undoes."""
+"""Pauses between writes that somebody undoes, and who that is."""
 
-from leeward.core.execution.undone import LONGEST_PAUSE_SECONDS, QUIET_SECONDS, LastWrite, note_write, pause_left
+from typing import Any
+
+import pytest
+
+from leeward.core.execution.undone import (
+    LONGEST_PAUSE_SECONDS,
+    QUIET_SECONDS,
+    LastWrite,
+    by_whom,
+    note_write,
+    pause_left,
+)
 
 
 def undone_at_once(times: int) -> list[float]:
@@ -38,3 +49,30 @@ def test_a_write_that_has_stood_is_forgotten() -> None:
     last = LastWrite("a", 0.0, undone=9)
     assert note_write(last, "a", QUIET_SECONDS).undone == 10
     assert note_write(last, "a", QUIET_SECONDS + 1).undone == 0
+
+
+def entry(manager: str, time: str = "", **more: str) -> dict[str, str]:
+    return {"manager": manager, **({"time": time} if time else {}), **more}
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        (None, ""),
+        ([], ""),
+        ([entry("kubectl", "2026-01-01T00:00:00Z")], " by kubectl"),
+        ([entry("b", "2026-01-02T00:00:00Z"), entry("a", "2026-01-01T00:00:00Z")], " by b"),
+        ([entry("b", "2026-01-01T00:00:00Z"), entry("a")], " by b"),
+        ([entry("b", "2026-01-01T00:00:00Z"), entry("kubelet", "2026-01-02T00:00:00Z", subresource="status")], " by b"),
+        ([entry("a"), entry("b", "2026-01-01T00:00:00Z")], " by b"),
+        ([{"time": "2026-01-01T00:00:00Z"}], ""),
+        ([entry("b", "2026-01-01T00:00:00Z"), {"time": "2026-01-02T00:00:00Z"}], ""),
+        ([entry("kubelet", "2026-01-02T00:00:00Z", subresource="status")], ""),
+    ],
+)
+def test_who_has_changed_an_object_last(entries: Any, said: str) -> None:
+    assert by_whom({"metadata": {"managedFields": entries}}) == said
+
+
+def test_of_an_object_whose_server_names_nobody_nothing_is_said() -> None:
+    assert by_whom({"metadata": {}}) == ""

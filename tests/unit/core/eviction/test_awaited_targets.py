@@ -55,6 +55,15 @@ def test_what_grows_while_something_goes_is_awaited(
     assert await_targets(bound, after, (), ALIVE, {}, at(100)) == dict.fromkeys(awaited, at(100))
 
 
+def test_what_replaces_what_left_at_an_instant_that_nobody_knows_is_awaited_from_now_on() -> None:
+    undated = msgspec.structs.replace(LOST, creation_timestamp=None)
+    bound = binding(COPIES, 3, targets(b=3), (undated,))
+    for copies in ({}, {"b": made("b", 1, 99)}):
+        assert await_targets(bound, targets(b=3), (), ALIVE, copies, at(100)) == {"b": at(100)}
+    there = {"b": made("b", 1, 0)}
+    assert await_targets(bound, targets(b=3), (), ALIVE, there, at(100)) == {}, "it was there before"
+
+
 def test_what_is_awaited_since_this_instant_is_known_and_what_lies_ahead_is_not() -> None:
     bound = awaiting(binding(COPIES, 3, targets(b=3, c=3)), remembered(b=200, c=201))
     assert parse_awaited_targets(bound, at(200)) == {"b": at(200)}

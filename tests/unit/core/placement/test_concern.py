@@ -37,7 +37,7 @@ from leeward.api.work import (
 )
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
-from leeward.core.placement.concern import ClusterConcern, concern_of, is_decided_alike, may_mean
+from leeward.core.placement.concern import ClusterConcern, concern_of, is_at_rest, is_decided_alike, is_spread, may_mean
 from leeward.planning.fleet import placement_fleet
 from leeward.planning.workload_groups import WorkloadGroups
 from tests.builders import DEFAULT_TOLERATIONS, at, work
@@ -255,6 +255,49 @@ def test_what_is_divided_and_rests_is_concerned_by_the_clusters_where_it_is_alon
 )
 def test_what_moves_or_waits_is_concerned_by_every_cluster(found: ResourceBinding) -> None:
     assert concern_of(found).anywhere
+
+
+def rested(*conditions: str, observed: int = 2, **changes: object) -> ResourceBinding:
+    """Binding of generation 2; its Works are told as of that, or, of `observed`, its place."""
+    found = binding(DIVIDED, None, *conditions)
+    told = tuple(replace(each, observed_generation=2) for each in found.status.conditions)
+    metadata = replace(found.metadata, generation=2, **changes)
+    return replace(
+        found, metadata=metadata, status=replace(found.status, conditions=told, scheduler_observed_generation=observed)
+    )
+
+
+SPREAD = rested("FullyApplied=True")
+NOWHERE = replace(SPREAD, spec=replace(SPREAD.spec, clusters=()))
+BEFORE = replace(
+    SPREAD,
+    status=replace(
+        SPREAD.status, conditions=tuple(replace(each, observed_generation=1) for each in SPREAD.status.conditions)
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (SPREAD, (True, True)),
+        (rested("FullyApplied=False"), (True, False)),
+        (rested(), (True, False)),
+        (BEFORE, (True, False)),
+        (rested("FullyApplied=True", deletion_timestamp=at(0)), (True, False)),
+        (rested("FullyApplied=True", observed=1), (False, False)),
+        (NOWHERE, (False, False)),
+        (rested("FullyApplied=True", f"{EVICTION_HELD_CONDITION}=True"), (False, False)),
+    ],
+    ids=[
+        "all is told", "not all is applied", "nothing is told of its Works", "its Works are told as of before",
+        "it is deleted", "it was placed before", "it has no place", "it is held",
+    ],
+)  # fmt: skip
+def test_what_rests_is_placed_as_it_asks_and_what_is_spread_is_applied_besides(
+    found: ResourceBinding, expected: tuple[bool, bool]
+) -> None:
+    assert (is_at_rest(found), is_spread(found)) == expected
 
 
 def test_what_waits_says_so() -> None:
