@@ -124,7 +124,7 @@ class Statuses(Generic[T]):
         if batch is None or batch.uid != uid_of(obj):
             expected = self.expected(obj)
             status = said.change(_status_of(expected))
-            if not _patch(_status_of(expected), status):
+            if not status_patch(_status_of(expected), status):
                 return
             batch = self._batches[key] = _Batch[T](uid_of(obj), due, due_in_burst)
             batch.begin(writer, said, expected, status)
@@ -195,7 +195,7 @@ class Statuses(Generic[T]):
         latest = self._informer.get(key.name, key.namespace)
         if latest is None or uid_of(latest) != batch.uid:
             return
-        patch = _patch(_status_of(latest), _status_of(batch.expected(latest)))
+        patch = status_patch(_status_of(latest), _status_of(batch.expected(latest)))
         if not patch:
             return
         version = str(version_of(latest))
@@ -209,10 +209,6 @@ class Statuses(Generic[T]):
         for said in batch.said.values():
             if said.on_written is not None:
                 said.on_written(latest, written)
-
-
-def _patch(before: Any, after: Any) -> Manifest:
-    return status_patch(before, after) if after != before else {}
 
 
 def _after(obj: object, changes: Iterable[Change]) -> Any:

@@ -1,6 +1,7 @@
 """Statuses of one object within a while, which are one write."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
@@ -9,18 +10,38 @@ import msgspec
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from kubeapi.transport import Request, Response
 from leeward.api.meta import Condition
-from leeward.api.resource import WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import Work, WorkStatus
 from leeward.client import Client, Unreachable, WorldError
 from leeward.runtime.informer import Informer
-from leeward.runtime.statuses import BURST_SECONDS, BURST_SIZE, NEWS_SECONDS, PROGRESS_SECONDS, Said, Statuses
+from leeward.runtime.informers import Informers
+from leeward.runtime.statuses import (
+    BURST_SECONDS,
+    BURST_SIZE,
+    NEWS_SECONDS,
+    PROGRESS_SECONDS,
+    Said,
+    Statuses,
+    StatusWriters,
+)
 from tests.kubeserver.api_world import ApiWorld, tell
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MANIFEST: Manifest = {"metadata": {"name": "web"}, "spec": {"workload": {"manifests": []}}}
+
+
+DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)
+POD: Manifest = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "web"}]}}
+DEPLOYMENT: Manifest = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web"},
+    "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": POD},
+}
 
 
 class Counting:
@@ -31,11 +52,14 @@ class Counting:
         self.stream = world.transport.stream
         self.close = world.transport.close
         self.writes = 0
+        self.bodies: list[Manifest] = []
         self.seconds = 0.0
         self.refuses = False
 
     async def send(self, request: Request, *, timeout_seconds: float) -> Response:
-        self.writes += request.method != "GET"
+        if request.method != "GET":
+            self.writes += 1
+            self.bodies.append(json.loads(request.body))
         if self.refuses:
             raise Unreachable("the cable is cut")
         await asyncio.sleep(self.seconds)
@@ -52,6 +76,7 @@ class Desk:
         self.transport = transport
         self.failures: list[WorldError] = []
         self.written: list[tuple[Work, Work]] = []
+        self.writers = StatusWriters(client, Informers(client, Randomness(2), supervisor), supervisor)
         self._client = client
         self._informer = informer
 
@@ -68,9 +93,23 @@ class Desk:
         self.transport.writes = 0
         return work
 
-    def post(self, writer: str, *conditions: str, within: float = NEWS_SECONDS, work: Work | None = None) -> None:
+    async def deployment(self) -> Manifest:
+        """A template, of a kind that is not ours, which says nothing of its status."""
+        made = await self._client.create(DEPLOYMENTS, DEPLOYMENT, "default")
+        return {key: value for key, value in made.items() if key != "status"}
+
+    def post(
+        self,
+        writer: str,
+        *conditions: str,
+        within: float = NEWS_SECONDS,
+        work: Work | None = None,
+        statuses: Statuses[Work] | None = None,
+        is_paced: bool | None = None,
+    ) -> None:
         said = Said[Work](says(*conditions), self.failures.append, lambda old, new: self.written.append((old, new)))
-        self.statuses.post(work or self.work, writer, said, within=within)
+        how = {} if is_paced is None else {"is_paced": is_paced}
+        (statuses or self.statuses).post(work or self.work, writer, said, within=within, **how)
 
 
 def says(*types: str) -> Callable[[WorkStatus], WorkStatus]:
@@ -183,6 +222,67 @@ def test_a_burst_is_one_for_as_long_as_it_waits_and_a_moment_longer() -> None:
         assert desk.transport.writes == 4, "one alone is none"
 
     play(story, burst=2)
+
+
+def told_one_after_another(*, is_paced: bool | None) -> int:
+    """Writes at once of what is progress, after two others were told and written, where two make a burst."""
+    writes: list[int] = []
+
+    async def story(desk: Desk) -> None:
+        for name in ("api", "db"):
+            desk.post("status", "Progressing", within=PROGRESS_SECONDS, work=await desk.other(name), is_paced=is_paced)
+            await asyncio.sleep(2 * NEWS_SECONDS)
+        desk.transport.writes = 0
+        desk.post("status", "Progressing", within=PROGRESS_SECONDS)
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        writes.append(desk.transport.writes)
+
+    play(story, burst=2)
+    return writes[0]
+
+
+def test_those_who_were_written_are_of_a_burst_unless_their_writer_spreads_what_it_says() -> None:
+    assert [told_one_after_another(is_paced=how) for how in (None, False, True)] == [0, 0, 1]
+
+
+def test_what_is_said_in_a_burst_waits_though_that_ends() -> None:
+    async def story(desk: Desk) -> None:
+        desk.statuses.expect_burst()
+        await asyncio.sleep(BURST_SECONDS - NEWS_SECONDS / 2)
+        desk.post("status", "Progressing", within=PROGRESS_SECONDS)
+        await asyncio.sleep(PROGRESS_SECONDS - 0.1)
+        assert desk.transport.writes == 0
+        await asyncio.sleep(0.2)
+        assert desk.transport.writes == 1
+
+    play(story, burst=BURST_SIZE)
+
+
+def test_as_many_as_make_a_burst_are_one_while_they_wait() -> None:
+    async def story(desk: Desk) -> None:
+        desk.statuses.expect_burst()
+        there: list[bool] = []
+        for name in ("api", "db"):
+            work = await desk.other(name)
+            desk.post("execution", "Applied", within=4 * BURST_SECONDS, work=work, is_paced=True)
+            await asyncio.sleep(BURST_SECONDS + 1 if there else 0)
+            there.append(desk.statuses.is_burst)
+        assert there == [True, True]
+
+    play(story, burst=2)
+
+
+def test_a_status_is_written_to_the_version_that_was_seen_and_its_task_says_whose_it_is() -> None:
+    async def story(desk: Desk) -> None:
+        version = desk.work.metadata.resource_version
+        desk.post("execution", "Applied")
+        assert "status of Work default/web" in {task.get_name() for task in asyncio.all_tasks()}
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        body = desk.transport.bodies[-1]
+        assert body["metadata"] == {"resourceVersion": version}
+        assert [each["type"] for each in body["status"]["conditions"]] == ["Applied"]
+
+    play(story)
 
 
 def test_an_object_is_written_once_at_a_time_and_nothing_is_refused() -> None:
@@ -321,3 +421,45 @@ def test_an_object_that_was_replaced_by_another_of_its_name_has_no_status_to_wri
         assert desk.transport.writes == 0
 
     play(story)
+
+
+def test_a_status_of_a_kind_that_is_not_ours_is_written_as_well() -> None:
+    async def story(desk: Desk) -> None:
+        template = await desk.deployment()
+        statuses, seen = desk.writers.of(DEPLOYMENTS), list[Manifest]()
+
+        def change(status: Manifest) -> Manifest:
+            seen.append(status)
+            return {**status, "replicas": 3}
+
+        await asyncio.sleep(1)
+        statuses.post(template, "binding", Said[Manifest](change, desk.failures.append), within=NEWS_SECONDS)
+        expected = statuses.expected(template)
+        assert (expected["status"], expected["spec"]) == ({"replicas": 3}, template["spec"])
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert seen == [{}, {}], "of what was posted, and of what is there"
+        assert desk.transport.bodies[-1]["status"] == {"replicas": 3}
+        assert desk.failures == []
+
+    play(story, burst=BURST_SIZE)
+
+
+def test_there_is_one_writer_for_each_kind_and_namespace() -> None:
+    async def story(desk: Desk) -> None:
+        everywhere, here, elsewhere = (desk.writers.of(WORKS, *where) for where in ((), ("default",), ("other",)))
+        clusters = desk.writers.of(CLUSTERS)
+        assert len({id(each) for each in (everywhere, here, elsewhere, clusters)}) == 4
+        assert desk.writers.of(WORKS) is everywhere
+        await asyncio.sleep(1)
+        for statuses, written in ((elsewhere, []), (here, ["Applied"])):
+            desk.post("execution", "Applied", statuses=statuses)
+            await asyncio.sleep(2 * NEWS_SECONDS)
+            assert conditions(desk.work) == written
+        desk.post("execution", "Reflected", statuses=everywhere)
+        await asyncio.sleep(2 * NEWS_SECONDS)
+        assert conditions(desk.work) == ["Applied", "Reflected"]
+        desk.writers.expect_burst()
+        assert everywhere.is_burst
+        assert here.is_burst
+
+    play(story, burst=BURST_SIZE)
