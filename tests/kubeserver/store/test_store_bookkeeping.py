@@ -130,6 +130,20 @@ def test_a_store_that_is_stopped_while_it_waits_takes_no_more_writes() -> None:
     run_virtual(main())
 
 
+def test_a_writer_learns_that_a_store_was_stopped_before_it_had_written_anything() -> None:
+    async def main() -> None:
+        async with Supervisor("test") as supervisor:
+            store = await Store.open(MemoryMedium(), supervisor)
+            await asyncio.sleep(1)
+            writing = asyncio.ensure_future(put(store, POD))
+            await asyncio.sleep(0)
+        with pytest.raises(StoreFailed, match=r"^the store was stopped$"):
+            async with asyncio.timeout(1):
+                await writing
+
+    run_virtual(main())
+
+
 def test_of_a_store_that_is_closed_nothing_goes_on_and_watches_end_at_once() -> None:
     async def main() -> None:
         async with Supervisor("test") as supervisor:

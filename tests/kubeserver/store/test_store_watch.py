@@ -67,6 +67,28 @@ def test_a_reader_that_waits_is_woken_by_what_concerns_it(machine: Machine) -> N
     machine.tell(story)
 
 
+def test_a_reader_lets_others_run_when_it_begins_and_after_each_so_many_records(machine: Machine) -> None:
+    async def story(store: Store) -> None:
+        for number in range(2 * YIELD_RECORDS + 1):
+            await put(store, f"//pods/default/p{number}")
+        watcher, turns = store.watch("//pods/", after=1), list[int]()
+        read = 0
+
+        async def beside() -> None:
+            while read <= 2 * YIELD_RECORDS:
+                turns.append(read)
+                await asyncio.sleep(0)
+
+        async with Supervisor("others") as others:
+            others.start(beside(), "others")
+            for _ in range(2 * YIELD_RECORDS + 1):
+                await watcher.next()
+                read += 1
+        assert turns == [0, YIELD_RECORDS, 2 * YIELD_RECORDS]
+
+    machine.tell(story)
+
+
 def test_a_reader_that_stops_waiting_loses_nothing(machine: Machine) -> None:
     async def story(store: Store) -> None:
         watcher = store.watch("//pods/", after=1)
