@@ -1,6 +1,8 @@
 """The decision about a binding: evict, place and finish as one."""
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,14 +11,31 @@ from hypothesis import strategies as st
 
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
+from leeward.api.failback import FailbackOptions
 from leeward.api.meta import find_condition
-from leeward.api.names import DRAIN_TAINT, EVICTION_HELD_CONDITION, FLAPPING_TAINT
-from leeward.api.policy import ClusterFailover, FailoverBehavior
+from leeward.api.names import (
+    DRAIN_TAINT,
+    EVICTION_HELD_CONDITION,
+    FAILBACK_ANNOTATION,
+    FAILOVER_RELEASE_ANNOTATION,
+    FLAPPING_TAINT,
+    HOME_ANNOTATION,
+)
+from leeward.api.policy import ClusterAffinityTerm, ClusterFailover, FailoverBehavior
 from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import Attention
+from leeward.core.eviction.failback import Failback
 from leeward.core.eviction.held_reasons import Deferral
+from leeward.core.eviction.original_placement import (
+    OriginalPlacement,
+    original_placement_patch,
+    parse_original_placement,
+)
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
+from leeward.core.placement.authority import authority_over
 from leeward.core.placement.check import check
+from leeward.core.placement.phases import fail_back, place, withdraw
+from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
 
@@ -440,3 +459,102 @@ def test_what_was_thought_of_before_it_had_to_wait_is_not_told() -> None:
     told = Trace()
     deciding(EvictionBudget(), dead("member1"), cluster("member2"), trace=told)
     assert told.terms
+
+
+HOME = OriginalPlacement("", at(0), {"member1": 1, "member2": 2})
+AWAY = aggregated(binding(ONE_TO_TWO, 3, targets(member2=3)))
+HEALTHY = works({"member2": 3})
+
+
+def returning(bound: ResourceBinding = AWAY, seconds: float = 2_000, *, brake: bool = False, **found: Any) -> Situation:
+    """Situation of what has a way home, from where its replicas are healthy."""
+    there = fleet(cluster("member1"), cluster("member2"))
+    snapshot = Snapshot(bound, there, HEALTHY, settings=SETTINGS, now=at(seconds), brake=brake)
+    options = FailbackOptions(automatic=True, after_seconds=600, step=100)
+    situation = Situation(snapshot)
+    vars(situation).update({"original": HOME, "failback_options": options, **found})
+    return situation
+
+
+def test_one_step_back_is_taken_once_a_cluster_has_been_well_for_long_enough() -> None:
+    home = fail_back(returning())
+    assert home is not None
+    assert home.clusters == targets(member1=1, member2=2)
+    assert [(opened.from_cluster, opened.replicas, opened.reason) for opened in home.eviction_tasks] == [
+        ("member2", 1, "Failback")
+    ]
+    assert home.failback is not None
+    assert (home.failback.moved, home.failback.original, home.wake_at) == ({"member1": 1}, HOME, None)
+    early = fail_back(returning(seconds=599))
+    assert early == replace(place(returning(seconds=599)), failback=Failback(HOME, wake_at=at(600)), wake_at=at(600))
+
+
+@pytest.mark.parametrize(
+    "situation",
+    [
+        returning(original=None),
+        returning(braked=("member1",)),
+        returning(waiting=("member1",)),
+        returning(brake=True),
+        returning(authority=replace(authority_over(AWAY, SETTINGS), returns=False)),
+        returning(aggregated(binding(ONE_TO_TWO, 3, targets(member2=3), (task("member3"),)))),
+        returning(aggregated(binding(ONE_TO_TWO, 3))),
+        returning(aggregated(binding(ONE_TO_TWO, 4, targets(member2=3)))),
+    ],
+    ids=[
+        "no home is known", "an eviction is held", "an eviction waits", "the brake is engaged", "others place it",
+        "something is leaving", "it has no place", "something is to be placed",
+    ],
+)  # fmt: skip
+def test_no_step_back_is_taken_where_something_else_happens(situation: Situation) -> None:
+    assert fail_back(situation) is None
+
+
+def automatic(bound: ResourceBinding, home: OriginalPlacement | None = None) -> ResourceBinding:
+    """The binding of a policy that brings copies home, with what is remembered."""
+    wanted = {**bound.metadata.annotations, FAILBACK_ANNOTATION: "Automatic"}
+    asked = msgspec.structs.replace(bound, metadata=msgspec.structs.replace(bound.metadata, annotations=wanted))
+    noted = {key: text for key, text in original_placement_patch(asked, home).items() if text is not None}
+    return msgspec.structs.replace(
+        asked, metadata=msgspec.structs.replace(asked.metadata, annotations={**wanted, **noted})
+    )
+
+
+def test_all_that_is_remembered_of_an_eviction_is_written_with_it_and_brings_it_home() -> None:
+    placed = automatic(binding(ONE_TO_TWO, 3, targets(member1=1, member2=2)))
+    lost = decide(Snapshot(placed, fleet(dead("member1"), cluster("member2")), settings=SETTINGS, now=at(300)))
+    assert set(lost.annotations) == {HOME_ANNOTATION, FAILOVER_RELEASE_ANNOTATION}
+    noted = {**placed.metadata.annotations, HOME_ANNOTATION: lost.annotations[HOME_ANNOTATION] or ""}
+    known = msgspec.structs.replace(placed, metadata=msgspec.structs.replace(placed.metadata, annotations=noted))
+    home = parse_original_placement(known)
+    assert home is not None
+    assert (home.at, home.clusters) == (at(300), {"member1": 1, "member2": 2})
+    away, there = automatic(AWAY, home), fleet(cluster("member1"), cluster("member2"))
+    early, late = (decide(Snapshot(away, there, HEALTHY, settings=SETTINGS, now=at(seconds))) for seconds in (599, 600))
+    assert (early.returning, early.wake_at, replicas(early)) == ({}, at(600), {"member2": 3})
+    assert (late.returning, replicas(late)) == ({"member1": 1}, {"member1": 1, "member2": 2})
+
+
+@pytest.mark.parametrize(("term", "is_told"), [("both", False), ("another", True)])
+def test_what_is_taken_back_is_told_as_placed_where_it_was_in_another_term(term: str, *, is_told: bool) -> None:
+    both = ClusterAffinityTerm(affinity_name="both", cluster_names=("member1", "member2"))
+    placement = msgspec.structs.replace(ONE_TO_TWO, cluster_affinity=None, cluster_affinities=(both,))
+    moved = aggregated(binding(placement, 3, targets(member2=3), (task("member1", replicas=1),)))
+    status = msgspec.structs.replace(moved.status, scheduler_observing_affinity_name=term)
+    there, copies = fleet(cluster("member1"), cluster("member2")), works({"member1": 1, "member2": 2})
+    bound = msgspec.structs.replace(moved, status=status)
+    taken = withdraw(Situation(Snapshot(bound, there, copies, settings=SETTINGS, now=at(400))))
+    assert taken is not None
+    back = targets(member1=1, member2=2)
+    assert (taken.clusters, taken.result) == (back, Placed(back, "both") if is_told else None)
+
+
+def test_what_waits_for_its_turn_is_told_before_what_gains_nothing() -> None:
+    names = ("member1", "member2", "member3")
+    copies = binding(duplicated(*names), 2, targets(**dict.fromkeys(names, 2)))
+    for taints, reason in (((), "NothingToGain"), ((DRAIN,), "WaitingForTurn")):
+        there = fleet(dead("member1"), cluster("member2", taints=taints), cluster("member3"))
+        budget = EvictionBudget(exhausted={"member2": 1})
+        held = decide(Snapshot(copies, there, budget=budget, settings=SETTINGS, now=at(300))).held
+        assert held is not None
+        assert held.reason == reason
