@@ -172,5 +172,6 @@ def test_a_token_makes_no_agent_of_a_name_whose_secrets_are_there() -> None:
     ruling = rule_on_request(request(), ("north",), TokenUse(), ("east-impersonator",))
     assert (ruling.verdict, ruling.reason) == (Verdict.DENIED, "SecretsExist")
     assert "`kubectl -n karmada-cluster delete secret east-impersonator`" in ruling.message
+    assert " cluster east: " in ruling.message
     renewal = CertificateRequest(f"{AGENT}east", (AGENTS,), ("client auth",), f"{AGENT}east", (AGENTS,))
     assert rule_on_request(renewal, ("east",), None, ("east",)) == APPROVED
