@@ -130,6 +130,17 @@ def test_a_store_that_is_stopped_while_it_waits_takes_no_more_writes() -> None:
     run_virtual(main())
 
 
+def test_no_writer_waits_where_history_ends_and_nothing_of_it_is_to_be_forgotten() -> None:
+    async def story(store: Store) -> None:
+        began = asyncio.get_running_loop().time()
+        for number in range(5):
+            await put(store, f"//pods/default/p{number}")
+        assert store.compacted > 1
+        assert asyncio.get_running_loop().time() == began
+
+    Machine(run_virtual, MemoryMedium).tell(story, history_revisions=1)
+
+
 def test_a_writer_learns_that_a_store_was_stopped_before_it_had_written_anything() -> None:
     async def main() -> None:
         async with Supervisor("test") as supervisor:
