@@ -60,6 +60,7 @@ def test_a_turn_has_no_more_bindings_than_its_bound_but_one_cluster_at_least() -
     assert next_losses(due, {"a": 4, "b": 6, "c": 1}, most=10) == ["a", "b"]
     assert next_losses(due, {"a": 4, "b": 7, "c": 1}, most=10) == ["a"]
     assert next_losses(due, {"a": 11, "b": 0, "c": 1}, most=10) == ["a"]
+    assert next_losses(dict.fromkeys("ab"), {}, most=1) == ["a", "b"], "nothing runs there"
     assert next_losses({}, {}) == []
 
 

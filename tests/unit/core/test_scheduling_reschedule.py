@@ -16,6 +16,7 @@ from leeward.core.scheduling.reschedule import (
     needs_scheduling,
     placement_changed,
     replicas_changed,
+    term_of_targets,
 )
 from tests.builders import at, targets
 from tests.placements import binding_spec, cluster
@@ -134,3 +135,32 @@ def test_targets_are_the_same_in_whatever_order() -> None:
     assert same_targets(one, other) is same_targets(other, one) is True
     assert same_targets(one, targets(m1=2, m2=2)) is False
     assert same_targets(one, one[:1]) is False
+
+
+M1, M2, BOTH = (
+    {"affinityName": name, "clusterNames": names}
+    for name, names in (("first", ["m1"]), ("second", ["m2"]), ("all", ["m1", "m2"]))
+)
+
+
+@pytest.mark.parametrize(
+    ("held", "observed", "placed", "applied", "term"),
+    [
+        ({"m2": 3}, "first", 1, None, "second"),
+        ({"m2": 3}, "first", 2, None, "first"),
+        ({"m2": 3}, "first", 1, COPIED, "first"),
+        ({"m1": 2, "m2": 1}, "first", 1, None, "all"),
+        ({"m1": 2, "m3": 1}, "second", 1, None, "second"),
+    ],
+    ids=["placed later", "placed by that", "asked anew", "in both", "in none"],
+)
+def test_s1_the_term_of_targets_that_were_written_before_their_status_is_that_which_they_are_in(
+    held: dict[str, int], observed: str, placed: int, applied: dict[str, Any] | None, term: str
+) -> None:
+    found = bound({**SHARED, "clusterAffinities": [M1, M2, BOTH]}, held, applied, observed=observed)
+    found = msgspec.structs.replace(
+        found,
+        metadata=msgspec.structs.replace(found.metadata, generation=2),
+        status=msgspec.structs.replace(found.status, scheduler_observed_generation=placed),
+    )
+    assert term_of_targets(found, FLEET) == term

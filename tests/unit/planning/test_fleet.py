@@ -346,3 +346,5 @@ def test_a_fleet_knows_which_of_its_clusters_have_an_outage() -> None:
     fleet.put(builders.cluster("member2"))
     fleet.remove("member1")
     assert fleet.in_outage == set()
+    fleet.remove("member2")
+    assert list(fleet) == [], "one that has none leaves as well"

@@ -18,6 +18,7 @@ from leeward.core.cluster_health.brake import (
     is_alarming,
     parse_brake,
     render_brake,
+    signs_of,
 )
 from leeward.core.cluster_health.vanished import vanished_clusters
 from tests.builders import at, cluster, dead
@@ -223,3 +224,18 @@ def test_s5_vanished_is_what_is_not_listed_and_has_an_execution_space_that_nobod
     spaces = [space("default"), space("karmada-es-m1"), space("karmada-es-m2"), leaving]
     assert vanished_clusters(["m1"], spaces) == ("m2",)
     assert vanished_clusters(["m1", "m2", "m3"], spaces) == ()
+
+
+def test_the_signs_of_a_cluster_are_those_by_which_the_brake_goes() -> None:
+    there = joined(cluster("a"))
+    leaving = msgspec.structs.replace(there, metadata=msgspec.structs.replace(there.metadata, deletion_timestamp=at(1)))
+    doubt = Condition(FAILING_CONDITION, "True", "ClusterNotReachable", "", at(1))
+    conditions = (*there.status.conditions, doubt)
+    failing = msgspec.structs.replace(there, status=msgspec.structs.replace(there.status, conditions=conditions))
+    assert [signs_of(each) for each in (cluster("a"), there, joined(dead("a")), failing, leaving)] == [
+        (False, False, False, False),
+        (False, False, True, False),
+        (True, False, True, False),
+        (False, True, True, False),
+        (False, False, True, True),
+    ]
