@@ -431,6 +431,18 @@ def test_a_rollout_is_not_complete_while_replicas_have_no_cluster() -> None:
     assert verdict(everywhere, "Progressing")[1] == "NewReplicaSetAvailable"
 
 
+@pytest.mark.parametrize(
+    ("kind", "reason", "message"),
+    [
+        ("Available", "OfAnother", "Deployment has minimum availability."),
+        ("Progressing", "NewReplicaSetAvailable", "in words of another"),
+        ("Ready", "", ""),
+    ],
+)
+def test_what_others_say_of_a_template_is_not_worded_here(kind: str, reason: str, message: str) -> None:
+    assert not is_worded_here({"type": kind, "reason": reason, "message": message})
+
+
 def ready(since: datetime, status: str = "True") -> Cluster:
     condition = {"type": "Ready", "status": status, "reason": "A", "lastTransitionTime": format_time(since)}
     return from_wire({"spec": {"syncMode": "Push"}, "status": {"conditions": [condition]}}, Cluster)

@@ -15,6 +15,7 @@ from leeward.core.scheduling.model import Filter, Profile, Request
 from leeward.core.scheduling.pipeline import affinity_names_to_try
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.planning import fleet as fleets
+from leeward.planning.estimates import Estimates
 from leeward.planning.fleet import Fleet
 from tests import builders
 from tests.builders import NOW, at, targets
@@ -348,3 +349,9 @@ def test_a_fleet_knows_which_of_its_clusters_have_an_outage() -> None:
     assert fleet.in_outage == set()
     fleet.remove("member2")
     assert list(fleet) == [], "one that has none leaves as well"
+
+
+def test_a_fleet_has_estimates_of_its_own_where_it_is_given_none() -> None:
+    given = Estimates()
+    assert Fleet([], estimates=given).estimates is given
+    assert isinstance(Fleet([]).estimates, Estimates)

@@ -63,6 +63,7 @@ LEFT_TWICE = binding(divided({"a": 1, "b": 1}), 4, targets(a=2, b=2), (task("a")
         (COPIED, moved(task("a"), b=2), ["S12"]),
         (COPIED, moved(task("a"), taint=Taint(key="maintenance", effect="NoExecute"), b=2), []),
         (COPIED, moved(task("a", PurgeMode.DIRECTLY), b=2), []),
+        (COPIED, replace(moved(task("a"), b=2), evicted=()), ["S12"]),
         (COPIED, moved(task("b"), a=2, b=3), ["S2", "S12"]),
     ],
 )

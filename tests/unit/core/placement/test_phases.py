@@ -1,5 +1,6 @@
 """The decision about a binding: evict, place and finish as one."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from leeward.api.core import Taint
 from leeward.api.failback import FailbackOptions
 from leeward.api.meta import find_condition
 from leeward.api.names import (
+    AWAITED_TARGETS_ANNOTATION,
     DRAIN_TAINT,
     EVICTION_HELD_CONDITION,
     FAILBACK_ANNOTATION,
@@ -24,17 +26,20 @@ from leeward.api.names import (
 from leeward.api.policy import ClusterAffinityTerm, ClusterFailover, FailoverBehavior
 from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import Attention
+from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.failback import Failback
 from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.eviction.original_placement import (
     OriginalPlacement,
     original_placement_patch,
     parse_original_placement,
+    remembered_placement,
 )
+from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
 from leeward.core.placement.authority import authority_over
 from leeward.core.placement.check import check
-from leeward.core.placement.phases import fail_back, place, withdraw
+from leeward.core.placement.phases import fail_back, move_on, place, withdraw
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
@@ -558,3 +563,61 @@ def test_what_waits_for_its_turn_is_told_before_what_gains_nothing() -> None:
         held = decide(Snapshot(copies, there, budget=budget, settings=SETTINGS, now=at(300))).held
         assert held is not None
         assert held.reason == reason
+
+
+def test_what_has_no_place_is_told_before_what_cannot_be_finished() -> None:
+    bound = binding(ONE_TO_TWO, 3, targets(member1=3), (task("member2", replicas=1),))
+    lost, well = dead("member1"), cluster("member1")
+    told = [
+        decide(Snapshot(aggregated(bound), fleet(there, dead("member2")), settings=SETTINGS, now=at(10_000))).held
+        for there in (lost, well)
+    ]
+    assert [held and held.reason for held in told] == ["NoPlaceToGo", "ReplacementMissing"]
+
+
+def test_what_stalls_moves_on_to_a_cluster_that_was_not_tried() -> None:
+    bound = binding(duplicated("member1", "member2", "member3", groups=1), 2, targets(member2=2), (task("member1"),))
+    there = fleet(dead("member1"), cluster("member2"), cluster("member3"))
+    situation = Situation(Snapshot(bound, there, settings=SETTINGS, now=at(900)))
+    assert move_on(situation) is None
+    vars(situation)["stalled"] = StalledTargets((StalledTarget("member2", 0, 0, "which does not take it"),))
+    onward = move_on(situation)
+    assert onward is not None
+    assert onward.clusters == targets(member3=2)
+
+
+def home_after(bound: ResourceBinding, seconds: float, reports: dict[str, Work], *clusters: Cluster) -> object:
+    """Change of what is remembered of the original placement; False where there is none."""
+    decision = decide(Snapshot(bound, fleet(*clusters), reports, settings=SETTINGS, now=at(seconds)))
+    assert replicas(decision) != {target.name: target.replicas for target in bound.spec.clusters}, "it moves"
+    return decision.annotations.get(HOME_ANNOTATION, False)
+
+
+def test_the_original_placement_is_remembered_until_a_way_home_is_given_up() -> None:
+    wanted = binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))
+    home = remembered_placement(
+        None, wanted.spec, (Eviction("member1", dead("member1").spec.taints),), fleet(dead("member1")), at(0)
+    )
+    assert home is not None
+    back = works({"member1": 1, "member2": 2})
+    assert home_after(automatic(MOVED, home), 60, back, cluster("member1"), cluster("member2")) is False
+    again = automatic(wanted, home)
+    assert home_after(again, 300, {}, dead("member1"), cluster("member2")) is False, "the first one is kept"
+    returning_step = task("member2", replicas=1, reason="Failback", producer="Leeward")
+    stuck = aggregated(binding(ONE_TO_TWO, 3, targets(member1=1, member2=2), (returning_step,)))
+    reports = works({"member1": None, "member2": 3})
+    assert home_after(automatic(stuck, home), 700, reports, cluster("member1"), cluster("member2")) is None
+
+
+def test_what_replaces_a_copy_without_a_task_is_awaited_and_what_is_taken_back_changes_nothing_of_that() -> None:
+    there = fleet(dead("member1"), cluster("member2"))
+    at_once = PlacementSettings(graceful=False)
+    lost = decide(Snapshot(PLACED, there, settings=at_once, now=at(300))).annotations[AWAITED_TARGETS_ANNOTATION]
+    assert lost is not None
+    assert json.loads(lost) == {"replicas": 3, "since": {"member2": "2026-01-01T00:05:00Z"}}
+    noted = {**MOVED.metadata.annotations, AWAITED_TARGETS_ANNOTATION: lost}
+    awaited = msgspec.structs.replace(MOVED, metadata=msgspec.structs.replace(MOVED.metadata, annotations=noted))
+    back, reports = fleet(cluster("member1"), cluster("member2")), works({"member1": 1, "member2": 2})
+    taken = decide(Snapshot(awaited, back, reports, settings=SETTINGS, now=at(400)))
+    assert taken.withdrawn == ("member1",)
+    assert AWAITED_TARGETS_ANNOTATION not in taken.annotations
