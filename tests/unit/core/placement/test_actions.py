@@ -152,6 +152,7 @@ def test_s1_what_is_well_leaves_its_term_gracefully_where_a_cluster_was_unjoined
     bound = in_first_term(bound_to(terms("ab", "cd", of=duplicated(groups=2)), 2, a=2, b=2))
     decision = place(situation(bound, fleet(B, C, cluster("d")), at(10)))
     assert (kept(decision), left(decision), decision.followed) == ({"c": 2, "d": 2}, {"b": 2}, ("b",))
+    assert decision.result == Placed(targets(c=2, d=2), "t1"), "the new term is told"
     (leaving,) = decision.eviction_tasks
     assert (leaving.reason, leaving.producer, leaving.purge_mode) == ("AffinityTermLeft", "Leeward", "Gracefully")
     assert leaving.creation_timestamp == at(10)
