@@ -151,8 +151,9 @@ M1, M2, BOTH = (
         ({"m2": 3}, "first", 1, COPIED, "first"),
         ({"m1": 2, "m2": 1}, "first", 1, None, "all"),
         ({"m1": 2, "m3": 1}, "second", 1, None, "second"),
+        ({}, "second", 1, None, "second"),
     ],
-    ids=["placed later", "placed by that", "asked anew", "in both", "in none"],
+    ids=["placed later", "placed by that", "asked anew", "in both", "in none", "nowhere"],
 )
 def test_s1_the_term_of_targets_that_were_written_before_their_status_is_that_which_they_are_in(
     held: dict[str, int], observed: str, placed: int, applied: dict[str, Any] | None, term: str

@@ -94,7 +94,9 @@ def withdraw(at: Situation) -> Outcome | None:
     if found is None:
         return None
     is_same_term = found.affinity_name == at.binding.status.scheduler_observing_affinity_name
-    result = None if is_same_term else Placed(found.clusters, found.affinity_name)
+    spec = at.binding.spec
+    is_part = spec.is_divided and sum(target.replicas for target in found.clusters) != spec.replicas
+    result = None if is_same_term or is_part else Placed(found.clusters, found.affinity_name)
     return Outcome(found.clusters, found.tasks, result, withdrawal=found)
 
 

@@ -58,10 +58,10 @@ def term_of_targets(binding: Binding, clusters: Mapping[str, Cluster]) -> str:
     The targets are written first, and the term with the status. Who decides between the two, after a crash or beside
     another scheduler, would take what is placed in one term for a leftover of another. Holds: S1.
     """
-    status = binding.status
-    if status.scheduler_observed_generation == binding.metadata.generation or placement_changed(binding):
+    status, names = binding.status, [target.name for target in binding.spec.clusters]
+    is_observed = status.scheduler_observed_generation == binding.metadata.generation
+    if is_observed or not names or placement_changed(binding):
         return status.scheduler_observing_affinity_name
-    names = (target.name for target in binding.spec.clusters)
     return common_term(binding, names, clusters) or status.scheduler_observing_affinity_name
 
 

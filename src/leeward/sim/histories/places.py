@@ -1,9 +1,10 @@
 """Places of bindings, and what users asked for, in the end of a history, and when two such ends agree."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leeward.api.names import FLAPPING_TAINT
+from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, FLAPPING_TAINT
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from leeward.sim.histories.checkers.quotas import EXCEEDED, refusal_in
 from leeward.sim.histories.ground_truth import GroundTruth
@@ -48,8 +49,11 @@ def wanted(truth: GroundTruth) -> dict[str, object]:
 
 def places(truth: GroundTruth) -> dict[str, Place]:
     """Places by binding. None where a cluster is held down because it flapped: nothing goes there for an hour. None
-    either where room is short, or a quota refuses somebody: who has it is up to who came first."""
+    either where room is short, or a quota refuses somebody: who has it is up to who came first; nor where application
+    failover has left clusters, for one that takes as long as copies need to begin leaves those that begin together."""
     if any(taint.key == FLAPPING_TAINT for cluster in truth.clusters.values() for taint in cluster.spec.taints):
+        return {}
+    if any(_has_failed(binding) for binding in truth.bindings.values()):
         return {}
     placed = {key: binding for key, binding in truth.bindings.items() if binding.spec.placement is not None}
     if any(_is_short(binding.spec) or refusal_in(binding) == EXCEEDED for binding in placed.values()):
@@ -67,6 +71,11 @@ def place_of(binding: ResourceBinding) -> Place:
     by_room = packs or (weights is not None and bool(weights.dynamic_weight))
     roomless = spec.is_divided and by_room and spec.resource.kind == BATCHES.kind
     return Place({target.name: target.replicas for target in spec.clusters}, spec.is_divided, choosy, roomless)
+
+
+def _has_failed(binding: ResourceBinding) -> bool:
+    record = binding.metadata.annotations.get(APPLICATION_FAILURES_ANNOTATION, "{}")
+    return bool(json.loads(record).get("left"))
 
 
 def _is_short(spec: ResourceBindingSpec) -> bool:

@@ -244,6 +244,17 @@ def test_recovery_withdraws_nothing_when(story: str, report: dict[str, Work]) ->
     assert (replicas(decision), decision.withdrawn) == ({"member2": 3}, ()), story
 
 
+def test_s3_a_part_that_comes_back_alone_is_not_told_as_placed() -> None:
+    """No term had a place for what was left, and one of six replicas was there to come back (seed 11032)."""
+    first = ClusterAffinityTerm(affinity_name="first", cluster_names=("member1",))
+    placement = msgspec.structs.replace(ONE_TO_TWO, cluster_affinity=None, cluster_affinities=(first,))
+    moved = aggregated(binding(placement, 6, targets(), (task("member1", replicas=1),)))
+    snapshot = Snapshot(moved, fleet(cluster("member1")), works({"member1": 1}), settings=SETTINGS, now=at(400))
+    decision = decide(snapshot)
+    assert (replicas(decision), decision.withdrawn, decision.result) == ({"member1": 1}, ("member1",), None)
+    assert check(snapshot, decision) == ()
+
+
 NOWHERE: dict[str, int] = {}
 REPLANNED = msgspec.structs.replace(MOVED, spec=msgspec.structs.replace(MOVED.spec, placement=divided({"member1": 1})))
 DRAINED = cluster("member1", taints=(Taint(DRAIN_TAINT, "NoExecute", time_added=at(0)),))
