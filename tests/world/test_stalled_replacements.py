@@ -21,6 +21,7 @@ from tests.world.stories import (
     without_room,
 )
 from tests.world.test_detection import answers, status
+from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
 
 THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 WEB = "web-deployment"
@@ -84,6 +85,29 @@ async def moved(world: World, placement: Manifest, why: str) -> tuple[str, str, 
 async def mend(world: World, name: str) -> None:
     answers(world.member(name).place, lambda _: None)
     await with_room(world, name)
+
+
+def test_l2_the_next_cluster_is_tried_where_nothing_can_be_rendered_for_the_first() -> None:
+    """No Work was ever made for it, and it swallowed the application for good."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 3), policy("web", ONE_COPY))
+        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+        await world.sleep(30)
+        (old,) = world.assigned(WEB)
+        await world.member(old).stop()
+        await world.until(lambda: not world.is_ready(old), 120)
+        others = [name for name in THREE if name != old]
+        bad = overriding("bad", {"name": "web"}, only(others[0]), plaintext=replacing("/spec/nope", 1))
+        await world.client.create(OVERRIDES, bad, "default")
+        await world.until(lambda: list(world.assigned(WEB)) == [others[0]], 900)
+        await world.until(lambda: list(world.assigned(WEB)) == [others[1]], 660)
+        await world.until(lambda: tasks(world, WEB) == [], 60)
+        assert await ready_replicas(world, others[1], "web") == 3
+        told = f"Evicting from cluster {others[0]}, for which nothing could be rendered: "
+        assert any(message.startswith(told) for message in await evictions(world))
+
+    play(story, THREE)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ its eviction to become healthy; then the part of it that does not serve goes to 
 Where it went in vain is remembered in the binding's failure record (`core.eviction.application`), so that each
 cluster is tried once for a release, and nothing goes round in circles (C1). Without a next place it stays.
 
+A target whose overrides fail has no Work at all, and takes nothing either.
+
 What replaces a copy of which no task tells, as after a cluster was unjoined, has as long (`awaited_targets`).
 
 A whole copy that was there before the failover began is no replacement: it stays, however it is (S12). What somebody
@@ -20,10 +22,12 @@ from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
+from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.eviction.awaited_targets import NONE_AWAITED, AwaitedTargets
 from leeward.core.eviction.evidence import (
+    is_current,
     is_seen_healthy,
     is_uncounted,
     known_to_serve,
@@ -109,7 +113,11 @@ def _judge(
     binding: Binding, target: TargetCluster, cluster: Cluster | None, work: Work | None
 ) -> tuple[StalledTarget, datetime | None] | None:
     """Judges what is missing in the target and since when; None where nothing is, or where it cannot be said."""
-    if cluster is None or not cluster.is_ready or work is None or _is_suspended(work) or is_uncounted(work):
+    if cluster is None or not cluster.is_ready:
+        return None
+    if work is None:
+        return _not_rendered(binding, target, cluster)
+    if _is_suspended(work) or is_uncounted(work):
         return None
     if is_seen_healthy(work, cluster, target.replicas):
         return None
@@ -126,6 +134,18 @@ def _judge(
         since = max((at for at in (applied.last_transition_time, _expected_since(cluster, work)) if at), default=None)
         return StalledTarget(target.name, staying, reported, f"which does not take it: {applied.message}"), since
     return StalledTarget(target.name, staying, reported, "which has not taken it"), _expected_since(cluster, work)
+
+
+def _not_rendered(
+    binding: Binding, target: TargetCluster, cluster: Cluster
+) -> tuple[StalledTarget, datetime | None] | None:
+    """Judges a target without a Work: None where one may still come, since no override has failed."""
+    failed = find_condition(binding.status.conditions, OVERRIDE_FAILED_CONDITION)
+    if failed is None or not is_current(binding):
+        return None
+    instants = (condition.last_transition_time for condition in (cluster.ready, failed) if condition is not None)
+    why = f"for which nothing could be rendered: {failed.message}"
+    return StalledTarget(target.name, 0, 0, why), max(filter(None, instants), default=None)
 
 
 def _is_suspended(work: Work) -> bool:

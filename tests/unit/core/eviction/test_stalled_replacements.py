@@ -5,6 +5,7 @@ import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
+from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.policy import Placement
 from leeward.api.work import GracefulEvictionTask, Work
 from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, Gap, WatchedTime
@@ -143,6 +144,26 @@ def test_what_serves_or_cannot_be_judged_is_not_left_for_the_next(
     placement: Placement, copy: Work | None, there: Cluster | None
 ) -> None:
     assert judged(placement, copy, 100_000, there=there) == StalledTargets()
+
+
+@pytest.mark.parametrize(
+    ("generation", "failed", "expected"),
+    [(1, None, []), (0, BEGAN, []), (1, BEGAN - 100, [BEGAN]), (1, BEGAN + 100, [BEGAN + 100])],
+    ids=["nothing has failed", "not rendered yet", "it has failed before", "it has failed since"],
+)
+def test_l2_a_target_for_which_nothing_can_be_rendered_takes_nothing(
+    generation: int, failed: float | None, expected: list[float]
+) -> None:
+    bound = aggregated(binding(COPIES, 3, targets(member2=3), (LOST,)), generation)
+    if failed is not None:
+        why = Condition(OVERRIDE_FAILED_CONDITION, "True", "ApplyOverridePolicyFailed", "no such field", at(failed))
+        status = msgspec.structs.replace(bound.status, conditions=(*bound.status.conditions, why))
+        bound = msgspec.structs.replace(bound, status=status)
+    found = [find_stalled(bound, fleet(MEMBER2), {}, at(LATE + 100 * n), GRACE_SECONDS) for n in range(2)]
+    told = StalledTarget("member2", 0, 0, "for which nothing could be rendered: no such field")
+    assert [each.targets for each in found] == [
+        (told,) if any(at(since + GRACE_SECONDS) < at(LATE + 100 * n) for since in expected) else () for n in range(2)
+    ]
 
 
 @pytest.mark.parametrize(
