@@ -294,3 +294,13 @@ def test_l1_a_copy_that_was_to_be_made_before_a_restore_is_not_made_after_it() -
     members: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Pull"), ("m3", "Push"))
     run = play(History(seed=6201, members=members, steps=steps))
     assert (run.reached[CLEARED], run.violations) == (1, [])
+
+
+def test_what_is_deleted_and_made_again_while_all_is_cut_off_is_removed_where_it_was_and_made_anew() -> None:
+    """The removal was held under the brake, for a binding that had no target yet, and then for good (seed 20816)."""
+    steps = (
+        Deploy(at=45, app="web", plan=EVENLY, replicas=3),
+        CutOff(at=80, lasts=40),
+        Recreate(at=105, app="web", replicas=5),
+    )
+    assert plays(*steps) == []

@@ -7,7 +7,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from leeward.api.names import execution_space, work_name
-from leeward.api.resource import CLUSTERS, NAMESPACES, PODS, WORKS
+from leeward.api.resource import CLUSTERS, NAMESPACES, PODS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Work
 from leeward.client import NotFound
 from leeward.core.eviction.evidence import is_seen_healthy
@@ -244,5 +244,67 @@ def test_a_namespace_that_is_made_again_while_a_member_is_away_keeps_its_uid_the
         await world.sleep(60)
         assert (await world.member("member1").client.get(NAMESPACES, "shop")).metadata.uid == before
         assert (await world.member("member2").client.get(NAMESPACES, "shop")).metadata.uid
+
+    play(story, MEMBERS)
+
+
+@pytest.mark.parametrize("member", mostly_long(["member1", "member3"], "member3"))
+def test_l2_what_is_deleted_and_applied_again_while_a_cluster_is_away_runs_in_the_others_at_once(member: str) -> None:
+    """The old binding waited for the Work in that cluster, and nothing was made of the new template anywhere."""
+
+    async def story(world: World) -> None:
+        await web_runs(world, "member2", member)
+        before = await running(world, member)
+        world.member(member).pause()
+        await world.sleep(5)
+        await world.client.delete(DEPLOYMENTS, "web", "default")
+        await world.until(lambda: world.binding(BINDING) is None, 60)
+        changed = deployment("web", 2, selector={"matchLabels": {"app": "web", "release": "two"}})
+        changed["spec"]["template"]["metadata"]["labels"]["release"] = "two"
+        await apply(world.client, changed)
+        await world.sleep(20)
+        assert await ready_replicas(world, "member2", "web") == 2
+        await come_back(world, member, "cut off")
+        await settled(world, member)
+        found = await world.member(member).client.get(DEPLOYMENTS, "web", "default")
+        assert found["metadata"]["uid"] != before.deployment, (
+            "what was deleted is not kept: its selector could not change"
+        )
+        assert set(world.assigned(BINDING)) == {"member2", member}
+
+    play(story, MEMBERS)
+
+
+def test_l3_a_namespace_with_applications_can_be_deleted_while_a_cluster_is_away() -> None:
+    async def story(world: World) -> None:
+        await world.client.create(NAMESPACES, {"metadata": {"name": "shop"}})
+        await apply(world.client, deployment("web", 2), policy("web", placed("member1", "member2")), namespace="shop")
+        await world.sleep(60)
+        await leave(world, "member1", "cut off")
+        await world.client.delete(NAMESPACES, "shop")
+        await world.sleep(30)
+        with pytest.raises(NotFound):
+            await world.client.get(NAMESPACES, "shop")
+        await come_back(world, "member1", "cut off")
+        await world.sleep(60)
+        for member in MEMBERS:
+            assert await ready_replicas(world, member, "web", "shop") == -1
+            assert not (await world.client.list(WORKS, execution_space(member))).items
+
+    play(story, MEMBERS)
+
+
+@pytest.mark.long
+def test_s12_a_binding_that_somebody_deletes_keeps_the_object_of_a_cluster_that_is_away() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, "member1", "member2")
+        before = await running(world, "member1")
+        await leave(world, "member1", "cut off")
+        await world.client.delete(RESOURCE_BINDINGS, BINDING, "default")
+        await world.sleep(60)
+        assert await ready_replicas(world, "member2", "web") == 2, "its template is still there"
+        await come_back(world, "member1", "cut off")
+        await settled(world, "member1")
+        assert await running(world, "member1") == before
 
     play(story, MEMBERS)

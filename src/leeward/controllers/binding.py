@@ -252,7 +252,8 @@ class BindingController:
         return found is not None and found.is_being_deleted
 
     async def _dissolve(self, binding: Binding) -> None:
-        """Deletes the Works of a deleted binding, and lets it go without them; of another name none holds it up."""
+        """Deletes the Works of a deleted binding, and lets it go without them. None of another name holds it up, nor
+        one whose cluster is away: it goes when that is back, and what is made anew waits for it there alone."""
         if self._kind.finalizer not in binding.metadata.finalizers:
             return
         works = self._works_of.get(key_of(binding))
@@ -262,7 +263,7 @@ class BindingController:
             else:
                 preserve = bool(binding.spec.preserve_resources_on_deletion)
                 await give_up_objects(self._plane.client, work, preserve=preserve)
-        if self._own_works(binding):
+        if any((found := self._clusters.get(cluster)) and found.is_ready for cluster in self._own_works(binding)):
             return
         finalizers = [f for f in binding.metadata.finalizers if f != self._kind.finalizer]
         await self._plane.client.patch(

@@ -14,6 +14,7 @@ from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
     CLUSTER_BINDING_NAME_ANNOTATION,
+    REMOVAL_HELD_ANNOTATION,
     RENDERED_ANNOTATION,
     WORK_ID_LABEL,
     work_name,
@@ -193,6 +194,37 @@ def test_one_that_goes_and_is_listed_is_told_so_too() -> None:
         assert after.spec.preserve_resources_on_deletion is True
         assert after.spec.workload == going.spec.workload
         assert [sent.method for sent in desk.wire.writes()] == ["PATCH"]
+
+    play(story)
+
+
+@pytest.mark.parametrize("uid", ["", "uid-1", "uid-2"])
+def test_one_that_goes_with_an_earlier_template_takes_its_objects_along(uid: str) -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        made = template()
+        made["metadata"]["uid"] = "uid-1"
+        await desk.client.create(WORKS, build_works(binding, made, {MEMBER: FRESH})[MEMBER], SPACE)
+        await desk.client.delete(WORKS, NAME, SPACE)
+        going = await desk.seen(NAME)
+        anew = build_works(binding, {**made, "metadata": {**made["metadata"], "uid": uid}}, {MEMBER: FRESH})[MEMBER]
+        after = await works.sync(binding, going, anew, lambda _: anew)
+        assert bool(after.spec.preserve_resources_on_deletion) == (uid != "uid-2")
+        assert len(desk.wire.writes()) == (uid != "uid-2")
+
+    play(story)
+
+
+def test_l1_one_that_goes_with_an_earlier_template_is_held_no_more_where_its_cluster_is_assigned() -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        await desk.client.create(WORKS, wanted(binding), SPACE)
+        await desk.client.delete(WORKS, NAME, SPACE)
+        await desk.client.patch(WORKS, NAME, {"metadata": {"annotations": {REMOVAL_HELD_ANNOTATION: "true"}}}, SPACE)
+        anew = build_works(binding, template(uid="uid-2"), {MEMBER: FRESH})[MEMBER]
+        after = await works.sync(binding, await desk.seen(NAME), anew, lambda _: anew)
+        assert REMOVAL_HELD_ANNOTATION not in after.metadata.annotations
+        assert not after.spec.preserve_resources_on_deletion
 
     play(story)
 

@@ -8,10 +8,10 @@ left untouched, and here they follow the template; and that a workload which is 
 back, also with `preserveResourcesOnDeletion`, so that it does not run twice.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
 from leeward.api.names import (
     APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
     APPLIED_OVERRIDES_ANNOTATION,
@@ -96,6 +96,19 @@ def build_work(
 ) -> Manifest:
     """The Work of one cluster, with this permanent id; as `build_works` makes it."""
     return build_works(binding, template, {cluster: work_id}, rendered=rendered, inject=inject)[cluster]
+
+
+def is_of_same_template(work: Work, manifest: ReadOnlyManifest) -> bool:
+    """Tells whether a Work was made of the template that `manifest`, a Work's, is made of, and of no earlier one under
+    its name; of one that does not say so, it is believed."""
+    made, wanted = (
+        _template_uids(each) for each in (work.spec.workload.manifests, manifest["spec"]["workload"]["manifests"])
+    )
+    return not made or not wanted or made == wanted
+
+
+def _template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:
+    return {uid for uid in (annotations_of(each).get(TEMPLATE_UID_ANNOTATION, "") for each in manifests) if uid}
 
 
 def _state_in(work: Work | None, state: Mapping[str, str]) -> Mapping[str, str]:

@@ -5,6 +5,8 @@ Needed are the targets, the clusters of the bindings that depend on it, and thos
 `Directly`.
 """
 
+from kubeapi.meta import Manifest, annotations_of
+from leeward.api.names import TEMPLATE_UID_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import replicas_of
@@ -38,6 +40,12 @@ def _leaving(binding: Binding, task: GracefulEvictionTask) -> int:
     strategy = placement.replica_scheduling if placement is not None else None
     divided = strategy is not None and strategy.replica_scheduling_type == "Divided"
     return 0 if divided else binding.spec.replicas
+
+
+def is_of_an_earlier_template(manifest: Manifest, binding: Binding) -> bool:
+    """Tells whether an object was made of a template that a user has deleted, and made again under its name."""
+    uid = annotations_of(manifest).get(TEMPLATE_UID_ANNOTATION)
+    return bool(uid and binding.spec.resource.uid) and uid != binding.spec.resource.uid
 
 
 class Needs:

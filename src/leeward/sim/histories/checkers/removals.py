@@ -4,9 +4,11 @@ as long as most of the fleet looks dead. What a person asks of a cluster that is
 
 from collections.abc import Iterator
 
+from kubeapi.meta import Manifest
 from leeward.api.names import BRAKE_NAME, cluster_of_execution_space
 from leeward.api.work import Binding, Work
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
+from leeward.sim.histories.checkers.needs import is_of_an_earlier_template
 from leeward.sim.histories.checkers.restores import takes_away, work_of
 from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of, tasks_of
 from leeward.sim.histories.ground_truth import Change, owner_of
@@ -55,14 +57,15 @@ class RemovalsChecker:
         is_pending = seconds_of(asked_at) + WHOLE_SECONDS <= self._ready_since.get(member, float("inf"))
         owner = owner_of(work)
         binding = scene.truth.any_binding(owner) if owner is not None else None
-        if is_pending and binding is not None and not self._is_asked_for(binding):
+        if is_pending and binding is not None and not self._is_asked_for(binding, change.old):
             message = f"{change.key} in {member} was deleted while the brake is engaged since {braked_since:.1f}"
             yield Violation("S4", change.seconds, message)
 
-    def _is_asked_for(self, binding: Binding) -> bool:
+    def _is_asked_for(self, binding: Binding, removed: Manifest) -> bool:
         """Tells whether a person has asked for it, whatever is known of the fleet; or it follows what is needed
         elsewhere."""
         is_going = binding.metadata.deletion_timestamp is not None or self._scene.truth.template_of(binding) is None
+        is_going = is_going or is_of_an_earlier_template(removed, binding)
         purges = any(task.purge_mode == "Directly" for task in tasks_of(binding).values())
         follows = binding.spec.placement is None and not binding.spec.clusters
         return is_going or purges or follows or binding.spec.asks_for_none

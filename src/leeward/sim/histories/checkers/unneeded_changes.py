@@ -18,7 +18,7 @@ from leeward.api.names import (
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
-from leeward.sim.histories.checkers.needs import Needs
+from leeward.sim.histories.checkers.needs import Needs, is_of_an_earlier_template
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, Change, is_ours
 from leeward.sim.histories.manifests import OWN, SHARED
@@ -105,6 +105,9 @@ class UnneededChangesChecker:
     def _deleted(self, change: Change) -> Iterator[str]:
         """Judges a deletion: whoever deletes the object must know by now whether its binding needs it there."""
         key = _binding_of(change.old)
+        binding = self._scene.truth.any_binding(key) if key is not None else None
+        if binding is not None and is_of_an_earlier_template(change.old, binding):
+            return
         since = self._needs.since(key, change.place) if key is not None else None
         parties = (CONTROLLERS, change.place)
         if since is not None and not self._scene.was_leaving(change.place) and self._scene.must_know(since, *parties):
