@@ -3,11 +3,13 @@
 import pytest
 
 from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, apply, play, policy, ready_replicas, tasks, without_room
+from tests.world.stories import DEPLOYMENTS, apply, deployment, play, policy, ready_replicas, tasks, without_room
 from tests.world.test_partial_eviction import DYNAMIC, hungry
 
 WEB = "web-deployment"
+RESOURCE_QUOTAS = Resource.of_manifests("v1", "resourcequotas", "ResourceQuota", True)
 GRACE_SECONDS = 600
 """The default of `--graceful-eviction-timeout`."""
 
@@ -40,3 +42,32 @@ def test_s1_a_partial_replacement_ends_no_eviction_by_time() -> None:
         assert await ready_replicas(world, "member1", "web") == 4
 
     play(story)
+
+
+def test_l1_a_copy_that_is_back_returns_for_a_part_that_got_no_further() -> None:
+    """A quota let two of four replicas in. Both copies ran on for ever, six replicas of four."""
+
+    async def story(world: World) -> None:
+        aggregated = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+        await apply(world.client, deployment("web", 4), policy("web", {"replicaScheduling": aggregated}))
+        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+        await world.sleep(30)
+        (old,) = world.assigned(WEB)
+        (new,) = set(world.members) - {old}
+        quota = {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "2"}}}
+        await world.member(new).client.create(RESOURCE_QUOTAS, quota, "default")
+        before = await copy_in(world, old)
+        await world.member(old).stop()
+        await world.until(lambda: list(world.assigned(WEB)) == [new])
+        left = world.seconds
+        await world.sleep(60)
+        assert await ready_replicas(world, new, "web") == 2
+        await world.member(old).start()
+        await world.until(lambda: world.assigned(WEB) == {old: 4}, 900)
+        assert world.seconds - left >= GRACE_SECONDS, "until then the rest of it may still come"
+        await world.sleep(10)
+        assert tasks(world, WEB) == []
+        assert (await copy_in(world, old))["metadata"]["uid"] == before["metadata"]["uid"]
+        assert await ready_replicas(world, new, "web") == -1
+
+    play(story, {"member1": "Push", "member2": "Pull"})

@@ -7,8 +7,9 @@ a purge mode allow stands in their tables (`task_reasons`, `purge_modes`). The f
     for each eviction task
       replicas are missing elsewhere   as many come back as have no place, and nothing is given up: while replicas are
                                        missing, no cluster that is well is barred
-      divided, all are placed          all that left comes back, for replicas that are not ready yet; of a failback that
-                                       has failed, as many as are not ready
+      divided, all are placed          all that left comes back, for replicas that are not ready yet; past its grace
+                                       period for what is ready of such a part, too, so that all that is asked for is
+                                       ready; of a failback that has failed, as many as are not ready
       duplicated                       the copy comes back, for one that neither is ready nor served before, where a
                                        constraint on clusters leaves no room for both
     for all tasks together             the replacement lies in another affinity term, so that a part of each would be no
@@ -214,6 +215,8 @@ def _divided_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[TargetClu
     if reason_rules_of_task(task).is_failback:
         back = min(back, sum(target.replicas - ready[target.name] for target in others))
     kept, total = _less(others, ready, back), back + replicas_in(spec, name)
+    if kept is None and copies.is_late(task):
+        kept = _less_of_parts(others, ready, back)
     return None if kept is None or total == 0 else _with_target(kept, TargetCluster(name, total))
 
 
@@ -227,6 +230,22 @@ def _less(
         excess -= taken
         if target.replicas > taken:
             kept.append(msgspec.structs.replace(target, replicas=target.replicas - taken))
+    return tuple(kept) if excess == 0 else None
+
+
+def _less_of_parts(
+    targets: tuple[TargetCluster, ...], ready: Mapping[str, int], excess: int
+) -> tuple[TargetCluster, ...] | None:
+    """Takes `excess` replicas away: all that are not ready, and the rest where some of them were. What is kept is
+    ready."""
+    excess -= sum(target.replicas - ready[target.name] for target in targets)
+    kept: list[TargetCluster] = []
+    for target in targets:
+        there = ready[target.name]
+        taken = min(excess, there) if there < target.replicas else 0
+        excess -= taken
+        if there > taken:
+            kept.append(msgspec.structs.replace(target, replicas=there - taken))
     return tuple(kept) if excess == 0 else None
 
 

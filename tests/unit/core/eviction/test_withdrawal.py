@@ -133,6 +133,31 @@ def test_s3_what_returns_is_taken_from_where_the_most_is_missing(
     assert result(withdraw(bound, copies)) == expected
 
 
+@pytest.mark.parametrize(
+    ("held", "ready", "replicas", "expected"),
+    [
+        ({"b": 4}, {"b": 3}, 2, {"a": 2, "b": 2}),
+        ({"b": 4}, {"b": 2}, 4, {"a": 4}),
+        ({"b": 4}, {"b": 4}, 2, None),
+        ({"b": 4, "c": 2}, {"b": 4, "c": 1}, 2, {"a": 2, "b": 4}),
+        ({"b": 3, "c": 3}, {"b": 1, "c": 2}, 4, {"a": 4, "c": 2}),
+        ({"b": 4, "c": 2}, {"b": 4, "c": 1}, 3, None),
+        ({"a": 1, "b": 3}, {"b": 2}, 3, {"a": 4}),
+    ],
+    ids=[
+        "a part stays", "nothing stays", "all is ready", "of what is not whole", "what is not ready goes first",
+        "what is whole makes no way", "beside what stayed",
+    ],
+)  # fmt: skip
+def test_l1_past_its_grace_period_it_returns_for_what_is_ready_of_a_part_too(
+    held: dict[str, int], ready: dict[str, int | None], replicas: int, expected: dict[str, int] | None
+) -> None:
+    bound = moved(SHARES, task("a", replicas), replicas=sum(held.values()), **held)
+    copies = works({"a": replicas + held.get("a", 0), **ready})
+    assert withdraw(bound, copies, seconds=GRACE_SECONDS) is None
+    assert result(withdraw(bound, copies, seconds=GRACE_SECONDS + 1)) == expected
+
+
 def test_what_stayed_has_to_be_healthy_together_with_what_returns() -> None:
     bound = moved(SHARES, task("a", 2), replicas=6, a=1, b=3, c=2)
     assert withdraw(bound, works({"a": 2, "b": 3, "c": 0})) is None
