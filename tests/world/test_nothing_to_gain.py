@@ -284,3 +284,36 @@ def test_what_has_no_replicas_is_preserved_in_a_failover_where_its_policy_says_s
                 await world.member(old).client.get(CONFIG_MAPS, "settings", "default")
 
     play(story, THREE)
+
+
+def finite(name: str) -> Manifest:
+    pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": {"spec": pod}}}
+
+
+@pytest.mark.parametrize("mode", mostly_long(["Push", "Pull"], "Push"))
+def test_s12_a_job_that_has_ended_does_not_run_once_more_for_the_loss_of_its_cluster(mode: Mode) -> None:
+    """A migration of a database was done again in another cluster, and the first one was deleted on return."""
+
+    async def story(world: World) -> None:
+        jobs = Resource.of_manifests("batch/v1", "jobs", "Job", True)
+        wanted = policy("migration", everywhere(*TWO, most=1), "Job", "batch/v1")
+        await world.client.create(jobs, finite("migration"), "default")
+        await apply(world.client, wanted)
+        await world.until(lambda: bool(world.assigned("migration-job")), 30)
+        await world.sleep(60)
+        (old,) = world.assigned("migration-job")
+        before = (await world.member(old).client.get(jobs, "migration", "default"))["metadata"]["uid"]
+        await world.member(old).stop()
+        await world.until(lambda: held(world, "migration-job") == "NothingToGain", 900)
+        await world.sleep(600)
+        assert (list(world.assigned("migration-job")), tasks(world, "migration-job")) == ([old], [])
+        await world.member(old).start()
+        await world.until(lambda: world.is_ready(old), 120)
+        await world.sleep(60)
+        assert held(world, "migration-job") == ""
+        assert (await world.member(old).client.get(jobs, "migration", "default"))["metadata"]["uid"] == before
+        await world.client.patch(CLUSTERS, old, BY_HAND)
+        await world.until(lambda: old not in world.assigned("migration-job"), 60)
+
+    play(story, dict.fromkeys(TWO, mode))

@@ -51,6 +51,12 @@ def held_without_gain(kept: Sequence[Eviction]) -> Condition:
     )
 
 
+def held_ended(kept: Sequence[Eviction]) -> Condition | None:
+    """Condition by S12: it has nothing left to do."""
+    why = "the Job has ended there, and would run once more elsewhere"
+    return _held(HeldReason.NOTHING_TO_GAIN, f"kept in {_list(kept)}: {why}") if kept else None
+
+
 def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason | None) -> Condition | None:
     """Condition that a taint takes nothing away which others live in, or which would leave its volumes behind."""
     if not kept or reason is None:

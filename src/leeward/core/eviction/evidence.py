@@ -155,6 +155,11 @@ def is_fresh(work: Work, cluster: Cluster) -> bool:
     return since is None or (at is not None and at >= since)
 
 
+def is_about_present(work: Work) -> bool:
+    """Tells whether the statuses speak of the Work's present generation, at whatever time."""
+    return _reflected(work) is not None or is_told_by_karmada(work)
+
+
 def trusted(work: Work) -> Work:
     """`work` without what was reported of an earlier generation of it."""
     generation = work.metadata.generation

@@ -94,6 +94,11 @@ def _condition(kind: str, reason: str, message: str, outcomes: Iterable[Mapping[
     return {"type": kind, "status": "True", "reason": reason, "message": message, **dated}
 
 
+def has_outcome(status: Any) -> bool:
+    """Tells whether this status of a Job says that it has ended."""
+    return bool(_outcome(mapping_at({"status": status}, "status")))
+
+
 def _outcome(status: Mapping[str, Any]) -> Mapping[str, Any]:
     """The first condition that says that the Job has ended."""
     for condition in list_at(status, "conditions"):

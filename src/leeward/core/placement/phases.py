@@ -31,7 +31,13 @@ from leeward.core.eviction.awaited_targets import (
     awaited_targets_patch,
     parse_awaited_targets,
 )
-from leeward.core.eviction.blocked_evictions import held_deferred, held_in_place, held_tasks, held_unconfirmed
+from leeward.core.eviction.blocked_evictions import (
+    held_deferred,
+    held_ended,
+    held_in_place,
+    held_tasks,
+    held_unconfirmed,
+)
 from leeward.core.eviction.failback import decide_failback
 from leeward.core.eviction.failover_release import failover_release_patch
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
@@ -179,6 +185,7 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
         or (None if at.stays_in_place else held_unconfirmed(evictions.unconfirmed))
         or held
         or held_in_place(at.binding, evictions.due, at.stays_in_place)
+        or held_ended(at.ended)
     )
 
 

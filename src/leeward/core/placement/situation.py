@@ -31,7 +31,8 @@ from leeward.core.eviction.application import (
 )
 from leeward.core.eviction.awaited_targets import NONE_AWAITED, parse_awaited_targets
 from leeward.core.eviction.blocked_evictions import is_braked
-from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions
+from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions, is_automatic
+from leeward.core.eviction.ended_jobs import has_ended
 from leeward.core.eviction.failover_release import released_at
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import OriginalPlacement, failback_options, parse_original_placement
@@ -142,7 +143,16 @@ class Situation:
         """Evictions that begin now, if there is a place for them."""
         if self.stays_in_place:
             return ()
-        return tuple(each for each in self.taint_evictions.due if each not in (*self.braked, *self.waiting))
+        kept = (*self.braked, *self.waiting, *self.ended)
+        return tuple(each for each in self.taint_evictions.due if each not in kept)
+
+    @CachedProperty
+    def ended(self) -> tuple[Eviction, ...]:
+        """Automatic evictions of Jobs that have ended, which would run once more elsewhere."""
+        if not self.settings.keep_without_place:
+            return ()
+        works, due = self.snapshot.works, self.taint_evictions.due
+        return tuple(e for e in due if has_ended(works.get(e.cluster)) and is_automatic(e, self.clusters[e.cluster]))
 
     @CachedProperty
     def well_again(self) -> frozenset[str]:

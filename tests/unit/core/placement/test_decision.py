@@ -27,6 +27,7 @@ from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot
 from leeward.core.scheduling import Placed
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
+from tests.unit.core.eviction.test_ended_jobs import job
 
 SETTINGS = PlacementSettings()
 EXACT = PlacementSettings(keep_without_place=False, withdraw=False, exact_health=True)
@@ -347,6 +348,19 @@ def test_s12_what_others_live_in_stays_and_says_so_until_karmadas_rules_are_aske
     early = decide(namespace(), dead("a"), seconds=299)
     assert (reason(early), early.wake_at) == ("", at(300))
     assert left(decide(namespace(), dead("a"), B, settings=EXACT)) == ["a"]
+
+
+def test_s12_a_job_that_has_ended_stays_and_says_so_until_a_person_or_karmadas_rules_ask_for_it() -> None:
+    copies = {"a": job({"type": "Complete", "status": "True"})}
+    bound = aggregated(binding(duplicated("a", "b", groups=1), 1, targets(a=1)))
+    decision = decide(bound, dead("a"), B, copies=copies)
+    assert (kept(decision), left(decision), reason(decision)) == ({"a": 1}, [], "NothingToGain")
+    assert decision.held is not None
+    assert decision.held.message.endswith("the Job has ended there, and would run once more elsewhere")
+    assert left(decide(bound, dead("a"), B, copies={"a": job()})) == ["a"]
+    assert left(decide(bound, dead("a"), B, copies=copies, settings=EXACT)) == ["a"]
+    drained = cluster("a", taints=(Taint("leeward.dev/drain", "NoExecute", time_added=at(0)),))
+    assert left(decide(bound, drained, B, copies=copies)) == ["a"]
 
 
 def test_what_needs_somebody_is_told_before_what_is_kept_because_that_is_better() -> None:
