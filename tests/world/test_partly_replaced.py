@@ -71,3 +71,32 @@ def test_l1_a_copy_that_is_back_returns_for_a_part_that_got_no_further() -> None
         assert await ready_replicas(world, new, "web") == -1
 
     play(story, {"member1": "Push", "member2": "Pull"})
+
+
+@pytest.mark.long
+def test_l2_where_one_cluster_is_to_have_all_a_part_of_it_does_not_keep_it_from_the_next() -> None:
+    """The part that serves stays until all is ready in the next cluster. It was for good, and the rest nowhere."""
+
+    async def story(world: World) -> None:
+        one_cluster = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
+        divided = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+        placement: Manifest = {"replicaScheduling": divided, "spreadConstraints": one_cluster}
+        await apply(world.client, deployment("web", 4), policy("web", placement))
+        await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+        await world.sleep(30)
+        (old,) = world.assigned(WEB)
+        await world.member(old).stop()
+        await world.until(lambda: not world.is_ready(old), 120)
+        part, last = sorted({*world.members} - {old})
+        quota = {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "2"}}}
+        await world.member(part).client.create(RESOURCE_QUOTAS, quota, "default")
+        await world.until(lambda: list(world.assigned(WEB)) == [part], 900)
+        await world.until(lambda: world.assigned(WEB) == {last: 4}, 700)
+        while await ready_replicas(world, last, "web") < 4:
+            assert await ready_replicas(world, part, "web") == 2
+            await world.sleep(0.5)
+        await world.until(lambda: tasks(world, WEB) == [], 30)
+        await world.sleep(10)
+        assert await ready_replicas(world, part, "web") == -1
+
+    play(story, {"member1": "Push", "member2": "Push", "member3": "Pull"})

@@ -270,9 +270,7 @@ def move_on(at: Situation) -> Outcome | None:
     if not at.authority.places or (directly and any(target.serving for target in stalled)):
         return None
     tasks = [stalled_task(target.cluster, mode, at.now) for target in stalled]
-    left = _left(at, tasks, {target.cluster: target.staying for target in stalled if target.staying})
-    avoided = {*at.failures.record.left, *(target.cluster for target in stalled)}
-    result = find_replacement(at.binding, left, at.clusters, at.now, avoided, trace=at.trace)
+    left, result = _find_next(at, tasks)
     present = {target.name for target in spec.clusters}
     if isinstance(result, Unplaceable):
         return None
@@ -280,6 +278,24 @@ def move_on(at: Situation) -> Outcome | None:
         return None
     evicted = [Eviction(target.cluster, why=target.why) for target in stalled]
     return _moved(at, left, result, tasks, evicted)
+
+
+def _find_next(
+    at: Situation, tasks: Sequence[GracefulEvictionTask]
+) -> tuple[ResourceBindingSpec, Placed | Unplaceable]:
+    """A place for what does not serve in stalled targets; for all of them, where a part finds none beside what serves
+    of them, as under a limit of one cluster: that stays until all is healthy elsewhere."""
+    stalled = at.stalled.targets
+    avoided = {*at.failures.record.left, *(target.cluster for target in stalled)}
+    find = partial(find_replacement, at.binding, fleet=at.clusters, now=at.now, excluded=avoided, trace=at.trace)
+    staying = {target.cluster: target.staying for target in stalled if target.staying}
+    left = _left(at, tasks, staying)
+    result = find(left)
+    if isinstance(result, Unplaceable) and staying:
+        whole = _left(at, tasks)
+        if isinstance(again := find(whole), Placed):
+            return whole, again
+    return left, result
 
 
 def _with_spec(binding: Binding, spec: ResourceBindingSpec) -> Binding:

@@ -39,7 +39,7 @@ from leeward.core.placement.decision import Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
-from tests.rooms import DYNAMIC, roomy, spread
+from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
 
 SETTINGS = PlacementSettings()
 UNGRACEFUL = PlacementSettings(graceful=False)
@@ -544,6 +544,20 @@ def test_s1_what_serves_there_stays_there() -> None:
     bound = bound_to(SHARES, 4, task("a", 4), b=4)
     decision = goes_on(bound, (replace(STALLED, staying=3, serving=3),), dead("a"), B, C)
     assert (kept(decision), left(decision)) == ({"b": 3, "c": 1}, {"a": 4, "b": 1})
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [(4, ({"c": 4}, {"a": 4, "b": 4})), (2, None)],
+    ids=["all of it has a place", "there is none for all"],
+)
+def test_l2_all_goes_on_where_one_cluster_is_to_have_it(
+    room: int, expected: tuple[dict[str, int], dict[str, int]] | None
+) -> None:
+    bound = changed(spread(AGGREGATED, {"b": 4}, groups=(1, 1)), graceful_eviction_tasks=(task("a", 4),))
+    stalled = replace(STALLED, staying=2, serving=2)
+    decision = goes_on(bound, (stalled,), dead("a"), roomy(B, 4), roomy(C, room))
+    assert (decision and (kept(decision), left(decision))) == expected
 
 
 @pytest.mark.parametrize(
