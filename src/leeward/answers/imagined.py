@@ -35,8 +35,8 @@ FAILURE_THRESHOLD, EVICTION_TIMEOUT = "--cluster-failure-threshold", "--failover
 class ImaginedChange:
     """`fails` and `drained` are clusters; seconds count from the picture's instant, `recover_after` from the failure.
 
-    `bindings` are those that are as no policy or template has them yet. `failure_threshold` and `eviction_timeout` are
-    the clocks of an outage that a control plane would have; None is what it has.
+    `bindings` are those that are as no policy or template has them yet. `failure_threshold_seconds` and
+    `eviction_timeout_seconds` are the clocks of an outage that a control plane would have; None is what it has.
     """
 
     fails: frozenset[str] = frozenset()

@@ -82,7 +82,7 @@ def validate_bounds(manifest: Manifest, old: Manifest | None = None) -> list[Pro
 
 
 def validate_deletion(manifest: Manifest) -> list[Problem]:
-    """Tells whether an object of any kind, a Karmada one or a user's, is protected from being deleted."""
+    """A problem where the object, of any kind, Karmada's or a user's, is protected from being deleted."""
     label = Node("", manifest)["metadata"]["labels"].mapping.get(DELETION_PROTECTED_LABEL)
     if label != "Always":
         return []

@@ -1,9 +1,12 @@
 """The client of a Kubernetes API: typed requests over a transport, kubeconfig, and one tree of errors.
 
-`Client` knows paths, bodies and errors; a `Transport` only carries bytes. There are two transports: `HttpTransport`
-(any API server) and the embedded API server's in-process one. Whoever holds a `Client` cannot tell which it has.
+`Client` knows paths, bodies and errors; a `Transport` only carries bytes: `HttpTransport` to any API server, the
+embedded API server's own in its process. Others wrap one of these: `LimitedTransport`, `ProxiedTransport`,
+`PreflightTransport`, `UpdatingTransport`, `ReplaceableTransport`. Whoever holds a `Client` cannot tell which it has.
 
-Never caches, never retries: that is the business of `leeward.runtime`.
+Never caches, and tries nothing again: that is the business of `leeward.runtime`. But a read is asked once more where an
+idle connection was closed just then (`http.py`), and an update that stands for a refused patch where another write came
+between (`updating.py`).
 """
 
 from kubeapi.errors import (

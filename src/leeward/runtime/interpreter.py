@@ -193,7 +193,7 @@ class Interpreter:
             return reflect_status(observed)
 
     async def health(self, observed: ReadOnlyManifest) -> ResourceHealth:
-        """Tells whether the object does its work."""
+        """Health of the object: if it does its work, as far as anybody judges that."""
         with _told():
             if script := await self._script(observed, Operation.HEALTH):
                 return _health(scripts.health_in(await self._run(script, Operation.HEALTH, observed)))

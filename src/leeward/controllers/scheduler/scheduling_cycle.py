@@ -187,7 +187,7 @@ class SchedulingCycle:
         return True
 
     async def _reread(self, key: BindingKey) -> None:
-        """Clusters that evict, once after this process was away: its caches may be as old. Raises: WorldError."""
+        """Reads its clusters that evict anew, once after this process was away: a cached taint may be gone by now."""
         binding = self._bindings.get(key)
         for target in () if binding is None else binding.spec.clusters:
             cluster, seconds = self._fleet.get(target.name), self._plane.clock.monotonic()

@@ -2,7 +2,7 @@
 
 The old copy must be seen healthy, where the scheduler would consider the cluster; and it must be known to serve as much
 as what is given up for it may serve: after a user has scaled up, the old copy still has its old size. What a reason and
-a purge mode allow stands in their tables (`task_reasons`, `purge_modes`). The first way that is open is taken:
+a purge mode allow stands in their tables (`task_reasons`, `api.purge_mode`). The first way that is open is taken:
 
     for each eviction task
       replicas are missing elsewhere   as many come back as have no place, and nothing is given up: while replicas are

@@ -1,7 +1,7 @@
 """Removals that do not come to an end, or must not be made yet.
 
-removal_blocked    what a Work says when somebody's finalizer keeps an object, and what runs by it, in the member
-is_removal_held    if what was to go while its cluster was away stays, because what replaces it may be lost
+removal_blocked    what a Work says when somebody's finalizer keeps an object in the member, and with it what it runs
+is_removal_held    if the removal of a copy waits: its cluster was away, and what replaces the copy may be lost by now
 removals_blocked   what the binding says of its Works, with the clusters
 """
 

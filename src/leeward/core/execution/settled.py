@@ -20,7 +20,8 @@ def is_carried_out(work: Work) -> bool:
 
 
 def is_reported(work: Work) -> bool:
-    """Tells whether, besides, it is said of this generation that all is well there, or of kinds that nobody judges."""
+    """Tells whether it is carried out, and its objects are said to be well as of this generation, or are of kinds that
+    nobody judges."""
     reflected = find_condition(work.status.conditions, REFLECTED_CONDITION)
     rules = [health_rules_in(status) for status in work.status.manifest_statuses]
     is_well = bool(rules) and all(each.is_well or not each.is_known for each in rules)

@@ -1,4 +1,4 @@
-"""FailedCopies of overrides, told: the condition `leeward.dev/OverrideFailed` of a binding.
+"""Failures of overrides, told: the condition `leeward.dev/OverrideFailed` of a binding.
 
 The Work of a cluster whose overrides fail stays as it is, or is not made; those of other clusters are written.
 """

@@ -80,7 +80,7 @@ def is_at_rest(binding: Binding) -> bool:
 
 
 def is_spread(binding: Binding) -> bool:
-    """Tells whether, besides, its Works are said to be there and applied, as its present generation asks."""
+    """Tells whether it is at rest, and its Works are said to be there and applied, as its present generation asks."""
     applied = find_condition(binding.status.conditions, FULLY_APPLIED)
     is_applied = applied is not None and applied.status == "True"
     is_of_now = applied is not None and applied.observed_generation == binding.metadata.generation

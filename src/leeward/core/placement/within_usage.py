@@ -22,7 +22,8 @@ from leeward.core.scheduling.selection import is_spread
 
 
 def decide_within_usage(snapshot: Snapshot, decide: Callable[[Snapshot, Binding], Decision]) -> Decision:
-    """Decides about the binding as if no more were wanted than it has; it is told what is, too."""
+    """Decides about the binding as if no more were wanted than it has. `decide` is also given the binding as it is: by
+    what is really wanted, it says whether an eviction is finished."""
     spec = snapshot.binding.spec
     decision = decide(replace(snapshot, binding=_as_assigned(snapshot.binding)), snapshot.binding)
     clusters = decision.clusters if spec.is_divided else _as_many(snapshot, decision)

@@ -1,5 +1,7 @@
-"""One checker for each invariant that can be seen in a single write. They judge by the truth, and share no code with
-the decisions that they judge.
+"""One checker for each invariant that can be seen in a single write. They judge by the truth, and share no decision
+with what they judge. What they do share are the types and names of `api`, the names of controllers, words that objects
+bear (which reason says that a status was not collected, which reasons an outage is told with), the Work's binding by
+its labels (`runtime.binding_kinds`), and the arithmetic of shards (`runtime.sharding`).
 
     copies      S1, C2   what leaves, and why it may
     evictions   S4, S11  what starts to leave
@@ -7,7 +9,7 @@ the decisions that they judge.
     works       S5, L1   which Works there are
     renderings  S14      what Works and copies are in each cluster
     dependencies S15     what is there before a copy, and leaves after it
-    belongings  S12      what stays as it is
+    unneeded_changes S12 what stays as it is
     watched     S13      what nobody has seen
     authority   S9       who must not place
     members     S5, S6   what happens to objects in members
@@ -18,9 +20,9 @@ the decisions that they judge.
     requests    S5, S9   what is asked of the API servers
     leaders     S8       who writes without being the leader any more
     owners      S9       who writes what
-    liars       S10      what a member says of itself
+    byzantine   S10      what a member says of itself
     rates       C4       how fast is evicted, where that is limited
-    calm        L4       members that nothing is wrong with
+    isolation   L4       members that nothing is wrong with
     failovers   L2       what stays in a cluster that is lost
     replacements L2      what is waited for, where others would take it
     restores    S1, S5   what a control plane does that is restored
