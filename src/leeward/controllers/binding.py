@@ -37,7 +37,7 @@ from leeward.core.execution.works import (
     replicas_by_cluster,
 )
 from leeward.core.interpreter.scripts import Operation
-from leeward.core.placement.concern import is_spread
+from leeward.core.placement.concern import is_propagated
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
@@ -293,7 +293,7 @@ class BindingController:
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         if new is not None and not self._staying.has(key_of(new), lambda: self._expected(new)):
             self._staying.forget(key_of(new))
-            self._controller.queue.add(key_of(new), late=old is None and is_spread(new))
+            self._controller.queue.add(key_of(new), late=old is None and is_propagated(new))
         if old is not None and (new is None or new.spec.resource != old.spec.resource):
             for work in [work for work in self._waiting if work.name == name_of_works(old)]:
                 self._wake_waiting(work)
@@ -315,7 +315,7 @@ class BindingController:
     def _is_settled(self, key: Key, work: Work) -> bool:
         """Tells whether nothing is left to do for it, as far as it is known, and says so."""
         binding = self._bindings.get(key.name, key.namespace)
-        return is_carried_out(work) and (is_spread(binding) if binding is not None else not self._bindings.synced)
+        return is_carried_out(work) and (is_propagated(binding) if binding is not None else not self._bindings.synced)
 
     def _look_at_removals(self) -> None:
         for work in self._holds.removals():

@@ -34,7 +34,7 @@ from leeward.controllers.feature_holds import FeatureHolds
 from leeward.controllers.template_events import TemplateEvents, described, lowered, name_of_policy
 from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.interpreter.scripts import Operation
-from leeward.core.placement.concern import is_spread
+from leeward.core.placement.concern import is_propagated
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim, named_priority_class
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
@@ -315,7 +315,7 @@ class Detector:
             return
         for binding in (old, new):
             if binding is not None:
-                self._look_at(binding, late=old is None and is_spread(binding))
+                self._look_at(binding, late=old is None and is_propagated(binding))
 
     def _look_at(self, binding: Binding, *, late: bool = False) -> None:
         if not binding_problems(binding, self._settings.reach):

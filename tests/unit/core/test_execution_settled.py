@@ -9,7 +9,7 @@ from kubeapi.codec import from_wire
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.work import ResourceBinding, Work
 from leeward.core.execution.settled import is_carried_out, is_reported
-from leeward.core.placement.concern import is_spread
+from leeward.core.placement.concern import is_propagated
 from tests.builders import at, work
 
 WELL = work("member1", 2)
@@ -52,10 +52,10 @@ def spread(status: dict[str, Any] | None = None, metadata: dict[str, Any] | None
         },
         "status": {"schedulerObservedGeneration": 3, "conditions": [applied], **(status or {})},
     }
-    return is_spread(from_wire(wire, ResourceBinding))
+    return is_propagated(from_wire(wire, ResourceBinding))
 
 
-def test_a_binding_is_spread_when_it_rests_and_its_works_are_applied_as_its_present_generation_asks() -> None:
+def test_a_binding_is_propagated_when_it_rests_and_its_works_are_applied_as_its_present_generation_asks() -> None:
     said = {"type": "FullyApplied", "status": "True", "reason": "R", "observedGeneration": 2}
     assert spread()
     assert not spread({"conditions": [said]})

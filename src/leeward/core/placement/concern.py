@@ -79,7 +79,7 @@ def is_at_rest(binding: Binding) -> bool:
     return is_placed and bool(binding.spec.clusters) and not concern_of(binding).anywhere
 
 
-def is_spread(binding: Binding) -> bool:
+def is_propagated(binding: Binding) -> bool:
     """Tells whether it is at rest, and its Works are said to be there and applied, as its present generation asks."""
     applied = find_condition(binding.status.conditions, FULLY_APPLIED)
     is_applied = applied is not None and applied.status == "True"
