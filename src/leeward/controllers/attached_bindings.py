@@ -137,7 +137,7 @@ class AttachedBindings:
             return
         if present is not None and not belongs_to(to_wire(present), template):
             return
-        ordered = sorted(dependants, key=lambda each: each.place)
+        ordered = sorted(dependants, key=lambda each: each.name)
         agreement = agree(binding.spec for binding in self._needing(present, ordered))
         written = await self._write(present, change_attached(template, present, ordered, agreement))
         if written:
@@ -224,7 +224,7 @@ class AttachedBindings:
 
     def _needing(self, present: ResourceBinding | None, dependants: Collection[Dependant]) -> Iterator[ResourceBinding]:
         """The bindings that will be listed: what they ask for decides for the object."""
-        told = {dependant.place: bool(dependant.snapshot.clusters) for dependant in dependants}
+        told = {dependant.name: bool(dependant.snapshot.clusters) for dependant in dependants}
         listed = present.spec.required_by if present is not None else ()
         places = {place for place, needs in told.items() if needs}
         places |= {(each.namespace, each.name) for each in listed if told.get((each.namespace, each.name), True)}

@@ -35,7 +35,7 @@ class DependencyEvents:
         listed = present.spec.required_by if present is not None else ()
         before = {(snapshot.namespace, snapshot.name): snapshot.clusters for snapshot in listed}
         for dependant in dependants:
-            if before.get(dependant.place, ()) != dependant.snapshot.clusters:
+            if before.get(dependant.name, ()) != dependant.snapshot.clusters:
                 self._tell(dependant, NORMAL, SUCCEEDED, "Sync schedule results to dependencies succeed.", Rank.STEP)
 
     def failed(self, needed: TemplateKey, dependants: Collection[Dependant], error: WorldError) -> None:

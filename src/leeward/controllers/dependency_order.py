@@ -14,7 +14,7 @@ from leeward.api.names import binding_name, execution_space, work_name
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.client import WorldError
-from leeward.core.dependencies.attached import Place, listed_in
+from leeward.core.dependencies.attached import DependantName, listed_in
 from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place
 from leeward.core.dependencies.requirements import dependency_problem, follows, is_own_in_each_cluster
 from leeward.core.propagation.reach import Reach
@@ -35,7 +35,7 @@ class DependencyOrder:
         self._recorder = plane.recorder("binding-controller")
         self._began: dict[Key, dict[str, datetime]] = {}
         """Instants since which a new copy waits, by binding and cluster."""
-        self._read: dict[Key, tuple[ResourceBinding, Mapping[Place, frozenset[str]]]] = {}
+        self._read: dict[Key, tuple[ResourceBinding, Mapping[DependantName, frozenset[str]]]] = {}
         """Words of each object's binding, as it was read last."""
         self._waiting: defaultdict[Key, set[Key]] = defaultdict(set)
         """Dependants that wait for an object, by its binding."""
@@ -107,7 +107,7 @@ class DependencyOrder:
         self._waiting[attached].add(key_of(binding))
         return False
 
-    def _listed_in(self, attached: ResourceBinding) -> Mapping[Place, frozenset[str]]:
+    def _listed_in(self, attached: ResourceBinding) -> Mapping[DependantName, frozenset[str]]:
         """Read once for each version: many may need one object."""
         key = key_of(attached)
         known = self._read.get(key)

@@ -23,8 +23,8 @@ from leeward.core.propagation.binding import API_VERSION, owner_of, resource_of
 from leeward.core.propagation.claiming import CLAIM_LABELS
 from leeward.core.propagation.digest import template_digest
 
-Place = tuple[str, str]
-"""Namespace and name of a binding."""
+DependantName = tuple[str, str]
+"""Namespace and name of a binding that needs others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Dependant:
     permanent_id: str
 
     @property
-    def place(self) -> Place:
+    def name(self) -> DependantName:
         return self.snapshot.namespace, self.snapshot.name
 
 
@@ -77,7 +77,7 @@ def required_by(present: ResourceBinding | None, dependants: Sequence[Dependant]
 
     Who is not among them is not known, or somebody else's: nothing is taken away on it.
     """
-    told = {dependant.place: dependant.snapshot for dependant in dependants}
+    told = {dependant.name: dependant.snapshot for dependant in dependants}
     before = present.spec.required_by if present is not None else ()
     kept = [told.pop((snapshot.namespace, snapshot.name), snapshot) for snapshot in before]
     added = [told[place] for place in sorted(told)]
@@ -104,7 +104,7 @@ def change_attached(
     return AttachedChange(patch=_patch(template, present, wanted, dependants, agreement) or None)
 
 
-def listed_in(attached: ResourceBinding) -> dict[Place, frozenset[str]]:
+def listed_in(attached: ResourceBinding) -> dict[DependantName, frozenset[str]]:
     """The clusters that the snapshots of a binding name, by dependant; of those in its own namespace with a label."""
     labels, namespace = attached.metadata.labels, attached.namespace
     return {
@@ -172,10 +172,10 @@ def _labels(
     present: Mapping[str, str], wanted: Iterable[BindingSnapshot], dependants: Iterable[Dependant]
 ) -> dict[str, str]:
     """Labels with one for each dependant that is listed, with its permanent id; labels of others stay."""
-    listed: Collection[Place] = {(snapshot.namespace, snapshot.name) for snapshot in wanted}
-    told = {depended_by_label(*dependant.place) for dependant in dependants}
+    listed: Collection[DependantName] = {(snapshot.namespace, snapshot.name) for snapshot in wanted}
+    told = {depended_by_label(*dependant.name) for dependant in dependants}
     others = {label: value for label, value in present.items() if label not in told}
-    own = {depended_by_label(*each.place): each.permanent_id for each in dependants if each.place in listed}
+    own = {depended_by_label(*each.name): each.permanent_id for each in dependants if each.name in listed}
     return others | own
 
 
