@@ -98,7 +98,7 @@ def due_evictions(
         cluster = fleet.get(target.name)
         if cluster is None or not cluster.has_no_execute:
             continue
-        counting = [taint for taint in cluster.spec.taints if counts(taint, cluster, attention)]
+        counting = [taint for taint in cluster.spec.taints if may_evict(taint, cluster, attention)]
         stay = decide_stay(counting, tolerations, now, attention.time)
         if stay.is_over(now):
             due.append(Eviction(target.name, stay.untolerated))
@@ -115,7 +115,7 @@ def due_evictions(
     return DueEvictions(tuple(due), min(later, default=None), tuple(unconfirmed))
 
 
-def counts(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
+def may_evict(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
     """Tells whether a taint may evict. What the control plane has set, or a ClusterTaintPolicy, rests on a condition.
 
     That must have been seen anew since the present heartbeat began, and the cluster must not answer again meanwhile.

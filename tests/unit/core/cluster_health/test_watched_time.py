@@ -26,7 +26,7 @@ from leeward.core.cluster_health.watched_time import (
     render_gaps,
     was_away,
 )
-from leeward.core.eviction.due_evictions import counts, decide_stay
+from leeward.core.eviction.due_evictions import decide_stay, may_evict
 from tests.builders import DEFAULT_TOLERATIONS, at, cluster, dead
 
 TIME = WatchedTime((Gap(at(100), at(160)), Gap(at(200), at(300))))
@@ -135,15 +135,15 @@ def test_s13_an_automatic_taint_counts_once_the_outage_was_seen(
     marks = {} if confirmed is None else {OUTAGE_CONFIRMED_ANNOTATION: confirmed}
     lost = dead("m1")
     lost = msgspec.structs.replace(lost, metadata=msgspec.structs.replace(lost.metadata, annotations=marks))
-    assert counts(NOT_READY, lost, attention) is expected
-    assert counts(MINE, lost, attention), "a person's wish"
+    assert may_evict(NOT_READY, lost, attention) is expected
+    assert may_evict(MINE, lost, attention), "a person's wish"
 
 
 def test_s13_what_is_ready_or_answers_again_is_not_left_for_its_taints() -> None:
     marks = {OUTAGE_CONFIRMED_ANNOTATION: "one"}
     well = cluster("m1")
     well = msgspec.structs.replace(well, metadata=msgspec.structs.replace(well.metadata, annotations=marks))
-    assert not counts(NOT_READY, well, NOW)
+    assert not may_evict(NOT_READY, well, NOW)
     lost = dead("m1")
     answers = (*lost.status.conditions, Condition(FAILING_CONDITION, "False", "ClusterReady"))
     lost = msgspec.structs.replace(
@@ -151,7 +151,7 @@ def test_s13_what_is_ready_or_answers_again_is_not_left_for_its_taints() -> None
         metadata=well.metadata,
         status=msgspec.structs.replace(lost.status, conditions=answers),
     )
-    assert not counts(NOT_READY, lost, NOW)
+    assert not may_evict(NOT_READY, lost, NOW)
 
 
 def test_s13_a_taint_of_a_policy_counts_once_its_condition_was_read_anew() -> None:
@@ -160,7 +160,7 @@ def test_s13_a_taint_of_a_policy_counts_once_its_condition_was_read_anew() -> No
     for marks, expected in ((owned, False), ({**owned, POLICY_TAINTS_CONFIRMED_ANNOTATION: "one"}, True)):
         lost = dead("m1")
         lost = msgspec.structs.replace(lost, metadata=msgspec.structs.replace(lost.metadata, annotations=marks))
-        assert counts(taint, lost, NOW) is expected
+        assert may_evict(taint, lost, NOW) is expected
 
 
 def test_s13_a_break_completes_no_threshold_of_a_prober() -> None:
