@@ -120,7 +120,7 @@ class ClusterStatusController:
         self._plane.metrics.cluster_uncollected.labels(cluster.name).set(is_uncollected(ready))
         if probe.sight != "healthy":
             self._facts.begin_anew()
-            self._plane.looks.failed(cluster.name, self._plane.clock.monotonic())
+            self._plane.failed_probes.failed(cluster.name, self._plane.clock.monotonic())
         await self._write(cluster, ready, doubt, facts if ready.status == "True" else None)
 
     def _is_conclusive(self, began: tuple[datetime, float], *, healthy: bool) -> bool:

@@ -20,7 +20,7 @@ from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.controller import Controller
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note, Rank
-from leeward.runtime.heartbeat import Looks
+from leeward.runtime.heartbeat import FailedProbes
 from leeward.runtime.identity import reference_of
 from leeward.runtime.informers import Informers
 from leeward.runtime.interpreter import Interpreter, followed, followed_webhooks
@@ -70,7 +70,7 @@ class ControlPlane:
     metrics: Metrics
     events: EventRecorder
     supervisor: Supervisor
-    looks: Looks = field(default_factory=Looks)
+    failed_probes: FailedProbes = field(default_factory=FailedProbes)
     lag: EventLoopLag = field(default_factory=EventLoopLag)
     turns: Turns = field(default_factory=Turns)
     jail: Jail = field(default_factory=LocalJail)

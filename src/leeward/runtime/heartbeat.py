@@ -1,7 +1,7 @@
 """Heartbeat of who watches the clusters, as every controller sees it: the Lease `karmada-system/leeward-heartbeat`.
 
     HeartbeatView   whether it was renewed a moment ago, by our own monotonic clock; the gaps; who was away ourselves
-    Looks           when a probe of this process found a cluster failing
+    FailedProbes    when a probe of this process found a cluster failing
 
 Whose clock shows what does not matter: a renewal counts when it is received. But when a control plane is back, one of
 long ago may be news: it comes later after the one before than who made them let pass between them, and counts as so
@@ -168,7 +168,7 @@ class HeartbeatView:
         return late if late > self.settings.fresh_seconds else 0.0
 
 
-class Looks:
+class FailedProbes:
     """Instants at which a probe of this process last found each cluster failing, by the monotonic clock."""
 
     def __init__(self) -> None:

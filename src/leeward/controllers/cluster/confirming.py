@@ -35,7 +35,7 @@ class OutageConfirmation:
 
     def start(self, changed: Callable[[str], None]) -> None:
         """`changed` is told the names of clusters that a probe has found failing."""
-        self._plane.looks.on_failure(changed)
+        self._plane.failed_probes.on_failure(changed)
 
     def is_confirmed(self, cluster: Cluster, attention: Attention) -> bool:
         """Tells whether the outage counts now, so that NoExecute may follow from it."""
@@ -57,7 +57,7 @@ class OutageConfirmation:
     def _is_seen(self, cluster: Cluster) -> bool:
         began = self._heartbeat.began
         if self._is_probed(cluster):
-            return self._plane.looks.failed_since(cluster.name, began)
+            return self._plane.failed_probes.failed_since(cluster.name, began)
         return self._plane.clock.monotonic() >= self._listened_at()
 
     def _listened_at(self) -> float:

@@ -98,7 +98,7 @@ class ClusterController:
         if new is None:
             if old is not None:
                 self._warnings.forget(old.name)
-                self._plane.looks.forget(old.name)
+                self._plane.failed_probes.forget(old.name)
                 self._plane.metrics.forget_cluster(old.name)
             return
         if new.spec.sync_mode == "Pull" and new.ready is not None:
