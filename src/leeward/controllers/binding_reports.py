@@ -43,7 +43,7 @@ from leeward.core.overrides.rendering import OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, Said
+from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Change, StatusChange
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -201,7 +201,7 @@ class BindingReports:
             self._events.not_aggregated(binding, error)
             self._on_failure(key_of(binding), error)
 
-        said = Said(change, on_failure, on_written)
+        said = StatusChange(change, on_failure, on_written)
         self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within, is_paced=is_paced)
 
 

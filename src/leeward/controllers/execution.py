@@ -37,7 +37,7 @@ from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of, reference_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
+from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 
 RETRY_SECONDS = 1.0
 MAX_REMEMBERED = 10_000
@@ -192,7 +192,7 @@ class ExecutionController:
 
         said = {condition.type: condition.status for condition in work.status.conditions}
         is_news = any(said.get(condition.type, "True") != condition.status for condition in conditions)
-        said = Said[Work](change, partial(self._controller.failed, work.name))
+        said = StatusChange[Work](change, partial(self._controller.failed, work.name))
         within = NEWS_SECONDS if is_news else PROGRESS_SECONDS
         self._works.post(work, self._controller.name, said, within=within)
 

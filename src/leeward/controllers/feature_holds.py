@@ -13,7 +13,7 @@ from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.client import WorldError
 from leeward.core.propagation.held_features import HeldFeature, features_of, held_condition
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.statuses import NEWS_SECONDS, Said
+from leeward.runtime.statuses import NEWS_SECONDS, StatusChange
 
 WRITER = "resource-detector"
 
@@ -39,4 +39,4 @@ class FeatureHolds:
             conditions = put_condition(status.conditions, FEATURE_HELD_CONDITION, condition, now)
             return msgspec.structs.replace(status, conditions=conditions)
 
-        self._plane.statuses.of(kind).post(binding, WRITER, Said(change, on_failure), within=NEWS_SECONDS)
+        self._plane.statuses.of(kind).post(binding, WRITER, StatusChange(change, on_failure), within=NEWS_SECONDS)

@@ -28,7 +28,7 @@ from leeward.core.quota.usage import usage_of
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
-from leeward.runtime.statuses import NEWS_SECONDS, Said
+from leeward.runtime.statuses import NEWS_SECONDS, StatusChange
 
 STATUS_COMPONENT = "federated-resource-quota-status-controller"
 ENFORCEMENT_COMPONENT = "federated-resource-quota-enforcement-controller"
@@ -62,7 +62,7 @@ class _StatusController(ABC):
         quota = self._quotas.get(key.name, key.namespace)
         if quota is None or quota.metadata.deletion_timestamp is not None:
             return
-        said = Said[Any](self._change(quota), partial(self._controller.failed, key), self._tell_collected)
+        said = StatusChange[Any](self._change(quota), partial(self._controller.failed, key), self._tell_collected)
         self._statuses.post(quota, self._component, said, within=NEWS_SECONDS)
 
     @abstractmethod

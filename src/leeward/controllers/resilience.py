@@ -33,7 +33,7 @@ from leeward.core.settings_in_force import SettingsInForce
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, Said
+from leeward.runtime.statuses import BOOKKEEPING_SECONDS, StatusChange
 
 CONTROLLER = "resilience-controller"
 
@@ -122,7 +122,7 @@ class ResilienceController:
         def change(status: ClusterStatus) -> ClusterStatus:
             return msgspec.structs.replace(status, conditions=set_condition(status.conditions, condition, now))
 
-        said = Said[Cluster](change, partial(self._not_written, cluster.name))
+        said = StatusChange[Cluster](change, partial(self._not_written, cluster.name))
         self._statuses.post(cluster, CONTROLLER, said, within=BOOKKEEPING_SECONDS)
 
     def _not_written(self, name: str, error: WorldError) -> None:

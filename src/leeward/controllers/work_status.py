@@ -36,7 +36,7 @@ from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
-from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, Said
+from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 from leeward.runtime.staying import StayingObjects
 
 log = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ class WorkStatusController:
                 conditions=set_condition(before, reflected, max(now, since) if is_first and since is not None else now),
             )
 
-        said = Said[Work](change, partial(self._controller.failed, work.name))
+        said = StatusChange[Work](change, partial(self._controller.failed, work.name))
         within = NEWS_SECONDS if confirms or _is_news(work, statuses) else PROGRESS_SECONDS
         self._works.post(work, self._controller.name, said, within=within)
 

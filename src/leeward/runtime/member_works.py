@@ -19,7 +19,7 @@ from leeward.runtime.identity import Key
 from leeward.runtime.interpreter_changes import Concerned
 from leeward.runtime.member_answers import MemberAnswers
 from leeward.runtime.owner_index import OwnerIndex
-from leeward.runtime.statuses import Said
+from leeward.runtime.statuses import StatusChange
 
 Settled = Callable[[Work], bool]
 """Tells of a Work whether nothing is left to do for it, as far as it says so."""
@@ -130,7 +130,7 @@ class MemberWorks:
         """Tells whether an object of the member was made from this Work. Holds: S6."""
         return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""), self.hub)
 
-    def post(self, work: Work, writer: str, said: Said[Work], *, within: float) -> None:
+    def post(self, work: Work, writer: str, said: StatusChange[Work], *, within: float) -> None:
         """Posts as `Statuses.post`; who waits for a Work to be applied hears of it before it is written."""
         self._statuses.post(work, writer, said, within=within)
         if work.applied is None and self._statuses.expected(work).applied is not None:

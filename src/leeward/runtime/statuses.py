@@ -45,7 +45,7 @@ Change = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Said(Generic[T]):
+class StatusChange(Generic[T]):
     """A change, and who wants to know what became of it; `on_written` gets the object before and after."""
 
     change: Change
@@ -63,7 +63,7 @@ class _Batch(Generic[T]):
     due_in_burst: float
     sooner: asyncio.Event = field(default_factory=asyncio.Event)
     written: asyncio.Event = field(default_factory=asyncio.Event)
-    said: dict[str, Said[T]] = field(default_factory=dict[str, Any])
+    said: dict[str, StatusChange[T]] = field(default_factory=dict[str, Any])
     _before: T | None = None
     _expected: T | None = None
     """State of `_before` with all that was said."""
@@ -72,11 +72,11 @@ class _Batch(Generic[T]):
     def changes(self) -> list[Change]:
         return [said.change for said in self.said.values()]
 
-    def say(self, writer: str, said: Said[T]) -> None:
+    def say(self, writer: str, said: StatusChange[T]) -> None:
         self.said[writer] = said
         self._before = self._expected = None
 
-    def begin(self, writer: str, said: Said[T], obj: T, status: Any) -> None:
+    def begin(self, writer: str, said: StatusChange[T], obj: T, status: Any) -> None:
         """Says the first of the batch, of which it is known that it gives `obj` this `status`."""
         self.said[writer] = said
         self._before, self._expected = obj, _with_status(obj, status)
@@ -111,7 +111,7 @@ class Statuses(Generic[T]):
         self._burst_until = 0.0
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    def post(self, obj: T, writer: str, said: Said[T], *, within: float, is_paced: bool = False) -> None:
+    def post(self, obj: T, writer: str, said: StatusChange[T], *, within: float, is_paced: bool = False) -> None:
         """Has the change made to the object's status, where it changes anything; in a burst `within` so many seconds.
 
         An object that is gone, or replaced by another, has no status to write any more. `is_paced`: it makes no burst,

@@ -24,7 +24,7 @@ from leeward.runtime.statuses import (
     BURST_SIZE,
     NEWS_SECONDS,
     PROGRESS_SECONDS,
-    Said,
+    StatusChange,
     Statuses,
     StatusWriters,
 )
@@ -107,7 +107,9 @@ class Desk:
         statuses: Statuses[Work] | None = None,
         is_paced: bool | None = None,
     ) -> None:
-        said = Said[Work](says(*conditions), self.failures.append, lambda old, new: self.written.append((old, new)))
+        said = StatusChange[Work](
+            says(*conditions), self.failures.append, lambda old, new: self.written.append((old, new))
+        )
         how = {} if is_paced is None else {"is_paced": is_paced}
         (statuses or self.statuses).post(work or self.work, writer, said, within=within, **how)
 
@@ -353,7 +355,9 @@ def test_what_is_expected_is_made_up_once_between_two_words() -> None:
             made.append("once")
             return says("Applied")(status)
 
-        desk.statuses.post(desk.work, "execution", Said[Work](counted, desk.failures.append), within=PROGRESS_SECONDS)
+        desk.statuses.post(
+            desk.work, "execution", StatusChange[Work](counted, desk.failures.append), within=PROGRESS_SECONDS
+        )
         seen = [desk.statuses.expected(desk.work) for _ in range(5)]
         assert conditions(seen[-1]) == ["Applied"]
         assert made == ["once"]
@@ -371,7 +375,9 @@ def test_what_one_writer_has_said_is_made_up_once_until_it_is_written() -> None:
             made.append("once")
             return says("Applied")(status)
 
-        desk.statuses.post(desk.work, "execution", Said[Work](counted, desk.failures.append), within=NEWS_SECONDS)
+        desk.statuses.post(
+            desk.work, "execution", StatusChange[Work](counted, desk.failures.append), within=NEWS_SECONDS
+        )
         await asyncio.sleep(2 * NEWS_SECONDS)
         assert conditions(desk.work) == ["Applied"]
         assert made == ["once"]
@@ -433,7 +439,7 @@ def test_a_status_of_a_kind_that_is_not_ours_is_written_as_well() -> None:
             return {**status, "replicas": 3}
 
         await asyncio.sleep(1)
-        statuses.post(template, "binding", Said[Manifest](change, desk.failures.append), within=NEWS_SECONDS)
+        statuses.post(template, "binding", StatusChange[Manifest](change, desk.failures.append), within=NEWS_SECONDS)
         expected = statuses.expected(template)
         assert (expected["status"], expected["spec"]) == ({"replicas": 3}, template["spec"])
         await asyncio.sleep(2 * NEWS_SECONDS)

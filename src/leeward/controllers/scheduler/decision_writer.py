@@ -19,7 +19,7 @@ from leeward.core.placement import Decision
 from leeward.core.quota.enforcement import EXCEEDED
 from leeward.core.scheduling import Placed, applied_placement, same_targets
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, Said
+from leeward.runtime.statuses import BOOKKEEPING_SECONDS, NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 
 _Said = tuple[str, str, str, str]
 """Type, status, reason and message of a condition."""
@@ -80,7 +80,7 @@ class DecisionWriter:
         within = NEWS_SECONDS if before != after else BOOKKEEPING_SECONDS
         if _is_first_success(before, after):
             within = PROGRESS_SECONDS
-        self._bindings.statuses(key).post(binding, self._writer, Said[Any](change, on_failure), within=within)
+        self._bindings.statuses(key).post(binding, self._writer, StatusChange[Any](change, on_failure), within=within)
 
     async def _patch(self, key: BindingKey, binding: Binding, body: Manifest) -> Binding:
         resource, version = self._bindings.resource(key), binding.metadata.resource_version
