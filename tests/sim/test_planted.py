@@ -9,7 +9,7 @@ from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.playing import Run, play
 from leeward.sim.histories.shrinking import Shrinking
 from leeward.sim.histories.story_text import tell
-from tests.sim.planted import planted
+from tests.sim.planted import BUGS, planted
 
 BREAKS = {
     "evict twice": {"C3"},
@@ -23,6 +23,8 @@ BREAKS = {
 """Invariants that each bug breaks; one of them must be seen to be broken."""
 WITHIN = 200
 STORY_LINES = 40
+STEERED = {"forget to evict"}
+"""Bugs that `test_checkers.py` plants in a history that leads to them."""
 
 
 @pytest.mark.parametrize("bug", BREAKS)
@@ -36,6 +38,10 @@ def test_a_planted_bug_is_found_and_cut_down_to_a_short_story(bug: str) -> None:
     assert len(story.splitlines()) <= STORY_LINES
     assert "Replay: python -m leeward.sim --history story.json" in story
     assert not BREAKS[bug] & broken(play(shrunk.history)), "without the bug it holds"
+
+
+def test_every_planted_bug_has_to_be_found() -> None:
+    assert BUGS.keys() == BREAKS.keys() | STEERED
 
 
 def first_failure(invariants: set[str]) -> Run:
