@@ -8,8 +8,10 @@ can explain: a line that is two seconds late is no excuse for what happened a mi
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from leeward.sim.histories.model import (
+    AgentIsKilled,
     AnyStep,
     ApiServerIsKilled,
     ClockIsWrong,
@@ -22,9 +24,18 @@ from leeward.sim.histories.model import (
     HubIsSuspended,
     LeaderIsPaused,
     Meddle,
+    MemberComesBackOld,
     MemberFlaps,
     MemberHangs,
+    MemberIsKilled,
     MemberIsSlow,
+    MemberIsUnready,
+    MemberLies,
+    MemberLosesData,
+    MemberRefusesWrites,
+    MemberShrinks,
+    MemberStops,
+    NodesAreCordoned,
     Own,
     Partition,
     Rejoin,
@@ -33,6 +44,7 @@ from leeward.sim.histories.model import (
     Squat,
     Storm,
     TwoLeaders,
+    UserStep,
 )
 
 PROMPT_SECONDS = 0.5
@@ -173,8 +185,14 @@ def _windows(step: AnyStep) -> Iterator[tuple[str, Window]]:
         case MemberIsSlow():
             late = min(3 * step.seconds, 3 * ANSWER_SECONDS)
             yield step.member, Window(step.at, step.ends_at + late, late)
-        case _:
+        case (
+            MemberStops() | MemberIsKilled() | MemberIsUnready() | MemberLosesData() | MemberComesBackOld()
+            | MemberShrinks() | NodesAreCordoned() | MemberRefusesWrites() | MemberLies()
+            | AgentIsKilled() | ControllersAreKilled() | TwoLeaders() | ClockIsWrong() | UserStep()
+        ):  # fmt: skip
             return
+        case _:
+            assert_never(step)
 
 
 def _party(who: str, whom: str) -> str:
