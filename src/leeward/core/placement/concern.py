@@ -10,6 +10,9 @@
 What is divided and rests stays where it is, whatever happens elsewhere. So most bindings need not be decided again when
 one cluster of many changes. A decision that was not made is no difference: it would be that nothing is to be done. Nor
 need one that rests be decided again for what its copies report.
+
+What a decision begins to look at has to be told here. Held by tests/sim/test_cluster_concern.py, which tries, in
+histories, what would wake nobody.
 """
 
 from collections.abc import Iterable

@@ -41,7 +41,8 @@ def place(request: Request, view: ClusterView) -> Placed | Unplaceable:
 
 
 def _question(request: Request, view: ClusterView) -> tuple[object, ...]:
-    """Key of what the answer depends on besides the arrays."""
+    """Key of what the answer depends on besides the arrays. Held by the decision replay of
+    histories, which asks anew for each decision (tests/sim/test_decision_replay.py)."""
     spec = request.spec
     requirements = spec.replica_requirements
     return (
