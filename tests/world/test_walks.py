@@ -20,9 +20,11 @@ NOT_HERE = {
     "core/propagation/matching.py",
     "core/interpreter/dependencies.py",
     "core/dependencies/order.py",
+    "runtime/reassignment.py",
     "core/eviction/failback.py",
 }
-"""Files that this story has no use for: no interpreter changes, an index answers, nothing is named, none goes home."""
+"""Files that this story has no use for: no interpreter changes, an index answers, nothing is named, no Work
+that goes is wanted again, none goes home."""
 PLACEMENT = {
     "clusterAffinity": {"clusterNames": ["member1", "member2"]},
     "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
