@@ -1,4 +1,7 @@
-"""Adopting instead of deleting and creating: a Work that waits for its deletion, and is wanted again.
+"""Reassignment of a cluster that is being left: its Work waits for its deletion, and is wanted again.
+
+    keep_objects       the Work goes, and leaves its objects in the member to the next one of its name
+    give_up_objects    ... which is not wanted any more: they go with it after all
 
 A Work cannot be undeleted. So it is told to leave its objects in the member (`preserveResourcesOnDeletion`, which
 agents of any version honour), it goes without touching them, and the next Work of its name takes them over as they are.
