@@ -1,6 +1,6 @@
 """Changes that do not concern a binding, in histories of faults. At each decision that leaves a binding as it is, all
 that each cluster has been so far is tried once more, and other reports of its copies; it must change nothing where the
-binding would not be woken.
+binding would not be woken: the cluster does not concern it, or nothing of the cluster has changed that matters.
 """
 
 import dataclasses
@@ -14,6 +14,8 @@ import pytest
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import AggregatedStatusItem, Binding
+from leeward.controllers.scheduler import event_handlers
+from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.eviction.evidence import FULLY_APPLIED
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.concern import ClusterConcern, concern_of, is_decided_alike
@@ -41,6 +43,7 @@ class OtherFleets:
         default_factory=lambda: defaultdict[str, list[Cluster | None]](list)
     )
     reached: Counter[bool] = field(default_factory=Counter[bool])
+    immaterial: int = 0
     reports: Counter[bool] = field(default_factory=Counter[bool])
     missed: list[str] = field(default_factory=list[str])
 
@@ -60,8 +63,9 @@ class OtherFleets:
         present = fleet.get(name)
         grounds = why_concerned(again.binding, decision, *(each for each in (present, state) if each is not None))
         self.reached[bool(grounds)] += 1
-        if grounds:
+        if grounds and (present is None or state is None or matters(present, state)):
             return
+        self.immaterial += bool(grounds)
         _become(fleet, name, state)
         if what := difference(decision, decide(again)):
             self.missed.append(f"{owner_of(again.binding)}, {name} as it was before: {what}")
@@ -89,6 +93,15 @@ class OtherFleets:
                 del known[:-MOST_STATES]
 
 
+def matters(old: Cluster, new: Cluster) -> bool:
+    """Tells whether the scheduler would wake anybody for this change; a Ready that has turned, and turned back, would
+    have been seen to turn."""
+    turned = [cluster.ready.last_transition_time if cluster.ready else "" for cluster in (old, new)]
+    summaries = [cluster.status.resource_summary for cluster in (old, new)]
+    is_seen = turned[0] != turned[1] or summaries[0] != summaries[1] or is_failing(old) != is_failing(new)
+    return is_seen or event_handlers._matters(old, new)  # pyright: ignore[reportPrivateUsage]
+
+
 def _become(fleet: Fleet, name: str, state: Cluster | None) -> None:
     if state is None:
         fleet.remove(name)
@@ -112,14 +125,16 @@ def compare(history: History) -> OtherFleets:
 
 @pytest.mark.long
 def test_in_histories_what_does_not_concern_a_binding_that_rests_changes_nothing() -> None:
-    reached, reports = Counter[bool](), Counter[bool]()
+    reached, reports, immaterial = Counter[bool](), Counter[bool](), 0
     for seed in SEEDS:
         fleets = compare(draw_history(seed))
         assert fleets.missed == [], seed
         reached += fleets.reached
         reports += fleets.reports
+        immaterial += fleets.immaterial
     assert reached[False] >= 500
     assert reached[True] >= 1000
+    assert immaterial >= 100
     assert reports[True] >= 300
     assert reports[False] >= 300
 
@@ -136,3 +151,14 @@ def test_a_ground_that_is_forgotten_is_found(forgotten: dict[str, Any], seed: in
 
     with mock.patch.object(concerns, "concern_of", forgetful):
         assert compare(draw_history(seed)).missed
+
+
+@pytest.mark.long
+def test_a_change_that_matters_and_wakes_nobody_is_found() -> None:
+    whole = event_handlers._matters  # pyright: ignore[reportPrivateUsage]
+
+    def without_taints(old: Cluster, new: Cluster) -> bool:
+        return whole(msgspec.structs.replace(old, spec=new.spec), new)
+
+    with mock.patch.object(event_handlers, "_matters", without_taints):
+        assert compare(draw_history(8)).missed

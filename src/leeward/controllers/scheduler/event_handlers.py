@@ -150,8 +150,8 @@ def _backoff(attempts: int) -> timedelta:
 def _matters(old: Cluster, new: Cluster) -> bool:
     """Tells whether a change of a cluster can change where anything goes.
 
-    A field that a decision begins to read has its line here. Only histories would find that it is missing (L1, L2):
-    tests/sim/test_cluster_concern.py holds which bindings a cluster concerns, not which of its changes.
+    A field that a decision begins to read has its line here. tests/sim/test_cluster_concern.py tries what wakes nobody,
+    as far as its histories change such a field.
     """
     return (
         old.spec != new.spec
