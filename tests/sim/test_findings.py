@@ -25,6 +25,7 @@ from leeward.sim.histories.model import (
     Read,
     Recreate,
     Rejoin,
+    Relabel,
     Release,
     Replan,
     Scale,
@@ -227,6 +228,19 @@ def test_s1_what_serves_stays_until_another_affinity_term_has_taken_over_from_wh
         Rejoin(at=209, cluster="m1"),
     )
     assert play(History(seed=9167, members=(*PUSHED, ("m4", "Push")), steps=steps)).violations == []
+
+
+def test_l1_what_was_made_of_a_deleted_template_waits_for_nothing_that_came_after_it() -> None:
+    """It waited to be replaced by a copy that was reported well while the clock was wrong (seed 15086)."""
+    steps = (
+        Deploy(at=43, app="app1", plan=Plan(division="Dynamic", clusters=("m1", "m3")), replicas=2, cpu=7),
+        MemberHangs(at=191, lasts=90, member="m3"),
+        Recreate(at=246, app="app1", replicas=4),
+        Relabel(at=256, app="app1", value=5),
+        ClockIsWrong(at=256, lasts=24, who="controllers", seconds=-3600),
+    )
+    run = play(History(seed=15086, members=(("m1", "Push"), ("m3", "Push")), steps=steps, revisions=20))
+    assert run.violations == []
 
 
 def test_s17_a_lazy_policy_that_changes_while_it_takes_effect_does_so_once() -> None:

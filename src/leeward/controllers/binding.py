@@ -303,8 +303,7 @@ class BindingController:
             self._controller.queue.add(binding)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
-        """Queues what overrides may render otherwise, and looks at removals: the health of the clusters that copies
-        moved to may hold them."""
+        """Queues what overrides may render otherwise, and looks at removals: other clusters' health may hold them."""
         if new is not None and self._overrides.may_change(old, new):
             for binding in self._assigned.get(new.name):
                 self._controller.queue.add(key_of(binding))

@@ -12,6 +12,7 @@ from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.removal import PlacedCopies, is_removal_held
+from leeward.core.execution.works import is_of_earlier_template
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -82,8 +83,11 @@ class RemovalHolds:
         return self.is_held(binding, cluster, {**present, cluster: deleted})[0]
 
     def is_held(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> tuple[bool, datetime | None]:
-        """Tells whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again."""
-        if not self.enabled:
+        """Tells whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again.
+
+        What was made of a template that a user has deleted is not kept, whatever came after it under its name.
+        """
+        if not self.enabled or is_of_earlier_template(present[cluster], binding):
             return False, None
         attention = self._heartbeat.attention() if self._heartbeat is not None else UNKEPT
         now = self._clock.now()

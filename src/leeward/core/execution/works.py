@@ -107,6 +107,12 @@ def is_of_same_template(work: Work, manifest: ReadOnlyManifest) -> bool:
     return not made or not wanted or made == wanted
 
 
+def is_of_earlier_template(work: Work, binding: Binding) -> bool:
+    """Tells whether a Work was made of a template that somebody has deleted, and made again under its name."""
+    made, uid = _template_uids(work.spec.workload.manifests), binding.spec.resource.uid
+    return bool(made and uid) and uid not in made
+
+
 def _template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:
     return {uid for uid in (annotations_of(each).get(TEMPLATE_UID_ANNOTATION, "") for each in manifests) if uid}
 

@@ -37,7 +37,14 @@ from leeward.api.work import (
 )
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
-from leeward.core.placement.concern import ClusterConcern, concern_of, is_at_rest, is_decided_alike, is_spread, may_mean
+from leeward.core.placement.concern import (
+    ClusterConcern,
+    concern_of,
+    is_at_rest,
+    is_decided_alike,
+    is_propagated,
+    may_mean,
+)
 from leeward.planning.fleet import placement_fleet
 from leeward.planning.workload_groups import WorkloadGroups
 from tests.builders import DEFAULT_TOLERATIONS, at, work
@@ -297,7 +304,7 @@ BEFORE = replace(
 def test_what_rests_is_placed_as_it_asks_and_what_is_spread_is_applied_besides(
     found: ResourceBinding, expected: tuple[bool, bool]
 ) -> None:
-    assert (is_at_rest(found), is_spread(found)) == expected
+    assert (is_at_rest(found), is_propagated(found)) == expected
 
 
 def test_what_waits_says_so() -> None:
