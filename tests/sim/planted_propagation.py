@@ -91,7 +91,7 @@ def _forget_who_shares() -> Any:
 
     async def first(self: AttachedBindings, *arguments: Any) -> AsyncIterator[Dependant]:
         others = [each async for each in found(self, *arguments)]
-        for number, each in enumerate(sorted(others, key=lambda each: each.place)):
+        for number, each in enumerate(sorted(others, key=lambda each: each.name)):
             yield each if number == 0 else replace(each, snapshot=structs.replace(each.snapshot, clusters=()))
 
     return mock.patch.object(AttachedBindings, "_dependants", first)

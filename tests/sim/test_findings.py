@@ -231,7 +231,7 @@ def test_s1_what_serves_stays_until_another_affinity_term_has_taken_over_from_wh
 
 
 def test_l1_what_was_made_of_a_deleted_template_waits_for_nothing_that_came_after_it() -> None:
-    """Its removal waited for a copy that was reported well while the clock was wrong (seed 15086)."""
+    """The removal waited for a copy that was reported well while the clock was wrong (seed 15086)."""
     steps = (
         Deploy(at=43, app="app1", plan=Plan(division="Dynamic", clusters=("m1", "m3")), replicas=2, cpu=7),
         MemberHangs(at=191, lasts=90, member="m3"),
