@@ -48,6 +48,12 @@ class Writing:
             return sum(self.after.assigned.values()) >= self.after.replicas
         return bool(self.after.targets)
 
+    @property
+    def is_all_ready(self) -> bool:
+        """Tells whether divided targets are seen ready as they are to be, all that is asked for."""
+        ready = (min(replicas, self.seen_ready(cluster)) for cluster, replicas in self.after.targets)
+        return self.workload.is_divided and sum(ready) >= self.after.replicas
+
     def is_replaced(self, cluster: int) -> bool:
         """Tells whether all targets but this one were seen healthy when this was written, under the present
         template."""
@@ -111,12 +117,12 @@ def _ends_in_time(w: Writing, task: Task, left: int) -> Iterator[Problem]:
 
 
 def _shrinks_unseen(w: Writing, cluster: int, replicas: int, left: int) -> Iterator[Problem]:
-    """Judges what the user did not ask for: it takes only replicas that are not seen ready, and that are placed
-    elsewhere."""
+    """Judges what the user did not ask for: it takes only replicas that are placed elsewhere, and none that are seen
+    ready, but where all that is asked for is seen ready in the targets: an old copy has come back for some."""
     lost = min(replicas, w.seen_ready(cluster)) - left
     if w.before.asked:
         return
-    if lost > 0:
+    if lost > 0 and not w.is_all_ready:
         yield Problem("S1", f"{NAMES[cluster]} loses {lost} replicas that are seen ready")
     elif not w.is_covered:
         yield Problem("S1", f"{NAMES[cluster]} shrinks to {left}, and what replaces it was not placed")
