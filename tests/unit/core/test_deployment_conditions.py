@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubeapi.codec import from_wire, to_wire
 from kubeapi.meta import Manifest, format_time
 from leeward.api.cluster import Cluster
-from leeward.api.names import REFLECTED_CONDITION
+from leeward.api.names import FAILING_CONDITION, REFLECTED_CONDITION
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.execution.deployment_conditions import (
     CONDITION_TYPES,
@@ -443,9 +443,9 @@ def test_what_others_say_of_a_template_is_not_worded_here(kind: str, reason: str
     assert not is_worded_here({"type": kind, "reason": reason, "message": message})
 
 
-def ready(since: datetime, status: str = "True") -> Cluster:
+def ready(since: datetime, status: str = "True", *others: Manifest) -> Cluster:
     condition = {"type": "Ready", "status": status, "reason": "A", "lastTransitionTime": format_time(since)}
-    return from_wire({"spec": {"syncMode": "Push"}, "status": {"conditions": [condition]}}, Cluster)
+    return from_wire({"spec": {"syncMode": "Push"}, "status": {"conditions": [condition, *others]}}, Cluster)
 
 
 def reported_at(work: Work, at: datetime) -> Work:
@@ -461,6 +461,7 @@ def reported_at(work: Work, at: datetime) -> Work:
 BEFORE, SINCE = NOW - timedelta(hours=2), NOW - timedelta(hours=1)
 KNOWN = {name: reported_at(each, NOW) for name, each in WORKS.items()}
 SEEN = {"m1": ready(SINCE), "m2": ready(SINCE)}
+FAILING: Manifest = {"type": FAILING_CONDITION, "status": "True", "reason": "ClusterNotReachable"}
 
 
 @pytest.mark.parametrize(
@@ -469,6 +470,7 @@ SEEN = {"m1": ready(SINCE), "m2": ready(SINCE)}
         ({}, True),
         ({"not_seen": ["m2"]}, False),
         ({"clusters": {**SEEN, "m2": ready(SINCE, "Unknown")}}, False),
+        ({"clusters": {**SEEN, "m2": ready(SINCE, "True", FAILING)}}, False),
         ({"clusters": {"m1": ready(SINCE)}}, False),
         ({"works": {**KNOWN, "m2": reported_at(work(2), BEFORE)}}, False),
         ({"works": {"m1": KNOWN["m1"]}}, False),
@@ -485,6 +487,27 @@ def test_first_conditions_are_told_alone_only_by_what_is_known_of_all_copies(
     items = from_wire(list(given["items"]), list[AggregatedStatusItem])
     copies = copies_of(given["spec"], given["works"], items, given["not_seen"])
     assert is_told_by_all(given["spec"], given["works"], given["clusters"], copies, NOW) is expected
+
+
+@pytest.mark.parametrize(
+    ("away", "applied", "believed"),
+    [(59, None, False), (60, None, True), (3_600, None, True), (59, 59, False), (59, 58, True)],
+)
+def test_a_report_of_karmadas_agent_counts_once_it_is_of_after_the_return_of_its_cluster(
+    away: int, applied: int | None, *, believed: bool
+) -> None:
+    """Seconds since the cluster of one of two copies has returned, and since its Work was applied (None: unsaid)."""
+    identifier = {"ordinal": 0, "version": "v1", "kind": "Deployment", "resource": "deployments", "name": "web"}
+    said = {"type": "Applied", "status": "True", "reason": "AppliedSuccessful"}
+    if applied is not None:
+        said["lastTransitionTime"] = format_time(NOW - timedelta(seconds=applied))
+    report = {"conditions": [said], "manifestStatuses": [{"identifier": identifier, "status": {"readyReplicas": 2}}]}
+    told = from_wire({"metadata": {"generation": 1}, "spec": to_wire(WORKS["m2"].spec), "status": report}, Work)
+    clusters = {**SEEN, "m2": ready(NOW - timedelta(seconds=away))}
+    items = from_wire([item("m1", 2), item("m2", 2)], list[AggregatedStatusItem])
+    spec, works = spec_of(TWO, 4), {**KNOWN, "m2": told}
+    copies = copies_of(spec, works, items, ())
+    assert is_told_by_all(spec, works, clusters, copies, NOW) is believed
 
 
 def test_first_conditions_are_told_alone_where_it_is_asked_for_and_once() -> None:
