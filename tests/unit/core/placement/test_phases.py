@@ -551,6 +551,30 @@ def test_all_that_is_remembered_of_an_eviction_is_written_with_it_and_brings_it_
     assert (late.returning, replicas(late)) == ({"member1": 1}, {"member1": 1, "member2": 2})
 
 
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [("1", None), ("2", {"release": "2", "replicas": 3, "since": "2026-01-01T00:07:30Z"})],
+)
+def test_a_release_in_the_middle_of_a_failover_is_remembered_as_of_the_decision_that_sees_it(
+    release: str, told: object
+) -> None:
+    def released(bound: ResourceBinding, version: str, **annotations: str | None) -> ResourceBinding:
+        resource = msgspec.structs.replace(bound.spec.resource, resource_version=version)
+        noted: Any = {**bound.metadata.annotations, **annotations}
+        metadata = msgspec.structs.replace(bound.metadata, annotations=noted)
+        return msgspec.structs.replace(
+            bound, metadata=metadata, spec=msgspec.structs.replace(bound.spec, resource=resource)
+        )
+
+    there = fleet(dead("member1"), cluster("member2"))
+    placed = released(binding(ONE_TO_TWO, 3, targets(member1=1, member2=2)), "1")
+    began = decide(Snapshot(placed, there, settings=SETTINGS, now=at(300))).annotations
+    assert set(began) == {FAILOVER_RELEASE_ANNOTATION}
+    moving = released(MOVED, release, **began)
+    text = decide(Snapshot(moving, there, settings=SETTINGS, now=at(450))).annotations.get(FAILOVER_RELEASE_ANNOTATION)
+    assert (text and json.loads(text)) == told
+
+
 @pytest.mark.parametrize(("term", "is_told"), [("both", False), ("another", True)])
 def test_what_is_taken_back_is_told_as_placed_where_it_was_in_another_term(term: str, *, is_told: bool) -> None:
     both = ClusterAffinityTerm(affinity_name="both", cluster_names=("member1", "member2"))
