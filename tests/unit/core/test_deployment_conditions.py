@@ -167,8 +167,7 @@ def test_an_autoscaler_in_the_member_says_how_many_there_are() -> None:
 
 
 def test_pods_that_cannot_be_made_are_missing_though_an_autoscaler_says_how_many_there_are() -> None:
-    """Pods count that are there; a quota, an admission or a missing account may let none be made. a quota, an admission
-    or a missing account lets none be."""
+    """Pods count that are there; a quota, an admission or a missing account may let none be made."""
     works = {"m1": work(5, {"resourcetemplate.karmada.io/retain-replicas": "true"})}
     refused = told_of(spec_of({"m1": 5}, 5), works, [item("m1", 0, unavailableReplicas=3)])
     assert verdict(refused, "Available") == ("False", "MinimumReplicasUnavailable")
