@@ -108,9 +108,13 @@ def is_of_same_template(work: Work, manifest: ReadOnlyManifest) -> bool:
 
 
 def is_of_earlier_template(work: Work, binding: Binding) -> bool:
-    """Tells whether a Work was made of a template that somebody has deleted, and made again under its name."""
+    """Tells whether a Work was made of a template that somebody has deleted, and made again under its name: its
+    deletion was asked for before there was this binding. Templates that were imported anew have other uids, too, and
+    what is asked for after that has another reason."""
     made, uid = _template_uids(work.spec.workload.manifests), binding.spec.resource.uid
-    return bool(made and uid) and uid not in made
+    deleted_at, bound_at = work.metadata.deletion_timestamp, binding.metadata.creation_timestamp
+    is_asked_before = deleted_at is not None and bound_at is not None and deleted_at <= bound_at
+    return is_asked_before and bool(made and uid) and uid not in made
 
 
 def _template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:
