@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
+from leeward.api.cluster import Cluster
 from leeward.api.core import Taint, Toleration
 from leeward.api.meta import Condition
 from leeward.api.names import EVICTION_HELD_CONDITION
@@ -196,9 +197,9 @@ PART = here(task=LEAVING)
     ],
 )  # fmt: skip
 def test_a_state_is_that_of_what_was_decided(
-    sight: CopySight, there: object, expected: tuple[MoveState, str, str]
+    sight: CopySight, there: Cluster, expected: tuple[MoveState, str, str]
 ) -> None:
-    assert decide_state(sight, None, ClusterSight(there, at(700))) == expected  # type: ignore[arg-type]
+    assert decide_state(sight, None, ClusterSight(there, at(700))) == expected
 
 
 def test_what_is_not_due_says_in_a_sentence_why_it_stays() -> None:
