@@ -6,6 +6,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import FAILING_CONDITION
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks, with_room, without_room
+from tests.world.test_detection import answers
 
 TWO: dict[str, Mode] = {"member1": "Push", "member3": "Pull"}
 WEB = "web-deployment"
@@ -185,3 +186,23 @@ def test_a_silent_agent_is_noticed_though_the_control_plane_restarts_again_and_a
         assert world.seconds - stopped < 90
 
     play(story, TWO)
+
+
+def test_a_restart_asks_a_member_for_its_lists_and_for_no_object_that_rests() -> None:
+    async def story(world: World) -> None:
+        names = [f"web{number}" for number in range(12)]
+        every = policy("every", by_weight({"member1": 1}))
+        every["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
+        await apply(world.client, every, *(deployment(name, 1) for name in names))
+        await world.sleep(60)
+        asked: list[str] = []
+        answers(world.member("member1").place, lambda request: asked.append(f"{request.method} {request.path}"))
+        await restart(world)
+        await world.sleep(60)
+        path = "/apis/apps/v1/namespaces/default/deployments"
+        assert [each for each in asked if each.startswith(f"GET {path}/")] == []
+        await apply(world.client, deployment("new", 1))
+        await world.sleep(10)
+        assert f"POST {path}" in asked
+
+    play(story, {"member1": "Push"})

@@ -6,12 +6,17 @@ whoever asks later goes on in the next round, in the order of asking, after ever
 heartbeats, requests. A single piece of work is not interrupted: what takes long asks again in between. Holds: L4, S13.
 
 A round wakes about as many as had their turn in the one before, so that it costs what it does, however many wait: each
-member of a large fleet has workers of its own. Who asks to be `late` lets `LATE_TURNS` later ones go first.
+member of a large fleet has workers of its own.
+
+Who asks to be `FIRST` goes before `PLACES` earlier ones at most: what is told, before what is done about it. Who asks
+to be `LATE` lets `PLACES` later ones go first, and waits while somebody holds back what is late.
 """
 
 import asyncio
 import heapq
 from collections.abc import Generator
+from contextlib import contextmanager
+from enum import IntEnum
 from itertools import count
 from typing import TypeVar
 
@@ -19,7 +24,16 @@ T = TypeVar("T")
 
 BUDGET_SECONDS = 0.01
 FEWEST_WOKEN = 8
-LATE_TURNS = 10_000
+PLACES = 10_000
+MOST_HELD_SECONDS = 10.0
+
+
+class Order(IntEnum):
+    """Order of those who wait for a turn."""
+
+    FIRST = -PLACES
+    NORMAL = 0
+    LATE = PLACES
 
 
 class Turns:
@@ -33,16 +47,40 @@ class Turns:
         """Number of turns of this round."""
         self._asked = count()
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._holds: set[object] = set()
+        self._unheld = asyncio.Event()
+        self._unheld.set()
 
-    async def take(self, *, late: bool = False) -> None:
+    async def take(self, order: Order = Order.NORMAL) -> None:
         """Returns at once while this round has time left, else in a later one."""
+        is_late = order is Order.LATE
+        if is_late:
+            await self._unheld.wait()
         number = next(self._asked)
-        place = number + LATE_TURNS * late
-        while not self._has_time() or (late and self._is_before(place)):
+        place = number + order
+        while not self._has_time() or (is_late and self._is_before(place)):
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             heapq.heappush(self._waiting, (place, number, turn))
             await turn
         self._taken += 1
+
+    @contextmanager
+    def holding_late(self) -> Generator[None, None, None]:
+        """Holds back what is late, as long as this lasts; `MOST_HELD_SECONDS` at most."""
+        hold = object()
+        self._holds.add(hold)
+        self._unheld.clear()
+        end = asyncio.get_running_loop().call_later(MOST_HELD_SECONDS, self._end, hold)
+        try:
+            yield
+        finally:
+            end.cancel()
+            self._end(hold)
+
+    def _end(self, hold: object) -> None:
+        self._holds.discard(hold)
+        if not self._holds:
+            self._unheld.set()
 
     def _is_before(self, place: int) -> bool:
         """Tells whether somebody waits who comes before this place."""

@@ -153,7 +153,7 @@ class WorkStatusController:
 
         From the cache; `anew` asks the member itself where the cache may be older than the cluster's recovery.
         """
-        informer = self._backlinks.follow(resource)
+        informer = await self._backlinks.listed(resource, work)
         key = key_of(manifest)
         observed = informer.get(key.name, key.namespace)
         is_of_now = observed is not None and self._works.answers.reach(resource, observed, self._works.ready_since)

@@ -47,10 +47,14 @@ class Server:
 
     @staticmethod
     def of(
-        client: Client, randomness: Randomness, supervisor: Supervisor, budget: CacheBudget | None = None
+        client: Client,
+        randomness: Randomness,
+        supervisor: Supervisor,
+        budget: CacheBudget | None = None,
+        turns: Turns | None = None,
     ) -> "Server":
-        """A `budget` is for a server of others, which is not believed to be reasonable."""
-        informers = Informers(client, randomness, supervisor, budget)
+        """A `budget` is for a server of others, which is not believed to be reasonable; `turns` are its informers'."""
+        informers = Informers(client, randomness, supervisor, budget, turns)
         statuses = StatusWriters(client, informers, supervisor)
         return Server(client, informers, Discovery(client), statuses, ServerIdentity(client))
 
@@ -59,9 +63,9 @@ class Server:
 class ControlPlane:
     """The control plane's API server, and what all controllers of a process share.
 
-    `jail` runs the scripts of interpreters: in this process unless another one is given. `call_webhook` brings
-    questions to interpreter webhooks: over HTTPS unless there is another way. `share` is what this process does of the
-    work.
+    `turns` are those of all controllers, and of the informers of all servers. `jail` runs the scripts of interpreters:
+    in this process unless another one is given. `call_webhook` brings questions to interpreter webhooks: over HTTPS
+    unless there is another way. `share` is what this process does of the work.
     """
 
     server: Server
@@ -98,7 +102,8 @@ class ControlPlane:
         share: WorkShare = WHOLE,
     ) -> "ControlPlane":
         """Context that the controllers of a process share, which reaches its control plane over `client`."""
-        events, server = EventRecorder(client, clock, randomness), Server.of(client, randomness, supervisor)
+        events, turns = EventRecorder(client, clock, randomness), Turns()
+        server = Server.of(client, randomness, supervisor, turns=turns)
         return ControlPlane(
             server,
             clock,
@@ -106,6 +111,7 @@ class ControlPlane:
             metrics,
             events,
             supervisor,
+            turns=turns,
             jail=jail or LocalJail(),
             call_webhook=call_webhook or HttpsCalls(),
             share=share,
@@ -162,9 +168,11 @@ class Member:
     supervisor: Supervisor
 
     @staticmethod
-    def of(name: str, client: Client, randomness: Randomness, supervisor: Supervisor) -> "Member":
-        """Reached over `client`, and not believed to be reasonable."""
-        return Member(name, Server.of(client, randomness, supervisor, CacheBudget()), supervisor)
+    def of(
+        name: str, client: Client, randomness: Randomness, supervisor: Supervisor, turns: Turns | None = None
+    ) -> "Member":
+        """Reached over `client`, and not believed to be reasonable; `turns` are its informers'."""
+        return Member(name, Server.of(client, randomness, supervisor, CacheBudget(), turns), supervisor)
 
 
 @dataclass(frozen=True, slots=True)

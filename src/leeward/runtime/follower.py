@@ -10,12 +10,12 @@ What is listed and watched is kept by an `Informer` or a `Reflector`. Keeps no o
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, Generic, TypeVar
 
 from kubeapi.errors import TooLarge
 from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.turns import Turns
+from kubeapi.loop.turns import Order, Turns
 from kubeapi.resource import Resource
 from leeward.client import Expired, NotFound, Page, Unreachable, WorldError
 from leeward.runtime.cache_budget import CacheBudget
@@ -33,9 +33,9 @@ FIRST_EXCESS_RETRY_SECONDS, LAST_EXCESS_RETRY_SECONDS = 30.0, 300.0
 
 
 class Follower(ABC, Generic[R]):
-    """Start `run` as a task. A `budget` is for a server of others."""
+    """Start `run` as a task. A `budget` is for a server of others; `turns` are shared by all who share a loop."""
 
-    def __init__(self, resource: R, randomness: Randomness, budget: CacheBudget | None) -> None:
+    def __init__(self, resource: R, randomness: Randomness, budget: CacheBudget | None, turns: Turns | None) -> None:
         self.resource = resource
         self.health = WatchHealth()
         self._budget = budget
@@ -48,7 +48,9 @@ class Follower(ABC, Generic[R]):
         self._retry_seconds = FIRST_RETRY_SECONDS
         self._hurry = asyncio.Event()
         self._synced = asyncio.Event()
-        self._turns = Turns()
+        self._turns = turns or Turns()
+        self._is_new = True
+        """Tells whether nothing was ever listed, nor was it tried."""
 
     def hurry(self) -> None:
         """Ends a pause between two attempts: there is reason to believe that the server answers again.
@@ -65,7 +67,7 @@ class Follower(ABC, Generic[R]):
         while True:
             try:
                 if not self._listed.is_set():
-                    await self._list()
+                    await self._list_anew()
                 self._recovered()
                 is_told = await self._watch()
                 self.health.succeeds()
@@ -88,6 +90,13 @@ class Follower(ABC, Generic[R]):
                 self._listed.clear()
                 log.exception("cannot follow %s", self.resource.plural)
             await self._pause()
+
+    async def _list_anew(self) -> None:
+        """Lists. What is late waits for the first list of each kind: it needs most of them, and is most of the work.
+        Raises: as `_list`."""
+        is_first, self._is_new = self._is_new, False
+        with self._turns.holding_late() if is_first else nullcontext():
+            await self._list()
 
     @abstractmethod
     async def _list(self) -> None:
@@ -112,7 +121,7 @@ class Follower(ABC, Generic[R]):
         self.health.succeeds()
         self._misses = 0
         self._retry_seconds = FIRST_RETRY_SECONDS
-        await self._turns.take()
+        await self._turns.take(Order.FIRST)
 
     def _exceeded(self, error: TooLarge) -> None:
         """Lists again after a pause; until then what is known stays."""

@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.turns import Turns
 from kubeapi.resource import Resource
 from leeward.client import Client
 from leeward.client.bounds import OPEN_TIMEOUT_SECONDS
@@ -22,15 +23,24 @@ LOOK_SECONDS = 0.1
 
 
 class Informers:
-    """All informers of one server; they run until the supervisor is closed. A `budget` is for a server of others."""
+    """All informers of one server; they run until the supervisor is closed. A `budget` is for a server of others.
+
+    `turns` are shared with the informers of other servers: all of them together leave time for others.
+    """
 
     def __init__(
-        self, client: Client, randomness: Randomness, supervisor: Supervisor, budget: CacheBudget | None = None
+        self,
+        client: Client,
+        randomness: Randomness,
+        supervisor: Supervisor,
+        budget: CacheBudget | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self._client = client
         self._randomness = randomness
         self._supervisor = supervisor
         self.budget = budget
+        self._turns = turns or Turns()
         self._informers: dict[tuple[str, str, str, type[Any]], Informer[Any]] = {}
         self._following: dict[Informer[Any], asyncio.Task[None]] = {}
         self._reflectors: list[Reflector[Any]] = []
@@ -45,7 +55,14 @@ class Informers:
         key = (resource.api_version, resource.plural, namespace, resource.object_type)
         if key not in self._informers:
             informer = Informer(
-                self._client, resource, self._randomness, namespace, self.budget, bookmarks, self._restored
+                self._client,
+                resource,
+                self._randomness,
+                namespace,
+                self.budget,
+                bookmarks,
+                self._restored,
+                self._turns,
             )
             self._informers[key] = informer
             self._follow(informer)
@@ -53,7 +70,7 @@ class Informers:
 
     def reflect(self, resource: Resource[Any], make: Callable[[], B], select: str = "") -> Reflector[B]:
         """A running reflector of a kind, of its own: it fills tables that `make` makes."""
-        reflector = Reflector(self._client, resource, make, self._randomness, self.budget, select)
+        reflector = Reflector(self._client, resource, make, self._randomness, self.budget, select, self._turns)
         self._reflectors.append(reflector)
         self._supervisor.start(reflector.run(), f"reflector/{resource.plural}")
         return reflector

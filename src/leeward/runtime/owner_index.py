@@ -1,13 +1,15 @@
 """Index of owners: of an object in a member cluster the Work that applied it."""
 
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
+from leeward.api.work import Work
+from leeward.client import Unreachable
 from leeward.core.execution.ownership import other_hub
 from leeward.core.execution.retain import only_reports
 from leeward.runtime.controller_context import Member
@@ -32,12 +34,14 @@ class OwnerIndex:
         look_at: LookAt,
         hub: Callable[[], str],
         reads_reports: Callable[[str], bool],
+        settled: Callable[[Work], bool],
     ) -> None:
         self._member = member
         self._space = space
         self._look_at = look_at
         self._hub = hub
         self._reads_reports = reads_reports
+        self._settled = settled
         self._followed: set[str] = set()
         self._held: dict[tuple[str, Key], set[str]] = {}
         """Names that are held back, by the object that is being written."""
@@ -48,6 +52,15 @@ class OwnerIndex:
         if resource.group_resource not in self._followed:
             self._followed.add(resource.group_resource)
             informer.on_change(partial(self._object_changed, resource.group_resource))
+        return informer
+
+    async def listed(self, resource: Resource[Manifest], work: Work) -> Informer[Any]:
+        """The informer of a kind. A Work that is `settled` has it when the kind has been listed, if that does not take
+        too long: each object would be asked for by itself until then, and all of them cost more than the list."""
+        informer = self.follow(resource)
+        if self._settled(work):
+            with suppress(Unreachable):
+                await informer.wait_synced()
         return informer
 
     @contextmanager

@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from kubeapi.errors import TooLarge
 from kubeapi.loop.offloading import run_beside
 from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.turns import Turns
 from kubeapi.resource import Resource
 from leeward.client import Client, Page, Unreachable, WatchEvent
 from leeward.client.bounds import MAX_LIST_SECONDS
@@ -63,8 +64,9 @@ class Reflector(Follower[Resource[Any]], Generic[B]):
         randomness: Randomness,
         budget: CacheBudget | None = None,
         select: str = "",
+        turns: Turns | None = None,
     ) -> None:
-        super().__init__(resource, randomness, budget)
+        super().__init__(resource, randomness, budget, turns)
         self.table: B | None = None
         self._client = client
         self._make = make

@@ -25,21 +25,38 @@ class ServerIdentity:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._asked_at: float | None = None
-        self._lock = asyncio.Lock()
+        self._answer: asyncio.Event | None = None
+        """Set when the question that is under way has been answered, or has failed."""
         self.known = ""
         """Identity as it was read last; empty before that, and where it may not be read."""
 
     async def read(self) -> str:
         """Identity of the server. What is known already serves while it does not answer. Raises: WorldError before it
-        ever answered."""
-        if self.known and self._lock.locked():
-            return self.known
-        async with self._lock:
-            now = asyncio.get_running_loop().time()
-            if self._asked_at is None or now - self._asked_at >= REFRESH_SECONDS:
-                await self._ask()
-                self._asked_at = now
+        ever answered.
+
+        All who wait for the first answer go on at once: a worker for each member of a large fleet waits here.
+        """
+        while self._is_due():
+            if self._answer is None:
+                await self._refresh()
+            elif self.known:
+                break
+            else:
+                await self._answer.wait()
         return self.known
+
+    def _is_due(self) -> bool:
+        return self._asked_at is None or asyncio.get_running_loop().time() - self._asked_at >= REFRESH_SECONDS
+
+    async def _refresh(self) -> None:
+        now = asyncio.get_running_loop().time()
+        answer = self._answer = asyncio.Event()
+        try:
+            await self._ask()
+            self._asked_at = now
+        finally:
+            self._answer = None
+            answer.set()
 
     async def _ask(self) -> None:
         try:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Generator
 
-from kubeapi.loop.turns import BUDGET_SECONDS, FEWEST_WOKEN, LATE_TURNS, Turns
+from kubeapi.loop.turns import BUDGET_SECONDS, FEWEST_WOKEN, MOST_HELD_SECONDS, PLACES, Order, Turns
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 
 
@@ -123,18 +123,67 @@ def test_those_who_are_woken_and_gone_leave_nobody_waiting() -> None:
 
 def test_who_is_late_lets_others_go_first_but_not_for_ever() -> None:
     async def story() -> None:
-        turns, order, loop = Turns(), list[str](), asyncio.get_running_loop()
+        turns, told, loop = Turns(), list[str](), asyncio.get_running_loop()
 
-        async def work(name: str, times: int, *, late: bool = False) -> None:
+        async def work(name: str, times: int, order: Order = Order.NORMAL) -> None:
             for _ in range(times):
-                await turns.take(late=late)
-                order.append(name)
+                await turns.take(order)
+                told.append(name)
                 busy().compute(BUDGET_SECONDS)
 
-        late = loop.create_task(work("late", 2, late=True))
-        await asyncio.gather(late, work("a", LATE_TURNS), work("b", LATE_TURNS))
-        first, second = (number for number, name in enumerate(order) if name == "late")
+        late = loop.create_task(work("late", 2, Order.LATE))
+        await asyncio.gather(late, work("a", PLACES), work("b", PLACES))
+        first, second = (number for number, name in enumerate(told) if name == "late")
         assert first == 0, "nobody else waited"
-        assert LATE_TURNS / 2 < second < 1.1 * LATE_TURNS, "others have had their turns, and there are others still"
+        assert PLACES / 2 < second < 1.1 * PLACES, "others have had their turns, and there are others still"
+
+    run_busy(story())
+
+
+def test_who_is_first_goes_before_those_who_wait() -> None:
+    async def story() -> None:
+        turns, told = Turns(), list[str]()
+
+        async def work(name: str, times: int, order: Order) -> None:
+            for _ in range(times):
+                await turns.take(order)
+                told.append(name)
+                busy().compute(BUDGET_SECONDS)
+
+        every = [work("first", 5, Order.FIRST), *(work(str(number), 1, Order.NORMAL) for number in range(20))]
+        await asyncio.gather(*every)
+        assert told.index("19") > 20, "all others had their turns before"
+        assert [number for number, name in enumerate(told) if name == "first"][-1] <= FEWEST_WOKEN
+
+    run_busy(story())
+
+
+def test_who_is_late_waits_for_all_who_hold_it_back_but_not_for_ever() -> None:
+    async def story() -> None:
+        turns, loop = Turns(), asyncio.get_running_loop()
+        free = asyncio.Event()
+
+        async def hold(seconds: float) -> None:
+            with turns.holding_late():
+                await asyncio.sleep(seconds)
+
+        async def hang() -> None:
+            with turns.holding_late():
+                await free.wait()
+
+        begun = loop.time()
+        both = asyncio.gather(hold(1), hold(2))
+        await asyncio.sleep(0)
+        await turns.take()
+        assert loop.time() < begun + 1, "what is not late is not held"
+        await turns.take(Order.LATE)
+        assert 2 <= loop.time() - begun < 3
+        await both
+        hanging, begun = loop.create_task(hang()), loop.time()
+        await asyncio.sleep(0)
+        await turns.take(Order.LATE)
+        assert MOST_HELD_SECONDS <= loop.time() - begun < MOST_HELD_SECONDS + 1
+        free.set()
+        await hanging
 
     run_busy(story())
