@@ -8,7 +8,6 @@ from enum import Enum
 
 import msgspec
 
-from kubeapi.meta import labels_of
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.app.migration.survey import Survey
 
@@ -178,7 +177,7 @@ def _kept(survey: Survey) -> Iterator[Remark]:
     pulled = [
         cluster["metadata"]["name"]
         for cluster in survey.clusters or ()
-        if cluster.get("spec", {}).get("syncMode") == "Pull" and "leeward.dev/agent" not in labels_of(cluster)
+        if cluster.get("spec", {}).get("syncMode") == "Pull"
     ]
     if pulled:
         said = f"{listed(pulled)}: the agent there goes on, Karmada's as well as ours"
