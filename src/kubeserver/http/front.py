@@ -235,7 +235,8 @@ class HttpFront:
     async def _converse(
         self, incoming: web.BaseRequest, answer: StreamResponse, way_back: WayBack
     ) -> web.StreamResponse:
-        """Messages go both ways, until either side ends it."""
+        """Messages go both ways, until either side ends it. What the other side has said before it ended is told to its
+        end, even if it takes nothing any more: a command may end before all of its input has come."""
         protocols = (way_back.protocol,) if way_back.protocol else ()
         outgoing = web.WebSocketResponse(protocols=protocols, max_msg_size=MAX_MESSAGE_BYTES, heartbeat=PING_SECONDS)
         await outgoing.prepare(incoming)
@@ -248,6 +249,7 @@ class HttpFront:
                     await way_back.send(TextMessage(message.data.encode()))
         except WorldError as error:
             log.info("%s: %s", incoming.path, error)
+            await asyncio.wait((telling,), timeout=WRITE_TIMEOUT_SECONDS)
         finally:
             telling.cancel()
             await outgoing.close()

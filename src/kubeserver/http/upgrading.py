@@ -10,10 +10,12 @@ from typing import Any, cast
 
 from aiohttp import web
 
+from kubeapi.errors import WorldError
 from kubeapi.loop.supervisor import Supervisor
 from kubeserver.handler import StreamResponse, WayBack
 
 MAX_KEPT_BYTES = 256 * 1024
+LAST_BYTES_SECONDS = 60.0
 
 
 class _Uploads:
@@ -51,7 +53,8 @@ class _Uploads:
 async def pass_bytes(
     incoming: web.BaseRequest, answer: StreamResponse, way_back: WayBack, streams: Supervisor
 ) -> web.StreamResponse:
-    """Passes bytes until either side ends. Raises: WorldError."""
+    """Passes bytes until either side ends; what it was for may end before it has taken all, and is told to its end.
+    Raises: WorldError."""
     transport = incoming.transport
     if transport is None:
         raise ConnectionResetError("the client has gone")
@@ -64,6 +67,9 @@ async def pass_bytes(
     try:
         while data := await uploads.take():
             await way_back.send(data)
+    except WorldError:
+        await asyncio.wait((downloading,), timeout=LAST_BYTES_SECONDS)
+        raise
     finally:
         downloading.cancel()
         transport.close()
