@@ -1,4 +1,4 @@
-"""What somebody said before it ended is told, though it took no more: a command may end before its input does."""
+"""Last words of a command are told, though it took no more input: it may end before all of that has come."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
