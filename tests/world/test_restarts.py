@@ -1,12 +1,29 @@
 """The control plane is restarted in each phase of an outage: it forgets none, invents none, and restarts no clock."""
 
+import asyncio
+from collections.abc import Callable
+
+import msgspec
 import pytest
 
+from kubeserver.handler import StreamResponse
 from leeward.api.meta import find_condition
 from leeward.api.names import FAILING_CONDITION
+from leeward.client import Request, Response
 from leeward.sim.world import Mode, World
-from tests.world.stories import apply, by_weight, deployment, held, play, policy, tasks, with_room, without_room
-from tests.world.test_detection import answers
+from tests.world.stories import (
+    DEPLOYMENTS,
+    apply,
+    by_weight,
+    deployment,
+    held,
+    play,
+    policy,
+    tasks,
+    with_room,
+    without_room,
+)
+from tests.world.test_detection import Answering, answers
 
 TWO: dict[str, Mode] = {"member1": "Push", "member3": "Pull"}
 WEB = "web-deployment"
@@ -204,5 +221,41 @@ def test_a_restart_asks_a_member_for_its_lists_and_for_no_object_that_rests() ->
         await apply(world.client, deployment("new", 1))
         await world.sleep(10)
         assert f"POST {path}" in asked
+
+    play(story, {"member1": "Push"})
+
+
+def test_what_changes_while_a_member_is_listed_is_written_as_it_then_is() -> None:
+    """A Work that rests waits for the list; somebody has changed its object, and the user changes it meanwhile."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 1), policy("web", by_weight({"member1": 1})))
+        await world.sleep(60)
+        member = world.member("member1")
+        before = await member.client.get(DEPLOYMENTS, "web", "default")
+        await world.stop_controllers()
+        await member.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 5}}, "default")
+        written: list[int] = []
+        slow = True
+
+        async def answer(request: Request, work: Callable[[], Answering]) -> Response | StreamResponse:
+            if request.method == "GET" and request.path.endswith("/deployments") and slow:
+                await asyncio.sleep(6)
+            if request.method == "PUT" and request.path.endswith("/deployments/web"):
+                written.append(msgspec.json.decode(request.body)["spec"]["replicas"])
+            return await work()
+
+        member.place.audit = answer
+        world.start_controllers()
+        await world.sleep(3)
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 2}}, "default")
+        await world.sleep(2)
+        assert not written, "the list has not come"
+        await world.sleep(30)
+        slow = False
+        after = await member.client.get(DEPLOYMENTS, "web", "default")
+        assert set(written) == {2}, "nothing is written as it was before"
+        assert after["spec"]["replicas"] == 2
+        assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
     play(story, {"member1": "Push"})

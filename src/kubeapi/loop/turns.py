@@ -8,15 +8,14 @@ heartbeats, requests. A single piece of work is not interrupted: what takes long
 A round wakes about as many as had their turn in the one before, so that it costs what it does, however many wait: each
 member of a large fleet has workers of its own.
 
-Who asks to be `FIRST` goes before `PLACES` earlier ones at most: what is told, before what is done about it. Who asks
-to be `LATE` lets `PLACES` later ones go first, and waits while somebody holds back what is late.
+Who asks to be `late` lets `LATE_TURNS` later ones go first; and asks before whether somebody holds back what is late.
+Those who have time of their own in each round (`beside`) keep nobody else from working, and can hold that back, too.
 """
 
 import asyncio
 import heapq
 from collections.abc import Generator
-from contextlib import contextmanager
-from enum import IntEnum
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from typing import TypeVar
 
@@ -24,22 +23,45 @@ T = TypeVar("T")
 
 BUDGET_SECONDS = 0.01
 FEWEST_WOKEN = 8
-PLACES = 10_000
+LATE_TURNS = 10_000
 MOST_HELD_SECONDS = 10.0
 
 
-class Order(IntEnum):
-    """Order of those who wait for a turn."""
+class LateHold:
+    """Hold on all that is late, while somebody has it."""
 
-    FIRST = -PLACES
-    NORMAL = 0
-    LATE = PLACES
+    def __init__(self) -> None:
+        self._holders: set[object] = set()
+        self._free = asyncio.Event()
+        self._free.set()
+
+    async def wait(self) -> None:
+        """Returns when nobody has it."""
+        await self._free.wait()
+
+    @contextmanager
+    def held(self) -> Generator[None, None, None]:
+        """Holds, as long as this lasts; `MOST_HELD_SECONDS` at most."""
+        holder = object()
+        self._holders.add(holder)
+        self._free.clear()
+        end = asyncio.get_running_loop().call_later(MOST_HELD_SECONDS, self._end, holder)
+        try:
+            yield
+        finally:
+            end.cancel()
+            self._end(holder)
+
+    def _end(self, holder: object) -> None:
+        self._holders.discard(holder)
+        if not self._holders:
+            self._free.set()
 
 
 class Turns:
     """Shared by those who share a loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, late_hold: LateHold | None = None) -> None:
         self._ends: float | None = None
         self._begins = False
         """Tells whether the next round is on its way."""
@@ -47,40 +69,29 @@ class Turns:
         """Number of turns of this round."""
         self._asked = count()
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._holds: set[object] = set()
-        self._unheld = asyncio.Event()
-        self._unheld.set()
+        self._late_hold = late_hold or LateHold()
 
-    async def take(self, order: Order = Order.NORMAL) -> None:
+    def beside(self) -> "Turns":
+        """Turns of others, who have their own time in each round; both hold back what is late in either."""
+        return Turns(self._late_hold)
+
+    async def take(self, *, late: bool = False) -> None:
         """Returns at once while this round has time left, else in a later one."""
-        is_late = order is Order.LATE
-        if is_late:
-            await self._unheld.wait()
         number = next(self._asked)
-        place = number + order
-        while not self._has_time() or (is_late and self._is_before(place)):
+        place = number + LATE_TURNS * late
+        while not self._has_time() or (late and self._is_before(place)):
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             heapq.heappush(self._waiting, (place, number, turn))
             await turn
         self._taken += 1
 
-    @contextmanager
-    def holding_late(self) -> Generator[None, None, None]:
-        """Holds back what is late, as long as this lasts; `MOST_HELD_SECONDS` at most."""
-        hold = object()
-        self._holds.add(hold)
-        self._unheld.clear()
-        end = asyncio.get_running_loop().call_later(MOST_HELD_SECONDS, self._end, hold)
-        try:
-            yield
-        finally:
-            end.cancel()
-            self._end(hold)
+    async def wait_for_late(self) -> None:
+        """Returns when nobody holds back what is late: to be asked before something is chosen that is."""
+        await self._late_hold.wait()
 
-    def _end(self, hold: object) -> None:
-        self._holds.discard(hold)
-        if not self._holds:
-            self._unheld.set()
+    def holding_late(self) -> AbstractContextManager[None]:
+        """Holds back what is late, as long as this lasts; `MOST_HELD_SECONDS` at most."""
+        return self._late_hold.held()
 
     def _is_before(self, place: int) -> bool:
         """Tells whether somebody waits who comes before this place."""

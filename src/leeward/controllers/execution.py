@@ -73,6 +73,7 @@ class ExecutionController:
         return _is_other_order(old, new)
 
     async def reconcile(self, name: str) -> datetime | None:
+        await self._objects.backlinks.wait_listed(lambda: self._works.known(name))
         work = await self._works.get(name)
         if work is not None and work.metadata.deletion_timestamp is not None and _leaves_its_objects(work):
             return await self._let_go(work)

@@ -81,7 +81,7 @@ class MemberObjects:
         desired = with_hub(with_generation(manifest, work), self._works.hub)
         resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         key = key_of(desired)
-        informer = await self.backlinks.listed(resource, work)
+        informer = self.backlinks.follow(resource)
         known = informer.get(key.name, key.namespace)
         if (
             known is not None

@@ -71,6 +71,7 @@ class WorkStatusController:
         return True
 
     async def reconcile(self, name: str) -> datetime | None:
+        await self._backlinks.wait_listed(lambda: self._works.known(name))
         work = await self._works.get(name)
         if work is None or work.metadata.deletion_timestamp is not None or work.applied is None:
             return None
@@ -153,7 +154,7 @@ class WorkStatusController:
 
         From the cache; `anew` asks the member itself where the cache may be older than the cluster's recovery.
         """
-        informer = await self._backlinks.listed(resource, work)
+        informer = self._backlinks.follow(resource)
         key = key_of(manifest)
         observed = informer.get(key.name, key.namespace)
         is_of_now = observed is not None and self._works.answers.reach(resource, observed, self._works.ready_since)

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from kubeapi.loop.turns import Order, Turns
+from kubeapi.loop.turns import Turns
 from leeward.client import Conflict, TooManyRequests, WorldError
 from leeward.client.caller import CALLER
 from leeward.runtime.metrics import Metrics
@@ -64,9 +64,11 @@ class Controller(Generic[K]):
 
     async def _work(self, *, late: bool) -> None:
         while True:
+            if late:
+                await self._turns.wait_for_late()
             key = await self.queue.get(late=late)
             try:
-                await self._turns.take(Order.LATE if late else Order.NORMAL)
+                await self._turns.take(late=late)
                 await self._reconcile_once(key)
             finally:
                 self.queue.done(key)

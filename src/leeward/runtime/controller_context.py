@@ -63,9 +63,9 @@ class Server:
 class ControlPlane:
     """The control plane's API server, and what all controllers of a process share.
 
-    `turns` are those of all controllers, and of the informers of all servers. `jail` runs the scripts of interpreters:
-    in this process unless another one is given. `call_webhook` brings questions to interpreter webhooks: over HTTPS
-    unless there is another way. `share` is what this process does of the work.
+    `turns` are those of all controllers, `informer_turns` those of the informers of all servers. `jail` runs the
+    scripts of interpreters: in this process unless another one is given. `call_webhook` brings questions to interpreter
+    webhooks: over HTTPS unless there is another way. `share` is what this process does of the work.
     """
 
     server: Server
@@ -77,6 +77,7 @@ class ControlPlane:
     failed_probes: FailedProbes = field(default_factory=FailedProbes)
     lag: EventLoopLag = field(default_factory=EventLoopLag)
     turns: Turns = field(default_factory=Turns)
+    informer_turns: Turns = field(default_factory=Turns)
     jail: Jail = field(default_factory=LocalJail)
     call_webhook: Call = field(default_factory=HttpsCalls)
     share: WorkShare = WHOLE
@@ -103,7 +104,8 @@ class ControlPlane:
     ) -> "ControlPlane":
         """Context that the controllers of a process share, which reaches its control plane over `client`."""
         events, turns = EventRecorder(client, clock, randomness), Turns()
-        server = Server.of(client, randomness, supervisor, turns=turns)
+        informer_turns = turns.beside()
+        server = Server.of(client, randomness, supervisor, turns=informer_turns)
         return ControlPlane(
             server,
             clock,
@@ -112,6 +114,7 @@ class ControlPlane:
             events,
             supervisor,
             turns=turns,
+            informer_turns=informer_turns,
             jail=jail or LocalJail(),
             call_webhook=call_webhook or HttpsCalls(),
             share=share,

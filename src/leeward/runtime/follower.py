@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from kubeapi.errors import TooLarge
 from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.turns import Order, Turns
+from kubeapi.loop.turns import Turns
 from kubeapi.resource import Resource
 from leeward.client import Expired, NotFound, Page, Unreachable, WorldError
 from leeward.runtime.cache_budget import CacheBudget
@@ -33,7 +33,7 @@ FIRST_EXCESS_RETRY_SECONDS, LAST_EXCESS_RETRY_SECONDS = 30.0, 300.0
 
 
 class Follower(ABC, Generic[R]):
-    """Start `run` as a task. A `budget` is for a server of others; `turns` are shared by all who share a loop."""
+    """Start `run` as a task. A `budget` is for a server of others; `turns` are those of all followers."""
 
     def __init__(self, resource: R, randomness: Randomness, budget: CacheBudget | None, turns: Turns | None) -> None:
         self.resource = resource
@@ -121,7 +121,7 @@ class Follower(ABC, Generic[R]):
         self.health.succeeds()
         self._misses = 0
         self._retry_seconds = FIRST_RETRY_SECONDS
-        await self._turns.take(Order.FIRST)
+        await self._turns.take()
 
     def _exceeded(self, error: TooLarge) -> None:
         """Lists again after a pause; until then what is known stays."""

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from kubeapi.errors import TooLarge
 from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.turns import Order, Turns
+from kubeapi.loop.turns import Turns
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.client import Client, Page, Unreachable, WatchEvent
@@ -174,7 +174,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
         if restored:
             self._restored()
         for key, obj in found.items():
-            await self._turns.take(Order.FIRST)
+            await self._turns.take()
             old = self._objects.get(key)
             is_known = old is not None and self._objects.entry(key) is known.get(key)
             if old is not None and is_known and (restored or is_over(old, obj, listed_at)):
@@ -185,7 +185,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
             else:
                 self._put(obj, sizes.get(key, 0))
         for key, old in known.items():
-            await self._turns.take(Order.FIRST)
+            await self._turns.take()
             if key in found:
                 continue
             if key in self._client.unreadable:

@@ -48,7 +48,10 @@ class MemberWorks:
             work = self._works.get(name, self.space) if is_new else None
             add(name, work is not None and settled(work))
 
-        return OwnerIndex(self._member, self.space, look_at, lambda: self.hub, reads_reports, settled)
+        def rests(work: Work) -> bool:
+            return self.ready_since is not None and settled(work)
+
+        return OwnerIndex(self._member, self.space, look_at, lambda: self.hub, reads_reports, rests)
 
     def subscribe(
         self,

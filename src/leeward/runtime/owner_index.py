@@ -9,7 +9,7 @@ from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.api.work import Work
-from leeward.client import Unreachable
+from leeward.client import WorldError
 from leeward.core.execution.ownership import other_hub
 from leeward.core.execution.retain import only_reports
 from leeward.runtime.controller_context import Member
@@ -34,15 +34,15 @@ class OwnerIndex:
         look_at: LookAt,
         hub: Callable[[], str],
         reads_reports: Callable[[str], bool],
-        settled: Callable[[Work], bool],
+        rests: Callable[[Work], bool],
     ) -> None:
         self._member = member
         self._space = space
         self._look_at = look_at
         self._hub = hub
         self._reads_reports = reads_reports
-        self._settled = settled
-        self._followed: set[str] = set()
+        self._rests = rests
+        self._followed: dict[str, Informer[Any]] = {}
         self._held: dict[tuple[str, Key], set[str]] = {}
         """Names that are held back, by the object that is being written."""
 
@@ -50,18 +50,21 @@ class OwnerIndex:
         """The informer of a kind, which is followed from now on."""
         informer = self._member.server.informers.of(resource)
         if resource.group_resource not in self._followed:
-            self._followed.add(resource.group_resource)
+            self._followed[resource.group_resource] = informer
             informer.on_change(partial(self._object_changed, resource.group_resource))
         return informer
 
-    async def listed(self, resource: Resource[Manifest], work: Work) -> Informer[Any]:
-        """The informer of a kind. A Work that is `settled` has it when the kind has been listed, if that does not take
-        too long: each object would be asked for by itself until then, and all of them cost more than the list."""
-        informer = self.follow(resource)
-        if self._settled(work):
-            with suppress(Unreachable):
-                await informer.wait_synced()
-        return informer
+    async def wait_listed(self, find: Callable[[], Work | None]) -> None:
+        """Waits until the kinds of a Work that rests have been listed, if that does not take too long: each object
+        would be asked for by itself until then, and all of them cost more than the lists. To be called before the Work
+        is read: it may change meanwhile. Nothing to wait for while all that is followed has been listed."""
+        if self._followed and all(informer.synced for informer in self._followed.values()):
+            return
+        work = find()
+        for manifest in work.spec.workload.manifests if work is not None and self._rests(work) else ():
+            with suppress(WorldError):
+                resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
+                await self.follow(resource).wait_synced()
 
     @contextmanager
     def holding(self, resource: Resource[Manifest], key: Key) -> Generator[set[str]]:

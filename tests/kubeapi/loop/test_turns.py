@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Generator
 
-from kubeapi.loop.turns import BUDGET_SECONDS, FEWEST_WOKEN, MOST_HELD_SECONDS, PLACES, Order, Turns
+from kubeapi.loop.turns import BUDGET_SECONDS, FEWEST_WOKEN, LATE_TURNS, MOST_HELD_SECONDS, Turns
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 
 
@@ -125,35 +125,39 @@ def test_who_is_late_lets_others_go_first_but_not_for_ever() -> None:
     async def story() -> None:
         turns, told, loop = Turns(), list[str](), asyncio.get_running_loop()
 
-        async def work(name: str, times: int, order: Order = Order.NORMAL) -> None:
+        async def work(name: str, times: int, *, late: bool = False) -> None:
             for _ in range(times):
-                await turns.take(order)
+                await turns.take(late=late)
                 told.append(name)
                 busy().compute(BUDGET_SECONDS)
 
-        late = loop.create_task(work("late", 2, Order.LATE))
-        await asyncio.gather(late, work("a", PLACES), work("b", PLACES))
+        late = loop.create_task(work("late", 2, late=True))
+        await asyncio.gather(late, work("a", LATE_TURNS), work("b", LATE_TURNS))
         first, second = (number for number, name in enumerate(told) if name == "late")
         assert first == 0, "nobody else waited"
-        assert PLACES / 2 < second < 1.1 * PLACES, "others have had their turns, and there are others still"
+        assert LATE_TURNS / 2 < second < 1.1 * LATE_TURNS, "others have had their turns, and there are others still"
 
     run_busy(story())
 
 
-def test_who_is_first_goes_before_those_who_wait() -> None:
+def test_l4_a_flood_of_what_is_told_leaves_half_of_each_round_to_others() -> None:
     async def story() -> None:
-        turns, told = Turns(), list[str]()
+        turns, loop, told = Turns(), asyncio.get_running_loop(), [0]
+        beside, piece = turns.beside(), BUDGET_SECONDS / 50
 
-        async def work(name: str, times: int, order: Order) -> None:
-            for _ in range(times):
-                await turns.take(order)
-                told.append(name)
-                busy().compute(BUDGET_SECONDS)
+        async def flood() -> None:
+            while True:
+                await beside.take()
+                told[0] += 1
+                busy().compute(piece)
 
-        every = [work("first", 5, Order.FIRST), *(work(str(number), 1, Order.NORMAL) for number in range(20))]
-        await asyncio.gather(*every)
-        assert told.index("19") > 20, "all others had their turns before"
-        assert [number for number, name in enumerate(told) if name == "first"][-1] <= FEWEST_WOKEN
+        floods = [loop.create_task(flood()) for _ in range(20)]
+        for _ in range(500):
+            await turns.take()
+            busy().compute(piece)
+        assert 0 < told[0] <= 1.5 * 500
+        for each in floods:
+            each.cancel()
 
     run_busy(story())
 
@@ -168,7 +172,7 @@ def test_who_is_late_waits_for_all_who_hold_it_back_but_not_for_ever() -> None:
                 await asyncio.sleep(seconds)
 
         async def hang() -> None:
-            with turns.holding_late():
+            with turns.beside().holding_late():
                 await free.wait()
 
         begun = loop.time()
@@ -176,12 +180,12 @@ def test_who_is_late_waits_for_all_who_hold_it_back_but_not_for_ever() -> None:
         await asyncio.sleep(0)
         await turns.take()
         assert loop.time() < begun + 1, "what is not late is not held"
-        await turns.take(Order.LATE)
+        await turns.wait_for_late()
         assert 2 <= loop.time() - begun < 3
         await both
         hanging, begun = loop.create_task(hang()), loop.time()
         await asyncio.sleep(0)
-        await turns.take(Order.LATE)
+        await turns.wait_for_late()
         assert MOST_HELD_SECONDS <= loop.time() - begun < MOST_HELD_SECONDS + 1
         free.set()
         await hanging
