@@ -10,7 +10,7 @@ import asyncio
 import logging
 import ssl
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, cast
 
 from aiohttp import WSMsgType, web
@@ -310,5 +310,6 @@ async def _close(runner: web.ServerRunner) -> None:
     transports = [each.transport for each in connections if each.transport is not None]
     await runner.cleanup()
     for transport in transports:
-        transport.abort()
+        with suppress(AttributeError):  # asyncio's for one that was lost, and closed once more by aiohttp
+            transport.abort()
     await asyncio.sleep(0)

@@ -88,8 +88,10 @@ async def connect(endpoint: ServerAddress) -> HttpConnection:
 
 async def _connect(endpoint: ServerAddress, address: str) -> HttpConnection:
     name = None if endpoint.tls is None else endpoint.server_name or endpoint.host
-    loop = asyncio.get_running_loop()
-    _, connection = await loop.create_connection(
-        HttpConnection, address, endpoint.port, ssl=endpoint.tls, server_hostname=name
-    )
+    loop, connection = asyncio.get_running_loop(), HttpConnection()
+    try:
+        await loop.create_connection(lambda: connection, address, endpoint.port, ssl=endpoint.tls, server_hostname=name)
+    except BaseException:
+        connection.abort()  # asyncio would wait half a minute for a TLS server to say that it ends, too
+        raise
     return connection

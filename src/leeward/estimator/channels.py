@@ -157,7 +157,7 @@ async def _shown_by(host: str, port: int) -> bytes:
         found: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
         return ssl.DER_cert_to_PEM_cert(found).encode()
     finally:
-        writer.close()
+        writer.transport.abort()
 
 
 def _name_in(certificate: bytes) -> str:

@@ -14,6 +14,7 @@ from kubeserver.auth.authentication import Authenticator
 from kubeserver.http.front import HttpFront
 from leeward.client.connection import Connection, transport_of
 from leeward.client.http import IDLE_TIMEOUT_SECONDS, HttpTransport
+from leeward.client.http_connection import HttpConnection
 from tests.certificates import Authority
 from tests.kubeserver import http_contract
 from tests.kubeserver.echo import Echo, skip
@@ -93,6 +94,33 @@ def tls(directory: Path, connection: Callable[[Authority], dict[str, Any]]) -> A
             await front.stop()
 
     return asyncio.run(main())
+
+
+def test_who_stops_in_the_moment_in_which_a_connection_opens_leaves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority, opened = Authority(), list[Any]()
+
+    async def main() -> None:
+        front = HttpFront(Echo(), Authenticator(), authority.server_context(tmp_path))
+        port = await front.start()
+        transport = transport_of(Connection(f"https://127.0.0.1:{port}", certificate_authority=authority.certificate))
+        asking = asyncio.ensure_future(ask(transport))
+        is_made = HttpConnection.connection_made
+
+        def made(connection: HttpConnection, its_transport: asyncio.BaseTransport) -> None:
+            is_made(connection, its_transport)
+            opened.append(its_transport.get_extra_info("socket"))
+            asking.cancel()
+
+        monkeypatch.setattr(HttpConnection, "connection_made", made)
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await transport.close()
+        assert [socket.fileno() for socket in opened] == [-1]
+        await front.stop()
+
+    asyncio.run(main())
 
 
 def test_a_client_certificate_says_who_asks(tmp_path: Path) -> None:
