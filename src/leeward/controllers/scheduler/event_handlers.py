@@ -36,6 +36,10 @@ from leeward.runtime.staying import StayingObjects
 RETRY_UNSCHEDULABLE = timedelta(minutes=5)
 FIRST_BACKOFF_SECONDS = 1.0
 LAST_BACKOFF_SECONDS = 10.0
+TAINTED_WITHIN = timedelta(seconds=1)
+"""Time in which a cluster that fails has its taint, which its bindings are looked at for."""
+REPORTED_WITHIN = timedelta(seconds=5)
+"""Time in which a Work of which nothing is told but that it is there mostly says more."""
 CONFIRMATIONS = (OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION)
 
 
@@ -107,9 +111,10 @@ class EventHandlers:
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         self._cycle.see_cluster(old, new)
         if old is None or new is None or _matters(old, new):
+            within = TAINTED_WITHIN if old is not None and new is not None and _fails(old, new) else None
             states = [cluster for cluster in (old, new) if cluster is not None]
             for key in dict.fromkeys((*self._concerned.of(*states), *self._attempts)):
-                self._add(key, "Cluster")
+                self._add(key, "Cluster", within)
         elif is_failing(old) != is_failing(new) or old.status.resource_summary != new.status.resource_summary:
             self._add_waiting()
 
@@ -120,7 +125,7 @@ class EventHandlers:
         for key in () if work is None else self._bindings.keys_of_work(work):
             binding = self._bindings.get(key)
             if binding is not None and _depends_on_health(binding):
-                self._add(key, "Work")
+                self._add(key, "Work", None if _tells(old, new) else REPORTED_WITHIN)
 
     def _brake_changed(self) -> None:
         self._add_all("Brake")
@@ -137,9 +142,13 @@ class EventHandlers:
         for key, _ in self._bindings.all():
             self._add(key, event)
 
-    def _add(self, key: BindingKey, event: str) -> None:
+    def _add(self, key: BindingKey, event: str, within: timedelta | None = None) -> None:
+        """Has a binding looked at; what is sure to be followed by more can wait for it, `within` some time."""
         self._plane.metrics.queue_incoming.labels(event).inc()
-        self._queue.add(key)
+        if within is None:
+            self._queue.add(key)
+        else:
+            self._queue.add_at(key, self._plane.clock.now() + within)
 
 
 def _backoff(attempts: int) -> timedelta:
@@ -164,6 +173,18 @@ def _matters(old: Cluster, new: Cluster) -> bool:
         or any(old.metadata.annotations.get(name) != new.metadata.annotations.get(name) for name in CONFIRMATIONS)
         or old.status.api_enablements != new.status.api_enablements
     )
+
+
+def _fails(old: Cluster, new: Cluster) -> bool:
+    """Tells whether a cluster has just become not Ready, which is all: its taints follow."""
+    return old.is_ready and not new.is_ready and old.spec == new.spec and old.metadata.labels == new.metadata.labels
+
+
+def _tells(old: Work | None, new: Work | None) -> bool:
+    """Tells whether more is told of a Work than that it is there, and is carried out."""
+    if new is None or new.status.manifest_statuses or new.metadata.deletion_timestamp is not None:
+        return True
+    return old is not None and (old.spec != new.spec or bool(old.status.manifest_statuses))
 
 
 def _depends_on_health(binding: Binding) -> bool:
