@@ -17,6 +17,7 @@ from leeward.client import NotFound
 from leeward.manager.timing import Timing
 from leeward.runtime.identity import Key
 from leeward.runtime.informer_cache import InformerCache, without_owned_fields
+from leeward.runtime.packing import RecentObjects
 from leeward.sim.world import World
 
 OBJECTS = 2_000
@@ -38,7 +39,7 @@ def _mappings(body: bytes) -> object:
 
 
 def _cached(body: bytes) -> object:
-    cache: InformerCache[Manifest] = InformerCache(dict)
+    cache: InformerCache[Manifest] = InformerCache(dict, RecentObjects())
     for number in range(OBJECTS):
         cache.put(Key(NAMESPACE, f"app-{number}"), without_owned_fields(codec.decode_manifest(body)))
     return cache

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+import msgspec
 from msgspec import Meta
 
 from kubeapi.meta import Int32, Int64, Manifest, Object
@@ -226,6 +227,13 @@ class Work(TypedObject, frozen=True):
 
     spec: Annotated[WorkSpec, ON_WIRE] = WorkSpec()
     status: WorkStatus = WorkStatus()
+
+    def with_workload(self, workload: WorkloadTemplate) -> "Work":
+        return msgspec.structs.replace(self, spec=msgspec.structs.replace(self.spec, workload=workload))
+
+    def without_manifests(self) -> "Work":
+        """The Work without what the member is to have; its generation says whether that is the same."""
+        return self.with_workload(WorkloadTemplate())
 
     @property
     def applied(self) -> Condition | None:

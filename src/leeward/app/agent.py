@@ -107,7 +107,7 @@ class _Process:
         jail = ProcessJail(supervisor)
         plane = ControlPlane.of(client, self._clock, self._randomness, self._metrics, supervisor, jail)
         reached = Client(fenced(self._member, led), _NAME)
-        member = Member.of(config.cluster, reached, self._randomness, supervisor, plane.informer_turns)
+        member = Member.of(config.cluster, reached, self._randomness, supervisor, plane.limits)
         return Agent(plane, member, MemberSide.of(config.settings.manager))
 
     def _to_control_plane(self, connection: Connection) -> Transport:

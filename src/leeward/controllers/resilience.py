@@ -19,6 +19,7 @@ from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_B
 from leeward.api.work import Binding
 from leeward.client import WorldError
 from leeward.core.cluster_health.outage import clusters_of
+from leeward.core.eviction.evidence import is_judged_by_manifests
 from leeward.core.loss_coverage import (
     TURN,
     FleetNow,
@@ -105,7 +106,7 @@ class ResilienceController:
             tuple(self._clusters.list()),
             tuple(self._bindings.list()),
             tuple(self._cluster_bindings.list()),
-            tuple(self._works.list()),
+            tuple(self._works.list_outlines(is_judged_by_manifests)),
             self._brake.brake,
             self._heartbeat.attention(),
             self._settings,

@@ -65,7 +65,7 @@ class WorkStatusController:
             self._controller.queue.add(name, late=late)
 
     def _matters(self, old: Work | None, new: Work) -> bool:
-        if old is not None and self._staying.has(new.name, lambda: self._works.expected(new)):
+        if old is not None and self._staying.has(new.name, lambda: self._works.expected(new).without_manifests()):
             return False
         self._staying.forget(new.name)
         return True
@@ -103,7 +103,7 @@ class WorkStatusController:
             confirms = anew and find_condition(stored.status.conditions, REFLECTED_CONDITION) is not None
             self._post(work, tuple(statuses), carried, since, confirms=confirms)
             if latest := self._works.known(name):
-                self._staying.put(name, latest)
+                self._staying.put(name, latest.without_manifests())
         return None
 
     async def _carries(self, observed: Manifest, work: Work, manifest: Manifest) -> bool:

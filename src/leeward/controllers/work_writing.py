@@ -13,13 +13,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from leeward.api.names import RENDERED_ANNOTATION, WORK_ID_LABEL
 from leeward.api.resource import WORKS
-from leeward.api.work import Binding, Work, WorkloadTemplate
+from leeward.api.work import Binding, Work
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
 from leeward.core.execution.works import WORK_MARKS, is_of_same_template
@@ -199,7 +197,7 @@ def _is_as_desired(work: Work, desired: Manifest) -> bool:
     one of its binding reports something."""
     metadata, asked, spec = work.metadata, desired["metadata"], desired["spec"]
     marks = ((metadata.labels, asked.get("labels")), (metadata.annotations, asked.get("annotations")))
-    flags = to_wire(msgspec.structs.replace(work.spec, workload=WorkloadTemplate()))
+    flags = to_wire(work.without_manifests().spec)
     return (
         all(not wanted or {**_without_stale(present), **wanted} == present for present, wanted in marks)
         and list(work.spec.workload.manifests) == spec["workload"]["manifests"]

@@ -90,7 +90,7 @@ class PushClusters:
         client = self._connect(cluster, secret)
         supervisor = Supervisor(f"cluster {cluster.name}")
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
-        member = Member.of(cluster.name, client, self._plane.randomness, supervisor, self._plane.informer_turns)
+        member = Member.of(cluster.name, client, self._plane.randomness, supervisor, self._plane.limits)
         self._member_side.start(self._plane, member)
         if self._plane.share.leads and self._member_side.controllers.runs(UNIFIED_AUTH):
             UnifiedAuthController(self._plane, member).start()

@@ -22,11 +22,13 @@ from leeward.runtime.discovery import Discovery
 from leeward.runtime.events import NORMAL, WARNING, EventRecorder, Note, Rank
 from leeward.runtime.heartbeat import FailedProbes
 from leeward.runtime.identity import reference_of
+from leeward.runtime.informer_limits import InformerLimits
 from leeward.runtime.informers import Informers
 from leeward.runtime.interpreter import Interpreter, followed, followed_webhooks
 from leeward.runtime.interpreter_changes import InterpreterChanges
 from leeward.runtime.interpreter_webhooks import HttpsCalls, InterpreterWebhooks
 from leeward.runtime.metrics import Metrics
+from leeward.runtime.packing import MAX_UNPACKED, RecentObjects
 from leeward.runtime.server_identity import ServerIdentity
 from leeward.runtime.statuses import StatusWriters
 from leeward.runtime.webhook_queue import Call
@@ -51,10 +53,10 @@ class Server:
         randomness: Randomness,
         supervisor: Supervisor,
         budget: CacheBudget | None = None,
-        turns: Turns | None = None,
+        limits: InformerLimits | None = None,
     ) -> "Server":
-        """A `budget` is for a server of others, which is not believed to be reasonable; `turns` are its informers'."""
-        informers = Informers(client, randomness, supervisor, budget, turns)
+        """A `budget` is for a server of others, which is not believed to be reasonable; `limits` are its informers'."""
+        informers = Informers(client, randomness, supervisor, budget, limits)
         statuses = StatusWriters(client, informers, supervisor)
         return Server(client, informers, Discovery(client), statuses, ServerIdentity(client))
 
@@ -63,9 +65,9 @@ class Server:
 class ControlPlane:
     """The control plane's API server, and what all controllers of a process share.
 
-    `turns` are those of all controllers, `informer_turns` those of the informers of all servers. `jail` runs the
-    scripts of interpreters: in this process unless another one is given. `call_webhook` brings questions to interpreter
-    webhooks: over HTTPS unless there is another way. `share` is what this process does of the work.
+    `turns` are those of all controllers, `limits` those of the informers of all servers. `jail` runs the scripts of
+    interpreters: in this process unless another one is given. `call_webhook` brings questions to interpreter webhooks:
+    over HTTPS unless there is another way. `share` is what this process does of the work.
     """
 
     server: Server
@@ -77,7 +79,7 @@ class ControlPlane:
     failed_probes: FailedProbes = field(default_factory=FailedProbes)
     lag: EventLoopLag = field(default_factory=EventLoopLag)
     turns: Turns = field(default_factory=Turns)
-    informer_turns: Turns = field(default_factory=Turns)
+    limits: InformerLimits = field(default_factory=InformerLimits)
     jail: Jail = field(default_factory=LocalJail)
     call_webhook: Call = field(default_factory=HttpsCalls)
     share: WorkShare = WHOLE
@@ -101,11 +103,13 @@ class ControlPlane:
         jail: Jail | None = None,
         call_webhook: Call | None = None,
         share: WorkShare = WHOLE,
+        max_unpacked: int = MAX_UNPACKED,
     ) -> "ControlPlane":
-        """Context that the controllers of a process share, which reaches its control plane over `client`."""
+        """Context that the controllers of a process share, which reaches its control plane over `client`. Of all
+        objects that they follow `max_unpacked` are kept unpacked."""
         events, turns = EventRecorder(client, clock, randomness), Turns()
-        informer_turns = turns.beside()
-        server = Server.of(client, randomness, supervisor, turns=informer_turns)
+        limits = InformerLimits(turns.beside(), RecentObjects(max_unpacked))
+        server = Server.of(client, randomness, supervisor, limits=limits)
         return ControlPlane(
             server,
             clock,
@@ -114,7 +118,7 @@ class ControlPlane:
             events,
             supervisor,
             turns=turns,
-            informer_turns=informer_turns,
+            limits=limits,
             jail=jail or LocalJail(),
             call_webhook=call_webhook or HttpsCalls(),
             share=share,
@@ -172,10 +176,10 @@ class Member:
 
     @staticmethod
     def of(
-        name: str, client: Client, randomness: Randomness, supervisor: Supervisor, turns: Turns | None = None
+        name: str, client: Client, randomness: Randomness, supervisor: Supervisor, limits: InformerLimits | None = None
     ) -> "Member":
-        """Reached over `client`, and not believed to be reasonable; `turns` are its informers'."""
-        return Member(name, Server.of(client, randomness, supervisor, CacheBudget(), turns), supervisor)
+        """Reached over `client`, and not believed to be reasonable; `limits` are its informers'."""
+        return Member(name, Server.of(client, randomness, supervisor, CacheBudget(), limits), supervisor)
 
 
 @dataclass(frozen=True, slots=True)

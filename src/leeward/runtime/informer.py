@@ -12,11 +12,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kubeapi.errors import TooLarge
 from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.turns import Turns
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.client import Client, Page, Unreachable, WatchEvent
@@ -26,13 +26,33 @@ from leeward.runtime.change_handlers import ChangeHandler, ChangeHandlers
 from leeward.runtime.follower import Follower
 from leeward.runtime.identity import Key, is_over, key_of, uid_of, version_of
 from leeward.runtime.informer_cache import InformerCache, without_owned_fields
+from leeward.runtime.informer_limits import InformerLimits
 from leeward.runtime.list_bounds import EventPace, Listing, keyed, size_of
+from leeward.runtime.packing import CachedObject
 from leeward.runtime.tolerant_reads import TolerantReads
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 SYNC_TIMEOUT_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class ListAdoption(Generic[T]):
+    """A list that is being taken in: `known` are the entries from before it, `found` its keys so far.
+
+    `has_told` says whether the server is known to have been restored, and that was told.
+    """
+
+    known: Mapping[Key, CachedObject[T]]
+    found: set[Key] = field(default_factory=set[Key])
+    listed_at: int = 0
+    restored: bool = False
+    has_told: bool = False
+
+    def begin(self, listed_at: int, version: int) -> None:
+        """A page has come that is of the revision `listed_at`, where all up to `version` was known before."""
+        self.listed_at, self.restored = listed_at, listed_at < version
 
 
 class Informer(Follower[Resource[T]], Generic[T]):
@@ -47,16 +67,17 @@ class Informer(Follower[Resource[T]], Generic[T]):
         budget: CacheBudget | None = None,
         bookmarks: bool = True,
         restored: Callable[[], None] = lambda: None,
-        turns: Turns | None = None,
+        limits: InformerLimits | None = None,
     ) -> None:
         """`restored` is called when a list shows that its server was restored."""
-        super().__init__(resource, randomness, budget, turns)
+        limits = limits or InformerLimits()
+        super().__init__(resource, randomness, budget, limits.turns)
         self._restored = restored
         self._bookmarks = bookmarks
         self._sizes: dict[Key, int] = {}
         self._client = TolerantReads(client, resource)
         self._namespace = namespace
-        self._objects = InformerCache(resource.object_type)
+        self._objects = InformerCache(resource.object_type, limits.recent)
         self._outdated: set[Key] = set()
         """Keys of what a restored server has in a state that cannot be read: known by versions that say nothing now."""
         self._version = 0
@@ -114,6 +135,10 @@ class Informer(Follower[Resource[T]], Generic[T]):
         """All objects, or those of one namespace."""
         return self._objects.list(namespace)
 
+    def list_outlines(self, needed: Callable[[T], bool]) -> Iterator[T]:
+        """All objects, without what is packed of them (`packing.py`) but where it is `needed`."""
+        return self._objects.list_outlines(needed)
+
     def all_keys(self) -> Sequence[Key]:
         """Keys of all objects, which costs less than the objects."""
         return self._objects.all_keys()
@@ -138,64 +163,79 @@ class Informer(Follower[Resource[T]], Generic[T]):
             self._put(obj)
 
     async def _list(self) -> None:
-        """Raises: TooLarge, after which nothing of the list is kept."""
+        """Takes in a list of the control plane page by page: all of a long one in memory takes four times as much room
+        as the cache has in the end. A list of others is taken in when it is known to be within the bounds.
+
+        Raises: TooLarge, after which nothing of a list of others is kept.
+        """
+        adoption: ListAdoption[T] = ListAdoption(self._objects.entries())
         found: dict[Key, T] = {}
         sizes: dict[Key, int] = {}
         listing = Listing(self._budget, sum(self._sizes.values()), len(self._sizes))
         token = ""
         try:
-            async with asyncio.timeout(MAX_LIST_SECONDS):
+            async with asyncio.timeout(None if self._budget is None else MAX_LIST_SECONDS):
                 while True:
                     page = await self._pages.read(token)
                     objects, object_sizes = await keyed(page.items, measured=self._budget is not None)
                     listing.count(len(page.items), sum(object_sizes.values()), page.continue_token == token != "")
-                    found.update(objects)
-                    sizes.update(object_sizes)
+                    adoption.begin(int(page.resource_version or 0), self._version)
+                    if self._budget is None:
+                        await self._adopt(adoption, objects, object_sizes)
+                    else:
+                        found.update(objects)
+                        sizes.update(object_sizes)
                     token = page.continue_token
                     if not token:
                         break
         except TimeoutError:
             raise TooLarge(f"a list that has no end after {MAX_LIST_SECONDS:g} s") from None
-        await self._adopt(found, sizes, int(page.resource_version or 0))
+        await self._adopt(adoption, found, sizes)
+        await self._leave_out(adoption)
+        self._version = adoption.listed_at
+        self._complete()
 
     async def _read_page(self, limit: int, token: str) -> Page[T]:
         return await self._client.list(self.resource, self._namespace, limit=limit, continue_token=token)
 
-    async def _adopt(self, found: dict[Key, T], sizes: dict[Key, int], listed_at: int) -> None:
-        """Makes the list the cache, but for own writes since. After versions that ran backwards (a server restored
-        from a backup, or another one) nothing of what was known counts, but for what is there and cannot be read: it
-        stays as it was until something of it is read, or it is not there any more (Holds: S5).
-
-        A long list is taken in piece by piece. What is in it comes first, each object in one go, so that whoever runs
-        in between never misses what is there.
-        """
-        restored = has_told = listed_at < self._version
-        known = self._objects.entries()
-        if restored:
+    async def _adopt(self, adoption: "ListAdoption[T]", found: dict[Key, T], sizes: dict[Key, int]) -> None:
+        """Takes in what is in a list, but for own writes since: piece by piece, each object in one go. After versions
+        that ran backwards (a server restored from a backup, or another one) nothing of what was known counts."""
+        if adoption.restored and not adoption.has_told:
+            adoption.has_told = True
             self._restored()
         for key, obj in found.items():
             await self._turns.take()
-            old = self._objects.get(key)
-            is_known = old is not None and self._objects.entry(key) is known.get(key)
-            if old is not None and is_known and (restored or is_over(old, obj, listed_at)):
-                if not has_told and uid_of(old) == uid_of(obj):
-                    has_told = True
+            entry = self._objects.entry(key)
+            old = None if entry is None else entry.read()
+            is_known = old is not None and entry is adoption.known.get(key)
+            if old is not None and is_known and (adoption.restored or is_over(old, obj, adoption.listed_at)):
+                if not adoption.has_told and uid_of(old) == uid_of(obj):
+                    adoption.has_told = True
                     self._restored()
                 self._replace(key, obj, sizes.get(key, 0))
             else:
                 self._put(obj, sizes.get(key, 0))
-        for key, old in known.items():
+            adoption.found.add(key)
+
+    async def _leave_out(self, adoption: "ListAdoption[T]") -> None:
+        """Removes what is not in the list, but for own writes since. It comes last, so that whoever runs in between
+        never misses what is there.
+
+        What is there and cannot be read stays as it was until something of it is read, or it is not there any more
+        (Holds: S5).
+        """
+        for key, old in self._objects.entries().items():
             await self._turns.take()
-            if key in found:
+            if key in adoption.found:
                 continue
             if key in self._client.unreadable:
-                self._outdated.update((key,) if restored else ())
+                self._outdated.update((key,) if adoption.restored else ())
                 continue
-            is_gone = restored or key in self._outdated or old.version <= listed_at
+            counts_no_more = old is adoption.known.get(key) and (adoption.restored or key in self._outdated)
+            is_gone = counts_no_more or old.version <= adoption.listed_at
             if is_gone and self._objects.entry(key) is old:
                 self._remove(key)
-        self._version = listed_at
-        self._complete()
 
     async def _watch(self) -> bool:
         """Takes in events until the server ends the stream. Returns whether any came."""
@@ -234,7 +274,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
             known = None
         if known is not None and known.version >= version_of(obj):
             return
-        old, obj = self._objects.get(key), without_owned_fields(obj)
+        old, obj = None if known is None else known.read(), without_owned_fields(obj)
         self._objects.put(key, obj)
         if self._budget is not None:
             self._budget.take(size - self._sizes.get(key, 0), old is None)

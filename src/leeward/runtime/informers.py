@@ -6,12 +6,12 @@ from typing import Any, TypeVar, cast
 
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
-from kubeapi.loop.turns import Turns
 from kubeapi.resource import Resource
 from leeward.client import Client
 from leeward.client.bounds import OPEN_TIMEOUT_SECONDS
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.informer import Informer
+from leeward.runtime.informer_limits import InformerLimits
 from leeward.runtime.reflector import Reflector, Table
 
 B = TypeVar("B", bound=Table[Any])
@@ -25,7 +25,7 @@ LOOK_SECONDS = 0.1
 class Informers:
     """All informers of one server; they run until the supervisor is closed. A `budget` is for a server of others.
 
-    `turns` are shared with the informers of other servers: all of them together leave time for others.
+    `limits` are shared with the informers of other servers.
     """
 
     def __init__(
@@ -34,13 +34,13 @@ class Informers:
         randomness: Randomness,
         supervisor: Supervisor,
         budget: CacheBudget | None = None,
-        turns: Turns | None = None,
+        limits: InformerLimits | None = None,
     ) -> None:
         self._client = client
         self._randomness = randomness
         self._supervisor = supervisor
         self.budget = budget
-        self._turns = turns or Turns()
+        self._limits = limits or InformerLimits()
         self._informers: dict[tuple[str, str, str, type[Any]], Informer[Any]] = {}
         self._following: dict[Informer[Any], asyncio.Task[None]] = {}
         self._reflectors: list[Reflector[Any]] = []
@@ -62,7 +62,7 @@ class Informers:
                 self.budget,
                 bookmarks,
                 self._restored,
-                self._turns,
+                self._limits,
             )
             self._informers[key] = informer
             self._follow(informer)
@@ -70,7 +70,7 @@ class Informers:
 
     def reflect(self, resource: Resource[Any], make: Callable[[], B], select: str = "") -> Reflector[B]:
         """A running reflector of a kind, of its own: it fills tables that `make` makes."""
-        reflector = Reflector(self._client, resource, make, self._randomness, self.budget, select, self._turns)
+        reflector = Reflector(self._client, resource, make, self._randomness, self.budget, select, self._limits.turns)
         self._reflectors.append(reflector)
         self._supervisor.start(reflector.run(), f"reflector/{resource.plural}")
         return reflector

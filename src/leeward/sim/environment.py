@@ -21,6 +21,9 @@ from leeward.sim.interpreter_hosts import InterpreterHosts
 from leeward.sim.journal import Journal
 from leeward.sim.network import Link, Place
 
+MAX_UNPACKED = 4
+"""Objects that informers keep unpacked in a world, which has few: so its controllers meet packed ones all the time."""
+
 
 class Environment:
     """`place` is where the control plane's API server is reached, `NAME` the party's name in `link`."""
@@ -87,6 +90,7 @@ class Environment:
             supervisor,
             call_webhook=self.interpreter_hosts,
             share=share,
+            max_unpacked=MAX_UNPACKED,
         )
 
     async def release_ended_lives(self) -> None:

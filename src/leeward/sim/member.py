@@ -170,7 +170,7 @@ class SimulatedMember:
         there = LinkedTransport(self.place, ADMIN, self.agent_link, environment.link(party, self.name))
         member_client = Client(there, party)
         plane = environment.plane(Client(UpdatingTransport(home), party), self._agent, self.agent_clock)
-        member = Member.of(self.name, member_client, environment.randomness, self._agent, plane.informer_turns)
+        member = Member.of(self.name, member_client, environment.randomness, self._agent, plane.limits)
         self._agent.start(
             Agent(plane, member, MemberSide(environment.timing, probe_serving=environment.probe_serving)).start(),
             "agent",

@@ -14,6 +14,7 @@ from kubeapi.status import Status
 from leeward.api.core import ConfigMap
 from leeward.api.resource import CONFIG_MAPS, WORKS
 from leeward.client import Client, Expired, Response, Unreachable
+from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.follower import LAST_RETRY_SECONDS
 from leeward.runtime.index import Index
 from leeward.runtime.informer import Informer
@@ -287,6 +288,37 @@ def test_s5_what_has_to_be_listed_again_is_synced_and_not_current() -> None:
             assert names(informer) == {"a"}
             await informer.wait_current(20)
             assert names(informer) == set()
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(("budget", "known"), [(None, {"a", "b"}), (CacheBudget(), {"a"})])
+def test_s5_a_page_of_the_control_plane_is_taken_in_as_it_comes_and_nothing_is_gone_before_the_last(
+    budget: CacheBudget | None, known: set[str]
+) -> None:
+    """A list of others could be beyond the bounds, and is taken in as a whole. The first attempt breaks off."""
+    first = {"metadata": {"resourceVersion": "950", "continue": "more"}, "items": [config_map("b", 940)]}
+    answers = [config_maps(900, config_map("a", 800)), response(first), Unreachable("connection reset")]
+    transport = ScriptedTransport(
+        answers=[*answers, response(first), config_maps(950, config_map("c", 945))],
+        watches=[[Unreachable("connection reset")], [Unreachable("connection refused")], [1e6]],
+        answer_seconds=5,
+    )
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            informer = Informer(Client(transport), CONFIG_MAPS, Randomness(0), budget=budget)
+            supervisor.start(informer.run(), "informer")
+            await asyncio.sleep(13.5)
+            for _ in range(2):
+                assert names(informer) == known
+                assert informer.synced
+                assert not informer.current
+                assert informer.version == 900
+                await asyncio.sleep(4)
+            await asyncio.sleep(90)
+            assert names(informer) == {"b", "c"}
+            assert informer.version == 950
 
     run_virtual(main())
 

@@ -4,12 +4,14 @@ from typing import Any, TypeVar
 
 from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.core import ConfigMap
-from leeward.api.work import Work
+from leeward.api.work import Work, WorkloadTemplate, WorkSpec
 from leeward.runtime.identity import Key, key_of
-from leeward.runtime.informer_cache import RECENT, InformerCache, without_owned_fields
+from leeward.runtime.informer_cache import InformerCache, without_owned_fields
+from leeward.runtime.packing import RecentObjects
 
 T = TypeVar("T")
 
+RECENT = 20
 MANY = 3 * RECENT
 
 
@@ -18,15 +20,21 @@ def manifest(number: int) -> Manifest:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"number": number, "none": None}}
 
 
-def filled(object_type: type[T], objects: list[T]) -> InformerCache[T]:
-    cache = InformerCache(object_type)
+def work(number: int) -> Work:
+    metadata = ObjectMeta(name=f"app-{number}", namespace="karmada-es-member1", resource_version=str(number + 1))
+    spec = WorkSpec(WorkloadTemplate((manifest(number),)), suspend_dispatching=True)
+    return Work(metadata=metadata, spec=spec)
+
+
+def filled(object_type: type[T], objects: list[T], recent: RecentObjects | None = None) -> InformerCache[T]:
+    cache = InformerCache(object_type, recent or RecentObjects(RECENT))
     for obj in objects:
         cache.put(key_of(obj), obj)
     return cache
 
 
 def packed(cache: InformerCache[Any]) -> int:
-    return sum(entry.obj is None for entry in cache.entries().values())
+    return sum(entry.is_packed for entry in cache.entries().values())
 
 
 def test_what_was_not_read_lately_is_packed_and_reads_as_it_was() -> None:
@@ -36,10 +44,42 @@ def test_what_was_not_read_lately_is_packed_and_reads_as_it_was() -> None:
     assert packed(cache) == MANY - RECENT
 
 
-def test_a_work_is_not_packed() -> None:
-    """All are looked at again and again: by surveys, and when a cluster changes."""
-    works = [Work(metadata=ObjectMeta(name=f"app-{n}", namespace="shop")) for n in range(MANY)]
-    assert packed(filled(Work, works)) == 0
+def test_of_a_work_the_manifests_are_packed() -> None:
+    works = [work(number) for number in range(MANY)]
+    cache = filled(Work, works)
+    assert packed(cache) == MANY - RECENT
+    assert list(cache.list()) == works
+    assert [cache.get(key_of(each)) for each in works] == works
+    assert packed(cache) == MANY - RECENT
+    assert cache.pop(key_of(works[0])) == works[0]
+
+
+def test_an_outline_is_a_work_without_what_is_packed_unless_that_is_needed() -> None:
+    works = [work(number) for number in range(MANY)]
+    cache = filled(Work, works)
+    outlines = list(cache.list_outlines(lambda each: each.name == "app-1"))
+    assert outlines[0] == works[0].without_manifests() != works[0]
+    assert outlines[1] == works[1]
+    assert outlines[-1] == works[-1]
+    assert packed(cache) == MANY - RECENT
+    manifests = [manifest(number) for number in range(MANY)]
+    assert list(filled(dict, manifests).list_outlines(lambda _: False)) == manifests
+
+
+def test_what_is_not_packed_is_counted_over_all_kinds_and_servers() -> None:
+    recent = RecentObjects(RECENT)
+    caches = [filled(dict, [manifest(number) for number in range(RECENT)], recent) for _ in range(3)]
+    works = filled(Work, [work(number) for number in range(RECENT // 2)], recent)
+    assert [packed(cache) for cache in (*caches, works)] == [RECENT, RECENT, RECENT // 2, 0]
+
+
+def test_a_state_that_is_over_takes_no_place_among_those_read_last() -> None:
+    cache = filled(dict, [manifest(number) for number in range(RECENT)])
+    for _ in range(MANY):
+        cache.put(Key("shop", "app-0"), manifest(0))
+    cache.pop(Key("shop", "app-1"))
+    cache.put(Key("shop", "app-1"), manifest(1))
+    assert packed(cache) == 0
 
 
 def test_what_was_read_last_is_packed_last() -> None:
@@ -47,8 +87,8 @@ def test_what_was_read_last_is_packed_last() -> None:
     first = cache.get(Key("shop", "app-0"))
     cache.put(Key("shop", "new"), manifest(RECENT))
     entries = cache.entries()
-    assert entries[Key("shop", "app-0")].obj is first
-    assert entries[Key("shop", "app-1")].obj is None
+    assert entries[Key("shop", "app-0")].read() is first
+    assert entries[Key("shop", "app-1")].is_packed
 
 
 def test_to_list_all_unpacks_none_for_good() -> None:

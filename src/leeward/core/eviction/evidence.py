@@ -193,16 +193,22 @@ def believed_from(work: Work | None, cluster: Cluster | None) -> datetime | None
     return ready.last_transition_time + AGENT_SETTLES
 
 
+def is_judged_by_manifests(work: Work) -> bool:
+    """Tells whether only a comparison with its manifests shows what a report is about: it is applied, and says of no
+    generation that it is. Nothing else that is decided of a Work reads its manifests."""
+    applied = work.applied
+    if applied is None or applied.status != "True" or applied.observed_generation:
+        return False
+    return find_condition(work.status.conditions, REFLECTED_CONDITION) is None
+
+
 def is_told_by_karmada(work: Work) -> bool:
     """Tells whether a report without any generation is about the Work's present contents, as far as that can be told.
 
     Applied, and of a manifest whose template has a generation that one is reported, with nothing that the member has
     still to look at.
     """
-    applied = work.applied
-    if applied is None or applied.status != "True" or applied.observed_generation:
-        return False
-    if find_condition(work.status.conditions, REFLECTED_CONDITION) is not None:
+    if not is_judged_by_manifests(work):
         return False
     told = {status.identifier.ordinal: status for status in work.status.manifest_statuses}
     manifests = work.spec.workload.manifests
