@@ -161,4 +161,4 @@ def test_a_change_that_matters_and_wakes_nobody_is_found() -> None:
         return whole(msgspec.structs.replace(old, spec=new.spec), new)
 
     with mock.patch.object(event_handlers, "_matters", without_taints):
-        assert compare(draw_history(8)).missed
+        assert compare(draw_history(2)).missed
