@@ -101,7 +101,7 @@ class Follower(ABC, Generic[R]):
     @abstractmethod
     async def _list(self) -> None:
         """Makes what the server lists the known state, and says so (`_complete`). Raises: TooLarge, after which nothing
-        of the list is kept; WorldError."""
+        of a list of others is kept; WorldError."""
 
     @abstractmethod
     async def _watch(self) -> bool:

@@ -198,7 +198,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
     async def _read_page(self, limit: int, token: str) -> Page[T]:
         return await self._client.list(self.resource, self._namespace, limit=limit, continue_token=token)
 
-    async def _adopt(self, adoption: "ListAdoption[T]", found: dict[Key, T], sizes: dict[Key, int]) -> None:
+    async def _adopt(self, adoption: ListAdoption[T], found: dict[Key, T], sizes: dict[Key, int]) -> None:
         """Takes in what is in a list, but for own writes since: piece by piece, each object in one go. After versions
         that ran backwards (a server restored from a backup, or another one) nothing of what was known counts."""
         if adoption.restored and not adoption.has_told:
@@ -218,7 +218,7 @@ class Informer(Follower[Resource[T]], Generic[T]):
                 self._put(obj, sizes.get(key, 0))
             adoption.found.add(key)
 
-    async def _leave_out(self, adoption: "ListAdoption[T]") -> None:
+    async def _leave_out(self, adoption: ListAdoption[T]) -> None:
         """Removes what is not in the list, but for own writes since. It comes last, so that whoever runs in between
         never misses what is there.
 
