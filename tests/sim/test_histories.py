@@ -1,7 +1,10 @@
 """Histories: drawn from a seed, told as data, and the same to the last byte each time they are played."""
 
+import gc
+
 import pytest
 
+from leeward.sim.histories import campaign
 from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.model import (
     CutOff,
@@ -44,6 +47,16 @@ def test_the_same_seed_gives_the_same_trace(seed: int) -> None:
     first, second = play(draw_history(seed)), play(draw_history(seed))
     assert first.trace_hash == second.trace_hash
     assert first.violations == second.violations == []
+
+
+def test_a_history_is_the_same_whatever_order_sets_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dependants of an object were looked at in the order of a set, and slow requests came in another one."""
+    monkeypatch.setattr(campaign, "TWICE", 1)
+    monkeypatch.setattr(gc, "disable", lambda: None)
+    assert campaign.examine(40130).problems == ()
+    monkeypatch.setattr(campaign, "draw_history", {40130: OUTAGE}.__getitem__)
+    (problem,) = campaign.examine(40130).problems
+    assert problem.startswith("the same seed gave another trace where sets have another order: ")
 
 
 def test_a_cut_off_control_plane_evicts_nothing() -> None:

@@ -368,6 +368,34 @@ def test_a_member_that_does_not_answer_holds_up_a_copy_for_a_quarter_of_a_minute
     play(story)
 
 
+def test_a_copy_that_was_not_to_come_any_more_waits_anew_when_it_is() -> None:
+    """The wait was counted from the first time that the cluster was a target, and was over long ago (seed 40130)."""
+
+    async def story(world: World) -> None:
+        async def wanted_in(*clusters: str) -> None:
+            spec = followed("web", by_weight(dict.fromkeys(clusters, 1)))["spec"]
+            await world.client.patch(POLICIES, "web", {"spec": spec}, "default")
+
+        await apply(world.client, config("settings"), followed("web", by_weight({"member1": 1})))
+        await apply(world.client, reading("web", "settings"))
+        await world.until(lambda: named(world, "member1", "Deployment", "web") is not None)
+        await world.member("member3").stop_agent()
+        await wanted_in("member1", "member3")
+        await world.until(lambda: named(world, "member3", "ConfigMap", "settings") is not None)
+        await world.sleep(1)
+        await wanted_in("member1")
+        world.member("member3").start_agent()
+        await world.until(lambda: named(world, "member3", "ConfigMap", "settings") is None)
+        await world.sleep(60)
+        await wanted_in("member1", "member3")
+        await world.until(lambda: named(world, "member3", "Deployment", "web") is not None)
+        assert named(world, "member3", "ConfigMap", "settings").applied is not None
+        await world.sleep(1)
+        assert "DependenciesMissing" not in await reasons(world)
+
+    play(story)
+
+
 def test_the_services_of_an_ingress_follow_it() -> None:
     ingresses = Resource.of_manifests("networking.k8s.io/v1", "ingresses", "Ingress", True)
     services = Resource.of_manifests("v1", "services", "Service", True)

@@ -83,7 +83,7 @@ class AttachedBindings:
         self._controller.start(self._plane.supervisor)
 
     def add(self, objects: Collection[TemplateKey]) -> None:
-        for needed in objects:
+        for needed in sorted(objects):
             self._controller.queue.add(needed)
 
     def listing(self, dependant: Key) -> Collection[TemplateKey]:
@@ -100,7 +100,7 @@ class AttachedBindings:
         for binding in (old, new):
             if binding is not None and (before or after or self._index.dependants_of(_object_of(binding))):
                 self._controller.queue.add(_object_of(binding))
-        return before - after
+        return sorted(before - after)
 
     async def reconcile(self, needed: TemplateKey) -> datetime | None:
         for informer in (self._bindings, self._works, self._clusters):

@@ -299,7 +299,7 @@ class BindingController:
                 self._wake_waiting(work)
 
     def _wake_waiting(self, work: Key) -> None:
-        for binding in self._waiting.pop(work, ()):
+        for binding in sorted(self._waiting.pop(work, ())):
             self._controller.queue.add(binding)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:

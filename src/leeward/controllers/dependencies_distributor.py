@@ -204,7 +204,7 @@ class DependenciesDistributor:
 
     def _template_changed(self, key: TemplateKey, _: bool) -> None:
         """Queues those that select the object by labels: what they select may be another now."""
-        for dependant in self._index.selecting(key):
+        for dependant in sorted(self._index.selecting(key)):
             self._controller.queue.add(dependant)
 
 

@@ -5,7 +5,7 @@ Only a cluster that has no Work of the binding waits: what runs is brought up to
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from datetime import datetime
 
 from kubeapi.meta import Manifest
@@ -45,9 +45,10 @@ class DependencyOrder:
 
         def binding_changed(old: ResourceBinding | None, new: ResourceBinding | None) -> None:
             if new is not None:
+                self._forget_left(key_of(new), {target.name for target in new.spec.clusters})
                 self._wake(key_of(new), look)
             elif old is not None:
-                self._began.pop(key_of(old), None)
+                self._forget_left(key_of(old), frozenset())
                 self._read.pop(key_of(old), None)
 
         def work_changed(_: Work | None, new: Work | None) -> None:
@@ -63,18 +64,21 @@ class DependencyOrder:
         if not isinstance(binding, ResourceBinding) or not follows(binding):
             return None
         missing = [each async for each in self._missing(binding, template, cluster)]
-        now, targets = self._plane.clock.now(), {target.name for target in binding.spec.clusters}
-        known = self._began.get(key_of(binding), {})
-        began = self._began[key_of(binding)] = {name: at for name, at in known.items() if name in targets}
+        now = self._plane.clock.now()
+        began = self._began.setdefault(key_of(binding), {})
         if missing and now < (until := began.setdefault(cluster, now) + LONGEST_WAIT):
             return until
         if missing:
             message = f"Work in {cluster} is written without what it needs: {', '.join(missing)} is not there yet."
             self._recorder.warning(RESOURCE_BINDINGS, binding, "DependenciesMissing", message)
-        began.pop(cluster, None)
-        if not began:
-            self._began.pop(key_of(binding))
+        self._forget_left(key_of(binding), began.keys() - {cluster})
         return None
+
+    def _forget_left(self, binding: Key, waiting: Collection[str]) -> None:
+        """Forgets since when the clusters waited that do not any more: one that is a target again waits anew."""
+        began = {name: at for name, at in self._began.pop(binding, {}).items() if name in waiting}
+        if began:
+            self._began[binding] = began
 
     async def _missing(self, binding: ResourceBinding, template: Manifest, cluster: str) -> AsyncIterator[str]:
         """Objects that the copy needs and that are not in the cluster though they are in the control plane."""
@@ -116,5 +120,5 @@ class DependencyOrder:
         return known[1]
 
     def _wake(self, dependency: Key, look: Callable[[Key], None]) -> None:
-        for binding in self._waiting.pop(dependency, ()):
+        for binding in sorted(self._waiting.pop(dependency, ())):
             look(binding)

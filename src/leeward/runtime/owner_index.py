@@ -82,7 +82,7 @@ class OwnerIndex:
 
     def add(self, names: Iterable[str]) -> None:
         """Has these Works looked at."""
-        for name in names:
+        for name in sorted(names):
             self._look_at(name, False)
 
     def _object_changed(self, group_resource: str, old: Manifest | None, new: Manifest | None) -> None:

@@ -84,7 +84,7 @@ class DependenciesChecker:
             self._note_named((HOME, change.key), named)
 
     def _note_named(self, who: tuple[str, Key], named: frozenset[Named]) -> None:
-        self._named.setdefault(who, States()).note(self._scene.truth.now(), named)
+        self._named.setdefault(who, States([(float("-inf"), frozenset())])).note(self._scene.truth.now(), named)
 
     def _note_tried(self, key: Key, work: Work | None) -> None:
         tried = work is not None and (bool(work.spec.suspend_dispatching) or work.applied is not None)
