@@ -3,8 +3,8 @@ cluster dies.
 
 `serve` is a process of its own beside a control plane (the embedded API server, with our webhook) and three members
 (`bench.member`), each a process, too. What counts is the processor's time of `serve`, its memory, and the requests that
-the servers have counted. With KUBEBUILDER_ASSETS the times are also given in *copies*: what a member's kube-apiserver
-spends on one POST and one status PATCH of a Deployment, measured in the same run.
+the servers have counted. With KUBEBUILDER_ASSETS the times are also given in *copies* (`copies.py`), measured in the
+same run.
 
 BENCH_BINDINGS says how many Deployments there are, BENCH_IDLE_SECONDS how long the idle process is watched after them.
 """
@@ -22,8 +22,9 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.copies import NAMESPACE, copy_seconds, deployment
 from bench.member import DEPLOYMENTS
-from bench.servers import TOKEN, Target, free_port, kubernetes, running
+from bench.servers import TOKEN, Target, free_port, running
 from kubeapi.codec import render_yaml
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
@@ -32,9 +33,7 @@ from leeward.api.work import ResourceBinding
 from leeward.client import Client, WorldError
 
 MEMBERS = ("member1", "member2", "member3")
-NAMESPACE = "default"
 CREATORS = 8
-COPIES = 200
 POLL_SECONDS, REST_SECONDS = 1.0, 4.0
 SURVEY_SECONDS = 60.0
 """Time by which the losses of what is new have been surveyed, as far as it goes."""
@@ -133,7 +132,7 @@ class Fleet:
 
 async def _measure(directory: Path) -> None:
     bindings = int(os.environ.get("BENCH_BINDINGS", "300"))
-    copy = await _copy_seconds(directory)
+    copy = await copy_seconds(directory)
     if copy:
         print(f"one copy (POST and status PATCH of a Deployment, kube-apiserver): {copy * 1e3:.1f} ms", flush=True)
     async with serving_fleet(directory) as fleet:
@@ -250,35 +249,6 @@ def _counted_by(port: int) -> tuple[Mapping[str, float], Mapping[str, float]]:
         reconciled[controller] = reconciled.get(controller, 0.0) + float(count)
     woken = {dict[str, str](_LABEL.findall(labels))["event"]: float(count) for labels, count in _WOKEN.findall(metrics)}
     return reconciled, woken
-
-
-async def _copy_seconds(directory: Path) -> float:
-    """Processor time that a kube-apiserver spends on one object; 0 where there is none."""
-    programs = os.environ.get("KUBEBUILDER_ASSETS")
-    if not programs:
-        return 0.0
-    place = directory / "copies"
-    place.mkdir()
-    async with kubernetes(place, Path(programs)) as both:
-        server = Target(both.name, both.port, both.processes[1:])
-        client = both.client()
-        try:
-            await _copies(client, 0, COPIES)
-            before = server.processor_seconds()
-            await asyncio.sleep(5)
-            idle = (server.processor_seconds() - before) / 5
-            before, at = server.processor_seconds(), time.monotonic()
-            await _copies(client, COPIES, 2 * COPIES)
-            return (server.processor_seconds() - before - idle * (time.monotonic() - at)) / COPIES
-        finally:
-            await client.close()
-
-
-async def _copies(client: Client, first: int, last: int) -> None:
-    for number in range(first, last):
-        made = await client.create(DEPLOYMENTS, deployment(number), NAMESPACE)
-        status = {"status": {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "availableReplicas": 1}}
-        await client.patch(DEPLOYMENTS, made["metadata"]["name"], status, NAMESPACE, subresource="status")
 
 
 @asynccontextmanager
@@ -398,22 +368,3 @@ def policy() -> Manifest:
     selectors = [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": NAMESPACE}]
     metadata = {"name": "all", "namespace": NAMESPACE}
     return {"metadata": metadata, "spec": {"resourceSelectors": selectors, "placement": placement}}
-
-
-def deployment(number: int) -> Manifest:
-    """Deployment as people write it: one container with environment, a probe and resources."""
-    name = f"app-{number}"
-    labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "shop"}
-    container = {
-        "name": "app",
-        "image": "registry.example.com/shop/app:1.0",
-        "args": ["--port=8080"],
-        "env": [{"name": f"NAME_{n}", "value": f"value {n}"} for n in range(4)],
-        "ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}],
-        "readinessProbe": {"httpGet": {"path": "/ready", "port": "http"}, "periodSeconds": 5},
-        "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"memory": "128Mi"}},
-    }
-    pod = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
-    spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": pod}
-    metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}

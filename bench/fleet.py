@@ -8,12 +8,16 @@ With `--copy` one application of each group of clusters is propagated, and the o
 `serve` is stopped (`fleet_copies.py`). With `--results FILE` the figures of each size are kept there, and all that the
 file has is fitted: large sizes can be measured one by one.
 
+With KUBEBUILDER_ASSETS the control plane is etcd with kube-apiserver, and what a binding that fails over costs the
+latter is told in *copies* (`copies.py`), too.
+
 Each cost is fitted by a power of the number of clusters, and of bindings, over the points that differ in it alone.
 """
 
 import argparse
 import asyncio
 import math
+import os
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -22,6 +26,7 @@ from pathlib import Path
 
 import msgspec
 
+from bench.copies import copy_seconds
 from bench.fleet_scene import COPIES, DEPLOYMENTS, READS, VICTIM, Scene, Size, deployment, group_of, scene, until
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
@@ -38,6 +43,9 @@ QUIET = 0.05
 """Part of a core: who uses no more for some seconds in a row has nothing to do."""
 QUIET_SECONDS = 5.0
 PATIENCE_SECONDS = 3600.0
+SERVER_AT_REST = "idle: part of a core of the API server, %"
+SERVER_SPENT = "failover: API server's CPU ms for each"
+SERVER_COPIES = "failover: API server's copies for each, above rest"
 Figures = dict[str, float]
 Kept = list[tuple[Size, Figures]]
 
@@ -53,6 +61,8 @@ def run() -> None:
     sizes = [tuple(map(int, point.split("x"))) for point in (FULL if options.full else options.points).split(",")]
     fewest = min(bindings for _, bindings in sizes)
     failing = options.failing or (fewest // 10 if options.full else fewest // FAILING_PART)
+    if (options.copy or options.full) and os.environ.get("KUBEBUILDER_ASSETS"):
+        parser.error("--copy and --full write into the store of our own API server: KUBEBUILDER_ASSETS must not be set")
     found = _read(options.results)
     for clusters, bindings in sizes:
         size = Size(clusters, bindings, failing)
@@ -75,6 +85,7 @@ def _keep(results: Path | None, found: dict[Size, Figures]) -> None:
 
 async def _measure(size: Size, directory: Path, *, copies: bool) -> Figures:
     figures: Figures = {}
+    copy = await copy_seconds(directory)
     async with scene(size, directory) as made, Supervisor("bench") as supervisor:
         seen = Informer(made.client, RESOURCE_BINDINGS, Randomness())
         supervisor.start(seen.run(), "bindings")
@@ -86,7 +97,15 @@ async def _measure(size: Size, directory: Path, *, copies: bool) -> Figures:
             await made.copy()
         for part in (_start, _idle, _fail_over):
             figures |= _told(await part(made, seen))
+    if copy:
+        figures |= _told(_in_copies(figures, size, copy))
     return figures
+
+
+def _in_copies(figures: Figures, size: Size, copy: float) -> Figures:
+    """Cost of a binding that fails over to the API server, above what that uses at rest, in copies (`copies.py`)."""
+    rest = figures[SERVER_AT_REST] / 100 * figures["failover: seconds until nothing is left"] / size.failing
+    return {"one copy: CPU ms": copy * 1e3, SERVER_COPIES: (figures[SERVER_SPENT] / 1e3 - rest) / copy}
 
 
 def _told(figures: Figures) -> Figures:
@@ -114,11 +133,13 @@ async def _propagate(made: Scene, seen: Informer[ResourceBinding], numbers: Coll
 async def _idle(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
     await _wait_told(made)
     before, asked, members = made.spent(), await made.requests(), await made.asked_of_members()
+    server = made.api_server.processor_seconds()
     await asyncio.sleep(IDLE_SECONDS)
-    spent, after = made.spent() - before, await made.requests()
+    spent, served, after = made.spent() - before, made.api_server.processor_seconds() - server, await made.requests()
     told = after - asked
     return {
         "idle: part of a core, %": spent / IDLE_SECONDS * 100,
+        SERVER_AT_REST: served / IDLE_SECONDS * 100,
         "idle: requests to the control plane a second": told.total() / IDLE_SECONDS,
         "idle: writes a second": _writes(told) / IDLE_SECONDS,
         "idle: requests to members a second": (await made.asked_of_members() - members) / IDLE_SECONDS,
@@ -158,8 +179,7 @@ async def _fail_over(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
     asked, loop = await made.requests(), asyncio.get_running_loop()
     await made.kill_victim()
     await _tainted(made)
-    plane = made.plane.processor_seconds()
-    begun, before = loop.time(), made.spent()
+    begun, before, server = loop.time(), made.spent(), made.api_server.processor_seconds()
 
     def each(holds: Callable[[ResourceBinding], bool]) -> Callable[[ResourceBinding], bool]:
         return lambda binding: VICTIM not in _clusters_of(binding) and holds(binding)
@@ -169,14 +189,15 @@ async def _fail_over(made: Scene, seen: Informer[ResourceBinding]) -> Figures:
     await until(_all(seen, 0, each(_is_healthy), failing), PATIENCE_SECONDS)
     healthy, healthy_spent = loop.time() - begun, made.spent() - before
     await _settle(made)
-    count = made.size.failing
+    count, seconds = made.size.failing, loop.time() - begun
     return {
         "failover: seconds from the taint until all are placed": placed,
         "failover: seconds from the taint until all are healthy": healthy,
         "failover: CPU s until all are placed": placed_spent,
         "failover: CPU s until all are healthy": healthy_spent,
         "failover: CPU ms for each, to the end": (made.spent() - before) / count * 1e3,
-        "failover: API server's CPU ms for each": (made.plane.processor_seconds() - plane) / count * 1e3,
+        "failover: seconds until nothing is left": seconds,
+        SERVER_SPENT: (made.api_server.processor_seconds() - server) / count * 1e3,
         "failover: writes for each": _writes(await made.requests() - asked) / count,
     }
 

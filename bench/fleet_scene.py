@@ -113,6 +113,11 @@ class Scene:
             await _stop(process)
 
     @property
+    def api_server(self) -> Target:
+        """The control plane without its etcd."""
+        return Target(self.plane.name, self.plane.port, self.plane.processes[-1:])
+
+    @property
     def serve_id(self) -> int:
         """Id of its process."""
         assert self._serve is not None

@@ -7,7 +7,8 @@ member, with what their managers own. KiB for each of many, by what Python itsel
 import tracemalloc
 from collections.abc import Callable
 
-from bench.binding import MEMBERS, NAMESPACE, deployment, policy
+from bench.binding import MEMBERS, policy
+from bench.copies import NAMESPACE, deployment
 from bench.member import DEPLOYMENTS
 from kubeapi import codec
 from kubeapi.loop.virtual import run_virtual
