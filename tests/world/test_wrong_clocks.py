@@ -111,3 +111,21 @@ def test_s1_what_was_reported_while_the_clock_was_ahead_is_read_again_after_a_re
         assert await is_web_seen_healthy(world)
 
     play(story, TWO_PULL)
+
+
+def test_s1_what_is_reported_after_a_return_while_the_clock_was_ahead_is_evidence() -> None:
+    """A second report was dated by the clock that was right again, an hour before the return (seed 42232)."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1})))
+        await world.sleep(30)
+        world.controllers_clock.skew_seconds = HOUR_SECONDS
+        await return_of_member1(world)
+        await world.sleep(30)
+        assert await is_web_seen_healthy(world)
+        world.controllers_clock.skew_seconds = 0
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+        await world.sleep(30)
+        assert is_seen_healthy(await work_of_web(world), world.cluster("member1"), 3)
+
+    play(story, TWO_PULL)

@@ -177,6 +177,7 @@ class WorkStatusController:
         before may still wait, and this takes its place.
         """
         now = self._plane.clock.now()
+        dated = now if since is None else max(now, since)
         reflected = Condition(
             type=REFLECTED_CONDITION,
             status="True" if carried else "False",
@@ -194,7 +195,7 @@ class WorkStatusController:
             return msgspec.structs.replace(
                 status,
                 manifest_statuses=statuses,
-                conditions=set_condition(before, reflected, max(now, since) if is_first and since is not None else now),
+                conditions=set_condition(before, reflected, dated),
             )
 
         said = StatusChange[Work](change, partial(self._controller.failed, work.name))

@@ -10,18 +10,24 @@ from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT, clus
 from leeward.api.policy import Placement
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
+from leeward.runtime.identity import Key
+from leeward.sim.histories.checkers.needs import Needs
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from leeward.sim.histories.ground_truth import WORKS, Change
 
 
 class PlacementsChecker:
-    """Keeps in mind since when each cluster has been barred to newcomers, which a controller learns a moment later."""
+    """Keeps in mind since when each cluster has been barred to newcomers, which a controller learns a moment later.
+    `_left_since`: since when each binding has left each cluster with a task."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._barred_since: dict[str, float] = {}
+        self._needs = Needs()
+        self._left_since: dict[Key, dict[str, float]] = {}
 
     def look(self, change: Change) -> Iterator[Violation]:
+        self._needs.note(change)
         if change.kind == "/cluster.karmada.io/clusters/":
             self._note(change)
         elif change.kind == WORKS and change.old is None and change.new is not None:
@@ -29,6 +35,8 @@ class PlacementsChecker:
         elif change.kind == "/work.karmada.io/resourcebindings/" and change.new is not None:
             old: ResourceBinding | None = change.old
             before = replicas_of(old) if old is not None else {}
+            left = self._left_since.get(change.key, {})
+            self._left_since[change.key] = {name: left.get(name, change.seconds) for name in tasks_of(change.new)}
             if _applied_placement(old) != _applied_placement(change.new) != to_wire(_placement(change.new)):
                 yield Violation("S2", change.seconds, f"{change.key}: a placement was carried out that is not its own")
             if before != replicas_of(change.new) or (old is not None and tasks_of(old) != tasks_of(change.new)):
@@ -72,15 +80,17 @@ class PlacementsChecker:
             yield "S2", f"there is no cluster {name}"
 
     def _created(self, change: Change, work: Work) -> Iterator[Violation]:
-        """Holds: S7. A new copy while one that is purged Directly is still there."""
+        """Holds: S7. A new copy while one that is purged Directly is still there, and which it may replace: what was
+        to be in its cluster before the other was left does not."""
         key = RESOURCE_BINDING.key_of_work(work)
         binding = self._scene.truth.bindings.get(key) if key is not None else None
         if key is None or binding is None:
             return
         here = cluster_of_execution_space(change.key.namespace)
-        works = self._scene.truth.works_of(key)
+        works, needed = self._scene.truth.works_of(key), self._needs.since(key, here)
         for name, task in tasks_of(binding).items():
-            if task.purge_mode == "Directly" and name in works and name != here:
+            is_older = needed is not None and needed < self._left_since[key][name]
+            if task.purge_mode == "Directly" and name in works and name != here and not is_older:
                 message = f"{key} got a copy in {here} before the one in {name} was gone"
                 yield Violation("S7", change.seconds, message)
 
