@@ -6,9 +6,19 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import work_name
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES
-from leeward.client import Client, NotFound
+from leeward.client import Client, NotFound, Request, Response
 from leeward.sim.world import World
-from tests.world.stories import CONFIG_MAPS, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    apply,
+    by_weight,
+    deployment,
+    play,
+    policy,
+    ready_replicas,
+)
+from tests.world.test_detection import answers, status
 
 CLUSTER_POLICIES = Resource.of_manifests(
     "policy.karmada.io/v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", False
@@ -161,3 +171,40 @@ def test_a_namespace_appears_in_every_member_before_what_is_in_it() -> None:
         assert await ready_replicas(world, "member3", "web", "shop") == 1
 
     play(story)
+
+
+def test_a_kind_that_a_member_does_not_list_holds_up_no_other() -> None:
+    """Each look at a Work of that kind waited ten seconds for the list, and what came after it waited, too."""
+
+    async def story(world: World) -> None:
+        for client in (world.client, world.member("member1").client):
+            await client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+        await world.sleep(30)
+        one = {"clusterAffinity": {"clusterNames": ["member1"]}}
+        every = policy("all", one, "CronTab", "stable.example.com/v1")
+        del every["spec"]["resourceSelectors"][0]["name"]
+        await apply(world.client, every, policy("web", one), deployment("web", 2))
+        for number in range(40):
+            tab = {"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": f"tab{number}"}}
+            await world.client.create(CRON_TABS, tab, "default")
+        await world.sleep(60)
+        await world.stop_controllers()
+
+        def unlisted(request: Request) -> Response | None:
+            is_list = request.method == "GET" and request.path.endswith("/crontabs")
+            return status(403, "Forbidden") if is_list else None
+
+        answers(world.member("member1").place, unlisted)
+        world.start_controllers()
+        await world.sleep(300)
+        world.member("member1").place.link.cut()
+        await world.until(lambda: not world.is_ready("member1"), 300)
+        world.member("member1").place.link.mend()
+        await world.until(lambda: world.is_ready("member1"), 300)
+        await world.sleep(1)
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+        await world.sleep(15)
+        there = await world.member("member1").client.get(DEPLOYMENTS, "web", "default")
+        assert there["spec"]["replicas"] == 3
+
+    play(story, {"member1": "Push"})

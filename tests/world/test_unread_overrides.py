@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
+from leeward.client import Request, Response
 from leeward.sim.world import World
 from tests.security.worlds import UnaskedWorld, play_in
 from tests.world.stories import apply, deployment, policy
+from tests.world.test_detection import answers, status
 from tests.world.test_overrides import (
     BOTH,
     CLUSTER_OVERRIDES,
@@ -89,5 +91,37 @@ def test_a_policy_that_cannot_be_read_may_select_by_a_label_that_is_overridden()
         await world.sleep(60)
         assert failure(world) == ""
         assert await images(world) == {"member1": "nginx", "member2": "nginx"}
+
+    play_in(UnaskedWorld, story, TWO)
+
+
+def test_s14_a_policy_that_cannot_be_read_is_not_forgotten_while_its_kind_cannot_be_listed() -> None:
+    """The control plane comes back, and bindings can be listed before override policies: what ran with them ran
+    without, because what could not be read was forgotten when the next list began."""
+
+    async def story(world: World) -> None:
+        await world.client.create(OVERRIDES, overriding("ours", {"name": "web"}, imageOverrider=tagged("1")), "default")
+        await web_runs(world)
+        ours = {"member1": "nginx:1", "member2": "nginx:1"}
+        assert await images(world) == ours
+        await world.stop_controllers()
+        await open_definition(world)
+        rules = overriding("", imageOverrider=tagged("1"), resourceOverrider=[{"cpu": "1"}])["spec"]["overrideRules"]
+        await world.client.patch(OVERRIDES, "ours", {"spec": {"overrideRules": rules}}, "default")
+        world.start_controllers()
+        await world.sleep(60)
+        assert "OverridePolicy default/ours cannot be read" in failure(world)
+        assert await images(world) == ours
+
+        def unlisted(request: Request) -> Response | None:
+            if not request.path.endswith("/overridepolicies"):
+                return None
+            watches = "watch" in request.query
+            return status(410, "Expired") if watches else status(503, "ServiceUnavailable")
+
+        answers(world.place, unlisted)
+        world.place.link.interrupt()
+        await world.sleep(120)
+        assert await images(world) == ours
 
     play_in(UnaskedWorld, story, TWO)

@@ -76,7 +76,7 @@ class BindingController:
         self._assigned = IndexOfMany[Binding, str](self._bindings, lambda each: replicas_by_cluster(each.spec))
         self._controller = plane.controller(kind.controller_name, self.reconcile, owns=plane.share.owns_binding)
         self._reports = BindingReports(plane, kind, self._events, self._controller.failed)
-        self._templates = BindingTemplates(plane, self._reach)
+        self._templates = BindingTemplates(plane, self._reach, self._controller.queue.add)
         self._overrides = OverrideRendering(plane, kind, self._templates.known, self._controller.queue.add)
 
     def start(self) -> None:

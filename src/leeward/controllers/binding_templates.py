@@ -1,15 +1,24 @@
-"""The resource templates of bindings, looked up; of what is out of a binding's reach nothing is."""
+"""The resource templates of bindings, looked up; of what is out of a binding's reach nothing is.
 
-from collections.abc import Sequence
+A template may have changed since the detector wrote its binding, and change back before the detector comes to write
+that: then nothing more is written, and what was rendered meanwhile would stay. So a binding whose template is ahead of
+it is looked at with the template's next change.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem
+from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION
 from leeward.api.work import Binding
+from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.controller_context import ControlPlane
+from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer import Informer
-from leeward.runtime.templates import read_template
+from leeward.runtime.templates import TemplateKey, read_template
 
 
 class OutOfReach(Exception):
@@ -21,23 +30,41 @@ class OutOfReach(Exception):
 
 
 class BindingTemplates:
-    def __init__(self, plane: ControlPlane, reach: Reach) -> None:
+    """`look` has a binding looked at."""
+
+    def __init__(self, plane: ControlPlane, reach: Reach, look: Callable[[Key], None]) -> None:
         self._plane = plane
         self._reach = reach
+        self._look = look
         self._followed: dict[tuple[str, str], Informer[Manifest]] = {}
         """Informers by apiVersion and kind."""
+        self._ahead: dict[TemplateKey, Key] = {}
+        """Bindings that were looked at with another template than the one that they were written for."""
 
     async def find(self, binding: Binding) -> Manifest | None:
         """None when the template is gone, or replaced by another of the same name. Raises: OutOfReach, WorldError."""
         wanted, resource = binding.spec.resource, await self._resource(binding)
-        self._followed[wanted.api_version, wanted.kind] = self._plane.informers.of(resource)
-        return await read_template(self._plane.server, resource, wanted)
+        kind = (wanted.api_version, wanted.kind)
+        if kind not in self._followed:
+            self._followed[kind] = self._plane.informers.of(resource)
+            self._followed[kind].on_change(partial(self._template_changed, *kind))
+        template = await read_template(self._plane.server, resource, wanted)
+        written_for = binding.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION)
+        if template is not None and written_for is not None and template_digest(template) != written_for:
+            self._ahead[TemplateKey(*kind, key_of(template))] = key_of(binding)
+        return template
 
     def known(self, binding: Binding) -> Manifest | None:
         """The template, as far as it was looked up before."""
         wanted = binding.spec.resource
         templates = self._followed.get((wanted.api_version, wanted.kind))
         return templates.get(wanted.name, wanted.namespace) if templates is not None else None
+
+    def _template_changed(self, api_version: str, kind: str, old: Manifest | None, new: Manifest | None) -> None:
+        template = new or old
+        binding = self._ahead.pop(TemplateKey(api_version, kind, key_of(template)), None) if template else None
+        if binding is not None:
+            self._look(binding)
 
     async def _resource(self, binding: Binding) -> Resource[Manifest]:
         """Resource of the template's kind. Raises: OutOfReach, WorldError."""

@@ -124,6 +124,7 @@ class Detector:
     async def _reconcile(self, key: TemplateKey) -> datetime | None:
         await self._matching.wait_current()
         resource, templates = await self._templates.follow(key.api_version, key.kind)
+        self._done.forget(key)
         template = await read_current(self._plane.server, resource, key.key)
         if template is None or "deletionTimestamp" in template["metadata"]:
             self._told.forget(key)

@@ -49,8 +49,14 @@ class Follower(ABC, Generic[R]):
         self._hurry = asyncio.Event()
         self._synced = asyncio.Event()
         self._turns = turns or Turns()
+        self._fails = False
         self._is_new = True
         """Tells whether nothing was ever listed, nor was it tried."""
+
+    @property
+    def is_failing(self) -> bool:
+        """Tells whether the last attempt to list, or to watch, came to nothing."""
+        return self._fails
 
     def hurry(self) -> None:
         """Ends a pause between two attempts: there is reason to believe that the server answers again.
@@ -114,12 +120,14 @@ class Follower(ABC, Generic[R]):
         """The list has been taken in."""
         self._listed.set()
         self._misses = 0
+        self._fails = False
         self._synced.set()
 
     async def _hear(self) -> None:
         """An event has come; others have a turn before it is taken in."""
         self.health.succeeds()
         self._misses = 0
+        self._fails = False
         self._retry_seconds = FIRST_RETRY_SECONDS
         await self._turns.take()
 
@@ -141,6 +149,7 @@ class Follower(ABC, Generic[R]):
 
     async def _pause(self) -> None:
         self.health.fails()
+        self._fails = True
         self._hurry.clear()
         delay = self._randomness.jitter(self._retry_seconds)
         last = LAST_EXCESS_RETRY_SECONDS if self._is_excessive else LAST_RETRY_SECONDS

@@ -10,7 +10,7 @@ A server of others is given a `CacheBudget`, and bounds on the time and size of 
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -38,21 +38,30 @@ SYNC_TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(slots=True)
-class ListAdoption(Generic[T]):
-    """A list that is being taken in: `known` are the entries from before it, `found` its keys so far.
+class Relist(Generic[T]):
+    """A list that is becoming the cache.
 
-    `has_told` says whether the server is known to have been restored, and that was told.
+    `known` are the entries from before it, up to `known_version`; `listed` are its keys so far. `is_restore_told`: that
+    the server was restored is known, and was told.
     """
 
     known: Mapping[Key, CachedObject[T]]
-    found: set[Key] = field(default_factory=set[Key])
-    listed_at: int = 0
-    restored: bool = False
-    has_told: bool = False
+    known_version: int
+    listed: set[Key] = field(default_factory=set[Key])
+    version: int = 0
+    is_restore_told: bool = False
 
-    def begin(self, listed_at: int, version: int) -> None:
-        """A page has come that is of the revision `listed_at`, where all up to `version` was known before."""
-        self.listed_at, self.restored = listed_at, listed_at < version
+    @property
+    def runs_back(self) -> bool:
+        """Tells whether the server was restored, or is another one: it knew more before, and what was known counts no
+        more. A list is never older than what its server has answered before."""
+        return self.version < self.known_version
+
+    def is_gone(self, key: Key, entry: CachedObject[T], *, outdated: bool) -> bool:
+        """Tells whether an entry that the list does not have is gone: the list is as new, or the entry is from before
+        it, by a version that says nothing any more (the list runs back, or the entry is `outdated`). Holds: S5."""
+        is_from_before = entry is self.known.get(key)
+        return entry.version <= self.version or (is_from_before and (self.runs_back or outdated))
 
 
 class Informer(Follower[Resource[T]], Generic[T]):
@@ -160,82 +169,95 @@ class Informer(Follower[Resource[T]], Generic[T]):
     def remember(self, obj: T) -> None:
         """Takes in the answer to an own write, unless the watch has told as much already."""
         if version_of(obj) > self._version:
-            self._put(obj)
+            self._put(obj, 0 if self._budget is None else size_of(obj))
 
     async def _list(self) -> None:
-        """Takes in a list of the control plane page by page: all of a long one in memory takes four times as much room
-        as the cache has in the end. A list of others is taken in when it is known to be within the bounds.
+        """Makes the server's list the cache: that of the control plane page by page, since a long list takes four times
+        as much memory as the cache; that of a member when all of it is within the bounds.
 
-        Raises: TooLarge, after which nothing of a list of others is kept.
+        Raises: TooLarge, after which nothing of a member's list is kept; WorldError.
         """
-        adoption: ListAdoption[T] = ListAdoption(self._objects.entries())
-        found: dict[Key, T] = {}
-        sizes: dict[Key, int] = {}
+        entries = self._objects.entries()
+        relist = Relist(entries, max((self._version, *(entry.version for entry in entries.values()))))
+        if self._budget is None:
+            async with aclosing(self._read_pages(relist)) as pages:
+                async for objects, sizes in pages:
+                    await self._adopt(relist, objects, sizes)
+        else:
+            await self._adopt(relist, *await self._read_within_bounds(relist))
+        await self._remove_unlisted(relist)
+        self._version = relist.version
+        self._complete()
+
+    async def _read_pages(self, relist: Relist[T]) -> AsyncGenerator[tuple[dict[Key, T], dict[Key, int]], None]:
+        """Gives the objects of each page, and what each takes. Raises: TooLarge; WorldError."""
         listing = Listing(self._budget, sum(self._sizes.values()), len(self._sizes))
         token = ""
+        while True:
+            page = await self._pages.read(token)
+            objects, sizes = await keyed(page.items, measured=self._budget is not None)
+            listing.count(len(page.items), sum(sizes.values()), page.continue_token == token != "")
+            relist.version = int(page.resource_version or 0)
+            yield objects, sizes
+            token = page.continue_token
+            if not token:
+                return
+
+    async def _read_within_bounds(self, relist: Relist[T]) -> tuple[dict[Key, T], dict[Key, int]]:
+        """All objects, and what each takes. Raises: TooLarge; WorldError."""
+        found: dict[Key, T] = {}
+        found_sizes: dict[Key, int] = {}
         try:
-            async with asyncio.timeout(None if self._budget is None else MAX_LIST_SECONDS):
-                while True:
-                    page = await self._pages.read(token)
-                    objects, object_sizes = await keyed(page.items, measured=self._budget is not None)
-                    listing.count(len(page.items), sum(object_sizes.values()), page.continue_token == token != "")
-                    adoption.begin(int(page.resource_version or 0), self._version)
-                    if self._budget is None:
-                        await self._adopt(adoption, objects, object_sizes)
-                    else:
-                        found.update(objects)
-                        sizes.update(object_sizes)
-                    token = page.continue_token
-                    if not token:
-                        break
+            async with asyncio.timeout(MAX_LIST_SECONDS), aclosing(self._read_pages(relist)) as pages:
+                async for objects, sizes in pages:
+                    found.update(objects)
+                    found_sizes.update(sizes)
         except TimeoutError:
             raise TooLarge(f"a list that has no end after {MAX_LIST_SECONDS:g} s") from None
-        await self._adopt(adoption, found, sizes)
-        await self._leave_out(adoption)
-        self._version = adoption.listed_at
-        self._complete()
+        return found, found_sizes
 
     async def _read_page(self, limit: int, token: str) -> Page[T]:
         return await self._client.list(self.resource, self._namespace, limit=limit, continue_token=token)
 
-    async def _adopt(self, adoption: ListAdoption[T], found: dict[Key, T], sizes: dict[Key, int]) -> None:
-        """Takes in what is in a list, but for own writes since: piece by piece, each object in one go. After versions
-        that ran backwards (a server restored from a backup, or another one) nothing of what was known counts."""
-        if adoption.restored and not adoption.has_told:
-            adoption.has_told = True
+    async def _adopt(self, relist: Relist[T], found: dict[Key, T], sizes: dict[Key, int]) -> None:
+        """Takes in what is in the list, but for own writes since: piece by piece, each object in one go."""
+        if relist.runs_back and not relist.is_restore_told:
+            relist.is_restore_told = True
             self._restored()
         for key, obj in found.items():
             await self._turns.take()
             entry = self._objects.entry(key)
             old = None if entry is None else entry.read()
-            is_known = old is not None and entry is adoption.known.get(key)
-            if old is not None and is_known and (adoption.restored or is_over(old, obj, adoption.listed_at)):
-                if not adoption.has_told and uid_of(old) == uid_of(obj):
-                    adoption.has_told = True
+            is_from_before = old is not None and entry is relist.known.get(key)
+            if old is not None and is_from_before and (relist.runs_back or is_over(old, obj, relist.version)):
+                if not relist.is_restore_told and uid_of(old) == uid_of(obj):
+                    relist.is_restore_told = True
                     self._restored()
                 self._replace(key, obj, sizes.get(key, 0))
             else:
                 self._put(obj, sizes.get(key, 0))
-            adoption.found.add(key)
+            relist.listed.add(key)
 
-    async def _leave_out(self, adoption: ListAdoption[T]) -> None:
-        """Removes what is not in the list, but for own writes since. It comes last, so that whoever runs in between
-        never misses what is there.
+    async def _remove_unlisted(self, relist: Relist[T]) -> None:
+        """Removes what is not in the list, but for own writes since, until nothing is left of it: the answer to an own
+        write from before the list may come late. It follows the last page, so that nobody ever misses what is there.
 
         What is there and cannot be read stays as it was until something of it is read, or it is not there any more
         (Holds: S5).
         """
-        for key, old in self._objects.entries().items():
-            await self._turns.take()
-            if key in adoption.found:
-                continue
-            if key in self._client.unreadable:
-                self._outdated.update((key,) if adoption.restored else ())
-                continue
-            counts_no_more = old is adoption.known.get(key) and (adoption.restored or key in self._outdated)
-            is_gone = counts_no_more or old.version <= adoption.listed_at
-            if is_gone and self._objects.entry(key) is old:
-                self._remove(key)
+        while gone := [key for key, entry in self._objects.entries().items() if self._is_gone(relist, key, entry)]:
+            for key in gone:
+                await self._turns.take()
+                entry = self._objects.entry(key)
+                if entry is not None and self._is_gone(relist, key, entry):
+                    self._remove(key)
+        if relist.runs_back:
+            self._outdated.update(key for key in self._client.unreadable if self._objects.entry(key) is not None)
+
+    def _is_gone(self, relist: Relist[T], key: Key, entry: CachedObject[T]) -> bool:
+        if key in relist.listed or key in self._client.unreadable:
+            return False
+        return relist.is_gone(key, entry, outdated=key in self._outdated)
 
     async def _watch(self) -> bool:
         """Takes in events until the server ends the stream. Returns whether any came."""

@@ -9,7 +9,7 @@ from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.api.work import Work
-from leeward.client import WorldError
+from leeward.client import Unreachable, WorldError
 from leeward.core.execution.ownership import other_hub
 from leeward.core.execution.retain import only_reports
 from leeward.runtime.controller_context import Member
@@ -43,6 +43,8 @@ class OwnerIndex:
         self._reads_reports = reads_reports
         self._rests = rests
         self._followed: dict[str, Informer[Any]] = {}
+        self._unlisted: set[str] = set()
+        """Kinds whose list was waited for in vain: what a member does not list is waited for once."""
         self._held: dict[tuple[str, Key], set[str]] = {}
         """Names that are held back, by the object that is being written."""
 
@@ -64,7 +66,17 @@ class OwnerIndex:
         for manifest in work.spec.workload.manifests if work is not None and self._rests(work) else ():
             with suppress(WorldError):
                 resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
-                await self.follow(resource).wait_synced()
+                await self._wait_synced(resource.group_resource, self.follow(resource))
+
+    async def _wait_synced(self, kind: str, informer: Informer[Any]) -> None:
+        """Raises: Unreachable."""
+        if kind in self._unlisted and informer.is_failing:
+            return
+        try:
+            await informer.wait_synced()
+        except Unreachable:
+            self._unlisted.update((kind,) if informer.is_failing else ())
+            raise
 
     @contextmanager
     def holding(self, resource: Resource[Manifest], key: Key) -> Generator[set[str]]:

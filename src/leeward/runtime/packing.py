@@ -6,6 +6,7 @@ grow with the fleet.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -77,7 +78,8 @@ class RecentObjects:
         if len(self._entries) > self._most:
             oldest = next(iter(self._entries))
             del self._entries[oldest]
-            oldest.pack()
+            with suppress(RecursionError):  # it is nested so deeply that it depends on the stack whether it can be
+                oldest.pack()
 
     def forget(self, entry: CachedObject[Any] | None) -> None:
         """Leaves out an entry that a cache has no more."""

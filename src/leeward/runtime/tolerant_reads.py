@@ -36,7 +36,10 @@ class TolerantReads(Generic[T]):
 
     def __init__(self, client: Client, resource: Resource[T]) -> None:
         self.unreadable: dict[Key, Manifest] = {}
+        self._listed: dict[Key, Manifest] = {}
+        """Objects that cannot be read in the list that is under way, or broke off: they count when it is complete."""
         self._told: dict[Key, Manifest] = {}
+        """Objects that could not be read in the list before it."""
         self._client = client
         self._is_tolerant = resource.group.endswith(KARMADA_SUFFIX)
         self._raw = cast(Resource[Manifest], replace(cast(Resource[Any], resource), object_type=dict))
@@ -46,14 +49,20 @@ class TolerantReads(Generic[T]):
     ) -> Page[T]:
         """Lists as `Client.list`."""
         if not continue_token:
-            self._told, self.unreadable = self.unreadable, {}
+            self._told, self._listed = self._listed, {}
+        page = await self._list(resource, namespace, limit, continue_token)
+        if not page.continue_token:
+            self.unreadable = self._listed
+        return page
+
+    async def _list(self, resource: Resource[T], namespace: str, limit: int, continue_token: str) -> Page[T]:
         try:
             return await self._client.list(resource, namespace, limit=limit, continue_token=continue_token)
         except Undecodable as error:
             if not self._is_tolerant or isinstance(error, TooLarge):
                 raise
         page = await self._client.list(self._raw, namespace, limit=limit, continue_token=continue_token)
-        items = (self._read(resource, item) for item in page.items)
+        items = (self._read(resource, item, self._listed) for item in page.items)
         return Page(tuple(item for item in items if item is not None), page.resource_version, page.continue_token)
 
     async def watch(
@@ -92,12 +101,12 @@ class TolerantReads(Generic[T]):
                 yield self._event(resource, raw)
 
     def _event(self, resource: Resource[T], raw: WatchEvent[Manifest]) -> WatchEvent[T]:
-        obj = None if raw.object is None else self._read(resource, raw.object)
+        obj = None if raw.object is None else self._read(resource, raw.object, self.unreadable)
         if raw.object is not None and obj is None and raw.type == "DELETED":
             raise Expired(Status(message=f"{resource.kind} {key_of(raw.object)} cannot be read, and is deleted"))
         return WatchEvent(raw.type if obj is not None else "BOOKMARK", obj, raw.resource_version)
 
-    def _read(self, resource: Resource[T], manifest: Manifest) -> T | None:
+    def _read(self, resource: Resource[T], manifest: Manifest, unreadable: dict[Key, Manifest]) -> T | None:
         key = key_of(manifest)
         try:
             obj = codec.decode(codec.encode(manifest), resource.object_type)
@@ -105,7 +114,7 @@ class TolerantReads(Generic[T]):
             known = [version_of(each) for each in (self.unreadable.get(key), self._told.get(key)) if each is not None]
             if version_of(manifest) not in known:
                 log.warning("%s %s cannot be read, and is left as it was: %s", resource.kind, key, error)
-            self.unreadable[key] = manifest
+            unreadable[key] = manifest
             return None
-        self.unreadable.pop(key, None)
+        unreadable.pop(key, None)
         return obj

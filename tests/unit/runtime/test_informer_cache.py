@@ -7,7 +7,7 @@ from leeward.api.core import ConfigMap
 from leeward.api.work import Work, WorkloadTemplate, WorkSpec
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.informer_cache import InformerCache, without_owned_fields
-from leeward.runtime.packing import RecentObjects
+from leeward.runtime.packing import CachedObject, Packing, RecentObjects
 
 T = TypeVar("T")
 
@@ -132,3 +132,16 @@ def test_managers_are_kept_without_the_fields_that_they_own() -> None:
     assert slim["metadata"]["managedFields"] == [{"manager": "kubectl", "time": "2026-01-01T00:00:00Z"}, {}]
     assert found["metadata"]["managedFields"] == managers
     assert without_owned_fields(manifest(1)) == manifest(1)
+
+
+def test_an_object_that_is_nested_too_deeply_to_be_packed_costs_no_other_one() -> None:
+    """The stack of whoever packs it, who wants another object, decides how deeply JSON may be nested."""
+
+    def encode(_: Manifest) -> bytes:
+        raise RecursionError
+
+    deep = CachedObject(manifest(1), Packing(encode, lambda _: None, lambda body, _: {}))
+    recent = RecentObjects(1)
+    for entry in (deep, CachedObject(manifest(2), None)):
+        recent.touch(entry)
+    assert deep.read() == manifest(1)
