@@ -18,10 +18,10 @@ async def web_runs(world: World, *members: str) -> None:
     await world.sleep(30)
 
 
-async def unjoin(world: World, name: str, *, force: bool = False) -> float:
+async def unjoin(world: World, name: str, *, force: bool = False, told: list[str] | None = None) -> float:
     """Unjoins, and gives the seconds that it took."""
-    started = world.seconds
-    await unjoin_cluster(world.client, name, world.clock, force=force, wait_seconds=WAIT_SECONDS)
+    started, tell = world.seconds, (told if told is not None else []).append
+    await unjoin_cluster(world.client, name, world.clock, force=force, wait_seconds=WAIT_SECONDS, tell=tell)
     return world.seconds - started
 
 
@@ -41,6 +41,21 @@ def test_a_cluster_that_is_alive_is_cleaned_up_and_its_replicas_move(leaving: st
         await nothing_is_left_of(world, leaving)
         assert await ready_replicas(world, leaving, "web") == -1
         await world.until(lambda: world.assigned("web-deployment") == {staying: 4}, 10)
+
+    play(story)
+
+
+def test_what_has_its_only_copies_in_a_cluster_is_named_before_that_leaves() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, "member1", "member2")
+        await apply(world.client, deployment("api", 1), policy("api", by_weight({"member1": 1})))
+        await world.until(lambda: world.assigned("api-deployment") == {"member1": 1}, 60)
+        told: list[str] = []
+        await unjoin(world, "member1", told=told)
+        (sentence,) = told
+        assert sentence.startswith(
+            "member1 takes the only copies of Deployment default/api along; `leeward drain member1`"
+        )
 
     play(story)
 

@@ -19,14 +19,16 @@ from kubeapi.loop.clock import Clock
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER, execution_space
-from leeward.api.resource import CLUSTERS, SECRETS, WORKS
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, SECRETS, WORKS
 from leeward.api.work import Work
 from leeward.app.local.errors import FleetError
-from leeward.client import Client, Conflict, NotFound, NotServed
+from leeward.client import Client, Conflict, Forbidden, NotFound, NotServed
 from leeward.core.registration import Joined
 from leeward.runtime.deleting import delete_seen
 
 POLL_SECONDS = 0.5
+SHOWN = 5
+"""Number of applications that are named before a cluster takes their only copies along."""
 
 Mode = Literal["Push", "Pull"]
 Tell = Callable[[str], None]
@@ -50,6 +52,9 @@ async def unjoin_cluster(
     if mode is not None and cluster.spec.sync_mode != mode:
         _refuse_mode(cluster)
     secrets = await _secrets_of(client, cluster)
+    if cluster.is_ready and (alone := await _alone_in(client, name)):
+        shown = ", ".join(alone[:SHOWN]) + (f" and {len(alone) - SHOWN} more" if len(alone) > SHOWN else "")
+        tell(f"{name} takes the only copies of {shown} along; `leeward drain {name}` would move them first")
     if not await delete_seen(client, CLUSTERS, name, uid=cluster.metadata.uid):
         return
     if force and not cluster.is_ready:
@@ -79,6 +84,18 @@ async def _find(client: Client, name: str) -> Cluster:
     except NotFound:
         known = ", ".join(sorted(c.name for c in (await client.list(CLUSTERS)).items)) or "none has joined"
         raise FleetError(f"there is no cluster {name!r}: choose from {known}") from None
+
+
+async def _alone_in(client: Client, name: str) -> list[str]:
+    """Applications of which all copies are in this cluster; none where that may not be read. Raises: WorldError."""
+    found: list[str] = []
+    with suppress(Forbidden):
+        namespaced, others = await client.list(RESOURCE_BINDINGS), await client.list(CLUSTER_RESOURCE_BINDINGS)
+        for binding in (*namespaced.items, *others.items):
+            named = binding.spec.resource
+            if {target.name for target in binding.spec.clusters} == {name}:
+                found.append(f"{named.kind} {'/'.join(filter(None, (named.namespace, named.name)))}")
+    return sorted(found)
 
 
 async def _secrets_of(client: Client, cluster: Cluster) -> list[Secret]:

@@ -43,7 +43,7 @@ from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index, IndexOfMany
-from leeward.runtime.reassignment import give_up_objects
+from leeward.runtime.reassignment import mark_removal
 from leeward.runtime.staying import StayingObjects
 
 
@@ -237,10 +237,10 @@ class BindingController:
             if work.metadata.deletion_timestamp is not None:
                 held, look_at = (False, None) if purging else self._holds.is_held(binding, cluster, present)
                 synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
-                await give_up_objects(self._plane.client, work, held=held)
+                await mark_removal(self._plane.client, work, held=held)
                 continue
             if not purging and self._holds.would_hold(binding, cluster, present):
-                work = await give_up_objects(self._plane.client, work, held=True)
+                work = await mark_removal(self._plane.client, work, held=True)
             evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
             await self._writing.delete(await self._writing.preserve_nothing(work) if evicted else work)
             has_written = True
@@ -252,18 +252,18 @@ class BindingController:
         return found is not None and found.is_being_deleted
 
     async def _dissolve(self, binding: Binding) -> None:
-        """Deletes the Works of a deleted binding, and lets it go without them. None of another name holds it up, nor
-        one whose cluster is away: it goes when that is back, and what is made anew waits for it there alone."""
+        """Deletes the Works of a deleted binding, and removes its finalizer when its own in Ready clusters are gone.
+        One in a cluster that is away goes when that is back; what is made again under its name waits for it there."""
         if self._kind.finalizer not in binding.metadata.finalizers:
             return
-        works = self._works_of.get(key_of(binding))
-        for work in works:
+        for work in self._works_of.get(key_of(binding)):
             if work.metadata.deletion_timestamp is None:
                 await self._writing.delete(work)
             else:
                 preserve = bool(binding.spec.preserve_resources_on_deletion)
-                await give_up_objects(self._plane.client, work, preserve=preserve)
-        if any((found := self._clusters.get(cluster)) and found.is_ready for cluster in self._own_works(binding)):
+                await mark_removal(self._plane.client, work, preserve=preserve)
+        clusters = [self._clusters.get(name) for name in self._own_works(binding)]
+        if any(cluster is not None and cluster.is_ready for cluster in clusters):
             return
         finalizers = [f for f in binding.metadata.finalizers if f != self._kind.finalizer]
         await self._plane.client.patch(
@@ -286,7 +286,7 @@ class BindingController:
         except NotFound:
             for work in works:
                 if work.metadata.deletion_timestamp is not None:
-                    await give_up_objects(self._plane.client, work)
+                    await mark_removal(self._plane.client, work)
                 elif not self._holds.is_doubtful(work):
                     await self._writing.delete(work)
 
@@ -312,7 +312,7 @@ class BindingController:
             self._look_at_removals()
 
     def _is_settled(self, key: Key, work: Work) -> bool:
-        """Tells whether nothing is left to do for it, as far as it is known, and says so."""
+        """Tells whether the Work is carried out, and its binding propagated, as far as they say so."""
         binding = self._bindings.get(key.name, key.namespace)
         return is_carried_out(work) and (is_propagated(binding) if binding is not None else not self._bindings.synced)
 

@@ -17,6 +17,7 @@ from leeward.client import WorldError
 from leeward.core.dependencies.attached import DependantName, listed_in
 from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place
 from leeward.core.dependencies.requirements import dependency_problem, follows, is_own_in_each_cluster
+from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
 from leeward.runtime.controller_context import ControlPlane
@@ -36,7 +37,7 @@ class DependencyOrder:
         self._began: dict[Key, dict[str, datetime]] = {}
         """Instants since which a new copy waits, by binding and cluster."""
         self._read: dict[Key, tuple[ResourceBinding, Mapping[DependantName, frozenset[str]]]] = {}
-        """Words of each object's binding, as it was read last."""
+        """Clusters by dependant (`listed_in`), of each object's binding as it was read last."""
         self._waiting: defaultdict[Key, set[Key]] = defaultdict(set)
         """Dependants that wait for an object, by its binding."""
 
@@ -45,10 +46,10 @@ class DependencyOrder:
 
         def binding_changed(old: ResourceBinding | None, new: ResourceBinding | None) -> None:
             if new is not None:
-                self._forget_left(key_of(new), {target.name for target in new.spec.clusters})
+                self._keep_waiting(key_of(new), replicas_by_cluster(new.spec).keys())
                 self._wake(key_of(new), look)
             elif old is not None:
-                self._forget_left(key_of(old), frozenset())
+                self._keep_waiting(key_of(old), ())
                 self._read.pop(key_of(old), None)
 
         def work_changed(_: Work | None, new: Work | None) -> None:
@@ -71,12 +72,12 @@ class DependencyOrder:
         if missing:
             message = f"Work in {cluster} is written without what it needs: {', '.join(missing)} is not there yet."
             self._recorder.warning(RESOURCE_BINDINGS, binding, "DependenciesMissing", message)
-        self._forget_left(key_of(binding), began.keys() - {cluster})
+        self._keep_waiting(key_of(binding), began.keys() - {cluster})
         return None
 
-    def _forget_left(self, binding: Key, waiting: Collection[str]) -> None:
-        """Forgets since when the clusters waited that do not any more: one that is a target again waits anew."""
-        began = {name: at for name, at in self._began.pop(binding, {}).items() if name in waiting}
+    def _keep_waiting(self, binding: Key, clusters: Collection[str]) -> None:
+        """Keeps since when these clusters wait, and forgets the others: one that needs a copy again waits anew."""
+        began = {name: at for name, at in self._began.pop(binding, {}).items() if name in clusters}
         if began:
             self._began[binding] = began
 

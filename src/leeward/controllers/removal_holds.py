@@ -12,7 +12,7 @@ from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.removal import PlacedCopies, is_removal_held
-from leeward.core.execution.works import is_of_earlier_template
+from leeward.core.execution.works import is_of_deleted_template
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -87,7 +87,7 @@ class RemovalHolds:
 
         What was made of a template that a user has deleted is not kept, whatever came after it under its name.
         """
-        if not self.enabled or is_of_earlier_template(present[cluster], binding):
+        if not self.enabled or is_of_deleted_template(present[cluster], binding):
             return False, None
         attention = self._heartbeat.attention() if self._heartbeat is not None else UNKEPT
         now = self._clock.now()

@@ -20,7 +20,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
-from leeward.core.execution.works import WORK_MARKS, is_of_same_template
+from leeward.core.execution.works import WORK_MARKS, is_of_wanted_template
 from leeward.core.interpreter.fields import with_annotations
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
@@ -28,7 +28,7 @@ from leeward.core.quota.static_assignments import quota_of_work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of, version_of
-from leeward.runtime.reassignment import FOREIGN_DELETION_REST, give_up_objects, keep_objects
+from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects, mark_removal
 
 MAX_REMEMBERED = 10_000
 _RENDERED = {RENDERED_ANNOTATION: "true"}
@@ -91,8 +91,10 @@ class WorkWriting:
         if work is None:
             return await self._create(binding, manifest, with_id)
         if work.metadata.deletion_timestamp is not None:
-            is_wanted = is_of_same_template(work, manifest)
-            return await (keep_objects if is_wanted else give_up_objects)(self._plane.client, work)
+            if is_of_wanted_template(work, manifest):
+                return await keep_objects(self._plane.client, work)
+            preserve = bool(binding.spec.preserve_resources_on_deletion)
+            return await mark_removal(self._plane.client, work, preserve=preserve)
         return await self._update(work, manifest)
 
     async def preserve_nothing(self, work: Work) -> Work:

@@ -1,7 +1,7 @@
-"""Reassignment of a cluster that is being left: its Work waits for its deletion, and is wanted again.
+"""Reassignment: a Work that is being deleted is wanted again.
 
-    keep_objects       the Work goes, and leaves its objects in the member to the next one of its name
-    give_up_objects    ... which is not wanted any more: they go with it after all
+    keep_objects    the Work goes, and leaves its objects in the member to the next Work of its name
+    mark_removal    ... which is not wanted any more: that is taken back, and its objects go with it, or are held
 
 A Work cannot be undeleted. So it is told to leave its objects in the member (`preserveResourcesOnDeletion`, which
 agents of any version honour), it goes without touching them, and the next Work of its name takes them over as they are.
@@ -31,11 +31,11 @@ async def keep_objects(client: Client, work: Work) -> Work:
     return await _set(client, work, preserve=True, mark="true")
 
 
-async def give_up_objects(client: Client, work: Work, *, preserve: bool = False, held: bool = False) -> Work:
-    """Gives up the objects of a Work that is being deleted and is not wanted, or not any more; `held`: but not for now
-    (`removal`).
+async def mark_removal(client: Client, work: Work, *, held: bool = False, preserve: bool = False) -> Work:
+    """Marks a Work that is being removed: its objects go with it, or are `held` in the member for now
+    (`core.execution.removal`).
 
-    Raises: WorldError.
+    A reassignment is taken back; `preserve` is what the policy then asks for. Raises: WorldError.
     """
     if REASSIGNED_ANNOTATION in work.metadata.annotations:
         work = await _set(client, work, preserve=preserve, mark=None)

@@ -6,7 +6,7 @@ import pytest
 from kubeapi.meta import ObjectMeta
 from leeward.api.names import TEMPLATE_UID_ANNOTATION
 from leeward.api.work import Work, WorkloadTemplate, WorkSpec
-from leeward.core.execution.works import is_of_earlier_template, is_of_same_template
+from leeward.core.execution.works import is_of_deleted_template, is_of_wanted_template
 from tests.builders import at, binding, duplicated, targets
 
 
@@ -23,6 +23,6 @@ def test_a_work_is_of_an_earlier_template_where_both_say_so(made: str, wanted: s
     metadata = msgspec.structs.replace(bound.metadata, creation_timestamp=at(10))
     spec_of_it = msgspec.structs.replace(bound.spec, resource=resource)
     bound = msgspec.structs.replace(bound, spec=spec_of_it, metadata=metadata)
-    found = [is_of_earlier_template(work, bound) for work in works]
+    found = [is_of_deleted_template(work, bound) for work in works]
     assert found == [is_earlier, False, False], "what is asked for later has another reason"
-    assert is_of_same_template(works[0], {"spec": {"workload": {"manifests": [new]}}}) != is_earlier
+    assert is_of_wanted_template(works[0], {"spec": {"workload": {"manifests": [new]}}}) != is_earlier

@@ -9,7 +9,7 @@ from leeward.api.names import REASSIGNED_ANNOTATION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import Conflict, NotServed
-from leeward.runtime.reassignment import give_up_objects, keep_objects
+from leeward.runtime.reassignment import keep_objects, mark_removal
 from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play
 
 KEPT = ["example.com/keep"]
@@ -71,11 +71,11 @@ def test_what_was_only_wanted_again_is_taken_back_and_no_wish_of_a_policy_s5() -
     async def story(desk: Desk) -> None:
         await desk.cluster()
         work = await keep_objects(desk.client, await going(desk))
-        after = await give_up_objects(desk.plane.client, work)
+        after = await mark_removal(desk.plane.client, work)
         assert after.spec.preserve_resources_on_deletion is False
         assert REASSIGNED_ANNOTATION not in after.metadata.annotations
         assert [sent.version for sent in desk.wire.writes()] == [work.metadata.resource_version]
-        assert await give_up_objects(desk.plane.client, after) is after
+        assert await mark_removal(desk.plane.client, after) is after
         assert desk.wire.sent == []
 
     play(story)
@@ -85,11 +85,11 @@ def test_a_wish_of_a_policy_stays() -> None:
     async def story(desk: Desk) -> None:
         await desk.cluster()
         work = await going(desk, preserveResourcesOnDeletion=True)
-        assert await give_up_objects(desk.plane.client, work) is work
+        assert await mark_removal(desk.plane.client, work) is work
         again = await keep_objects(
             desk.client, await desk.client.patch(WORKS, "web", {"spec": {"preserveResourcesOnDeletion": False}}, SPACE)
         )
-        after = await give_up_objects(desk.plane.client, again, preserve=True)
+        after = await mark_removal(desk.plane.client, again, preserve=True)
         assert after.spec.preserve_resources_on_deletion is True
         assert REASSIGNED_ANNOTATION not in after.metadata.annotations
 
@@ -100,16 +100,16 @@ def test_that_a_removal_is_held_is_noted_once_and_taken_back_once_s1() -> None:
     async def story(desk: Desk) -> None:
         await desk.cluster()
         work = await going(desk)
-        held = await give_up_objects(desk.plane.client, work, held=True)
+        held = await mark_removal(desk.plane.client, work, held=True)
         assert held.metadata.annotations[REMOVAL_HELD_ANNOTATION] == "true"
         (sent,) = desk.wire.writes()
         assert (sent.version, sent.path) == (
             work.metadata.resource_version,
             f"/apis/work.karmada.io/v1alpha1/namespaces/{SPACE}/works/web",
         )
-        assert await give_up_objects(desk.plane.client, held, held=True) is held
+        assert await mark_removal(desk.plane.client, held, held=True) is held
         assert desk.wire.sent == []
-        released = await give_up_objects(desk.plane.client, held)
+        released = await mark_removal(desk.plane.client, held)
         assert REMOVAL_HELD_ANNOTATION not in released.metadata.annotations
         assert [sent.version for sent in desk.wire.writes()] == [held.metadata.resource_version]
 

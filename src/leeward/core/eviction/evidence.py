@@ -195,7 +195,8 @@ def believed_from(work: Work | None, cluster: Cluster | None) -> datetime | None
 
 def is_judged_by_manifests(work: Work) -> bool:
     """Tells whether only a comparison with its manifests shows what a report is about: it is applied, and says of no
-    generation that it is. Nothing else that is decided of a Work reads its manifests."""
+    generation that it is. No other part of a placement decision reads a Work's manifests, which surveys of all bindings
+    do without (`Informer.list_outlines`); the decision replay of the simulator holds that."""
     applied = work.applied
     if applied is None or applied.status != "True" or applied.observed_generation:
         return False

@@ -6,7 +6,7 @@ Work asks for both until the task has ended (`core.execution.works`).
 Karmada: `ResourceBindingSpec.GracefulEvictCluster`; same, proven by its recorded cases; there nothing leaves in part.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -39,27 +39,20 @@ def eviction_task(binding: Binding, eviction: Eviction, mode: PurgeMode, now: da
     )
 
 
-def stalled_task(cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
-    """Task of a copy that leaves a cluster in which it never became healthy."""
+def own_task(cluster: str, reason: TaskReason, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
+    """Task of a copy that leaves a cluster for a reason of Leeward's own, and not for a taint."""
     return GracefulEvictionTask(
         from_cluster=cluster,
-        reason=TaskReason.REPLACEMENT_FAILED.value,
+        reason=reason.value,
         producer=Producer.LEEWARD.value,
         purge_mode=mode.value,
         creation_timestamp=wire_time(now),
     )
 
 
-def term_left_task(mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
-    """Task of copies that are well, and leave since the binding is placed in another affinity term; of no cluster
-    yet (`leave_term`)."""
-    return GracefulEvictionTask(
-        from_cluster="",
-        reason=TaskReason.AFFINITY_TERM_LEFT.value,
-        producer=Producer.LEEWARD.value,
-        purge_mode=mode.value,
-        creation_timestamp=wire_time(now),
-    )
+def following_task(cluster: str, followed: GracefulEvictionTask) -> GracefulEvictionTask:
+    """Task of a copy that is well, and leaves an affinity term together with the lost one of the `followed` task."""
+    return msgspec.structs.replace(followed, from_cluster=cluster, reason=TaskReason.AFFINITY_TERM_LEFT.value)
 
 
 def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
@@ -68,18 +61,13 @@ def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:
 
 
 def leave_term(
-    left: ResourceBindingSpec, placed: Sequence[TargetCluster], like: GracefulEvictionTask
+    left: ResourceBindingSpec, placed: Sequence[TargetCluster], task_of: Callable[[str], GracefulEvictionTask]
 ) -> tuple[ResourceBindingSpec, tuple[str, ...]]:
-    """`left` without the copies that are well and have no place in the result, because it is in another affinity term.
-
-    They leave as the lost ones do (`like`), only when what replaces them is there. Returns their clusters, too.
-    """
+    """`left` without clusters that are not in the result, which is in another affinity term, and their names: the
+    copies there are well, and leave with a task when what replaces them is there."""
     kept = {target.name for target in placed}
     behind = tuple(target.name for target in left.clusters if target.name not in kept)
-    tasks = [
-        msgspec.structs.replace(like, from_cluster=name, reason=TaskReason.AFFINITY_TERM_LEFT.value) for name in behind
-    ]
-    return leave_further(left, tasks), behind
+    return leave_further(left, [task_of(name) for name in behind]), behind
 
 
 def leave(

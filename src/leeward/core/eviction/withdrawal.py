@@ -214,16 +214,16 @@ def _divided_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[TargetClu
     back = task.replicas or 0
     if reason_rules_of_task(task).is_failback:
         back = min(back, sum(target.replicas - ready[target.name] for target in others))
-    kept, total = _less(others, ready, back), back + replicas_in(spec, name)
+    kept, total = _without_unready(others, ready, back), back + replicas_in(spec, name)
     if kept is None and copies.is_late(task):
-        kept = _less_of_parts(others, ready, back)
+        kept = _without_partly_ready(others, ready, back)
     return None if kept is None or total == 0 else _with_target(kept, TargetCluster(name, total))
 
 
-def _less(
+def _without_unready(
     targets: tuple[TargetCluster, ...], ready: Mapping[str, int], excess: int
 ) -> tuple[TargetCluster, ...] | None:
-    """Takes `excess` replicas away from where they are not ready."""
+    """Takes `excess` replicas away from where they are not ready. None where that is too little."""
     kept: list[TargetCluster] = []
     for target in sorted(targets, key=lambda target: (ready[target.name] - target.replicas, target.name)):
         taken = min(excess, target.replicas - ready[target.name])
@@ -233,20 +233,20 @@ def _less(
     return tuple(kept) if excess == 0 else None
 
 
-def _less_of_parts(
+def _without_partly_ready(
     targets: tuple[TargetCluster, ...], ready: Mapping[str, int], excess: int
 ) -> tuple[TargetCluster, ...] | None:
-    """Takes `excess` replicas away: all that are not ready, and the rest where some of them were. What is kept is
-    ready."""
-    excess -= sum(target.replicas - ready[target.name] for target in targets)
+    """Takes `excess` replicas away, which are more than are not ready: all of those, and ready ones of targets that are
+    ready in part. A target that is ready as a whole loses none. None where that is too little."""
+    from_ready = excess - sum(target.replicas - ready[target.name] for target in targets)
     kept: list[TargetCluster] = []
     for target in targets:
-        there = ready[target.name]
-        taken = min(excess, there) if there < target.replicas else 0
-        excess -= taken
-        if there > taken:
-            kept.append(msgspec.structs.replace(target, replicas=there - taken))
-    return tuple(kept) if excess == 0 else None
+        is_partly_ready = ready[target.name] < target.replicas
+        taken = min(from_ready, ready[target.name]) if is_partly_ready else 0
+        from_ready -= taken
+        if ready[target.name] > taken:
+            kept.append(msgspec.structs.replace(target, replicas=ready[target.name] - taken))
+    return tuple(kept) if from_ready == 0 else None
 
 
 def _duplicated_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[TargetCluster, ...] | None:

@@ -98,23 +98,27 @@ def build_work(
     return build_works(binding, template, {cluster: work_id}, rendered=rendered, inject=inject)[cluster]
 
 
-def is_of_same_template(work: Work, manifest: ReadOnlyManifest) -> bool:
-    """Tells whether a Work was made of the template that `manifest`, a Work's, is made of, and of no earlier one under
-    its name; of one that does not say so, it is believed."""
-    made, wanted = (
-        _template_uids(each) for each in (work.spec.workload.manifests, manifest["spec"]["workload"]["manifests"])
-    )
+def is_of_wanted_template(work: Work, manifest: ReadOnlyManifest) -> bool:
+    """Tells whether a Work was made of the template that the Work `manifest` is made of, by uid; True where either has
+    none.
+
+    It decides whether the objects of a Work that is being deleted are left to the next Work of its name.
+    """
+    made = _template_uids(work.spec.workload.manifests)
+    wanted = _template_uids(manifest["spec"]["workload"]["manifests"])
     return not made or not wanted or made == wanted
 
 
-def is_of_earlier_template(work: Work, binding: Binding) -> bool:
-    """Tells whether a Work was made of a template that somebody has deleted, and made again under its name: its
-    deletion was asked for before there was this binding. Templates that were imported anew have other uids, too, and
-    what is asked for after that has another reason."""
+def is_of_deleted_template(work: Work, binding: Binding) -> bool:
+    """Tells whether a Work was made of a template that a user has deleted; the binding is of a later one of its name.
+
+    Another uid alone does not say so: a template that is imported into a restored control plane has another one, too.
+    But its Work is asked to go, if at all, after its binding was made.
+    """
     made, uid = _template_uids(work.spec.workload.manifests), binding.spec.resource.uid
-    deleted_at, bound_at = work.metadata.deletion_timestamp, binding.metadata.creation_timestamp
-    is_asked_before = deleted_at is not None and bound_at is not None and deleted_at <= bound_at
-    return is_asked_before and bool(made and uid) and uid not in made
+    asked_at, bound_at = work.metadata.deletion_timestamp, binding.metadata.creation_timestamp
+    is_asked_before_binding = asked_at is not None and bound_at is not None and asked_at <= bound_at
+    return is_asked_before_binding and bool(made and uid) and uid not in made
 
 
 def _template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:

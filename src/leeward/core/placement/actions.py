@@ -24,14 +24,15 @@ from leeward.core.eviction.blocked_evictions import held_for_lost_state, held_fo
 from leeward.core.eviction.due_evictions import Eviction, is_automatic, last_resort_at, replicas_in
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import StateNotPreserved
+from leeward.core.eviction.task_reasons import TaskReason
 from leeward.core.eviction.tasks import (
     NOTHING,
     eviction_task,
+    following_task,
     leave,
     leave_further,
     leave_term,
-    stalled_task,
-    term_left_task,
+    own_task,
 )
 from leeward.core.eviction.volumes import purge_mode_with_volumes, stay_behind
 from leeward.core.placement.decision import Outcome
@@ -63,8 +64,9 @@ def place(at: Situation) -> Outcome:
     there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
     match result:
         case Placed() if _leaves_term(at, result):
-            like = term_left_task(purge_mode_with_volumes(at.binding, at.purge_mode), at.now)
-            left, behind = leave_term(msgspec.structs.replace(spec, clusters=there), result.clusters, like)
+            mode = purge_mode_with_volumes(at.binding, at.purge_mode)
+            task_of = partial(own_task, reason=TaskReason.AFFINITY_TERM_LEFT, mode=mode, now=at.now)
+            left, behind = leave_term(msgspec.structs.replace(spec, clusters=there), result.clusters, task_of)
             return Outcome(result.clusters, left.graceful_eviction_tasks, result, followed=behind)
         case Placed():
             clusters = result.clusters
@@ -80,8 +82,11 @@ def _leaves_term(at: Situation, result: Placed) -> bool:
     left the fleet, or more replicas fit nowhere else. What is well then leaves gracefully (S1)."""
     status = at.binding.status
     is_asked_for = placement_changed(at.binding) or is_reschedule_requested(at.spec, status.last_scheduled_time)
-    is_graceful = at.settings.graceful and not at.settings.exact_health
-    return is_graceful and not is_asked_for and result.affinity_name != status.scheduler_observing_affinity_name
+    return (
+        at.leaves_terms_gracefully
+        and not is_asked_for
+        and result.affinity_name != status.scheduler_observing_affinity_name
+    )
 
 
 def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceable:
@@ -221,8 +226,8 @@ def _moved(
     """The outcome of a move; where it leads to another affinity term, copies that are well leave gracefully, too
     (S1)."""
     behind: tuple[str, ...] = ()
-    if tasks and at.settings.graceful and not at.settings.exact_health:
-        left, behind = leave_term(left, result.clusters, tasks[-1])
+    if tasks and at.leaves_terms_gracefully:
+        left, behind = leave_term(left, result.clusters, partial(following_task, followed=tasks[-1]))
     return Outcome(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(evicted), followed=behind)
 
 
@@ -269,7 +274,7 @@ def move_on(at: Situation) -> Outcome | None:
     mode = PurgeMode.DIRECTLY if directly else PurgeMode.GRACEFULLY
     if not at.authority.places or (directly and any(target.serving for target in stalled)):
         return None
-    tasks = [stalled_task(target.cluster, mode, at.now) for target in stalled]
+    tasks = [own_task(target.cluster, TaskReason.REPLACEMENT_FAILED, mode, at.now) for target in stalled]
     left, result = _find_next(at, tasks)
     present = {target.name for target in spec.clusters}
     if isinstance(result, Unplaceable):

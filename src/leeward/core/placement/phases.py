@@ -101,8 +101,9 @@ def withdraw(at: Situation) -> Outcome | None:
         return None
     is_same_term = found.affinity_name == at.binding.status.scheduler_observing_affinity_name
     spec = at.binding.spec
-    is_part = spec.is_divided and sum(target.replicas for target in found.clusters) != spec.replicas
-    result = None if is_same_term or is_part else Placed(found.clusters, found.affinity_name)
+    has_all = not spec.is_divided or sum(target.replicas for target in found.clusters) == spec.replicas
+    is_placed_anew = has_all and not is_same_term  # a part that comes back is no placement: `check` would refuse it
+    result = Placed(found.clusters, found.affinity_name) if is_placed_anew else None
     return Outcome(found.clusters, found.tasks, result, withdrawal=found)
 
 

@@ -77,6 +77,11 @@ class Situation:
     def now(self) -> datetime:
         return self.snapshot.now
 
+    @property
+    def leaves_terms_gracefully(self) -> bool:
+        """Tells whether copies that are well leave an affinity term with a task; not by Karmada's rules."""
+        return self.settings.graceful and not self.settings.exact_health
+
     @CachedProperty
     def authority(self) -> Authority:
         return authority_over(self.binding, self.settings)

@@ -48,28 +48,28 @@ def _as_assigned(binding: Binding) -> Binding:
 
 
 def _as_many(snapshot: Snapshot, decision: Decision) -> tuple[TargetCluster, ...]:
-    """Targets that were there already and stay, with no more replicas; a new cluster for each that is left, as far as
-    there are such; and those that are left for no other and could stay."""
+    """Targets of copies that are not divided, where no target may be added.
+
+    A target that stays keeps at most its replicas. A new cluster takes those of one that is left, first of one that has
+    to be left. A target that no new cluster replaces stays, unless it has to be left.
+    """
     spec = snapshot.binding.spec
-    known, wanted = {each.name: each for each in spec.clusters}, {each.name: each for each in decision.clusters}
-    kept = [_at_most(target, known[name].replicas) for name, target in wanted.items() if name in known]
-    stays = _can_stay(snapshot, decision)
-    lost = sorted((target for name, target in known.items() if name not in wanted), key=lambda each: stays(each.name))
-    new = [target for name, target in wanted.items() if name not in known]
-    moved = [_at_most(target, left.replicas) for left, target in zip(lost, new, strict=False)]
-    unreplaced = [_at_most(target, spec.replicas) for target in lost[len(new) :] if stays(target.name)]
+    before, after = {each.name: each for each in spec.clusters}, {each.name: each for each in decision.clusters}
+    kept = [_at_most(target, before[name].replicas) for name, target in after.items() if name in before]
+    new = [target for name, target in after.items() if name not in before]
+    left = [target for name, target in before.items() if name not in after]
+    may_stay = [target for target in left if _may_stay(snapshot, decision, target.name)]
+    replaceable = [*(target for target in left if target not in may_stay), *may_stay]
+    moved = [_at_most(target, old.replicas) for old, target in zip(replaceable, new, strict=False)]
+    unreplaced = [_at_most(target, spec.replicas) for target in replaceable[len(new) :] if target in may_stay]
     return tuple(sorted((*kept, *moved, *unreplaced), key=lambda target: target.name))
 
 
-def _can_stay(snapshot: Snapshot, decision: Decision) -> Callable[[str], bool]:
-    """Tells of a cluster whether nothing but the placement has the binding leave it."""
-    leaving = {task.from_cluster for task in decision.eviction_tasks}
-
-    def can_stay(name: str) -> bool:
-        cluster = snapshot.clusters.get(name)
-        return cluster is not None and not cluster.is_being_deleted and name not in leaving
-
-    return can_stay
+def _may_stay(snapshot: Snapshot, decision: Decision, name: str) -> bool:
+    """Tells whether only the placement has the binding leave a cluster: that is in the fleet, and no task leaves it."""
+    cluster = snapshot.clusters.get(name)
+    is_left_by_task = any(task.from_cluster == name for task in decision.eviction_tasks)
+    return cluster is not None and not cluster.is_being_deleted and not is_left_by_task
 
 
 def _at_most(target: TargetCluster, replicas: int) -> TargetCluster:

@@ -1,5 +1,7 @@
 """Binding whose copies leave clusters: the targets that stay, and the tasks that say what leaves."""
 
+from functools import partial
+
 import msgspec
 import pytest
 
@@ -15,7 +17,8 @@ from leeward.api.work import (
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.state_preservation import StateNotPreserved
-from leeward.core.eviction.tasks import eviction_task, leave, leave_further, leave_term, stalled_task
+from leeward.core.eviction.task_reasons import TaskReason
+from leeward.core.eviction.tasks import eviction_task, following_task, leave, leave_further, leave_term, own_task
 from tests.builders import at, binding, divided, targets
 
 SHARES = divided({"m1": 1, "m2": 1, "m3": 1})
@@ -93,16 +96,18 @@ def test_a_task_of_what_is_no_target_any_more_stays_as_it_is() -> None:
 
 def test_s1_what_is_well_leaves_its_term_as_gracefully_as_what_is_lost() -> None:
     lost = task("m1", 5, purge_mode="Gracefully", preserved_label_state={"job": "42"})
-    left, behind = leave_term(placed(lost, m2=2, m3=1), [TargetCluster("m3", 8)], lost)
+    left, behind = leave_term(
+        placed(lost, m2=2, m3=1), [TargetCluster("m3", 8)], partial(following_task, followed=lost)
+    )
     assert (kept(left), behind) == ({"m3": 1}, ("m2",))
     follows = msgspec.structs.replace(lost, from_cluster="m2", reason="AffinityTermLeft", replicas=2)
     assert left.graceful_eviction_tasks == (lost, follows)
-    same, nobody = leave_term(placed(lost, m2=2), [TargetCluster("m2", 7)], lost)
+    same, nobody = leave_term(placed(lost, m2=2), [TargetCluster("m2", 7)], partial(following_task, followed=lost))
     assert (kept(same), nobody, same.graceful_eviction_tasks) == ({"m2": 2}, (), (lost,))
 
 
 def test_a_stalled_target_is_left_in_the_name_of_leeward() -> None:
-    assert stalled_task("m1", PurgeMode.DIRECTLY, at(60)) == GracefulEvictionTask(
+    assert own_task("m1", TaskReason.REPLACEMENT_FAILED, PurgeMode.DIRECTLY, at(60)) == GracefulEvictionTask(
         "m1", "ReplacementFailed", "Leeward", "Directly", creation_timestamp=at(60)
     )
 
