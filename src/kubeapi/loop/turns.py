@@ -8,14 +8,14 @@ heartbeats, requests. A single piece of work is not interrupted: what takes long
 A round wakes about as many as had their turn in the one before, so that it costs what it does, however many wait: each
 member of a large fleet has workers of its own.
 
-Who asks to be `late` lets `LATE_TURNS` later ones go first; and asks before whether somebody holds back what is late.
-Those who have time of their own in each round (`beside`) keep nobody else from working, and can hold that back, too.
+Work that is `late` lets `LATE_TURNS` later ones go first, and is not begun while anybody has the `late_hold`.
+`with_own_time` makes turns that take no time from these.
 """
 
 import asyncio
 import heapq
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from itertools import count
 from typing import TypeVar
 
@@ -28,7 +28,7 @@ MOST_HELD_SECONDS = 10.0
 
 
 class LateHold:
-    """Hold on all that is late, while somebody has it."""
+    """Hold on late work: none is begun while anybody has it."""
 
     def __init__(self) -> None:
         self._holders: set[object] = set()
@@ -41,7 +41,7 @@ class LateHold:
 
     @contextmanager
     def held(self) -> Generator[None, None, None]:
-        """Holds, as long as this lasts; `MOST_HELD_SECONDS` at most."""
+        """Context in which late work is held, for `MOST_HELD_SECONDS` at most."""
         holder = object()
         self._holders.add(holder)
         self._free.clear()
@@ -69,11 +69,11 @@ class Turns:
         """Number of turns of this round."""
         self._asked = count()
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._late_hold = late_hold or LateHold()
+        self.late_hold = late_hold or LateHold()
 
-    def beside(self) -> "Turns":
-        """Turns of others, who have their own time in each round; both hold back what is late in either."""
-        return Turns(self._late_hold)
+    def with_own_time(self) -> "Turns":
+        """Turns with a budget of their own in each round, and the same `late_hold`."""
+        return Turns(self.late_hold)
 
     async def take(self, *, late: bool = False) -> None:
         """Returns at once while this round has time left, else in a later one."""
@@ -84,14 +84,6 @@ class Turns:
             heapq.heappush(self._waiting, (place, number, turn))
             await turn
         self._taken += 1
-
-    async def wait_for_late(self) -> None:
-        """Returns when nobody holds back what is late: to be asked before something is chosen that is."""
-        await self._late_hold.wait()
-
-    def holding_late(self) -> AbstractContextManager[None]:
-        """Holds back what is late, as long as this lasts; `MOST_HELD_SECONDS` at most."""
-        return self._late_hold.held()
 
     def _is_before(self, place: int) -> bool:
         """Tells whether somebody waits who comes before this place."""

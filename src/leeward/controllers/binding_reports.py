@@ -201,8 +201,8 @@ class BindingReports:
             self._events.not_aggregated(binding, error)
             self._on_failure(key_of(binding), error)
 
-        said = StatusChange(change, on_failure, on_written)
-        self._plane.statuses.of(resource).post(obj, self._kind.controller_name, said, within=within, is_paced=is_paced)
+        told = StatusChange(change, on_failure, on_written)
+        self._plane.statuses.of(resource).post(obj, self._kind.controller_name, told, within=within, is_paced=is_paced)
 
 
 def _urgency(binding: Binding, items: Sequence[AggregatedStatusItem], *, is_moving: bool) -> float:

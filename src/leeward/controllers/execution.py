@@ -73,7 +73,7 @@ class ExecutionController:
         return _is_other_order(old, new)
 
     async def reconcile(self, name: str) -> datetime | None:
-        await self._objects.backlinks.wait_listed(lambda: self._works.known(name))
+        await self._objects.backlinks.wait_listed(name)
         work = await self._works.get(name)
         if work is not None and work.metadata.deletion_timestamp is not None and _leaves_its_objects(work):
             return await self._let_go(work)
@@ -191,11 +191,11 @@ class ExecutionController:
                 status = msgspec.structs.replace(status, conditions=set_condition(status.conditions, condition, now))
             return status
 
-        said = {condition.type: condition.status for condition in work.status.conditions}
-        is_news = any(said.get(condition.type, "True") != condition.status for condition in conditions)
-        said = StatusChange[Work](change, partial(self._controller.failed, work.name))
+        before = {condition.type: condition.status for condition in work.status.conditions}
+        is_news = any(before.get(condition.type, "True") != condition.status for condition in conditions)
+        status_change = StatusChange[Work](change, partial(self._controller.failed, work.name))
         within = NEWS_SECONDS if is_news else PROGRESS_SECONDS
-        self._works.post(work, self._controller.name, said, within=within)
+        self._works.post(work, self._controller.name, status_change, within=within)
 
 
 class ApplyFailed(WorldError):

@@ -71,7 +71,7 @@ class WorkStatusController:
         return True
 
     async def reconcile(self, name: str) -> datetime | None:
-        await self._backlinks.wait_listed(lambda: self._works.known(name))
+        await self._backlinks.wait_listed(name)
         work = await self._works.get(name)
         if work is None or work.metadata.deletion_timestamp is not None or work.applied is None:
             return None
@@ -198,9 +198,9 @@ class WorkStatusController:
                 conditions=set_condition(before, reflected, dated),
             )
 
-        said = StatusChange[Work](change, partial(self._controller.failed, work.name))
+        status_change = StatusChange[Work](change, partial(self._controller.failed, work.name))
         within = NEWS_SECONDS if confirms or _is_news(work, statuses) else PROGRESS_SECONDS
-        self._works.post(work, self._controller.name, said, within=within)
+        self._works.post(work, self._controller.name, status_change, within=within)
 
 
 def _is_news(work: Work, statuses: tuple[ManifestStatus, ...]) -> bool:

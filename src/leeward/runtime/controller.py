@@ -65,7 +65,7 @@ class Controller(Generic[K]):
     async def _work(self, *, late: bool) -> None:
         while True:
             if late:
-                await self._turns.wait_for_late()
+                await self._turns.late_hold.wait()
             key = await self.queue.get(late=late)
             try:
                 await self._turns.take(late=late)

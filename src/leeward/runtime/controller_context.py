@@ -108,7 +108,7 @@ class ControlPlane:
         """Context that the controllers of a process share, which reaches its control plane over `client`. Of all
         objects that they follow `max_unpacked` are kept unpacked."""
         events, turns = EventRecorder(client, clock, randomness), Turns()
-        limits = InformerLimits(turns.beside(), RecentObjects(max_unpacked))
+        limits = InformerLimits(turns.with_own_time(), RecentObjects(max_unpacked))
         server = Server.of(client, randomness, supervisor, limits=limits)
         return ControlPlane(
             server,

@@ -73,7 +73,7 @@ class Follower(ABC, Generic[R]):
         while True:
             try:
                 if not self._listed.is_set():
-                    await self._list_anew()
+                    await self._list_before_late()
                 self._recovered()
                 is_told = await self._watch()
                 self.health.succeeds()
@@ -97,11 +97,10 @@ class Follower(ABC, Generic[R]):
                 log.exception("cannot follow %s", self.resource.plural)
             await self._pause()
 
-    async def _list_anew(self) -> None:
-        """Lists. What is late waits for the first list of each kind: it needs most of them, and is most of the work.
-        Raises: as `_list`."""
+    async def _list_before_late(self) -> None:
+        """Lists. The first list of each kind holds late work, which needs most of them. Raises: as `_list`."""
         is_first, self._is_new = self._is_new, False
-        with self._turns.holding_late() if is_first else nullcontext():
+        with self._turns.late_hold.held() if is_first else nullcontext():
             await self._list()
 
     @abstractmethod

@@ -48,10 +48,11 @@ class MemberWorks:
             work = self._works.get(name, self.space) if is_new else None
             add(name, work is not None and settled(work))
 
-        def rests(work: Work) -> bool:
-            return self.ready_since is not None and settled(work)
+        def find_resting(name: str) -> Work | None:
+            work = None if self.ready_since is None else self.known(name)
+            return work if work is not None and settled(work) else None
 
-        return OwnerIndex(self._member, self.space, look_at, lambda: self.hub, reads_reports, rests)
+        return OwnerIndex(self._member, self.space, look_at, lambda: self.hub, reads_reports, find_resting)
 
     def subscribe(
         self,
@@ -133,9 +134,9 @@ class MemberWorks:
         """Tells whether an object of the member was made from this Work. Holds: S6."""
         return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""), self.hub)
 
-    def post(self, work: Work, writer: str, said: StatusChange[Work], *, within: float) -> None:
+    def post(self, work: Work, writer: str, change: StatusChange[Work], *, within: float) -> None:
         """Posts as `Statuses.post`; who waits for a Work to be applied hears of it before it is written."""
-        self._statuses.post(work, writer, said, within=within)
+        self._statuses.post(work, writer, change, within=within)
         if work.applied is None and self._statuses.expected(work).applied is not None:
             for add in self._when_applied:
                 add(work.name)

@@ -24,7 +24,8 @@ class OwnerIndex:
     """Adds the name of a Work of `space` whenever an object that it applied is changed or deleted by whomever.
 
     What another control plane than `hub` does to objects of its own is not looked at; nor a change of nothing but what
-    an object reports of itself, unless the Work `reads_reports`.
+    an object reports of itself, unless the Work `reads_reports`. `find_resting` gives a Work of which nothing is left to
+    do, as far as it is known.
     """
 
     def __init__(
@@ -34,14 +35,14 @@ class OwnerIndex:
         look_at: LookAt,
         hub: Callable[[], str],
         reads_reports: Callable[[str], bool],
-        rests: Callable[[Work], bool],
+        find_resting: Callable[[str], Work | None],
     ) -> None:
         self._member = member
         self._space = space
         self._look_at = look_at
         self._hub = hub
         self._reads_reports = reads_reports
-        self._rests = rests
+        self._find_resting = find_resting
         self._followed: dict[str, Informer[Any]] = {}
         self._unlisted: set[str] = set()
         """Kinds whose list was waited for in vain: what a member does not list is waited for once."""
@@ -56,14 +57,13 @@ class OwnerIndex:
             informer.on_change(partial(self._object_changed, resource.group_resource))
         return informer
 
-    async def wait_listed(self, find: Callable[[], Work | None]) -> None:
-        """Waits until the kinds of a Work that rests have been listed, if that does not take too long: each object
-        would be asked for by itself until then, and all of them cost more than the lists. To be called before the Work
-        is read: it may change meanwhile. Nothing to wait for while all that is followed has been listed."""
+    async def wait_listed(self, name: str) -> None:
+        """Waits, for a limited time, for the first list of the kinds of a Work at rest: without it each object is read
+        by a request of its own. To be called before the Work is read, since it may change meanwhile."""
         if self._followed and all(informer.synced for informer in self._followed.values()):
             return
-        work = find()
-        for manifest in work.spec.workload.manifests if work is not None and self._rests(work) else ():
+        work = self._find_resting(name)
+        for manifest in work.spec.workload.manifests if work is not None else ():
             with suppress(WorldError):
                 resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
                 await self._wait_synced(resource.group_resource, self.follow(resource))

@@ -46,7 +46,8 @@ Change = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class StatusChange(Generic[T]):
-    """A change, and who wants to know what became of it; `on_written` gets the object before and after."""
+    """Change of a status, with callbacks for a failure and for the write: `on_written` gets the object before and
+    after."""
 
     change: Change
     on_failure: Callable[[WorldError], None]
@@ -63,22 +64,22 @@ class _Batch(Generic[T]):
     due_in_burst: float
     sooner: asyncio.Event = field(default_factory=asyncio.Event)
     written: asyncio.Event = field(default_factory=asyncio.Event)
-    said: dict[str, StatusChange[T]] = field(default_factory=dict[str, Any])
+    by_writer: dict[str, StatusChange[T]] = field(default_factory=dict[str, Any])
     _before: T | None = None
     _expected: T | None = None
     """State of `_before` with all that was said."""
 
     @property
     def changes(self) -> list[Change]:
-        return [said.change for said in self.said.values()]
+        return [each.change for each in self.by_writer.values()]
 
-    def say(self, writer: str, said: StatusChange[T]) -> None:
-        self.said[writer] = said
+    def add(self, writer: str, change: StatusChange[T]) -> None:
+        self.by_writer[writer] = change
         self._before = self._expected = None
 
-    def begin(self, writer: str, said: StatusChange[T], obj: T, status: Any) -> None:
+    def begin(self, writer: str, change: StatusChange[T], obj: T, status: Any) -> None:
         """Says the first of the batch, of which it is known that it gives `obj` this `status`."""
-        self.said[writer] = said
+        self.by_writer[writer] = change
         self._before, self._expected = obj, _with_status(obj, status)
 
     def expected(self, obj: T) -> T:
@@ -111,7 +112,7 @@ class Statuses(Generic[T]):
         self._burst_until = 0.0
         self._turns = asyncio.Semaphore(AT_ONCE)
 
-    def post(self, obj: T, writer: str, said: StatusChange[T], *, within: float, is_paced: bool = False) -> None:
+    def post(self, obj: T, writer: str, change: StatusChange[T], *, within: float, is_paced: bool = False) -> None:
         """Has the change made to the object's status, where it changes anything; in a burst `within` so many seconds.
 
         An object that is gone, or replaced by another, has no status to write any more. `is_paced`: it makes no burst,
@@ -123,16 +124,16 @@ class Statuses(Generic[T]):
         batch = self._batches.get(key)
         if batch is None or batch.uid != uid_of(obj):
             expected = self.expected(obj)
-            status = said.change(_status_of(expected))
+            status = change.change(_status_of(expected))
             if not status_patch(_status_of(expected), status):
                 return
             batch = self._batches[key] = _Batch[T](uid_of(obj), due, due_in_burst)
-            batch.begin(writer, said, expected, status)
+            batch.begin(writer, change, expected, status)
             if not is_paced:
                 self._burst.add(key, now)
             self._supervisor.start(self._write_when_due(key, batch), f"status of {self._resource.kind} {key}")
         else:
-            batch.say(writer, said)
+            batch.add(writer, change)
         batch.due_in_burst = min(batch.due_in_burst, due_in_burst)
         if due < batch.due:
             batch.due = due
@@ -172,8 +173,8 @@ class Statuses(Generic[T]):
             try:
                 await self._write(key, batch)
             except WorldError as error:
-                for said in batch.said.values():
-                    said.on_failure(error)
+                for change in batch.by_writer.values():
+                    change.on_failure(error)
             finally:
                 if self._under_way.get(key) is batch:
                     del self._under_way[key]
@@ -206,9 +207,9 @@ class Statuses(Generic[T]):
         except NotFound:
             return
         self._informer.remember(written)
-        for said in batch.said.values():
-            if said.on_written is not None:
-                said.on_written(latest, written)
+        for change in batch.by_writer.values():
+            if change.on_written is not None:
+                change.on_written(latest, written)
 
 
 def _after(obj: object, changes: Iterable[Change]) -> Any:

@@ -143,7 +143,7 @@ def test_who_is_late_lets_others_go_first_but_not_for_ever() -> None:
 def test_l4_a_flood_of_what_is_told_leaves_half_of_each_round_to_others() -> None:
     async def story() -> None:
         turns, loop, told = Turns(), asyncio.get_running_loop(), [0]
-        beside, piece = turns.beside(), BUDGET_SECONDS / 50
+        beside, piece = turns.with_own_time(), BUDGET_SECONDS / 50
 
         async def flood() -> None:
             while True:
@@ -168,11 +168,11 @@ def test_who_is_late_waits_for_all_who_hold_it_back_but_not_for_ever() -> None:
         free = asyncio.Event()
 
         async def hold(seconds: float) -> None:
-            with turns.holding_late():
+            with turns.late_hold.held():
                 await asyncio.sleep(seconds)
 
         async def hang() -> None:
-            with turns.beside().holding_late():
+            with turns.with_own_time().late_hold.held():
                 await free.wait()
 
         begun = loop.time()
@@ -180,12 +180,12 @@ def test_who_is_late_waits_for_all_who_hold_it_back_but_not_for_ever() -> None:
         await asyncio.sleep(0)
         await turns.take()
         assert loop.time() < begun + 1, "what is not late is not held"
-        await turns.wait_for_late()
+        await turns.late_hold.wait()
         assert 2 <= loop.time() - begun < 3
         await both
         hanging, begun = loop.create_task(hang()), loop.time()
         await asyncio.sleep(0)
-        await turns.wait_for_late()
+        await turns.late_hold.wait()
         assert MOST_HELD_SECONDS <= loop.time() - begun < MOST_HELD_SECONDS + 1
         free.set()
         await hanging
