@@ -64,7 +64,7 @@ class OutageStep(Object, frozen=True):
     """Something that happened to `applications` of them; of a step that lasts `until` is its last instant so far.
 
     Of those that have left, `healthy` is how many have a healthy replacement, `healthy_at` when the last of them had;
-    `tolerated_seconds` how long they tolerated the taint. `message` is a sentence of a condition.
+    `tolerated_seconds` how long they tolerated the taint, where one evicted them all. `message` is a sentence of a condition.
     """
 
     at: datetime

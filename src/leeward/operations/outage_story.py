@@ -92,16 +92,19 @@ def recovery_of(outage: ClusterOutage) -> str:
     if not recovery.count:
         return ""
     said = f"median {long_span(recovery.median_seconds)}, worst {long_span(recovery.worst_seconds)}"
-    waits = _waited(outage)
-    return f"{said}; {long_span(waits)} of it are thresholds and tolerations" if waits is not None else said
+    return f"{said}{_waited(outage)}"
 
 
-def _waited(outage: ClusterOutage) -> int | None:
-    """Seconds that the slowest application waited before it left."""
+def _waited(outage: ClusterOutage) -> str:
+    """Words on how long the slowest application waited before it left: for a toleration only where a taint evicted."""
     slowest = max(outage.status.listed, key=lambda each: each.recovery_seconds or 0, default=None)
     if slowest is None or slowest.recovery_seconds is None or slowest.left_at is None or slowest.healthy_at is None:
-        return None
-    return slowest.recovery_seconds - int((slowest.healthy_at - slowest.left_at).total_seconds())
+        return ""
+    waits = slowest.recovery_seconds - int((slowest.healthy_at - slowest.left_at).total_seconds())
+    steps = (step for step in outage.status.steps if step.kind is StepKind.LEFT)
+    wave = next((step for step in steps if step.at <= slowest.left_at <= (step.until or step.at)), None)
+    is_by_taint = wave is not None and wave.tolerated_seconds is not None
+    return f"; {long_span(waits)} of it {'are thresholds and tolerations' if is_by_taint else 'before it left'}"
 
 
 def story_of(outage: ClusterOutage, now: datetime, settings: SettingsInForce) -> list[StoryLine]:

@@ -12,6 +12,7 @@ import msgspec
 
 from kubeapi.meta import wire_time
 from leeward.api.outage import MoveState, OutageApplication, OutageStatus, OutageStep, StepKind
+from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.outages.sight import CopySight
 
 MOST_STEPS, FIRST_STEPS = 64, 16
@@ -100,7 +101,9 @@ def _wave_at(steps: list[OutageStep], left_at: datetime, slack: timedelta) -> in
 
 
 def _joined(wave: OutageStep, change: ApplicationChange, left_at: datetime) -> OutageStep:
-    tolerated = change.sight.tolerated_seconds
+    task = change.sight.task
+    is_by_taint = task is not None and reason_of(task) is TaskReason.TAINT_UNTOLERATED
+    tolerated = change.sight.tolerated_seconds if is_by_taint else None
     return msgspec.structs.replace(
         wave,
         at=min(wave.at, left_at),

@@ -43,7 +43,9 @@ def here(name: str = "web", **fields: Any) -> CopySight:
 
 def gone(name: str = "web", left: float = 630, **fields: Any) -> CopySight:
     """A copy that has left as a whole, with an open task."""
-    task = GracefulEvictionTask(from_cluster="member1", reason="Taint", producer="x", creation_timestamp=at(left))
+    task = GracefulEvictionTask(
+        from_cluster="member1", reason="TaintUntolerated", producer="x", creation_timestamp=at(left)
+    )
     return with_sight(here(name), targets={"member2": 3}, is_here=False, task=task, is_behind=True, **fields)
 
 

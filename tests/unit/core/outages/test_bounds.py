@@ -15,6 +15,7 @@ from leeward.api.outage import (
     RecoveryTimes,
     StepKind,
 )
+from leeward.api.work import GracefulEvictionTask
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.outages.outage_steps import ApplicationChange, with_told
 from leeward.core.outages.record import (
@@ -58,6 +59,16 @@ def test_a_wave_is_told_as_a_whole() -> None:
     assert steps_of(look(before, 700, DEAD, *sights[1:]), StepKind.LEFT)[0].tolerated_seconds is None
     third = gone("c", 630, tolerated_seconds=300)
     assert steps_of(look(record, 710, DEAD, third), StepKind.LEFT)[0].tolerated_seconds is None
+
+
+def test_a_toleration_is_told_only_of_what_a_taint_evicts() -> None:
+    before = look(begin(lost()), 40, lost(), here("a"), here("b"))
+    by_failover = GracefulEvictionTask("member1", "ApplicationFailure", "x", creation_timestamp=at(630))
+    for sight in (with_sight(gone("a"), task=by_failover), with_sight(gone("a"), task=None)):
+        (wave,) = steps_of(look(before, 640, DEAD, sight), StepKind.LEFT)
+        assert wave.tolerated_seconds is None
+        (wave,) = steps_of(look(before, 640, DEAD, gone("b"), sight), StepKind.LEFT)
+        assert (wave.applications, wave.tolerated_seconds) == (2, None)
 
 
 @pytest.mark.parametrize(
