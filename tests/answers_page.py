@@ -95,7 +95,13 @@ def running() -> ClusterOutage:
     )
     held = "3 replicas stay, not evicted from eu-2 (cluster.karmada.io/not-ready:NoExecute), because there is no place"
     listed = (
-        _told("ledger", MoveState.HELD, reason="NoPlaceToGo", message=f"{held} to go: 0/3 clusters are available."),
+        _told(
+            "ledger",
+            MoveState.HELD,
+            reason="NoPlaceToGo",
+            message=f"{held} to go: 0/3 clusters are available.",
+            told={"NoPlaceToGo": at(-60)},
+        ),
         _told("queue", MoveState.MOVING, {"us-1": 1}, -60),
         _told("mailer", MoveState.MOVED, {"us-1": 3}, -60, -8),
         _told("profile", MoveState.MOVED, {"us-1": 2}, -60, -14),

@@ -1,6 +1,7 @@
 """Outages as objects: what an `Outage` tells of each kind of outage, how seldom it is written, and who goes on."""
 
 from collections.abc import Callable
+from copy import deepcopy
 
 import pytest
 
@@ -10,7 +11,7 @@ from kubeserver.handler import Response, StreamResponse
 from leeward.answers.reading import read_fleet, read_outages
 from leeward.answers.timeline import OutageFilter, timeline
 from leeward.api.outage import ClusterOutage, MoveState, OutagePhase, OutageSpec, OutageStatus, StepKind
-from leeward.api.resource import OUTAGES
+from leeward.api.resource import CLUSTERS, OUTAGES
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Request
 from leeward.controllers.outage import MOST_OUTAGES
@@ -488,6 +489,29 @@ def test_who_asks_between_two_writes_is_told_how_it_stands_now() -> None:
         assert told.applications[0].recovery_seconds is not None
 
     play(story)
+
+
+def test_what_an_earlier_schema_leaves_out_is_not_written_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    definitions = deepcopy(custom_resource_definitions())
+    (kind,) = (each for each in definitions if each["spec"]["group"] == OUTAGES.group)
+    schema = kind["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    del schema["properties"]["status"]["properties"]["listed"]["items"]["properties"]["told"]
+    monkeypatch.setattr("leeward.sim.world.custom_resource_definitions", lambda: definitions)
+
+    async def story(world: World) -> None:
+        await placed(world, weights={"member1": 1})
+        await quiet(world)
+        await world.member("member1").stop()
+        await world.sleep(900)
+        outage = await only_outage(world)
+        assert (counts(outage), outage.status.listed[0].told) == ({"Held": 1}, {})
+        written = writes_to_outages(world)
+        for label in "ab":
+            await world.client.patch(CLUSTERS, "member1", {"metadata": {"labels": {"seen": label}}})
+            await world.sleep(400)
+        assert written == []
+
+    play(story, TWO)
 
 
 @pytest.mark.long

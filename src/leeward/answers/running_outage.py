@@ -4,6 +4,7 @@ The object of an outage is seldom written (decision 86), and by no more than wha
 which instant something happened since. What is not known is left empty; the next write has it.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -48,12 +49,19 @@ def brought_up_to_date(outage: ClusterOutage, state: FleetState, *, bindings_rea
 
 def _with_applications(status: OutageStatus, now: OutageStatus, as_of: datetime) -> OutageStatus:
     counts = {name: getattr(now, name) for name in _FROM_APPLICATIONS}
-    return msgspec.structs.replace(status, **counts, listed=tuple(_undated(each, as_of) for each in now.listed))
+    told = {_key_of(each): each.told for each in status.listed}
+    listed = tuple(_undated(each, told.get(_key_of(each), {}), as_of) for each in now.listed)
+    return msgspec.structs.replace(status, **counts, listed=listed)
 
 
-def _undated(application: OutageApplication, as_of: datetime) -> OutageApplication:
-    """Application without the instants for which only that of the picture could stand."""
-    changes: dict[str, object] = {}
+def _key_of(application: OutageApplication) -> tuple[str, str, str]:
+    return application.namespace, application.kind, application.name
+
+
+def _undated(application: OutageApplication, told: Mapping[str, datetime], as_of: datetime) -> OutageApplication:
+    """Application without the instants for which only that of the picture could stand; it is `told` of by the steps
+    that are written."""
+    changes: dict[str, object] = {"told": told}
     if application.left_at == wire_time(as_of):
         changes["left_at"] = None
     if application.healthy_at == wire_time(as_of):

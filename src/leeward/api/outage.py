@@ -64,7 +64,8 @@ class OutageStep(Object, frozen=True):
     """Something that happened to `applications` of them; of a step that lasts `until` is its last instant so far.
 
     Of those that have left, `healthy` is how many have a healthy replacement, `healthy_at` when the last of them had;
-    `tolerated_seconds` how long they tolerated the taint, where one evicted them all. `message` is a sentence of a condition.
+    `tolerated_seconds` how long they tolerated the taint, where one evicted them all. `message` is a sentence of a
+    condition.
     """
 
     at: datetime
@@ -83,8 +84,9 @@ class OutageApplication(Object, frozen=True):
     """`replicas` are those in the cluster when it failed; `to` what other clusters got for them.
     `tolerated_seconds` is how long it tolerates the NoExecute taint, None for ever.
 
-    `reason` and `message` say why it is held or kept, or was before the cluster returned. `recovery_seconds` run from
-    the first failure until what replaces it was healthy.
+    `reason` and `message` say why it is held or kept, or was before the cluster returned; `told` are the instants of
+    the steps that last told so, by reason. `recovery_seconds` run from the first failure until what replaces it was
+    healthy.
     """
 
     kind: str
@@ -100,6 +102,7 @@ class OutageApplication(Object, frozen=True):
     recovery_seconds: Int64 | None = None
     reason: str = ""
     message: str = ""
+    told: Mapping[str, datetime] = {}
 
 
 class OutageCounts(Object, frozen=True):

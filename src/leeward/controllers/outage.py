@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
+from msgspec.structs import replace
+
 from kubeapi.diff import status_patch
 from leeward.api.cluster import Cluster
 from leeward.api.names import SYSTEM_NAMESPACE, execution_space, work_name
@@ -184,7 +186,7 @@ class OutageController:
             if now < due_at:
                 return due_at
             try:
-                followed.written = await self._write(outage)
+                followed.written = replace(await self._write(outage), status=outage.status)
             except (Conflict, NotFound, AlreadyExists):
                 self._forget(name)
                 raise

@@ -162,8 +162,8 @@ def _leaving(outage: ClusterOutage, step: OutageStep) -> str:
 
 
 def _who(outage: ClusterOutage, step: OutageStep) -> str:
-    """Name of it where it is one, and was held or kept for that reason."""
-    named = [each for each in outage.status.listed if each.reason and each.reason == step.reason]
+    """Name of it where it is one that is told of by this very step; who has that reason by now may be another."""
+    named = [each for each in outage.status.listed if each.told.get(step.reason) == step.at]
     return name_of(named[0]) if step.applications == len(named) == 1 else _applications(step.applications)
 
 

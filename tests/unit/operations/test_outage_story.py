@@ -3,9 +3,18 @@
 import pytest
 from msgspec.structs import replace
 
+from leeward.answers.running_outage import brought_up_to_date
+from leeward.api.meta import Condition
+from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.outage import ClusterOutage, OutageStep, StepKind
-from leeward.operations.outage_story import recovery_of
-from tests.answers_page import running
+from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.outages.record import OutageRecord, begin, render
+from leeward.core.settings_in_force import SettingsInForce
+from leeward.operations.outage_story import recovery_of, story_of
+from tests.answers_page import named, running
+from tests.builders import NOW, at, binding, dead, duplicated, targets
+from tests.fleet_pictures import picture_of
+from tests.unit.core.outages.looks import NO_EXECUTE, held, here, look, lost
 
 
 def with_steps(outage: ClusterOutage, *steps: OutageStep) -> ClusterOutage:
@@ -20,3 +29,39 @@ def test_what_the_slowest_waited_for_is_a_toleration_only_where_a_taint_evicted(
     steps = [replace(each, tolerated_seconds=tolerated) for each in outage.status.steps if each.kind is StepKind.LEFT]
     assert recovery_of(with_steps(outage, *steps)).endswith(f"10 min 30 s of it {said}")
     assert recovery_of(with_steps(outage)).endswith("10 min 30 s of it before it left"), "nobody knows why it left"
+
+
+DEAD = lost(NO_EXECUTE)
+NO_GAIN = {"due_at": at(630), "hold": held(HeldReason.NOTHING_TO_GAIN)}
+KEPT = "kept there: NothingToGain"
+
+
+def kept(outage: ClusterOutage) -> list[str]:
+    return [line.sentence for line in story_of(outage, NOW, SettingsInForce()) if line.sentence.endswith(KEPT)]
+
+
+def web_was_kept() -> OutageRecord:
+    """Record of an outage of two applications, of which `web` was kept, and is due again."""
+    record = look(begin(lost()), 40, lost(), here("web"), here("nginx"))
+    record = look(record, 700, DEAD, here("web", **NO_GAIN))
+    return look(record, 710, DEAD, here("web", due_at=at(900)))
+
+
+def test_a_step_goes_on_naming_who_was_meant_and_nobody_who_has_its_reason_later() -> None:
+    record = web_was_kept()
+    assert kept(render(record)) == [f"default/web is {KEPT}"]
+    both = look(record, 720, DEAD, here("nginx", **NO_GAIN))
+    assert kept(render(both)) == [f"2 applications are {KEPT}"]
+    assert kept(render(look(record, 720, DEAD, gone=("web",)))) == [f"1 application is {KEPT}"]
+    without_web = look(both, 730, DEAD, gone=("web",))
+    assert kept(render(without_web)) == [f"2 applications are {KEPT}"]
+
+
+def test_a_picture_that_is_newer_than_the_steps_names_nobody_else_in_them() -> None:
+    outage = render(web_was_kept())
+    nginx = named("nginx", binding(duplicated("member1"), 2, targets(member1=2)))
+    says = Condition(EVICTION_HELD_CONDITION, "True", HeldReason.NOTHING_TO_GAIN.value, "so", NOW)
+    nginx = replace(nginx, status=replace(nginx.status, conditions=(says,)))
+    now = brought_up_to_date(outage, picture_of([dead("member1", since=-900)], [nginx], outages=(outage,)))
+    assert [(each.name, each.reason) for each in now.status.listed] == [("nginx", "NothingToGain")]
+    assert kept(now) == [f"1 application is {KEPT}"]

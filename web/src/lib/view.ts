@@ -364,6 +364,7 @@ export interface OutageApplication {
   recoverySeconds?: number | null;
   reason?: string;
   message?: string;
+  told?: Record<string, Instant>;
 }
 
 /** Whatever is at its default is left out, as it is of the object. */

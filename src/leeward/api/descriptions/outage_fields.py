@@ -67,6 +67,7 @@ OUTAGE_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "recoverySeconds": "How long that took, from the first failure on.",
         "reason": "Why it is held or kept, in one CamelCase word.",
         "message": "Why it is held or kept, for people.",
+        "told": "When the steps were that last told of it as held or kept, by reason.",
     },
     "RecoveryTimes": {
         "count": "How many applications have recovered.",

@@ -1,6 +1,6 @@
 """Applications of an outage after a look at some of them: each one's next state, and what is counted of them all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -11,7 +11,14 @@ from leeward.api.cluster import Cluster
 from leeward.api.outage import MoveState, OutageApplication, OutageStatus
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.outages.observation import OutageObservation
-from leeward.core.outages.outage_steps import MESSAGE_LENGTH, MOST_PLACES, ApplicationChange, with_told, with_waves
+from leeward.core.outages.outage_steps import (
+    MESSAGE_LENGTH,
+    MOST_PLACES,
+    ApplicationChange,
+    as_told,
+    with_told,
+    with_waves,
+)
 from leeward.core.outages.record import OutageRecord
 from leeward.core.outages.recovery import with_recovery
 from leeward.core.outages.sight import ApplicationKey, ClusterSight, CopySight, decide_state
@@ -24,7 +31,7 @@ def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObserv
     applications, before, behind = dict(record.applications), dict(record.before), set(record.behind)
     uids = dict(record.uids)
     there = ClusterSight(cluster, seen.now, record.status.braked, seen.evicts)
-    changes = list[ApplicationChange]()
+    changes = dict[ApplicationKey, ApplicationChange]()
     for key, sight in seen.applications.items():
         behind.discard(key)
         if sight is None:
@@ -37,14 +44,9 @@ def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObserv
         after = next_application(known, sight, there, before[key], record.status)
         if sight.is_behind and (after.state in LEFT or (sight.task is not None and after.state is MoveState.HELD)):
             behind.add(key)
-        applications[key] = after
-        changes.append(ApplicationChange(known, after, sight))
-    status = record.status
-    for change in changes:
-        if change.has_recovered and change.after.recovery_seconds is not None:
-            recovery = with_recovery(status.recovery, change.after.recovery_seconds)
-            status = msgspec.structs.replace(status, recovery=recovery)
-    status = with_told(with_waves(status, changes), changes, seen.now)
+        changes[key] = ApplicationChange(known, after, sight)
+    status = _with_changes(record.status, [*changes.values()], seen.now)
+    applications |= {key: as_told(change, status, seen.now) for key, change in changes.items()}
     cleaned_at = wire_time(seen.now) if record.behind and not behind else record.cleaned_at
     return replace(
         record,
@@ -55,6 +57,15 @@ def with_applications(record: OutageRecord, cluster: Cluster, seen: OutageObserv
         behind=frozenset(behind),
         cleaned_at=cleaned_at,
     )
+
+
+def _with_changes(status: OutageStatus, changes: Sequence[ApplicationChange], now: datetime) -> OutageStatus:
+    """The status with the recovery times and the steps that tell of the changes."""
+    for change in changes:
+        if change.has_recovered and change.after.recovery_seconds is not None:
+            recovery = with_recovery(status.recovery, change.after.recovery_seconds)
+            status = msgspec.structs.replace(status, recovery=recovery)
+    return with_told(with_waves(status, changes), changes, now)
 
 
 def _without_those_gone(record: OutageRecord, seen: Mapping[ApplicationKey, CopySight | None]) -> OutageRecord:

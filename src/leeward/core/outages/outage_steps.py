@@ -37,6 +37,12 @@ class ApplicationChange:
         return self.after.state if self.before is None or self.before.state is not self.after.state else None
 
     @property
+    def told_as(self) -> StepKind | None:
+        """Kind of the step that tells of it as held or kept, where it has become so, or for another reason."""
+        was = (self.before.state, self.before.reason) if self.before is not None else None
+        return _TOLD.get(self.after.state) if was != (self.after.state, self.after.reason) else None
+
+    @property
     def has_left(self) -> bool:
         was = self.before.left_at if self.before is not None else None
         return self.after.left_at is not None and self.after.left_at != was
@@ -118,22 +124,38 @@ _TOLD = {MoveState.HELD: StepKind.HELD, MoveState.KEPT: StepKind.KEPT}
 
 
 def with_told(status: OutageStatus, changes: Sequence[ApplicationChange], now: datetime) -> OutageStatus:
-    """One step for each reason for which applications are held or kept; and one for withdrawn evictions."""
+    """One step for each reason for which applications are held or kept, which counts each of them once; and one for
+    withdrawn evictions."""
     steps, new = list(status.steps), list[OutageStep]()
     for change in changes:
-        after, kind = change.after, _TOLD.get(change.after.state)
-        is_new = change.before is None or (change.before.state, change.before.reason) != (after.state, after.reason)
+        after, kind = change.after, change.told_as
         was_moving = change.before is not None and change.before.state is MoveState.MOVING
         if change.has_become is MoveState.RETURNED and was_moving:
             kind = StepKind.WITHDRAWN
-        if kind is None or not is_new:
+        if kind is None:
             continue
         for found in (new, steps):
-            index = next((i for i, step in enumerate(found) if (step.kind, step.reason) == (kind, after.reason)), None)
-            if index is not None and found[index].at >= (status.failed_at or now):
-                found[index] = msgspec.structs.replace(found[index], applications=found[index].applications + 1)
+            index = _told_at(found, kind, after.reason, status.failed_at or now)
+            if index is not None:
+                more = 0 if after.told.get(after.reason) == found[index].at else 1
+                found[index] = msgspec.structs.replace(found[index], applications=found[index].applications + more)
                 break
         else:
             at = wire_time(now)
             new.append(OutageStep(at=at, kind=kind, reason=after.reason, message=after.message, applications=1))
     return with_steps(msgspec.structs.replace(status, steps=tuple(steps)), new)
+
+
+def as_told(change: ApplicationChange, status: OutageStatus, now: datetime) -> OutageApplication:
+    """The application with the instant of the step that tells of it as held or kept."""
+    after, kind = change.after, change.told_as
+    index = None if kind is None else _told_at(status.steps, kind, after.reason, status.failed_at or now)
+    if index is None:
+        return after
+    return msgspec.structs.replace(after, told={**after.told, after.reason: status.steps[index].at})
+
+
+def _told_at(steps: Sequence[OutageStep], kind: StepKind, reason: str, since: datetime) -> int | None:
+    """Index of the step of this kind and reason, of those since the last failure."""
+    found = (i for i, step in enumerate(steps) if (step.kind, step.reason) == (kind, reason) and step.at >= since)
+    return next(found, None)

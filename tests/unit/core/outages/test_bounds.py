@@ -101,6 +101,27 @@ def test_each_reason_is_told_once_with_how_many_it_holds() -> None:
     ]
 
 
+def test_what_is_held_twice_for_one_reason_is_counted_once_and_by_who_takes_over_too() -> None:
+    due, waiting = {"due_at": at(630)}, here("a", due_at=at(900))
+    record = look(begin(lost()), 40, lost(), here("a"), here("b"))
+    record = look(record, 700, DEAD, here("a", hold=NO_PLACE, **due))
+    record = look(look(record, 710, DEAD, here("a", hold=NO_GAIN, **due)), 720, DEAD, waiting)
+    for taken in (record, recall(render(record))):
+        again = look(taken, 730, DEAD, here("a", hold=NO_PLACE, **due))
+        (step,) = steps_of(again, StepKind.HELD)
+        assert (step.at, step.applications) == (at(700), 1)
+        (step,) = steps_of(look(again, 740, DEAD, here("b", hold=NO_PLACE, **due)), StepKind.HELD)
+        assert step.applications == 2
+
+
+def test_what_is_held_anew_after_another_failure_is_told_in_one_more_step() -> None:
+    earlier = OutageStep(at(700), StepKind.HELD, "Why", "so", applications=1)
+    status = OutageStatus(failed_at=at(710), steps=(earlier,))
+    for seconds in (720, 730):
+        status = with_told(status, [change(MoveState.HELD, "Why")], at(seconds))
+    assert [(step.at, step.applications) for step in status.steps] == [(at(700), 1), (at(720), 2)]
+
+
 def test_what_is_withdrawn_is_told_and_not_what_was_never_on_its_way() -> None:
     record = look(begin(lost()), 640, DEAD, here("stays"), gone("a"), gone("b"), gone("moved"))
     done = with_sight(gone("moved", is_replaced=True), task=None, is_behind=False)
