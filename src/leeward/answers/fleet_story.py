@@ -21,7 +21,7 @@ from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
 from leeward.core.loss_coverage import CoverageReason
 from leeward.operations.applications import NEEDS_SOMEBODY, ApplicationRow, RowState
 from leeward.operations.clusters import ClusterRow, ClusterState
-from leeward.operations.outage_story import headline_of, is_running, return_to_come, taint_to_come
+from leeward.operations.outage_story import GONE, gone_since, headline_of, is_running, return_to_come, taint_to_come
 from leeward.operations.sentences import counted, span
 
 MOST_NAMED = 10
@@ -159,7 +159,8 @@ def _became(rows: SeenRows, running: Sequence[ClusterOutage]) -> str:
     run = "runs" if moved == 1 else "run"
     parts = [f"{moved} of {whose} {counted(total, 'application')} {run} elsewhere."] if total else []
     if running and not total:
-        parts.append("No application was there.")
+        gone = sum(map(gone_since, running))
+        parts.append(f"{counted(gone, 'application')} {GONE}." if gone else "No application was there.")
     if needing:
         parts.append(f"{needing} {'needs' if needing == 1 else 'need'} somebody.")
     parts.append("The rest needs nothing." if needing and total > needing else "" if needing else "Nothing needs you.")

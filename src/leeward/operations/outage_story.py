@@ -16,6 +16,7 @@ from leeward.operations.sentences import counted, long_span
 
 _TAINT_PREFIX = "cluster.karmada.io/"
 AGENT_SILENT = "ClusterStatusUnknown"
+GONE = "deleted or scaled to none since"
 
 
 class Tone(Enum):
@@ -72,18 +73,29 @@ def headline_of(outage: ClusterOutage, now: datetime) -> str:
 
 def tally(outage: ClusterOutage) -> str:
     """`24 of 34 moved, 3 moving, 1 held`: what is zero is left out."""
-    status = outage.status
+    status, gone = outage.status, gone_since(outage)
     if not status.applications:
-        return "no application was there"
+        were, are = ("was", "is") if gone == 1 else ("were", "are")
+        return f"{_applications(gone)} {were} there, and {are} {GONE}" if gone else "no application was there"
     counts = [
         (status.moving, "moving"),
         (status.due, "due"),
         (status.kept, "kept"),
         (status.held, "held"),
         (status.returned, "serving there again"),
+        (gone, GONE),
     ]
     rest = [f"{number} {word}" for number, word in counts if number]
     return ", ".join([f"{status.moved} of {status.applications} moved", *rest])
+
+
+def gone_since(outage: ClusterOutage) -> int:
+    """Number of applications that were counted, and are no more: as many as ever were there at once, less those of now.
+
+    They have not moved, and the steps tell of them all the same.
+    """
+    ever = (sum(getattr(point, state.value.lower()) for state in MoveState) for point in outage.status.curve)
+    return max(0, max(ever, default=0) - outage.status.applications)
 
 
 def recovery_of(outage: ClusterOutage) -> str:

@@ -7,11 +7,13 @@ from leeward.answers.fleet_state import FleetState
 from leeward.answers.fleet_story import MOST_NAMED, ComingWord, FleetMood, FleetStory, SeenRows, fleet_story
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.brake import Brake
+from leeward.core.outages.record import begin, render
 from leeward.operations.applications import ApplicationRow, RowState
 from leeward.operations.clusters import cluster_row
 from leeward.operations.taints import CORDON
 from tests.builders import at, cluster, dead
 from tests.fleet_pictures import picture_of
+from tests.unit.core.outages.looks import here, look, lost
 
 M1, M2, M3 = cluster("m1"), cluster("m2"), cluster("m3")
 
@@ -108,3 +110,15 @@ def test_what_could_not_be_read_is_not_taken_for_well() -> None:
     state = FleetState(msgspec.structs.replace(state.recorded, unseen=("cluster m3 cannot be read",)))
     story = fleet_story(state, SeenRows([cluster_row(each, ()) for each in (M1, M2)], {}, 0, 0))
     assert story.headline == "All 2 clusters that could be read are ready"
+
+
+def test_a_fleet_in_an_outage_tells_of_what_was_deleted_since() -> None:
+    record = look(begin(lost()), 40, lost(), here())
+    for after, said in (
+        (record, "0 of its 1 application run elsewhere."),
+        (look(record, 50, lost(), gone=("web",)), "1 application deleted or scaled to none since."),
+    ):
+        story = fleet_story(
+            picture_of([lost()], [], outages=(render(after),)), SeenRows([cluster_row(lost(), ())], {}, 0, 0)
+        )
+        assert story.detail == f"{said} Nothing needs you."

@@ -10,11 +10,11 @@ from leeward.api.outage import ClusterOutage, OutageStep, StepKind
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.outages.record import OutageRecord, begin, render
 from leeward.core.settings_in_force import SettingsInForce
-from leeward.operations.outage_story import recovery_of, story_of
+from leeward.operations.outage_story import recovery_of, story_of, tally
 from tests.answers_page import named, running
 from tests.builders import NOW, at, binding, dead, duplicated, targets
 from tests.fleet_pictures import picture_of
-from tests.unit.core.outages.looks import NO_EXECUTE, held, here, look, lost
+from tests.unit.core.outages.looks import NO_EXECUTE, gone, held, here, look, lost
 
 
 def with_steps(outage: ClusterOutage, *steps: OutageStep) -> ClusterOutage:
@@ -65,3 +65,18 @@ def test_a_picture_that_is_newer_than_the_steps_names_nobody_else_in_them() -> N
     now = brought_up_to_date(outage, picture_of([dead("member1", since=-900)], [nginx], outages=(outage,)))
     assert [(each.name, each.reason) for each in now.status.listed] == [("nginx", "NothingToGain")]
     assert kept(now) == [f"1 application is {KEPT}"]
+
+
+def test_a_headline_tells_of_what_was_deleted_since_as_its_steps_do() -> None:
+    record = look(begin(lost()), 40, lost())
+    assert tally(render(record)) == "no application was there"
+    record = look(record, 50, lost(), here("web"), here("nginx"))
+    record = look(record, 650, DEAD, gone("web", is_replaced=True), gone("nginx", is_replaced=True))
+    assert tally(render(record)) == "2 of 2 moved"
+    record = look(record, 700, DEAD, gone=("web",))
+    assert tally(render(record)) == "1 of 1 moved, 1 deleted or scaled to none since"
+    outage = render(look(record, 710, DEAD, gone=("nginx",)))
+    assert tally(outage) == "2 applications were there, and are deleted or scaled to none since"
+    assert "2 applications leave (tolerate 5 min), to member2" in [
+        line.sentence for line in story_of(outage, NOW, SettingsInForce())
+    ]
