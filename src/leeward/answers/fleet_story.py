@@ -145,7 +145,7 @@ def _headline(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage
 def _down(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> tuple[str, str]:
     """`fra-2 has been down for 11 min`, and what has become of its applications."""
     lost = {row.name: row.since for row in rows.clusters if row.state in _LOST}
-    lost |= {each.spec.cluster: each.spec.since for each in running}
+    lost |= {each.spec.cluster: each.status.failed_at or each.spec.since for each in running}
     names, begun = sorted(lost), min((at for at in lost.values() if at is not None), default=None)
     since = "" if begun is None else f" for {span((state.as_of - begun).total_seconds())}"
     verb = "has been down" if len(names) == 1 else "have been down"

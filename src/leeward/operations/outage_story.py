@@ -62,13 +62,26 @@ def is_running(outage: ClusterOutage) -> bool:
 
 def headline_of(outage: ClusterOutage, now: datetime) -> str:
     """`fra-2, running for 11 min 30 s: 24 of 34 moved, 3 moving, 4 due, 2 kept, 1 held`"""
-    status, cluster, since = outage.status, outage.spec.cluster, outage.spec.since
+    status, cluster = outage.status, outage.spec.cluster
     if is_running(outage):
-        return f"{cluster}, running for {long_span((now - since).total_seconds())}: {tally(outage)}"
+        lasts = f"running, {_failed(outage, now)}" if status.failures > 1 else f"running for {_lasted(outage, now)}"
+        return f"{cluster}, {lasts}: {tally(outage)}"
     ended = status.returned_at
-    took = f"away for {long_span((ended - since).total_seconds())}" if ended is not None else "it has left the fleet"
+    if ended is None:
+        took = "it has left the fleet"
+    else:
+        took = _failed(outage, ended) if status.failures > 1 else f"away for {_lasted(outage, ended)}"
     more = " (its old copies are not cleaned up yet)" if status.phase is OutagePhase.RETURNED else ""
     return f"{cluster}, {took}: {tally(outage)}{more}"
+
+
+def _failed(outage: ClusterOutage, until: datetime) -> str:
+    """`failed 6 times in 15 min 15 s`: it was Ready between."""
+    return f"failed {outage.status.failures} times in {_lasted(outage, until)}"
+
+
+def _lasted(outage: ClusterOutage, until: datetime) -> str:
+    return long_span((until - outage.spec.since).total_seconds())
 
 
 def tally(outage: ClusterOutage) -> str:

@@ -2,6 +2,7 @@ from collections.abc import Iterable
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.fleet_story import MOST_NAMED, ComingWord, FleetMood, FleetStory, SeenRows, fleet_story
@@ -122,3 +123,12 @@ def test_a_fleet_in_an_outage_tells_of_what_was_deleted_since() -> None:
             picture_of([lost()], [], outages=(render(after),)), SeenRows([cluster_row(lost(), ())], {}, 0, 0)
         )
         assert story.detail == f"{said} Nothing needs you."
+
+
+def test_a_cluster_that_fails_again_is_down_since_then() -> None:
+    outage = render(begin(lost()))
+    again = replace(
+        outage, status=replace(outage.status, failures=2, failed_at=at(-30)), spec=replace(outage.spec, since=at(-600))
+    )
+    story = fleet_story(picture_of([lost()], [], outages=(again,)), SeenRows([cluster_row(lost(), ())], {}, 0, 0))
+    assert story.headline == "member1 has been down for 30 s"

@@ -10,8 +10,8 @@ from leeward.api.outage import ClusterOutage, OutageStep, StepKind
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.outages.record import OutageRecord, begin, render
 from leeward.core.settings_in_force import SettingsInForce
-from leeward.operations.outage_story import recovery_of, story_of, tally
-from tests.answers_page import named, running
+from leeward.operations.outage_story import headline_of, recovery_of, story_of, tally
+from tests.answers_page import named, over, running
 from tests.builders import NOW, at, binding, dead, duplicated, targets
 from tests.fleet_pictures import picture_of
 from tests.unit.core.outages.looks import NO_EXECUTE, gone, held, here, look, lost
@@ -80,3 +80,19 @@ def test_a_headline_tells_of_what_was_deleted_since_as_its_steps_do() -> None:
     assert "2 applications leave (tolerate 5 min), to member2" in [
         line.sentence for line in story_of(outage, NOW, SettingsInForce())
     ]
+
+
+@pytest.mark.parametrize(
+    ("outage", "failures", "told"),
+    [
+        (over(), 1, "us-1, away for 19 min 8 s: "),
+        (over(), 6, "us-1, failed 6 times in 19 min 8 s: "),
+        (running(), 1, "eu-2, running for 11 min 30 s: "),
+        (running(), 2, "eu-2, running, failed 2 times in 11 min 30 s: "),
+    ],
+)
+def test_a_cluster_that_was_ready_between_was_not_away_all_the_time(
+    outage: ClusterOutage, failures: int, told: str
+) -> None:
+    flapping = replace(outage, status=replace(outage.status, failures=failures))
+    assert headline_of(flapping, NOW).startswith(told)
