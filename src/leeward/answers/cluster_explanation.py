@@ -9,14 +9,13 @@ from leeward.answers.decisions import expected_of, is_braked
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.next_steps import NextStep, threshold_steps
 from leeward.api.cluster import Cluster
-from leeward.api.meta import find_condition
-from leeward.api.names import LOSS_COVERED_CONDITION
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
 from leeward.core.eviction.due_evictions import decide_stay
+from leeward.core.loss_coverage import standing_coverage
 from leeward.operations.clusters import ClusterRow, ClusterState, cluster_row, is_application
 from leeward.operations.findings import Hold, hold_of
 from leeward.operations.sentences import counted, since
@@ -67,7 +66,9 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
         yield f"Ready={ready.status} ({ready.reason}){said}"
     for taint in cluster.spec.taints:
         yield f"It has the taint {taint}{since(taint.time_added, state.as_of)}."
-    covered = find_condition(cluster.status.conditions, LOSS_COVERED_CONDITION)
+    if cluster.is_being_deleted:
+        yield f"It is being unjoined{since(cluster.metadata.deletion_timestamp, state.as_of)}."
+    covered = standing_coverage(cluster)
     if covered is not None:
         yield f"{covered.message[:1].upper()}{covered.message[1:]}."
     dead = sum(map(looks_dead, state.clusters.values()))
@@ -81,6 +82,10 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
 
 
 def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:
+    if cluster.is_being_deleted:
+        yield NextStep(None, "it leaves the fleet: nobody watches it any more, and it gets no taint")
+        yield from _departures(state, cluster, bindings)
+        return
     yield from threshold_steps(state, cluster)
     expected = expected_of(state)[cluster.name]
     if expected is not cluster and not cluster.has_no_execute:

@@ -40,7 +40,7 @@ def _of_clusters(state: FleetState, key: BindingName) -> Iterator[NextStep]:
     expected = expected_of(state)
     for name in dict.fromkeys(clusters_of(state.bindings[key].spec)):
         cluster = state.clusters.get(name)
-        if cluster is None:
+        if cluster is None or cluster.is_being_deleted:
             continue
         yield from threshold_steps(state, cluster)
         if expected[name] is not cluster and not cluster.has_no_execute:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition
+from leeward.api.meta import Condition, find_condition
 from leeward.api.names import LOSS_COVERED_CONDITION
 from leeward.api.work import ClusterResourceBinding, ResourceBinding, Work
 from leeward.core.cluster_health.brake import Brake
@@ -72,6 +72,12 @@ def loss_condition(coverage: LossCoverage) -> Condition:
     reason = _reason(coverage)
     status = "False" if reason in (CoverageReason.ROOM_MISSING, CoverageReason.BRAKE_WOULD_HOLD) else "True"
     return Condition(LOSS_COVERED_CONDITION, status, reason.value, loss_sentence(coverage))
+
+
+def standing_coverage(cluster: Cluster) -> Condition | None:
+    """The condition of a cluster that may yet be lost; None of one that is so, or that leaves: what it says is past."""
+    is_there = cluster.is_ready and not cluster.is_being_deleted
+    return find_condition(cluster.status.conditions, LOSS_COVERED_CONDITION) if is_there else None
 
 
 def loss_sentence(coverage: LossCoverage) -> str:

@@ -5,7 +5,16 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from leeward.core.loss_coverage import REST, TURN, LossCoverage, loss_condition, next_losses, next_turn, same_room
+from leeward.core.loss_coverage import (
+    REST,
+    TURN,
+    LossCoverage,
+    loss_condition,
+    next_losses,
+    next_turn,
+    same_room,
+    standing_coverage,
+)
 from tests.builders import cluster
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,6 +57,18 @@ def test_the_condition_says_what_would_become_of_what_runs_there(
 ) -> None:
     said = loss_condition(coverage)
     assert (said.type, said.status, said.reason, said.message) == ("leeward.dev/LossCovered", status, reason, message)
+
+
+def test_of_what_is_lost_or_leaves_it_is_not_told_what_would_be_if_it_were_lost() -> None:
+    said = loss_condition(LossCoverage("eu", 3, 0, 0))
+    ready, not_ready = (
+        msgspec.structs.replace(
+            each, status=msgspec.structs.replace(each.status, conditions=(*each.status.conditions, said))
+        )
+        for each in (cluster("eu"), cluster("eu", ready="False"))
+    )
+    leaving = msgspec.structs.replace(ready, metadata=msgspec.structs.replace(ready.metadata, deletion_timestamp=NOW))
+    assert [standing_coverage(each) for each in (ready, not_ready, leaving, cluster("eu"))] == [said, None, None, None]
 
 
 def test_who_was_never_looked_at_comes_first_then_who_waits_longest() -> None:

@@ -9,9 +9,8 @@ from leeward.answers.fleet_state import FleetState
 from leeward.answers.next_steps import NextStep, threshold_steps
 from leeward.answers.room_arithmetic import Cores, cores_of
 from leeward.api.cluster import Cluster
-from leeward.api.meta import find_condition
-from leeward.api.names import LOSS_COVERED_CONDITION
 from leeward.core.cluster_health.outage import not_seen_since
+from leeward.core.loss_coverage import standing_coverage
 from leeward.operations.clusters import ClusterRow, ClusterState
 from leeward.planning.reservations import Reserved
 
@@ -47,7 +46,7 @@ def cluster_tile(
 ) -> ClusterTile:
     """`reserved` is what was placed there and is not reported yet; `names`: whether applications may be named."""
     nodes = cluster.status.node_summary
-    covered = find_condition(cluster.status.conditions, LOSS_COVERED_CONDITION)
+    covered = standing_coverage(cluster)
     return ClusterTile(
         name=row.name,
         state=row.state,
