@@ -43,6 +43,7 @@ class ApplicationState(Enum):
     WELL = "Well"
 
 
+_REPLICATED = ("Deployment", "ReplicaSet", "StatefulSet")
 NEEDS_SOMEBODY = (ApplicationState.HELD, ApplicationState.UNPLACED, ApplicationState.HINDERED)
 
 
@@ -157,7 +158,9 @@ def _headline(
 ) -> str:
     decision, ready = asked.decision, sum(row.ready or 0 for row in where)
     total = binding.spec.replicas if binding.spec.is_divided else sum(max(1, row.assigned) for row in where)
-    serves = f"{ready} of {total} are known to serve"
+    serves = f"{ready} of {total} {'is' if total == 1 else 'are'} known to serve"
+    if binding.spec.asks_for_none or (not binding.spec.replicas and binding.spec.resource.kind in _REPLICATED):
+        serves = "it is scaled to none"
     if how in (ApplicationState.HELD, ApplicationState.KEPT, ApplicationState.WAITING) and decision.held is not None:
         return f"{how.value} ({decision.held.reason}): {decision.held.message}"
     if how is ApplicationState.UNPLACED and decision.quota_refusal:

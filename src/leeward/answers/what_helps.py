@@ -139,11 +139,8 @@ def _returns(state: FleetState, binding: Binding, decision: Decision) -> Iterato
     for name, replicas in kept.items():
         cluster = state.clusters.get(name)
         if cluster is not None and looks_dead(cluster):
-            said = (
-                f"its {replicas} are seen again at once"
-                if binding.spec.is_divided
-                else "its copy is seen again at once"
-            )
+            is_one = replicas == 1 or not binding.spec.is_divided
+            said = f"its {'copy is' if is_one else f'{replicas} are'} seen again at once"
             yield Help(f"{name} comes back", said)
 
 

@@ -28,7 +28,8 @@ def status(settings: Settings, kubeconfig: Path | None, context: str) -> None:
     from leeward.operations.brake import read_brake
 
     reading = ask(target_of(settings, kubeconfig, context), read_brake)
-    said = f": {printable(reading.message)}" if reading.message else ""
+    message = reading.message.removeprefix("released by hand: ") if reading.brake.overruled else reading.message
+    said = f": {printable(message)}" if message else ""
     say(f"{_describe(reading.brake)}{said}")
 
 

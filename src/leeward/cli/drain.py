@@ -65,7 +65,10 @@ def drain(
         if begun:
             say(f"the drain goes on; `leeward uncordon {cluster}` takes it back")
         raise
-    say(f"{cluster} is drained" + (f", but for {len(staying)} that stay" if staying else ""))
+    say(
+        f"{cluster} is drained"
+        + (f", but for {len(staying)} that {'stays' if len(staying) == 1 else 'stay'}" if staying else "")
+    )
     say_next(f"leeward drain {cluster} --undo, which takes it back", f"leeward unjoin {cluster}, which lets it leave")
 
 

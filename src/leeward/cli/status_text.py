@@ -28,6 +28,10 @@ MARKS = {Severity.NEEDS_SOMEBODY: NEEDS_SOMEBODY, Severity.SOON: SOON}
 _CLUSTER_HEADER = ("CLUSTER", "STATE", "SINCE", "FOR", "CORES", "OF", "REPLICAS", "APPS", "NOTE")
 _CLUSTER_FIGURES = (3, 4, 5, 6, 7)
 _SHORTEST_NOTE = 12
+_NOT_HELD = (
+    (Hold.KEPT, "eviction kept where it is", "evictions kept where they are"),
+    (Hold.WAITING, "eviction waiting for its turn", "evictions waiting for their turn"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,10 @@ def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
         yield f"  all is well: {_ready(state.clusters or ())}"
     for note in state.notes:
         yield from headline(" ", note, MOST_LINES)
-    for hold, said in ((Hold.KEPT, "kept where they are"), (Hold.WAITING, "waiting for their turn")):
+    for hold, one, many in _NOT_HELD:
         number = sum(1 for held in state.held if held.hold is hold)
         if number:
-            yield f"  {counted(number, 'eviction')} {said}"
+            yield f"  {counted(number, one, many)}"
     if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
         said = f": {printable(state.brake.message)}" if state.brake.message else ""
         yield cut(f"  brake idle{said}")

@@ -92,7 +92,8 @@ def loss_sentence(coverage: LossCoverage) -> str:
             return "if this cluster is lost, the others can take over what runs here"
         case CoverageReason.ROOM_MISSING:
             worst = f", most of {coverage.worst}" if coverage.worst else ""
-            return f"if this cluster is lost, {missing} of {applications} find no room elsewhere{worst}; {why}"
+            find = "finds" if coverage.missing == 1 else "find"
+            return f"if this cluster is lost, {missing} of {applications} {find} no room elsewhere{worst}; {why}"
         case CoverageReason.BRAKE_WOULD_HOLD:
             return f"if this cluster is lost, most of the fleet is, and the brake holds everything in place; {why}"
 

@@ -12,6 +12,7 @@ from leeward.client import Client
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.toleration import tolerates
 from leeward.operations.bindings import list_bindings
+from leeward.operations.sentences import counted
 from leeward.operations.taints import CORDON, DRAIN, change_taints, with_taint, without_taints
 
 
@@ -77,7 +78,7 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
     if held is not None:
         waits = held.reason == HeldReason.WAITING_FOR_TURN
         return Copy(workload, "waits for its turn" if waits else f"held: {held.message}")
-    return Copy(workload, f"{target.replicas} replicas to move" if target.replicas else "to move")
+    return Copy(workload, f"{counted(target.replicas, 'replica')} to move" if target.replicas else "to move")
 
 
 def workload_of(binding: Binding) -> str:

@@ -8,9 +8,10 @@ import pytest
 from leeward.answers.explanation import ApplicationState, explain_binding
 from leeward.answers.fleet_state import key_of_binding
 from leeward.api.meta import Condition
+from leeward.api.policy import Placement
 from leeward.operations.binding_findings import not_overridden, refused, unremoved
 from leeward.operations.findings import HINDRANCES, Observed
-from tests.builders import binding, cluster, divided, targets
+from tests.builders import binding, cluster, dead, divided, duplicated, targets
 from tests.fleet_pictures import picture_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -32,3 +33,35 @@ def test_a_hindrance_is_explained_in_the_words_of_its_condition_and_of_status(co
     assert finding.sentence.endswith(": what is so, and where.")
     well = explain_binding(picture_of([cluster("a")], [placed]), key_of_binding(placed))
     assert not well.needs_somebody
+
+
+@pytest.mark.parametrize(
+    ("placement", "replicas", "said"),
+    [
+        (divided({"a": 1}), 2, "0 of 2 are known to serve"),
+        (divided({"a": 1}), 1, "0 of 1 is known to serve"),
+        (divided({"a": 1}), 0, "it is scaled to none"),
+        (duplicated("a"), 0, "it is scaled to none"),
+    ],
+)
+def test_what_serves_agrees_with_how_many_are_asked_for(placement: Placement, replicas: int, said: str) -> None:
+    """Pods that request nothing leave a binding without requirements, whatever its template asks for."""
+    placed = binding(placement, replicas, targets(a=replicas))
+    told = explain_binding(picture_of([cluster("a")], [placed]), key_of_binding(placed))
+    assert told.headline == f"Nothing is due; {said}"
+
+
+@pytest.mark.parametrize(
+    ("placement", "replicas", "said"),
+    [
+        (divided({"a": 1}), 3, "its 3 are seen again at once"),
+        (divided({"a": 1}), 1, "its copy is seen again at once"),
+        (duplicated("a"), 3, "its copy is seen again at once"),
+    ],
+)
+def test_what_a_return_would_show_agrees_with_how_many_there_are(
+    placement: Placement, replicas: int, said: str
+) -> None:
+    placed = binding(placement, replicas, targets(a=replicas))
+    told = explain_binding(picture_of([dead("a", since=-900), cluster("b")], [placed]), key_of_binding(placed))
+    assert {each.change: each.effect for each in told.helps}["a comes back"] == said

@@ -119,7 +119,7 @@ def test_a_drain_tells_what_moves_what_is_held_and_what_stays(
         [
             binding("daemon", clusters=here, placement=tolerant),
             {**binding("full", clusters=here), "status": {"conditions": held}},
-            binding("web", clusters=here),
+            binding("web", clusters=[{"name": "member1", "replicas": 1}]),
             binding("elsewhere", clusters=[{"name": "member2"}]),
         ],
         [
@@ -144,12 +144,12 @@ def test_a_drain_tells_what_moves_what_is_held_and_what_stays(
         "member1 is being drained (taint leeward.dev/drain:NoExecute)",
         "  Deployment default/daemon: stays, because its policy tolerates the taint",
         "  Deployment default/full: held: no room",
-        "  Deployment default/web: 2 replicas to move",
+        "  Deployment default/web: 1 replica to move",
         "  Deployment default/web: moved",
         "  Deployment default/full: moving, until its replacement is healthy",
         "  1 of 2 moved",
         "  Deployment default/full: moved",
-        "member1 is drained, but for 1 that stay",
+        "member1 is drained, but for 1 that stays",
     ]
     assert taints(server) == [DRAIN]
 
@@ -229,7 +229,10 @@ def test_a_brake_that_is_engaged_says_why_and_is_released(server: JsonServer, ru
     assert run("brake", "status") == (0, said, "")
     assert run("brake", "release") == (0, "the brake is released, until the fleet looks well again\n", "")
     assert server.objects[BRAKE]["data"] == {**data, "overruled": "true"}
-    assert run("brake", "status")[1].startswith("the brake is released by hand")
+    assert run("brake", "status")[1] == "the brake is released by hand: 4 of 4 clusters look dead\n"
+    data["condition"] = condition.replace("4 of 4", "released by hand: 3 of 4")
+    server.objects[BRAKE]["data"] = {**data, "overruled": "true"}
+    assert run("brake", "status")[1] == "the brake is released by hand: 3 of 4 clusters look dead\n"
 
 
 def test_a_fleet_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

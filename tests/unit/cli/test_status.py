@@ -79,6 +79,27 @@ def test_what_is_wrong_comes_first_within_100_columns_and_without_colours(server
     assert "\x1b" not in out
 
 
+def holds(server: JsonServer, name: str, reason: str) -> None:
+    condition = {"type": "leeward.dev/EvictionHeld", "status": "True", "reason": reason, "message": "so"}
+    condition["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+    spec = {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name, "namespace": "x"}}
+    server.objects[f"{BINDINGS}/{name}"] = {
+        "metadata": {"name": name, "namespace": "x"},
+        "spec": spec,
+        "status": {"conditions": [condition]},
+    }
+
+
+def test_evictions_that_are_kept_or_wait_are_counted(server: JsonServer, run: Run) -> None:
+    joins(server, "a")
+    holds(server, "web", "NothingToGain")
+    holds(server, "shop", "WaitingForTurn")
+    lines = run()[1].splitlines()
+    assert {"  1 eviction kept where it is", "  1 eviction waiting for its turn"} <= {*lines}
+    holds(server, "mail", "NothingToGain")
+    assert "  2 evictions kept where they are" in run()[1].splitlines()
+
+
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_machines_get_the_same(server: JsonServer, run: Run, form: str) -> None:
     joins(server, "a", "False", "gone\x9b2K\u202e")

@@ -35,7 +35,7 @@ WHY = "`leeward what-if --fail eu` says why"
             LossCoverage("eu", 3, 1, 1, "Deployment a/b"),
             "False",
             "RoomMissing",
-            "if this cluster is lost, 1 replica of 1 application find no room elsewhere, most of Deployment a/b; "
+            "if this cluster is lost, 1 replica of 1 application finds no room elsewhere, most of Deployment a/b; "
             + WHY,
         ),
         (

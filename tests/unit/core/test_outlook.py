@@ -248,7 +248,7 @@ def test_a_copy_that_gets_nothing_for_it_is_held_and_the_reason_is_told() -> Non
     nowhere = told_of(alone, there, seconds=10)
     assert nowhere[0] == Outcome.HELD
     assert nowhere[1] == (
-        "its eviction, due at 2026-01-01T00:05:00Z, is held: 1 replicas stay, not evicted from member1 "
+        "its eviction, due at 2026-01-01T00:05:00Z, is held: 1 replica stays, not evicted from member1 "
         "(cluster.karmada.io/not-ready:NoExecute), because there is no place to go: 0/1 clusters are available: "
         "1 cluster(s) had untolerated taint {cluster.karmada.io/not-ready:NoSchedule}."
     )

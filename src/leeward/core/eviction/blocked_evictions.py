@@ -36,7 +36,9 @@ def held_for_place(
     """Condition that says how many replicas of a divided template stay: all that are there, where it is not said."""
     counts = {eviction.cluster: replicas_in(spec, eviction.cluster) for eviction in due} if staying is None else staying
     kept = [eviction for eviction in due if eviction.cluster in counts]
-    number = f"{sum(counts.values())} replicas stay, " if spec.is_divided else ""
+    count = sum(counts.values())
+    stay = "1 replica stays" if count == 1 else f"{count} replicas stay"
+    number = f"{stay}, " if spec.is_divided else ""
     return _held(
         HeldReason.NO_PLACE_TO_GO, f"{number}not evicted from {_list(kept)}, because there is no place to go: {reason}"
     )
