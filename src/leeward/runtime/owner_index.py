@@ -24,8 +24,8 @@ class OwnerIndex:
     """Adds the name of a Work of `space` whenever an object that it applied is changed or deleted by whomever.
 
     What another control plane than `hub` does to objects of its own is not looked at; nor a change of nothing but what
-    an object reports of itself, unless the Work `reads_reports`. `find_resting` gives a Work of which nothing is left to
-    do, as far as it is known.
+    an object reports of itself, unless the Work `reads_reports`. `find_resting` gives a Work by its name, if nothing is
+    left to do for it as far as is known.
     """
 
     def __init__(
