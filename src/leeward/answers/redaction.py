@@ -1,7 +1,9 @@
 """Redaction of the objects in a picture of a fleet: it keeps what decisions look at, and no more.
 
-Manifests inside of Works keep their names, statuses their figures; the contents of Secrets and ConfigMaps, environment
-variables, and what applications say of themselves are left out, and so are credentials of proxies.
+Manifests inside of Works keep their names, and how many replicas they ask for; statuses keep their figures, and those
+of Jobs whether they have ended. The contents of Secrets and ConfigMaps, environment variables, and what applications
+say of themselves are left out, and so are credentials of proxies. `tests/world/pictures.py` decides on each picture and
+on the objects that it was made of, and finds what is missing.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,9 @@ from typing import Any, cast
 import msgspec
 
 from kubeapi.meta import Manifest, ObjectMeta, ReadOnlyManifest
+from kubeapi.untrusted import mappings_in, text_in
 from leeward.api.cluster import Cluster
+from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, ClusterResourceBinding, ManifestStatus, ResourceBinding, Work
 from leeward.api.work import WorkloadTemplate as _WorkloadTemplate
 
@@ -57,28 +61,38 @@ def redacted_work(work: Work) -> Work:
 
 
 def redacted_manifest(manifest: ReadOnlyManifest) -> Manifest:
-    """Kind and names; of a Service its type."""
-    metadata = _mapping(manifest.get("metadata"))
-    spec = _mapping(manifest.get("spec"))
+    """Kind and names, the replicas, and of which generation of the template it is; of a Service its type."""
+    metadata, spec = _mapping(manifest.get("metadata")), _mapping(manifest.get("spec"))
+    annotations = _mapping(metadata.get("annotations"))
     kept: Manifest = {
         "apiVersion": manifest.get("apiVersion", ""),
         "kind": manifest.get("kind", ""),
         "metadata": {name: metadata[name] for name in ("name", "namespace", "labels") if name in metadata},
     }
+    if TEMPLATE_GENERATION_ANNOTATION in annotations:
+        generation = annotations[TEMPLATE_GENERATION_ANNOTATION]
+        kept["metadata"]["annotations"] = {TEMPLATE_GENERATION_ANNOTATION: generation}
+    asked = {"replicas": spec["replicas"]} if _is_figure(spec.get("replicas")) else {}
     if manifest.get("kind") == "Service" and "type" in spec:
-        kept["spec"] = {"type": spec["type"]}
-    return kept
+        asked["type"] = spec["type"]
+    return {**kept, "spec": asked} if asked else kept
 
 
 def figures(status: object) -> Manifest | None:
     """The numbers of a status, and its addresses."""
     found = _mapping(status)
-    kept = {
-        name: value
-        for name, value in found.items()
-        if (isinstance(value, int | float) and not isinstance(value, bool)) or name in KEPT_STATUS
-    }
+    kept = {name: value for name, value in found.items() if _is_figure(value) or name in KEPT_STATUS}
     return kept or None
+
+
+def progress_of_job(status: object) -> Manifest:
+    """Time since which a Job runs, and which of its conditions are true: whether it has ended."""
+    found = _mapping(status)
+    kept: Manifest = {"startTime": found["startTime"]} if "startTime" in found else {}
+    if "conditions" in found:
+        conditions = mappings_in(found, "conditions")
+        kept["conditions"] = [{name: text_in(each, name) for name in ("type", "status")} for each in conditions]
+    return kept
 
 
 def _redacted_item(item: AggregatedStatusItem) -> AggregatedStatusItem:
@@ -86,7 +100,14 @@ def _redacted_item(item: AggregatedStatusItem) -> AggregatedStatusItem:
 
 
 def _redacted_status(status: ManifestStatus) -> ManifestStatus:
-    return msgspec.structs.replace(status, status=figures(status.status))
+    kept = figures(status.status)
+    if status.identifier.kind == "Job":
+        kept = {**(kept or {}), **progress_of_job(status.status)} or None
+    return msgspec.structs.replace(status, status=kept)
+
+
+def _is_figure(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
