@@ -9,8 +9,9 @@ from kubeserver.handler import Response, StreamResponse
 from leeward.answers.decisions import expected_of, explained, fleet_of, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState, decode_state, encode_state
 from leeward.answers.imagined import ImaginedChange
+from leeward.answers.missing_dependencies import DependencyNames
 from leeward.answers.reading import read_fleet
-from leeward.answers.redaction import redacted_binding, redacted_cluster_binding, redacted_work
+from leeward.answers.redaction import redacted_binding, redacted_cluster_binding
 from leeward.answers.what_if import what_if
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKS
 from leeward.client import Request
@@ -37,7 +38,7 @@ async def assert_decided_alike(world: World, state: FleetState) -> None:
         for w, b, c in (
             (works, bindings, wide),
             (
-                tuple(map(redacted_work, works)),
+                tuple(map(DependencyNames((*bindings, *wide)).keep, works)),
                 tuple(map(redacted_binding, bindings)),
                 tuple(map(redacted_cluster_binding, wide)),
             ),

@@ -7,12 +7,19 @@ names, and that nothing propagates there.
 What another tool puts into a cluster is not seen from here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from leeward.answers.fleet_state import BindingName, FleetState, NeededObject, TemplateNeeds, binding_of_work
-from leeward.answers.redaction import redacted_work
+from leeward.answers.fleet_state import (
+    BindingName,
+    FleetState,
+    NeededObject,
+    TemplateNeeds,
+    binding_of_work,
+    key_of_binding,
+)
+from leeward.answers.redaction import preserved_fields, redacted_work
 from leeward.api.work import Binding, Work
 from leeward.core.interpreter import dependencies_of, has_dependencies
 from leeward.operations.drain import workload_of
@@ -31,9 +38,11 @@ class MissingDependency(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DependencyNames:
-    """Index of what templates name, by binding, as their Works say."""
+    """Index of what templates name, by binding, as the Works of these bindings say."""
 
-    def __init__(self) -> None:
+    def __init__(self, bindings: Iterable[Binding]) -> None:
+        fields = ((key_of_binding(binding), preserved_fields(binding)) for binding in bindings)
+        self._preserved = {key: found for key, found in fields if found}
         self._found: dict[BindingName, tuple[NeededObject, ...]] = {}
 
     def keep(self, work: Work) -> Work:
@@ -41,7 +50,7 @@ class DependencyNames:
         key = binding_of_work(work)
         if key is not None and key not in self._found:
             self._found[key] = tuple(_names_in(work))
-        return redacted_work(work)
+        return redacted_work(work, self._preserved.get(key, ()) if key is not None else ())
 
     @property
     def needs(self) -> tuple[TemplateNeeds, ...]:

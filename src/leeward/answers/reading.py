@@ -83,7 +83,7 @@ async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: boo
     reader = PictureReader(client)
     common = await _common(reader, clock, name)
     bindings, wide = await reader.bindings()
-    names = DependencyNames()
+    names = DependencyNames((*bindings, *wide))
     found = await reader.see("Works", reader.all(WORKS, names.keep), ()) if works else ()
     templates = await _templates(reader, [binding.spec.resource for binding in (*bindings, *wide)])
     recorded = msgspec.structs.replace(
@@ -107,7 +107,7 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
 
     Raises: NotFound where there is no such binding, OperationFailed, Unreachable.
     """
-    reader, names = PictureReader(client), DependencyNames()
+    reader = PictureReader(client)
     common = await _common(reader, clock, name)
     binding: Binding
     if key.namespace:
@@ -116,6 +116,7 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
     else:
         binding = redacted_cluster_binding(await client.get(CLUSTER_RESOURCE_BINDINGS, key.name))
         label = CLUSTER_BINDING_ID_LABEL
+    names = DependencyNames([binding])
     selector = f"{label}={(identity := binding.metadata.labels.get(label, ''))}"
     works = await reader.see("Works", reader.all(WORKS, names.keep, label_selector=selector), ()) if identity else ()
     local = reader.all(PROPAGATION_POLICIES, as_it_is, key.namespace)
@@ -130,10 +131,8 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
     others = await reader.see("what other bindings were given", read_unreported(client, key), UnreportedReplicas())
     if others.more:
         reader.unseen.append(f"what {others.more} more bindings were given")
-    local_bindings, wide_bindings = (
-        map(redacted_binding, others.bindings),
-        map(redacted_cluster_binding, others.cluster_bindings),
-    )
+    local_bindings = map(redacted_binding, others.bindings)
+    wide_bindings = map(redacted_cluster_binding, others.cluster_bindings)
     recorded = msgspec.structs.replace(
         recorded,
         bindings=(*((binding,) if key.namespace else ()), *local_bindings),

@@ -2,11 +2,13 @@
 
 Manifests inside of Works keep their names, and how many replicas they ask for; statuses keep their figures, and those
 of Jobs whether they have ended. The contents of Secrets and ConfigMaps, environment variables, and what applications
-say of themselves are left out, and so are credentials of proxies. `tests/world/pictures.py` decides on each picture and
+say of themselves are left out, but for the fields that a policy hands on to the replacement (`statePreservation`), and
+so are credentials of proxies. `tests/world/pictures.py` decides on each picture and
 on the objects that it was made of, and finds what is missing.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -15,12 +17,22 @@ from kubeapi.meta import Manifest, ObjectMeta, ReadOnlyManifest
 from kubeapi.untrusted import mappings_in, text_in
 from leeward.api.cluster import Cluster
 from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
-from leeward.api.work import AggregatedStatusItem, ClusterResourceBinding, ManifestStatus, ResourceBinding, Work
+from leeward.api.work import (
+    AggregatedStatusItem,
+    Binding,
+    ClusterResourceBinding,
+    ManifestStatus,
+    ResourceBinding,
+    Work,
+)
 from leeward.api.work import WorkloadTemplate as _WorkloadTemplate
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 KEPT_STATUS = ("loadBalancer",)
 """Fields of a status that are no figures, and are kept: the addresses that an outage can lose."""
+FieldPath = tuple[str, ...]
+_NAMES = re.compile(r"\{\s*\$?((?:\.[\w-]+)+)\s*\}")
+"""Paths that consist of names. What a path with filters and indexes finds is left out."""
 
 
 def redacted_metadata(metadata: ObjectMeta) -> ObjectMeta:
@@ -44,14 +56,26 @@ def redacted_cluster_binding(binding: ClusterResourceBinding) -> ClusterResource
 
 
 def _redacted(binding: Any) -> Any:
-    items = tuple(_redacted_item(item) for item in binding.status.aggregated_status)
+    fields = preserved_fields(binding)
+    items = tuple(_redacted_item(item, fields) for item in binding.status.aggregated_status)
     status = msgspec.structs.replace(binding.status, aggregated_status=items)
     return msgspec.structs.replace(binding, metadata=redacted_metadata(binding.metadata), status=status)
 
 
-def redacted_work(work: Work) -> Work:
+def preserved_fields(binding: Binding) -> tuple[FieldPath, ...]:
+    """Fields of a status that a failover hands on, as far as its policy names them by names alone."""
+    failover = binding.spec.failover
+    causes = () if failover is None else (failover.cluster, failover.application)
+    asked = [cause.state_preservation for cause in causes if cause is not None]
+    texts = [rule.json_path for preservation in asked if preservation is not None for rule in preservation.rules]
+    return tuple(tuple(names[1:].split(".")) for text in texts for names in _NAMES.findall(text))
+
+
+def redacted_work(work: Work, preserved: Sequence[FieldPath] = ()) -> Work:
+    """The Work without what nobody is to read; `preserved` are fields of statuses that are kept, see
+    `preserved_fields`."""
     manifests = tuple(redacted_manifest(manifest) for manifest in work.spec.workload.manifests)
-    statuses = tuple(_redacted_status(status) for status in work.status.manifest_statuses)
+    statuses = tuple(_redacted_status(status, preserved) for status in work.status.manifest_statuses)
     return msgspec.structs.replace(
         work,
         metadata=redacted_metadata(work.metadata),
@@ -95,15 +119,28 @@ def progress_of_job(status: object) -> Manifest:
     return kept
 
 
-def _redacted_item(item: AggregatedStatusItem) -> AggregatedStatusItem:
-    return msgspec.structs.replace(item, status=figures(item.status))
+def _redacted_item(item: AggregatedStatusItem, preserved: Sequence[FieldPath]) -> AggregatedStatusItem:
+    return msgspec.structs.replace(item, status=_kept(item.status, preserved))
 
 
-def _redacted_status(status: ManifestStatus) -> ManifestStatus:
-    kept = figures(status.status)
+def _redacted_status(status: ManifestStatus, preserved: Sequence[FieldPath]) -> ManifestStatus:
+    kept = _kept(status.status, preserved)
     if status.identifier.kind == "Job":
         kept = {**(kept or {}), **progress_of_job(status.status)} or None
     return msgspec.structs.replace(status, status=kept)
+
+
+def _kept(status: object, preserved: Sequence[FieldPath]) -> Manifest | None:
+    return {**(figures(status) or {}), **_only(status, preserved)} or None
+
+
+def _only(value: object, paths: Sequence[FieldPath]) -> Manifest:
+    """The values under these paths, and nothing beside them."""
+    found, kept = _mapping(value), dict[str, Any]()
+    for name in dict.fromkeys(path[0] for path in paths if path[0] in found):
+        below = [path[1:] for path in paths if path[0] == name]
+        kept[name] = found[name] if () in below else _only(found[name], below)
+    return kept
 
 
 def _is_figure(value: object) -> bool:

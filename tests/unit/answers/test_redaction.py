@@ -8,13 +8,30 @@ import pytest
 
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest
-from leeward.answers.redaction import redacted_work
+from leeward.answers.missing_dependencies import DependencyNames
+from leeward.answers.redaction import redacted_binding, redacted_work
 from leeward.api.meta import Condition
-from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
-from leeward.api.work import Work, WorkloadTemplate, WorkSpec, WorkStatus
+from leeward.api.names import BINDING_NAME_ANNOTATION, BINDING_NAMESPACE_ANNOTATION, TEMPLATE_GENERATION_ANNOTATION
+from leeward.api.policy import (
+    ApplicationFailover,
+    ClusterFailover,
+    DecisionConditions,
+    FailoverBehavior,
+    StatePreservation,
+    StatePreservationRule,
+)
+from leeward.api.work import (
+    AggregatedStatusItem,
+    ResourceBindingStatus,
+    Work,
+    WorkloadTemplate,
+    WorkSpec,
+    WorkStatus,
+)
 from leeward.core.eviction.ended_jobs import has_ended
 from leeward.core.eviction.evidence import is_seen_healthy, is_uncounted, known_to_serve, may_serve, trusted
-from tests.builders import at, cluster, work
+from leeward.core.eviction.state_preservation import preserved_state
+from tests.builders import at, binding, cluster, duplicated, targets, work
 
 SECRET = "hunter2"
 ENDED = [{"type": "SuccessCriteriaMet", "status": "True"}, {"type": "Complete", "status": "True", "message": SECRET}]
@@ -78,3 +95,28 @@ def test_a_picture_keeps_what_is_believed_of_a_copy_and_nothing_secret(told: Wor
     kept = redacted_work(told)
     assert said_of(kept) == said_of(told)
     assert SECRET not in encode(kept).decode()
+
+
+FINISHED = StatePreservation((StatePreservationRule("job-id", "{.jobStatus.id}"),))
+PHASE = StatePreservation((StatePreservationRule("step", "{.phase} of {.jobStatus.name}"),))
+STATUS: Any = {"phase": "B", "jobStatus": {"id": "7f", "name": "j", "token": SECRET}, "note": SECRET}
+
+
+def test_a_picture_keeps_what_a_failover_hands_on_and_nothing_beside_it() -> None:
+    behaviour = FailoverBehavior(
+        application=ApplicationFailover(DecisionConditions(), state_preservation=PHASE),
+        cluster=ClusterFailover(state_preservation=FINISHED),
+    )
+    item = AggregatedStatusItem("a", status=STATUS)
+    asking = binding(duplicated("a", "b"), 1, targets(a=1), failover=behaviour)
+    asking = msgspec.structs.replace(asking, status=ResourceBindingStatus(aggregated_status=(item,)))
+    told = copy("Flink", STATUS)
+    marks = {BINDING_NAMESPACE_ANNOTATION: "default", BINDING_NAME_ANNOTATION: asking.name}
+    told = msgspec.structs.replace(told, metadata=msgspec.structs.replace(told.metadata, annotations=marks))
+    (kept,) = redacted_binding(asking).status.aggregated_status
+    work_kept = DependencyNames([asking]).keep(told)
+    (reported,) = work_kept.status.manifest_statuses
+    for left in (kept, msgspec.structs.replace(kept, status=reported.status)):
+        assert preserved_state(asking, FINISHED, left) == {"job-id": "7f"}
+        assert preserved_state(asking, PHASE, left) == {"step": "B of j"}
+    assert SECRET not in encode([kept, work_kept]).decode()
