@@ -12,13 +12,16 @@ import msgspec
 
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import Manifest
-from kubeapi.untrusted import mapping_in
+from kubeapi.untrusted import mapping_in, text_in
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy, ClusterPropagationPolicy, PropagationPolicy
+from leeward.api.resource import PROPAGATION_POLICIES
+from leeward.api.schema import schema_of
 from leeward.api.spread_field import GROUP_FIELDS, rules_of_field
+from leeward.api.unknown_fields import unknown_fields
 from leeward.api.validation import validate, validate_types
 from leeward.api.work import Binding
 from leeward.core.propagation.binding import claim
@@ -28,6 +31,8 @@ from leeward.operations import OperationFailed
 from leeward.operations.drain import workload_of
 
 LABEL = "label:"
+POLICY_TYPES = {"PropagationPolicy": PropagationPolicy, "ClusterPropagationPolicy": ClusterPropagationPolicy}
+POLICY_API_VERSION = PROPAGATION_POLICIES.api_version
 FAILURE_THRESHOLD, EVICTION_TIMEOUT = "--cluster-failure-threshold", "--failover-eviction-timeout"
 
 
@@ -90,8 +95,12 @@ def group_values(cluster: Cluster, by: str) -> tuple[str, ...]:
 
 
 def imagine_policies(state: FleetState, manifests: Sequence[Manifest]) -> Mapping[BindingName, Binding]:
-    """The bindings that policies of these manifests would change. Raises: OperationFailed that names the field."""
-    parsed = [_policy_of(state, manifest) for manifest in manifests]
+    """The bindings that policies of these manifests would change; what is beside them is left out.
+
+    Raises: OperationFailed that names the field, and where there is no policy.
+    """
+    policies = [manifest for manifest in manifests if not is_beside_policies(manifest)]
+    parsed = [_policy_of(state, manifest) for manifest in policies or manifests]
     local: dict[tuple[str, str], PropagationPolicy] = {(p.namespace, p.name): p for p in state.recorded.policies}
     wide: dict[str, ClusterPropagationPolicy] = {p.name: p for p in state.recorded.cluster_policies}
     for policy in parsed:
@@ -110,6 +119,13 @@ def imagine_policies(state: FleetState, manifests: Sequence[Manifest]) -> Mappin
     return changed
 
 
+def is_beside_policies(manifest: Manifest) -> bool:
+    """Tells whether it is of a kind that may be in one file with policies, as a template is."""
+    api_version, kind = text_in(manifest, "apiVersion"), text_in(manifest, "kind")
+    is_known = api_version.partition("/")[0] != POLICY_API_VERSION.partition("/")[0] or schema_of(api_version, kind)
+    return bool(kind and is_known) and kind not in POLICY_TYPES
+
+
 def imagine_scale(state: FleetState, key: BindingName, replicas: int) -> Mapping[BindingName, Binding]:
     """Raises: OperationFailed for what has no replicas."""
     binding = state.bindings[key]
@@ -122,18 +138,23 @@ def _policy_of(state: FleetState, manifest: Manifest) -> AnyPropagationPolicy:
     """Policy with the identity of the one that it replaces, and what admission fills in."""
     kind, metadata = manifest.get("kind", ""), mapping_in(manifest, "metadata")
     name = f"{kind} {metadata.get('name', '')}"
-    types = {"PropagationPolicy": PropagationPolicy, "ClusterPropagationPolicy": ClusterPropagationPolicy}
-    if kind not in types:
-        raise OperationFailed(f"--apply: a {kind or 'document without kind'} is no policy; give {' or '.join(types)}")
+    if kind not in POLICY_TYPES:
+        what = kind or "document without kind"
+        raise OperationFailed(f"--apply: a {what} is no policy; give {' or '.join(POLICY_TYPES)}")
+    if manifest.get("apiVersion") != POLICY_API_VERSION:
+        raise OperationFailed(f"--apply: {name}: its apiVersion is not {POLICY_API_VERSION}: correct it")
     is_local = kind == "PropagationPolicy"
     namespace = metadata.get("namespace", "default") if is_local else ""
     given = {**manifest, "metadata": {**metadata, **({"namespace": namespace} if is_local else {})}}
+    for path in unknown_fields(given):
+        field = ".".join(map(str, path))
+        raise OperationFailed(f"--apply: {name}: there is no field {field}: correct it, or take it out")
     filled = apply_defaults(given, DefaultingSettings(now=state.as_of, new_uid=lambda: "imagined"))
     problems = [*validate_types(filled), *validate(filled)]
     if problems:
         raise OperationFailed(f"--apply: {name}: {'; '.join(map(str, problems))}")
     try:
-        policy: AnyPropagationPolicy = from_wire(filled, types[kind])
+        policy: AnyPropagationPolicy = from_wire(filled, POLICY_TYPES[kind])
     except DecodeError as error:
         raise OperationFailed(f"--apply: {name}: {error}") from None
     present = [*state.recorded.policies] if is_local else [*state.recorded.cluster_policies]

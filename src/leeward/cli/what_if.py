@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.output import say_coloured
+from leeward.cli.output import say, say_coloured
 from leeward.cli.parameters import Duration
 from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, rendered, whole_picture
 from leeward.cli.settings import Settings
@@ -31,7 +31,13 @@ class Delay(Duration):
 @click.option("--drain", "drains", multiple=True, metavar="CLUSTER,...", help="Clusters that are drained.")
 @click.option("--at", type=Delay(), default="0s", help="When, from now on: +10m.  [default: at once]")
 @click.option("--recover-after", type=Duration(), help="When what has failed answers again.  [default: never]")
-@click.option("--apply", "files", multiple=True, type=click.Path(path_type=Path), help="Policies that are applied.")
+@click.option(
+    "--apply",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Policies that are applied; templates beside them are left out.",
+)
 @click.option("--scale", "scales", multiple=True, metavar="TYPE/NAME=N", help="An application with other replicas.")
 @click.option("-n", "--namespace", default="default", show_default=True, help="Of what is scaled.")
 @click.option("--cluster-failure-threshold", type=Duration(), help="With this flag of the control plane.")
@@ -92,14 +98,20 @@ def _require_question(fails: Sequence[str], others: Sequence[Sequence[object]], 
 def _applied(state: "FleetState", files: Sequence[Path]) -> "Mapping[BindingName, Binding]":
     """Raises: FleetError, OperationFailed."""
     from kubeapi.codec import parse_yaml
-    from leeward.answers.imagined import imagine_policies
+    from kubeapi.untrusted import mapping_in
+    from leeward.answers.imagined import imagine_policies, is_beside_policies
     from leeward.cli.questions import decode_file
 
     def read(data: bytes) -> list[dict[str, object]]:
         return list(parse_yaml(data))
 
     found = [decode_file(file, read, ValueError, "give a file of policies", MAX_POLICY_BYTES) for file in files]
-    return imagine_policies(state, [manifest for manifests in found for manifest in manifests]) if files else {}
+    manifests = [manifest for manifests in found for manifest in manifests]
+    changed: Mapping[BindingName, Binding] = imagine_policies(state, manifests) if files else {}
+    if beside := [manifest for manifest in manifests if is_beside_policies(manifest)]:
+        names = (f"{each['kind']} {mapping_in(each, 'metadata').get('name', '')}".rstrip() for each in beside)
+        say(f"--apply: left out, since only policies are imagined: {', '.join(names)}", err=True)
+    return changed
 
 
 def _scaled(state: "FleetState", scales: Sequence[str], namespace: str) -> "Mapping[BindingName, Binding]":

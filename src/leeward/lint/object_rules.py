@@ -1,12 +1,12 @@
 """Rules about single objects: what the API server refuses, drops, or warns of; and clusters that are one."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Collection, Iterator
 
 from kubeapi.codec import DecodeError, from_wire, to_wire
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.cluster import Cluster
 from leeward.api.schema import schema_of
+from leeward.api.unknown_fields import unknown_fields
 from leeward.api.validation import validate, validate_types
 from leeward.core.admission_warnings import Concern, concerns_in
 from leeward.core.registration import Joined, problem_of_identity
@@ -47,28 +47,13 @@ def _unreadable_template(picture: LintPicture, template: LintObject) -> Iterator
 
 
 def _unknown_fields(each: LintObject) -> Iterator[Diagnostic]:
-    schema = schema_of(each.api_version, each.kind)
-    if schema is None:
+    if schema_of(each.api_version, each.kind) is None:
         yield Diagnostic(each, f"{each}: there is no kind {each.kind} in {each.api_version}", ("kind",))
         return
-    for path in _unknown(each.manifest, schema, ()):
+    for path in unknown_fields(each.manifest):
         field = ".".join(str(step) for step in path)
         said = f"{each} has a field {field}, which there is not: the API server drops it"
         yield Diagnostic(each, said, path)
-
-
-def _unknown(value: object, schema: Mapping[str, Any], path: Sequence[str | int]) -> Iterator[Sequence[str | int]]:
-    """Paths of fields that the schema does not have."""
-    if isinstance(value, dict) and "properties" in schema:
-        for name, member in cast(dict[str, object], value).items():
-            known = schema["properties"].get(name)
-            if known is not None:
-                yield from _unknown(member, known, (*path, name))
-            elif not (not path and name in ("apiVersion", "kind", "metadata", "status")):
-                yield (*path, name)
-    elif isinstance(value, list) and "items" in schema:
-        for index, item in enumerate(cast(list[object], value)):
-            yield from _unknown(item, schema["items"], (*path, index))
 
 
 def repeated(picture: LintPicture) -> Iterator[Diagnostic]:

@@ -75,6 +75,17 @@ def test_a_policy_and_a_drain_are_asked_about(file: Path, tmp_path: Path, capsys
         assert (code, app["after"]) == (0, {"b": 4})
 
 
+def test_a_template_beside_its_policy_is_left_out_and_that_is_said(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = tmp_path / "both.yaml"
+    both.write_text(f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: nginx}}\n---{POLICY}")
+    code, out, err = call_verb(capsys, "what-if", "--apply", both, "--from", file, "-o", "json")
+    (app,) = json.loads(out)["applications"]
+    assert (code, app["after"]) == (0, {"b": 4})
+    assert err == "--apply: left out, since only policies are imagined: Deployment nginx\n"
+
+
 def test_what_no_policy_takes_along_is_listed(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     state = decode_state(file.read_bytes())
     needs = TemplateNeeds(
@@ -120,6 +131,16 @@ def test_bad_input_names_the_field_and_the_way_out(
         ("kind: Pod", "--apply: a Pod is no policy; give PropagationPolicy or ClusterPropagationPolicy"),
         (POLICY.replace("Divided", "Shared"), "spec.placement.replicaScheduling.replicaSchedulingType"),
         ("- a", "give a file of policies"),
+        (
+            POLICY.replace("clusterAffinity", "clusterAffinty"),
+            "--apply: PropagationPolicy p: there is no field spec.placement.clusterAffinty: correct it, or take it out",
+        ),
+        (
+            POLICY.replace("v1alpha1", "v1"),
+            "PropagationPolicy p: its apiVersion is not policy.karmada.io/v1alpha1: correct it",
+        ),
+        (f"{POLICY}---\n{POLICY.replace('nPolicy', 'nPolcy')}", "--apply: a PropagationPolcy is no policy"),
+        (f"{POLICY}---\n{{metadata: {{name: web}}}}", "--apply: a document without kind is no policy"),
     ],
 )
 def test_a_policy_that_would_be_refused_is_refused_here(
