@@ -72,8 +72,11 @@ def test_what_is_well_says_why_it_is_there_and_that_nothing_follows() -> None:
             (n, gets[n], gets[n]) for n in by_number
         ]
         assert told.why[0] == "Claimed by PropagationPolicy default/web (priority 0)."
-        parts = "; ".join(f"{name} 1/2 = 1.50, gets {gets[name]}" for name in ("member1", "member2"))
-        assert told.why[2] == f"3 replicas divided by weight: {parts}."
+        parts = "; ".join(f"{name} 1/2 = 1.50, would get {gets[name]}" for name in ("member1", "member2"))
+        assert told.why[1:] == [
+            "If it were placed anew now, 2 of 3 clusters would pass: member1, member2.",
+            f"3 replicas would be divided by weight: {parts}.",
+        ]
         (refused,) = [verdict for verdict in told.verdicts if verdict.plugin]
         assert (refused.clusters, refused.plugin) == (("member3",), "ClusterAffinity")
         assert told.decides == world.assigned(WEB)

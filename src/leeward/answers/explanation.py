@@ -22,7 +22,7 @@ from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
 from leeward.core.placement import Decision, Snapshot
-from leeward.core.scheduling import Unplaceable
+from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.selection import room_decides
 from leeward.core.scheduling.trace import DivisionTrace, TermTrace
 from leeward.operations.drain import workload_of
@@ -44,6 +44,10 @@ class ApplicationState(Enum):
 
 
 _REPLICATED = ("Deployment", "ReplicaSet", "StatefulSet")
+NOTHING_MOVES = (
+    "It stays where it is: nothing moves there by itself, unless its policy (leeward.dev/failback) or a "
+    "WorkloadRebalancer asks for it."
+)
 NEEDS_SOMEBODY = (ApplicationState.HELD, ApplicationState.UNPLACED, ApplicationState.HINDERED)
 
 
@@ -189,12 +193,18 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
             since = f" since {taint.time_added:%H:%M:%S}" if taint.time_added else ""
             yield f"{target.name} has {taint}{since}."
     kept = next((each.clusters for each in verdicts if not each.plugin), ())
-    anew = "Placed anew, " if asked.asked_anew else f"At {moment(asked.at, state.as_of)}, " if asked.at else ""
-    number = f"{len(kept)} of {counted(len(state.clusters), 'cluster')} {'pass' if len(kept) != 1 else 'passes'}"
-    yield f"{anew}{number}: {', '.join(kept) or 'none'}."
+    anew, is_only_asked = "", asked.asked_anew
+    if is_only_asked:
+        anew = "If it were placed anew now, "
+    elif asked.at:
+        anew = f"At {moment(asked.at, state.as_of)}, "
+    passing = "would pass" if is_only_asked else "passes" if len(kept) == 1 else "pass"
+    yield f"{anew}{len(kept)} of {counted(len(state.clusters), 'cluster')} {passing}: {', '.join(kept) or 'none'}."
     term = asked.trace.terms[-1] if asked.trace.terms else None
     for division in () if term is None else term.divisions:
-        yield division_sentence(division)
+        yield division_sentence(division, is_only_asked=is_only_asked)
+    if is_only_asked and _would_be_elsewhere(binding, asked):
+        yield NOTHING_MOVES
     if asked.decision.held is not None:
         yield f"{asked.decision.held.message.rstrip('.')} ({asked.decision.held.reason})."
     elif isinstance(asked.result, Unplaceable):
@@ -203,18 +213,27 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
         yield f"{hindrance.message.rstrip('.')} ({hindrance.reason})."
 
 
-def division_sentence(division: DivisionTrace) -> str:
-    """`3 replicas divided by weight: member1 1/2 = 1.50, gets 2; ...`"""
+def _would_be_elsewhere(binding: Binding, asked: Explained) -> bool:
+    """Tells whether it stays as it is, though it would be placed otherwise."""
+    if not isinstance(asked.result, Placed) or asked.decision.clusters != binding.spec.clusters:
+        return False
+    there, then = ({t.name: t.replicas for t in targets} for targets in (binding.spec.clusters, asked.result.clusters))
+    return there != then if binding.spec.is_divided else there.keys() != then.keys()
+
+
+def division_sentence(division: DivisionTrace, *, is_only_asked: bool = False) -> str:
+    """`3 replicas divided by weight: member1 1/2 = 1.50, gets 2; ...`, or what they would be and get."""
+    gets, divided = ("would get", "would be divided") if is_only_asked else ("gets", "divided")
     total = sum(division.weights.values())
     parts = [
         f"{name} {weight}/{total} = {division.replicas * weight / total if total else 0:.2f}, "
-        f"gets {division.result.get(name, 0) - division.initial.get(name, 0)}"
+        f"{gets} {division.result.get(name, 0) - division.initial.get(name, 0)}"
         for name, weight in division.weights.items()
         if weight
     ]
     had = {name: count for name, count in division.initial.items() if count}
     first = f", on top of {', '.join(f'{name} {count}' for name, count in had.items())}" if had else ""
-    return f"{counted(division.replicas, 'replica')} divided by weight{first}: {'; '.join(parts)}."
+    return f"{counted(division.replicas, 'replica')} {divided} by weight{first}: {'; '.join(parts)}."
 
 
 def _division(division: DivisionTrace) -> DivisionStep:

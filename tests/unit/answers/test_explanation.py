@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from leeward.answers.explanation import ApplicationState, explain_binding
+from leeward.answers.explanation import NOTHING_MOVES, ApplicationState, explain_binding
 from leeward.answers.fleet_state import key_of_binding
 from leeward.api.meta import Condition
 from leeward.api.policy import Placement
@@ -65,3 +65,16 @@ def test_what_a_return_would_show_agrees_with_how_many_there_are(
     placed = binding(placement, replicas, targets(a=replicas))
     told = explain_binding(picture_of([dead("a", since=-900), cluster("b")], [placed]), key_of_binding(placed))
     assert {each.change: each.effect for each in told.helps}["a comes back"] == said
+
+
+def test_what_has_failed_over_is_said_to_stay_though_it_would_be_placed_otherwise() -> None:
+    moved = binding(divided({"a": 1, "b": 2}), 3, targets(b=3))
+    told = explain_binding(picture_of([cluster("a"), cluster("b"), cluster("c")], [moved]), key_of_binding(moved))
+    assert told.why[1:] == [
+        "If it were placed anew now, 2 of 3 clusters would pass: a, b.",
+        "3 replicas would be divided by weight: a 1/3 = 1.00, would get 1; b 2/3 = 2.00, would get 2.",
+        NOTHING_MOVES,
+    ]
+    home = msgspec.structs.replace(moved, spec=msgspec.structs.replace(moved.spec, clusters=targets(a=1, b=2)))
+    well = explain_binding(picture_of([cluster("a"), cluster("b")], [home]), key_of_binding(home))
+    assert NOTHING_MOVES not in well.why
