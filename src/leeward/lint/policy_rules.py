@@ -1,9 +1,13 @@
-"""Rules about what policies select: nothing, what others have claimed, or the same as another one."""
+"""Rules about what policies select: nothing, what others have claimed, or the same as another one; and annotations."""
 
 from collections import Counter
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 
+from kubeapi.meta import annotations_of
+from leeward.api.names import LINT_IGNORE_ANNOTATION
 from leeward.api.policy import ResourceSelector
+from leeward.core.propagation.claiming import OPTION_ANNOTATIONS
 from leeward.core.propagation.matching import NO_MATCH, resource_precision, selector_priority
 from leeward.core.propagation.reach import Reach
 from leeward.lint.findings import Diagnostic
@@ -12,6 +16,23 @@ from leeward.lint.picture import LintPicture
 
 _SELECTORS = ("spec", "resourceSelectors")
 _REACH = Reach()
+_OURS = "leeward.dev/"
+_ANNOTATIONS = (*OPTION_ANNOTATIONS, LINT_IGNORE_ANNOTATION)
+"""Annotations of ours that are read of a policy."""
+
+
+def unknown_annotations(picture: LintPicture) -> Iterator[Diagnostic]:
+    """Annotations of ours on policies that nobody reads; those that there are begin with the nearest."""
+    for each in picture.objects:
+        for name in annotations_of(each.manifest) if each.is_policy else ():
+            if name.startswith(_OURS) and name not in _ANNOTATIONS:
+                near = sorted(_ANNOTATIONS, key=lambda known: -_likeness(name, known))
+                said = f"{each} has the annotation {name}, which nobody reads; there are {', '.join(near)}"
+                yield Diagnostic(each, said, ("metadata", "annotations", name))
+
+
+def _likeness(name: str, known: str) -> float:
+    return SequenceMatcher(None, name, known).ratio()
 
 
 def selects_nothing(picture: LintPicture) -> Iterator[Diagnostic]:

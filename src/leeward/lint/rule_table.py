@@ -13,7 +13,7 @@ from leeward.lint.findings import Diagnostic, FindingLevel
 from leeward.lint.object_rules import duplicate_clusters, invalid, repeated, warned_of
 from leeward.lint.picture import LintInput, LintPicture
 from leeward.lint.placement_rules import hard_spread, one_cluster_only
-from leeward.lint.policy_rules import overlapping, selects_nothing
+from leeward.lint.policy_rules import overlapping, selects_nothing, unknown_annotations
 from leeward.lint.room_rules import no_room
 from leeward.lint.volume_rules import (
     claims_left_behind,
@@ -251,6 +251,15 @@ RULES: Sequence[LintRule] = (
         "Only the last one was looked at; which one is applied last is not known here.",
         "give the files of one installation only, as they are applied",
         repeated,
+    ),
+    LintRule(
+        "LW022",
+        "unknown-annotation",
+        WARNING,
+        "An annotation of a policy under leeward.dev that there is not",
+        "Nobody reads it: what it asks for, such as a failback, does not happen.",
+        "correct its name, or take it away",
+        unknown_annotations,
     ),
 )
 """Rules in the order of their ids."""

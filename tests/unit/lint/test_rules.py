@@ -54,3 +54,10 @@ def test_ids_are_in_order_and_names_are_unique() -> None:
 def test_an_object_ignores_rules_by_its_annotation_and_that_is_counted() -> None:
     report = linted(PLANTED[0].parent / "ignored.yaml")
     assert (report.findings, report.ignored) == ([], 2)
+
+
+def test_of_the_annotations_that_there_are_the_nearest_is_named_first() -> None:
+    (finding,) = linted(PLANTED[0].parent / "LW022.yaml").findings
+    said = "PropagationPolicy shop/web has the annotation leeward.dev/failbak, which nobody reads; there are "
+    assert finding.sentence.startswith(f"{said}leeward.dev/failback, leeward.dev/failback-")
+    assert finding.sentence.count("leeward.dev/") == 7
