@@ -28,8 +28,8 @@ from leeward.api.work import (
     WorkSpec,
     WorkStatus,
 )
-from leeward.core.eviction.ended_jobs import has_ended
 from leeward.core.eviction.evidence import is_seen_healthy, is_uncounted, known_to_serve, may_serve, trusted
+from leeward.core.eviction.finished_jobs import is_finished_job
 from leeward.core.eviction.state_preservation import preserved_state
 from tests.builders import at, binding, cluster, duplicated, targets, work
 
@@ -64,7 +64,7 @@ def said_of(told: Work) -> tuple[object, ...]:
     """Evidence that decisions have of a copy of two replicas."""
     there = cluster("a")
     return (
-        has_ended(told),
+        is_finished_job(told),
         is_seen_healthy(told, there, 2),
         known_to_serve(told, there),
         may_serve(told, there, 2, at(3600)),

@@ -53,8 +53,8 @@ def held_without_gain(kept: Sequence[Eviction]) -> Condition:
     )
 
 
-def held_ended(kept: Sequence[Eviction]) -> Condition | None:
-    """Condition by S12: it has nothing left to do."""
+def held_finished_jobs(kept: Sequence[Eviction]) -> Condition | None:
+    """Condition that a finished Job stays where it is (S12)."""
     why = "the Job has ended there, and would run once more elsewhere"
     return _held(HeldReason.NOTHING_TO_GAIN, f"kept in {_list(kept)}: {why}") if kept else None
 

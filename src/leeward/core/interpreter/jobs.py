@@ -94,13 +94,13 @@ def _condition(kind: str, reason: str, message: str, outcomes: Iterable[Mapping[
     return {"type": kind, "status": "True", "reason": reason, "message": message, **dated}
 
 
-def has_outcome(status: Any) -> bool:
-    """Tells whether this status of a Job says that it has ended."""
+def says_finished(status: Any) -> bool:
+    """Tells whether this status of a Job says that it is finished."""
     return bool(_outcome(mapping_at({"status": status}, "status")))
 
 
 def _outcome(status: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The first condition that says that the Job has ended."""
+    """The first condition that says that the Job is finished."""
     for condition in list_at(status, "conditions"):
         if text_at(condition, "type") in ("Complete", "Failed") and text_at(condition, "status") == "True":
             return condition

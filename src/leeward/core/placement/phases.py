@@ -33,7 +33,7 @@ from leeward.core.eviction.awaited_targets import (
 )
 from leeward.core.eviction.blocked_evictions import (
     held_deferred,
-    held_ended,
+    held_finished_jobs,
     held_in_place,
     held_tasks,
     held_unconfirmed,
@@ -186,7 +186,7 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
         or (None if at.stays_in_place else held_unconfirmed(evictions.unconfirmed))
         or held
         or held_in_place(at.binding, evictions.due, at.stays_in_place)
-        or held_ended(at.ended)
+        or held_finished_jobs(at.of_finished_jobs)
     )
 
 

@@ -32,8 +32,8 @@ from leeward.core.eviction.application import (
 from leeward.core.eviction.awaited_targets import NONE_AWAITED, parse_awaited_targets
 from leeward.core.eviction.blocked_evictions import is_braked
 from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions, is_automatic
-from leeward.core.eviction.ended_jobs import has_ended
 from leeward.core.eviction.failover_release import released_at
+from leeward.core.eviction.finished_jobs import is_finished_job
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import OriginalPlacement, failback_options, parse_original_placement
 from leeward.core.eviction.progress import Assessment, assess_tasks
@@ -148,16 +148,17 @@ class Situation:
         """Evictions that begin now, if there is a place for them."""
         if self.stays_in_place:
             return ()
-        kept = (*self.braked, *self.waiting, *self.ended)
+        kept = (*self.braked, *self.waiting, *self.of_finished_jobs)
         return tuple(each for each in self.taint_evictions.due if each not in kept)
 
     @CachedProperty
-    def ended(self) -> tuple[Eviction, ...]:
-        """Automatic evictions of Jobs that have ended, which would run once more elsewhere."""
+    def of_finished_jobs(self) -> tuple[Eviction, ...]:
+        """Automatic evictions of finished Jobs, which would run again elsewhere."""
         if not self.settings.keep_without_place:
             return ()
         works, due = self.snapshot.works, self.taint_evictions.due
-        return tuple(e for e in due if has_ended(works.get(e.cluster)) and is_automatic(e, self.clusters[e.cluster]))
+        finished = (each for each in due if is_finished_job(works.get(each.cluster)))
+        return tuple(each for each in finished if is_automatic(each, self.clusters[each.cluster]))
 
     @CachedProperty
     def well_again(self) -> frozenset[str]:

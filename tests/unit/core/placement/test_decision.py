@@ -27,7 +27,7 @@ from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot
 from leeward.core.scheduling import Placed
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
-from tests.unit.core.eviction.test_ended_jobs import job
+from tests.unit.core.eviction.test_finished_jobs import job
 
 SETTINGS = PlacementSettings()
 EXACT = PlacementSettings(keep_without_place=False, withdraw=False, exact_health=True)

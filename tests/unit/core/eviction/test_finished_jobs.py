@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from leeward.api.work import Work
-from leeward.core.eviction.ended_jobs import has_ended
+from leeward.core.eviction.finished_jobs import is_finished_job
 from tests.builders import work
 
 COMPLETE = {"type": "Complete", "status": "True"}
@@ -49,4 +49,4 @@ def with_another(copy: Work, other: Work) -> Work:
     ],
 )  # fmt: skip
 def test_s12_a_job_has_ended_when_it_was_reported_to(copy: Work | None, *, ended: bool) -> None:
-    assert has_ended(copy) == ended
+    assert is_finished_job(copy) == ended
