@@ -1,15 +1,18 @@
 """Helpers for tests that call a verb of `leeward` in this process: a fleet of one member on disk, a call's output."""
 
+import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import Fleet, Member
 from leeward.app.local.layout import Layout
+from leeward.app.local.processes import ProcessRecord
 from leeward.cli.program import main
 from leeward.client import Client
 from leeward.operations.orphan_findings import OrphanFindings
@@ -44,3 +47,11 @@ def call_verb(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[i
         main(list(map(str, arguments)))
     captured = capsys.readouterr()
     return int(end.value.code or 0), captured.out, captured.err
+
+
+def pretend_to_run(layout: Layout, *components: str) -> None:
+    """Has them remembered as this very process, which lives."""
+    layout.run.mkdir(exist_ok=True)
+    start_time = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    for name in components:
+        layout.process_file(name).write_bytes(msgspec.json.encode(ProcessRecord(os.getpid(), start_time)))

@@ -24,14 +24,14 @@ from kubeapi.process import KeyValueFormatter
 from kubeapi.text import shown, shown_lines
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import save_fleet
-from leeward.app.local.layout import Layout
+from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.cli import drain as drain_module
 from leeward.cli import status as status_module
 from leeward.cli.output import complain, say, say_line
 from leeward.cli.program import VERBS as PROGRAM_VERBS
 from leeward.cli.tables import MAX_CELL, render_table
 from tests.json_server import JsonServer, serve_json
-from tests.verbs import NoMembers, call_verb, fleet_of_one, issued
+from tests.verbs import NoMembers, call_verb, fleet_of_one, issued, pretend_to_run
 
 NASTY = (
     "a\n  b  Ready forged",
@@ -69,6 +69,7 @@ def server(layout: Layout) -> Iterator[JsonServer]:
         save_fleet(layout, fleet_of_one(server.port))
         issued(layout.root, fleet_of_one(server.port))
         server.refusals["/readyz"] = (200, b"ok")
+        pretend_to_run(layout, CONTROL_PLANE)
         yield server
 
 

@@ -53,6 +53,15 @@ def restore(backup: Path, store: Path) -> Summary:
     return summary
 
 
+def live_names(backup: Path, prefix: str) -> set[str]:
+    """The rest of each key that begins with `prefix`, and lives. Raises: MediumFailed."""
+    try:
+        newest = {record.key: record for record in check_file(backup, backup).records}
+    except sqlite3.Error as error:
+        raise MediumFailed(f"{backup} cannot be read: {error}") from error
+    return {key.removeprefix(prefix) for key, last in newest.items() if key.startswith(prefix) and not last.deleted}
+
+
 def _copy(source: Path, target: Path) -> Summary:
     beside = target.with_name(f".{target.name}.new")
     try:

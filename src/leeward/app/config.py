@@ -4,8 +4,8 @@ Plain data: whoever composes a component (`control_plane`, `member`, `agent`) re
 defaults of its own.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,8 @@ to."""
 class ControlPlaneConfig:
     """`data_dir` holds `store.db`; it listens on 127.0.0.1. `ready` is called once, when everything is served.
 
-    `member_addresses` are networks that members may be in although they are refused otherwise.
+    `member_addresses` are networks that members may be in although they are refused otherwise. `member_ports` are those
+    of the fleet's own members, by name.
     """
 
     data_dir: Path
@@ -47,6 +48,7 @@ class ControlPlaneConfig:
     token_file: Path
     settings: "ManagerSettings"
     member_addresses: tuple[Network, ...] = ()
+    member_ports: Mapping[str, int] = field(default_factory=dict[str, int])
     ready: Callable[[], None]
 
 

@@ -26,6 +26,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.app.cluster_info import publish_current
 from leeward.app.config import AUDIT_FILE, SIGNING_KEY_FILE, ControlPlaneConfig
 from leeward.app.connect import connecting, reaching
+from leeward.app.own_members import lead_to_own_members
 from leeward.client import Client
 from leeward.client.connection import Connection
 from leeward.lua.jail import ProcessJail
@@ -55,6 +56,7 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             api_server = await _start_apiserver(environment, store)
             client = Client(InProcessTransport(api_server), "leeward")
             await ensure_namespaces(client)
+            await lead_to_own_members(client, config.member_ports)
             await _publish(config, client)
             _start_signers(config, api_server, serving)
             proxy = ClusterProxy(client, reaching(addresses), api_server)

@@ -104,11 +104,11 @@ def ask(target: Target, work: Callable[["Client"], Awaitable[T]], *, briefly: bo
     from leeward.client import WorldError
     from leeward.operations import OperationFailed
 
+    refuse_silent(target)
     client = _brief_client_of(target.connection) if briefly else client_of(target.connection, greets=False)
 
     async def run() -> T:
         try:
-            _refuse_frozen(target)
             await client.raw("GET", "/version", timeout_seconds=_patience(target))
             return await work(client)
         finally:
@@ -122,14 +122,14 @@ def ask(target: Target, work: Callable[["Client"], Awaitable[T]], *, briefly: bo
         raise FleetError(str(error)) from error
 
 
-def _refuse_frozen(target: Target) -> None:
-    """Raises: Unreachable for a fleet of this machine whose control plane is frozen: there is nothing to wait for."""
+def refuse_silent(target: Target) -> None:
+    """Raises: FleetError for a fleet of this machine whose control plane is frozen or does not run: whoever answers at
+    its address is another, which may have the same keys."""
     if target.layout is not None:
-        from leeward.app.local.control_plane import is_frozen
-        from leeward.client import Unreachable
+        from leeward.app.local.control_plane import is_running
 
-        if is_frozen(target.layout):
-            raise Unreachable("frozen")
+        if not is_running(target.layout):
+            raise FleetError(_silence(target, target.layout))
 
 
 def _patience(target: Target) -> float:
@@ -143,10 +143,14 @@ def _no_answer(target: Target, error: Exception) -> str:
     from leeward.client import Unreachable
 
     if target.layout is not None and isinstance(error, Unreachable):
-        from leeward.app.local.control_plane import why_silent
-
-        return f"{target.connection.server} does not answer: {why_silent(target.layout)}"
+        return _silence(target, target.layout)
     return str(error)
+
+
+def _silence(target: Target, layout: "Layout") -> str:
+    from leeward.app.local.control_plane import why_silent
+
+    return f"{target.connection.server} does not answer: {why_silent(layout)}"
 
 
 def connection_from(kubeconfig: Path | None, context: str = "") -> "Connection":

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.connections import operator_options, target_of
+from leeward.cli.connections import operator_options, refuse_silent, target_of
 from leeward.cli.output import complain, say
 from leeward.cli.settings import Settings
 
@@ -49,6 +49,7 @@ def dashboard(
     from leeward.app.local.dashboard_process import is_built
 
     target = target_of(settings, kubeconfig, context)
+    refuse_silent(target)
     host, port = _address(listen)
     request = DashboardRequest(
         name=target.name,

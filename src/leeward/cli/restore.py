@@ -26,4 +26,6 @@ def restore(settings: Settings, file: Path, member: str, yes: bool) -> None:
         click.confirm(f"Replace all objects of {what}?", abort=True)
     summary = put_back(settings.layout, member, file)
     say(f"{what}: {summary.objects} objects as of revision {summary.revision}")
+    if summary.moved:
+        say("ports of the fleet that was backed up are in use: this one has others, which `leeward up` shows")
     say_next("leeward up", "leeward orphans, for what has been made since")

@@ -1,7 +1,9 @@
 """A restore looks at its file before it touches anything, and does all of it or nothing."""
 
 import asyncio
+import socket
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,30 +19,33 @@ from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local.archive import STORE
 from leeward.app.local.backups import back_up, restore
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member, save_fleet
+from leeward.app.local.fleet import Fleet, Member, load_fleet, save_fleet
 from leeward.app.local.layout import Layout
+from tests.ports import free_port
 
 MEMBERS = (Member("member1", "push", 20_001), Member("member2", "push", 20_002))
 Tree = dict[str, bytes]
 
 
-async def _fill(path: Path, note: bytes) -> None:
+async def _fill(path: Path, note: bytes, *keys: str) -> None:
     async with Supervisor() as supervisor:
         store = await Store.open(SqliteMedium(path), supervisor)
-        await store.put("//configmaps/default/note", None, lambda revision: note)
+        for key in ("//configmaps/default/note", *keys):
+            await store.put(key, None, lambda revision: note)
         await store.close()
 
 
-def make_fleet(root: Path, note: bytes) -> Layout:
-    """A fleet that does not run, with objects and keys of its own."""
+def make_fleet(root: Path, note: bytes, *joined: str, port: int = 20_000) -> Layout:
+    """A fleet that does not run, with objects and keys of its own. `joined` are the names of its Clusters."""
     layout = Layout(root)
     for directory in (layout.control_plane, *(layout.member(member.name) for member in MEMBERS)):
         directory.mkdir(parents=True)
-        asyncio.run(_fill(directory / STORE, note))
+        clusters = joined if directory == layout.control_plane else ()
+        asyncio.run(_fill(directory / STORE, note, *(f"/cluster.karmada.io/clusters//{name}" for name in clusters)))
         write_file(directory / SIGNING_KEY_FILE, b"key of " + note)
     for name in ("ca.crt", "ca.key"):
         write_file(layout.pki / name, b"authority")
-    save_fleet(layout, Fleet(20_000, MEMBERS))
+    save_fleet(layout, Fleet(port, MEMBERS))
     return layout
 
 
@@ -150,3 +155,55 @@ def test_a_backup_of_a_later_format_names_the_way_out(layout: Layout, backup: Pa
     backup.write_bytes(backup.read_bytes().replace(b'{"format":1,', b'{"format":9,'))
     with pytest.raises(FleetError, match=r"of format 9, .*: use the version that wrote it"):
         restore(layout, "", backup)
+
+
+@pytest.fixture
+def in_use() -> Iterator[int]:
+    """A port at which the control plane of the fleet that was backed up may listen."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        yield other.getsockname()[1]
+
+
+def backed_up(root: Path, port: int, *joined: str) -> Path:
+    back_up(make_fleet(root / "old", b"old", *joined, port=port), "", root / "old.tar")
+    return root / "old.tar"
+
+
+def ports_of(fleet: Fleet) -> set[int]:
+    return {fleet.control_plane_port, *(member.port for member in fleet.members)}
+
+
+def test_a_fleet_that_is_made_beside_the_one_that_was_backed_up_shares_no_port_with_it(
+    tmp_path: Path, in_use: int
+) -> None:
+    new = Layout(tmp_path / "new")
+    assert restore(new, "", backed_up(tmp_path, in_use, "member1", "member2")).moved
+    fleet = load_fleet(new)
+    assert [(member.name, member.mode) for member in fleet.members] == [("member1", "push"), ("member2", "push")]
+    assert len(ports_of(fleet)) == 3
+    assert not ports_of(fleet) & {in_use, 20_001, 20_002}
+
+
+def test_a_fleet_that_is_made_where_nothing_listens_has_its_old_ports(tmp_path: Path) -> None:
+    old = backed_up(tmp_path, free_port())
+    members = tuple(Member(member.name, member.mode, free_port()) for member in MEMBERS)
+    save_fleet(Layout(tmp_path / "old"), before := Fleet(free_port(), members))
+    back_up(Layout(tmp_path / "old"), "", old.with_name("free.tar"))
+    assert not restore(Layout(tmp_path / "new"), "", old.with_name("free.tar")).moved
+    assert load_fleet(Layout(tmp_path / "new")) == before
+
+
+def test_no_second_control_plane_is_made_for_a_cluster_that_has_joined_the_one_that_runs(
+    layout: Layout, tmp_path: Path, in_use: int
+) -> None:
+    old = backed_up(tmp_path, in_use, "member1", "real")
+    before, new = tree(layout.root), Layout(tmp_path / "new")
+    for target in (new, layout):
+        with pytest.raises(FleetError, match=rf"port {in_use} .* would act on real: stop that one first"):
+            restore(target, "", old)
+    assert (tree(new.root), tree(layout.root)) == ({}, before)
+
+
+def test_a_backup_is_put_back_into_the_fleet_that_it_was_taken_of_while_that_runs(tmp_path: Path, in_use: int) -> None:
+    old = backed_up(tmp_path, in_use, "member1", "real")
+    assert not restore(Layout(tmp_path / "old"), "", old).moved

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from leeward.app.local.fleet import save_fleet
-from leeward.app.local.layout import Layout
+from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.cli import drain as drain_module
 from leeward.cli.program import main
 from tests.json_server import JsonServer, serve_json
-from tests.verbs import Verb, call_verb, fleet_of_one, issued
+from tests.verbs import Verb, call_verb, fleet_of_one, issued, pretend_to_run
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 MEMBER1 = f"{CLUSTERS}/member1"
@@ -33,6 +33,7 @@ def server(layout: Layout) -> Iterator[JsonServer]:
     with serve_json(layout) as server:
         save_fleet(layout, fleet_of_one(server.port))
         server.objects[MEMBER1] = {"metadata": {"name": "member1"}, "spec": {"syncMode": "Push"}}
+        pretend_to_run(layout, CONTROL_PLANE)
         yield server
 
 

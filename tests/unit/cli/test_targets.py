@@ -173,3 +173,15 @@ def test_a_backup_of_a_server_that_is_not_ours_is_refused_with_what_to_do(
     assert (code, out, file.exists()) == (1, "", False)
     assert "nothing is backed up" in err
     assert "etcdctl snapshot save" in err
+
+
+@pytest.mark.parametrize("verb", [("cordon", "member1"), ("status",), ("dashboard",)])
+def test_whoever_answers_in_the_place_of_a_fleet_that_does_not_run_is_not_asked(
+    tmp_path: Path, server: JsonServer, run: Run, verb: tuple[str, ...]
+) -> None:
+    """The story is that of a fleet that was restored: the one that was backed up runs, with the same keys and port."""
+    save_fleet(Layout(tmp_path / "elsewhere"), Fleet(server.port))
+    code, out, err = run(*verb, "--data-dir", tmp_path / "elsewhere")
+    assert code != 0
+    assert "the control plane does not run, start it with `leeward up`" in " ".join((out + err).split())
+    assert not server.users

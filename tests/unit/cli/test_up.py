@@ -1,23 +1,21 @@
 """`leeward up` in the foreground: whatever ends it, the fleet goes with it."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-import msgspec
 import pytest
 from click.testing import CliRunner
 
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, DASHBOARD, Layout
-from leeward.app.local.processes import ProcessRecord
 from leeward.app.local.starting import Started
 from leeward.cli import up as up_module
 from leeward.cli.settings import Settings
 from tests.ports import free_port
+from tests.verbs import pretend_to_run
 
 UP: click.Command = up_module.up
 
@@ -70,14 +68,6 @@ def test_a_fleet_that_was_detached_runs_on_though_nobody_reads_what_is_said(
 ) -> None:
     monkeypatch.setattr(up_module, "say", ending(BrokenPipeError()))
     assert run(monkeypatch, tmp_path, "--detach") == []
-
-
-def pretend_to_run(layout: Layout, *components: str) -> None:
-    """Has them remembered as this very process, which lives."""
-    layout.run.mkdir()
-    start_time = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-    for name in components:
-        layout.process_file(name).write_bytes(msgspec.json.encode(ProcessRecord(os.getpid(), start_time)))
 
 
 def refusal(data_dir: Path) -> str:

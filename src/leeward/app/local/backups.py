@@ -13,25 +13,38 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from kubeapi.files import sync_directory, write_file
+from kubeapi.loop.randomness import Randomness
 from kubeserver.store import MediumFailed
 from kubeserver.store import backup as copies
 from kubeserver.store.backup import Summary
+from leeward.api.resource import CLUSTERS
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local import processes
 from leeward.app.local.archive import STORE, is_archive, unpack
 from leeward.app.local.backup_writing import directory_of, write_backup
 from leeward.app.local.components import settings_of_fleet
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import find_fleet, load_fleet
+from leeward.app.local.fleet import find_fleet, load_fleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.lock import fleet_lock
+from leeward.app.local.other_fleets import beside_another, refuse_other_running
 from leeward.app.local.planning import refuse_foreign_directory
 from leeward.app.local.starting import LOCK_SECONDS, start_components
 
 RESTORING = ".restoring"
 """Name, in the data directory, of a fleet that is being put back, until all of it is there."""
+_CLUSTER_KEYS = f"/{CLUSTERS.group}/{CLUSTERS.plural}//"
+
+
+class Restored(NamedTuple):
+    """Copy that was put back. `moved`: the fleet that was made of it has other ports than the copied one."""
+
+    objects: int
+    revision: int
+    moved: bool = False
 
 
 def back_up(layout: Layout, member: str, target: Path) -> Summary:
@@ -39,7 +52,7 @@ def back_up(layout: Layout, member: str, target: Path) -> Summary:
     return write_backup(layout, _component(layout, member), target)
 
 
-def restore(layout: Layout, member: str, backup: Path) -> Summary:
+def restore(layout: Layout, member: str, backup: Path) -> Restored:
     """Puts a copy back; a server that runs is stopped for it and started again.
 
     The backup is looked through first, to its last record: what is damaged, not whole or another cluster's changes and
@@ -57,7 +70,20 @@ def restore(layout: Layout, member: str, backup: Path) -> Summary:
             clear_interrupted(layout)
             if find_fleet(layout) is None and not member:
                 return _found_fleet(layout, checked, backup)
-            return _restore_component(layout, _component(layout, member), checked)
+            if not member:
+                _refuse_other_running(layout, checked)
+            summary = _restore_component(layout, _component(layout, member), checked)
+            return Restored(summary.objects, summary.revision)
+
+
+def _refuse_other_running(layout: Layout, checked: Path) -> None:
+    """Raises: FleetError where the fleet that was backed up may run beside the one in `layout`."""
+    if Layout(checked).fleet_file.exists():
+        refuse_other_running(load_fleet(layout), load_fleet(Layout(checked)), _joined(checked))
+
+
+def _joined(checked: Path) -> set[str]:
+    return copies.live_names(checked / STORE, _CLUSTER_KEYS)
 
 
 def _refuse_other(checked: Path, backup: Path, member: str) -> None:
@@ -118,7 +144,7 @@ def _makes_no_fleet(layout: Layout, backup: Path) -> FleetError:
     )
 
 
-def _found_fleet(layout: Layout, checked: Path, backup: Path) -> Summary:
+def _found_fleet(layout: Layout, checked: Path, backup: Path) -> Restored:
     """Makes the fleet that the backup was taken of: beside its place, and then in it, fleet.json last.
 
     What fails leaves nothing. Raises: FleetError.
@@ -126,17 +152,21 @@ def _found_fleet(layout: Layout, checked: Path, backup: Path) -> Summary:
     if not Layout(checked).fleet_file.exists():
         raise _makes_no_fleet(layout, backup)
     refuse_foreign_directory(layout)
+    backed_up = load_fleet(Layout(checked))
+    fleet = beside_another(backed_up, _joined(checked), Randomness())
     staged = Layout(layout.root / RESTORING)
     try:
         staged.control_plane.mkdir(parents=True, mode=0o700)
         summary = copies.restore(checked / STORE, staged.control_plane / STORE)
         for path in (path for path in checked.rglob("*") if path.is_file() and path.name != STORE):
             write_file(staged.root / path.relative_to(checked), path.read_bytes())
+        if fleet != backed_up:
+            save_fleet(staged, fleet)
         for path in (staged.pki, staged.control_plane, staged.fleet_file):
             path.rename(layout.root / path.name)
             sync_directory(layout.root)
         staged.root.rmdir()
-        return summary
+        return Restored(summary.objects, summary.revision, moved=fleet != backed_up)
     except BaseException as error:
         clear_interrupted(layout)
         if isinstance(error, MediumFailed | OSError):

@@ -48,6 +48,7 @@ def control_plane_config(layout: Layout, fleet: Fleet, event_ttl: float | None =
         token_file=layout.control_plane_tokens,
         settings=replace(settings, timing=_keeping(settings.timing, event_ttl)),
         member_addresses=all_settings.limits.member_addresses,
+        member_ports={member.name: member.port for member in fleet.members},
         ready=_report_ready(layout, CONTROL_PLANE),
     )
 

@@ -26,8 +26,8 @@ def administrators_connection(layout: Layout) -> Connection:
     )
 
 
-def is_frozen(layout: Layout) -> bool:
-    return processes.state_of(layout, CONTROL_PLANE) is State.PAUSED
+def is_running(layout: Layout) -> bool:
+    return processes.state_of(layout, CONTROL_PLANE) is State.RUNNING
 
 
 def why_silent(layout: Layout) -> str:
