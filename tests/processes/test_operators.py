@@ -102,7 +102,8 @@ def test_an_outage_is_told_first_and_its_end_too(fleet: Fleet) -> None:
 
     fleet.leeward("member", "stop", "member1")
     fleet.eventually(lambda: fleet.ready("member1")[0] == "False", "member1 is not ready")
-    for remote, way_out in ((False, "leeward member start member1"), (True, "kubectl describe cluster member1")):
+    here = f"leeward --data-dir {fleet.data_dir} member start member1"
+    for remote, way_out in ((False, here), (True, "kubectl describe cluster member1")):
         code, text = status(fleet, remote=remote)
         lines = text.splitlines()
         assert code == 1

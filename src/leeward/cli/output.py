@@ -10,6 +10,7 @@ import sys
 import click
 
 from kubeapi.text import shown, shown_lines
+from leeward.cli.proposals import for_same_fleet
 
 
 def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
@@ -29,7 +30,7 @@ def say_aside(sentence: str) -> None:
 
 def say_next(*steps: str) -> None:
     """Says what may come next: commands with what they do."""
-    say_aside(f"next: {'; '.join(steps)}")
+    say_aside(f"next: {'; '.join(map(for_same_fleet, steps))}")
 
 
 def complain(problem: str) -> None:

@@ -11,6 +11,7 @@ import click
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.interrupts import interrupt_on_termination
+from leeward.cli.proposals import quoted_for_same_fleet
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 
@@ -36,7 +37,8 @@ _TO_THE_TOP = "\x1b[H\x1b[2J"
 def status(settings: Settings, output: str, watch: bool, kubeconfig: Path | None, context: str) -> int:
     """Show what is wrong first, then clusters and components.
 
-    Exits 0 when all is well, 1 when something needs somebody or will count soon, 2 when it could not look.
+    Exits 0 when all is well, 1 when something needs somebody or will count soon, 2 when it could not look. That the
+    control plane of this machine does not run needs somebody.
     """
     if not watch:
         code, text, _ = _look(settings, output, kubeconfig, context, _orphans())
@@ -92,7 +94,7 @@ def _report(target: Target, orphans: "OrphanFindings") -> "Report":
     except FleetError as error:
         if own is None:
             raise
-        return Report(target.name, None, own, str(error))
+        return Report(target.name, None, own, quoted_for_same_fleet(str(error)))
 
 
 async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") -> "FleetStatus":
@@ -116,6 +118,8 @@ async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") ->
 
 def _code(report: "Report") -> int:
     state = report.fleet
+    if state is None and report.is_down:
+        return FINDINGS
     if state is None or state.clusters is None:
         return COULD_NOT_LOOK
     if report.findings:

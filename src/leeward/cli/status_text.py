@@ -15,6 +15,7 @@ import msgspec
 from kubeapi.codec import render_yaml
 from leeward.app.local.layout import CONTROL_PLANE
 from leeward.app.local.status import ProcessesStatus, with_components
+from leeward.cli.proposals import for_same_fleet
 from leeward.cli.tables import printable, render_table
 from leeward.cli.text_lines import COLUMNS, NEEDS_SOMEBODY, SOON, UNSEEN, cut, headline, paragraph
 from leeward.operations.clusters import ClusterRow, ClusterState
@@ -47,11 +48,18 @@ class Report:
     problem: str = ""
 
     @property
+    def is_down(self) -> bool:
+        """Tells whether the control plane is one of this machine that does not run."""
+        components = self.own.components if self.own is not None else ()
+        return any(component.name == CONTROL_PLANE and component.state == "stopped" for component in components)
+
+    @property
     def findings(self) -> list[Finding]:
         seen = self.fleet.findings if self.fleet is not None else []
         told = CONTROL_PLANE if self.problem else ""
         components = self.own.components if self.own is not None else ()
-        return with_components(seen, (component for component in components if component.name != told))
+        found = with_components(seen, components, told)
+        return [msgspec.structs.replace(finding, next=for_same_fleet(finding.next)) for finding in found]
 
     def render(self, output: str) -> str:
         match output:

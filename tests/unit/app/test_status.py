@@ -10,6 +10,7 @@ from leeward.app.local.layout import Layout
 from leeward.app.local.members import kill, make_ready, make_unready, pause, revive, slow_down
 from leeward.app.local.status import processes_status, with_components
 from leeward.operations.findings import Finding, Severity
+from tests.verbs import pretend_to_run
 
 FLEET = Fleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)))
 
@@ -29,13 +30,20 @@ def test_a_fleet_that_does_not_run_is_shown_as_stopped(layout: Layout) -> None:
 
 
 def test_a_process_that_does_not_run_is_a_finding_with_the_way_out(layout: Layout) -> None:
+    pretend_to_run(layout, "control-plane")
     findings = with_components((), processes_status(layout).components)
     assert {(finding.about, finding.sentence, finding.next) for finding in findings} == {
-        ("component/control-plane", "control-plane does not run", "leeward up"),
         ("component/member1", "member1 does not run", "leeward member start member1"),
         ("component/member3", "member3 does not run", "leeward member start member3"),
         ("component/member3-agent", "member3-agent does not run", "leeward member start member3 --only agent"),
     }
+
+
+def test_of_a_fleet_that_does_not_run_nothing_can_be_started_alone(layout: Layout) -> None:
+    components = processes_status(layout).components
+    (finding,) = with_components((), components)
+    assert (finding.about, finding.next) == ("component/control-plane", "leeward up")
+    assert with_components((), components, told="control-plane") == []
 
 
 def test_a_dashboard_that_does_not_run_needs_nobody(layout: Layout) -> None:

@@ -6,10 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from leeward.app.local.layout import Layout
+from leeward.app.local.fleet import Fleet, save_fleet
+from leeward.app.local.layout import CONTROL_PLANE, Layout
+from leeward.cli.program import program
+from leeward.cli.proposals import for_same_fleet
+from leeward.cli.settings import Settings
 from tests.json_server import JsonServer
+from tests.verbs import pretend_to_run
 
 CLUSTER = "/apis/cluster.karmada.io/v1alpha1/clusters/a"
 PATIENCE_SECONDS = 60
@@ -39,7 +45,10 @@ def watched(*arguments: object) -> tuple[str, str]:
 def test_who_watches_is_told_what_may_come_next(layout: Layout, server: JsonServer, tmp_path: Path) -> None:
     out, aside = watched("cordon", "a", "--kubeconfig", layout.kubeconfig)
     assert out == "a cluster cordoned\n"
-    assert aside == "next: leeward drain a, which moves what runs there; leeward uncordon a, which takes it back\n"
+    there = f"--kubeconfig {layout.kubeconfig}"
+    assert aside == (
+        f"next: leeward drain a {there}, which moves what runs there; leeward uncordon a {there}, which takes it back\n"
+    )
     file = tmp_path / "fleet.json"
     out, aside = watched("snapshot", file, "--kubeconfig", layout.kubeconfig)
     assert out == f"{file}: 1 cluster, 0 bindings, 0 Works\n"
@@ -50,3 +59,27 @@ def test_a_script_is_told_nothing_more(layout: Layout, server: JsonServer) -> No
     command = [sys.executable, "-m", "leeward.cli", "cordon", "a", "--kubeconfig", str(layout.kubeconfig)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert (done.stdout, done.stderr) == ("a cluster cordoned\n", "")
+
+
+def test_what_may_come_next_is_for_the_fleet_that_was_chosen(layout: Layout, server: JsonServer) -> None:
+    save_fleet(layout, Fleet(server.port))
+    pretend_to_run(layout, CONTROL_PLANE)
+    _, aside = watched("cordon", "a", "--data-dir", layout.root)
+    assert aside.startswith(f"next: leeward --data-dir {layout.root} drain a, which moves what runs there; leeward --")
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        ("leeward brake status", "kubectl leeward --data-dir /x brake status --kubeconfig 'a b' --context hub"),
+        ("leeward explain --from f, which reads", "kubectl leeward --data-dir /x explain --from f, which reads"),
+        ("leeward member stop m, which kills it", "kubectl leeward --data-dir /x member stop m, which kills it"),
+        ("kubectl get clusters", "kubectl get clusters"),
+        ("leeward nothing", "kubectl leeward --data-dir /x nothing"),
+    ],
+)
+def test_a_command_is_given_what_it_takes_of_the_options_that_chose_a_fleet(step: str, expected: str) -> None:
+    root = click.Context(program, obj=Settings("/x", is_kubectl_plugin=True))
+    with click.Context(click.Command("status"), parent=root) as context:
+        context.params = {"kubeconfig": Path("a b"), "context": "hub"}
+        assert for_same_fleet(step) == expected

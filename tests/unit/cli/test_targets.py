@@ -182,6 +182,16 @@ def test_whoever_answers_in_the_place_of_a_fleet_that_does_not_run_is_not_asked(
     """The story is that of a fleet that was restored: the one that was backed up runs, with the same keys and port."""
     save_fleet(Layout(tmp_path / "elsewhere"), Fleet(server.port))
     code, out, err = run(*verb, "--data-dir", tmp_path / "elsewhere")
-    assert code != 0
-    assert "the control plane does not run, start it with `leeward up`" in " ".join((out + err).split())
+    assert code == 1
+    assert "the control plane does not run, start it with `leeward" in " ".join((out + err).split())
     assert not server.users
+
+
+def test_a_fleet_that_does_not_run_is_something_to_say_with_the_command_for_that_fleet(
+    tmp_path: Path, run: Run
+) -> None:
+    own_fleet(root := tmp_path / "a fleet")
+    code, out, err = run("--data-dir", root, "status")
+    assert (code, err) == (1, "")
+    assert f"start it with `leeward --data-dir '{root}' up`" in " ".join(out.split())
+    assert "leeward member" not in out

@@ -1,6 +1,6 @@
 """The processes of a local fleet, for `leeward status`: what runs, and what is wrong where one does not."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -36,15 +36,17 @@ def processes_status(layout: Layout) -> ProcessesStatus:
     return ProcessesStatus(str(layout.root), fleet.timing, components)
 
 
-def with_components(findings: Sequence[Finding], components: Iterable[ComponentStatus]) -> list[Finding]:
-    """The findings, with one for each process that does not run, or with the way out where its cluster has one.
+def with_components(
+    findings: Sequence[Finding], components: Sequence[ComponentStatus], told: str = ""
+) -> list[Finding]:
+    """The findings, with one for each process that does not run, or with the way out where its cluster has one. One is
+    told already.
 
-    Without its dashboard a fleet runs as well as with it.
+    Without its dashboard a fleet runs as well as with it. What has ended with the control plane comes back
+    with it.
     """
     found = list(findings)
-    for component in components:
-        if component.state == "running":
-            continue
+    for component in _that_need_somebody(components, told):
         wrong, _ = _ENDED[component.state]
         about = f"cluster/{component.name}"
         known = next((index for index, finding in enumerate(found) if finding.about == about), None)
@@ -55,6 +57,14 @@ def with_components(findings: Sequence[Finding], components: Iterable[ComponentS
         else:
             found[known] = msgspec.structs.replace(found[known], next=_way_out(component))
     return worst_first(found)
+
+
+def _that_need_somebody(components: Sequence[ComponentStatus], told: str) -> Iterator[ComponentStatus]:
+    is_down = any(component.name == CONTROL_PLANE and component.state == "stopped" for component in components)
+    for component in components:
+        comes_back = is_down and component.state == "stopped" and component.name != CONTROL_PLANE
+        if component.state != "running" and component.name != told and not comes_back:
+            yield component
 
 
 def _way_out(component: ComponentStatus) -> str:
