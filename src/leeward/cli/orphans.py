@@ -1,6 +1,5 @@
 """`leeward orphans`: what runs on in members, and the control plane, or its bindings, have forgotten."""
 
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import click
 
 from leeward.app.local.errors import FleetError
+from leeward.cli.confirming import is_confirmed
 from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.output import complain, say, say_line
 from leeward.cli.settings import Settings
@@ -35,7 +35,7 @@ STAYING = (
     is_flag=True,
     help="With --delete: also Namespaces, CustomResourceDefinitions, volumes and claims, with all that is in them.",
 )
-@click.option("--yes", is_flag=True, help="Do not ask before deleting; nobody is asked without a terminal.")
+@click.option("--yes", is_flag=True, help="Do not ask before deleting; needed without a terminal.")
 @operator_options
 @click.pass_obj
 def orphans(
@@ -69,7 +69,7 @@ def _look(target: Target, *, delete: bool, shared: bool, yes: bool) -> int:
     orphans = (*found.orphans, *found.works)
     remaining = len(orphans)
     chosen = [orphan for orphan in orphans if delete and (shared or not orphan.is_shared)]
-    if chosen and _is_confirmed(yes, len(chosen)):
+    if chosen and is_confirmed(f"delete these {len(chosen)} objects?", yes=yes):
         remaining -= _delete(target, chosen)
     if delete and len(chosen) < len(orphans):
         say(STAYING.format(len(orphans) - len(chosen)))
@@ -116,10 +116,6 @@ def _show(found: "Findings") -> None:
 def _table(found: "Sequence[Orphan]") -> str:
     rows = [(o.cluster, o.resource.kind, o.key.namespace, o.key.name, o.uid) for o in found]
     return render_table(("CLUSTER", "KIND", "NAMESPACE", "NAME", "UID"), rows)
-
-
-def _is_confirmed(yes: bool, count: int) -> bool:
-    return yes or not sys.stdin.isatty() or click.confirm(f"delete these {count} objects?")
 
 
 def _delete(target: Target, found: "Sequence[Orphan | OrphanWork]") -> int:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from leeward.app.local.errors import FleetError
+from leeward.cli.confirming import is_confirmed
 from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings
 
@@ -22,8 +24,10 @@ def restore(settings: Settings, file: Path, member: str, yes: bool) -> None:
     from leeward.app.local.backups import restore as put_back
 
     what = f"member {member}" if member else "the control plane"
-    if not yes:
-        click.confirm(f"Replace all objects of {what}?", abort=True)
+    if not file.exists():
+        raise FleetError(f"{file} does not exist")
+    if not is_confirmed(f"Replace all objects of {what}?", yes=yes):
+        raise click.Abort
     summary = put_back(settings.layout, member, file)
     say(f"{what}: {summary.objects} objects as of revision {summary.revision}")
     if summary.moved:

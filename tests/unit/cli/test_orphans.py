@@ -83,3 +83,12 @@ def test_a_switch_of_deleting_alone_is_refused() -> None:
     done = CliRunner().invoke(orphans.orphans, ["--shared"], obj=Settings("nowhere"))
     assert done.exit_code == click.UsageError.exit_code
     assert "--delete" in done.output
+
+
+def test_nothing_is_deleted_unasked_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orphans, "target_of", mock.Mock())
+    monkeypatch.setattr(orphans, "_with_members", mock.Mock(return_value=Findings((orphan("ConfigMap"),), (), {})))
+    monkeypatch.setattr(orphans, "_delete", delete := mock.Mock())
+    done = CliRunner().invoke(orphans.orphans, ["--delete"], obj=Settings("nowhere"))
+    assert (done.exit_code, delete.called) == (2, False)
+    assert "add --yes" in done.output

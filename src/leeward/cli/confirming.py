@@ -1,0 +1,16 @@
+"""The question before what cannot be taken back."""
+
+import sys
+
+import click
+
+from leeward.app.local.errors import FleetError
+
+
+def is_confirmed(question: str, *, yes: bool) -> bool:
+    """Asks on a terminal, unless `yes`. Raises: FleetError where nobody can be asked."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise FleetError("without a terminal nobody can be asked: add --yes to do it")
+    return click.confirm(question)
