@@ -71,7 +71,8 @@ click.version_option(__version__, prog_name="leeward", message="%(prog)s %(versi
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs the program and exits: 0 when all went well, 1 with one line on stderr when not, 130 on Ctrl-C."""
+    """Runs the program and exits: 0 when all went well, 1 with one line on stderr when not, 2 with the help
+    where a verb is missing, 130 on Ctrl-C."""
     _run(arguments, Settings(), "leeward")
 
 
@@ -88,6 +89,9 @@ def _run(arguments: Sequence[str] | None, settings: Settings, name: str) -> NoRe
     except click.Abort:
         complain("interrupted")
         sys.exit(130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(error.exit_code)
     except Exception as error:
         if settings.debug:
             traceback.print_exc()

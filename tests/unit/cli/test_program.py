@@ -228,3 +228,10 @@ def test_an_explanation_needs_nothing_that_speaks_http_for_long_or_reads_yaml() 
     code = f"import sys, {parts}; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30).stdout
     assert {"aiohttp", "cryptography", "rich", "uvloop", "yaml"}.isdisjoint(out.split())
+
+
+@pytest.mark.parametrize("group", [(), ("member",), ("brake",), ("token",)])
+def test_without_a_verb_the_help_is_shown_as_it_is(run: Run, group: tuple[str, ...]) -> None:
+    code, out, err = run(*group)
+    assert (code, out) == (2, "")
+    assert err == run(*group, "--help")[1]
