@@ -10,7 +10,7 @@ from kubeapi.loop.clock import Deadline
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
 from leeward.cli.output import say, say_next
-from leeward.cli.parameters import Duration
+from leeward.cli.parameters import Duration, Number
 from leeward.cli.settings import Settings
 from leeward.cli.tables import printable
 
@@ -24,9 +24,7 @@ POLL_SECONDS = 0.5
 @click.command()
 @click.argument("cluster")
 @click.option("--timeout", type=Duration(), default="15m", show_default=True, metavar="DURATION", help="Look so long.")
-@click.option(
-    "--budget", type=click.IntRange(0), help="Move so many at the same time, 0: all.  [default: all, or as it was]"
-)
+@click.option("--budget", type=Number(0), help="Move so many at the same time, 0: all.  [default: all, or as it was]")
 @click.option("--undo", is_flag=True, help="Take the drain back; a cordon stays.")
 @operator_options
 @click.pass_obj

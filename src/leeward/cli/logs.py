@@ -6,13 +6,14 @@ from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import load_fleet
 from leeward.app.local.logs import follow, last_lines
 from leeward.cli.output import say
+from leeward.cli.parameters import Number
 from leeward.cli.settings import Settings
 
 
 @click.command()
 @click.argument("component")
 @click.option("-f", "--follow", "following", is_flag=True, help="Go on with what is added, until Ctrl-C.")
-@click.option("-n", "--tail", type=click.IntRange(min=0), default=200, show_default=True, help="How many lines.")
+@click.option("-n", "--tail", type=Number(min=0), default=200, show_default=True, help="How many lines.")
 @click.pass_obj
 def logs(settings: Settings, component: str, following: bool, tail: int) -> None:
     """Print what a component logged.

@@ -1,4 +1,4 @@
-"""Types of arguments: durations, member names, members to be."""
+"""Types of arguments: durations, numbers, member names, members to be."""
 
 import click
 
@@ -17,6 +17,12 @@ class Duration(click.ParamType[float]):
             return parse_duration(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class Number(click.IntRange):
+    """A whole number, which a complaint calls so, and not a range."""
+
+    name = "integer"
 
 
 class NewMember(click.ParamType[MemberRequest]):

@@ -8,6 +8,7 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.output import say_coloured
+from leeward.cli.parameters import Number
 from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, rendered, whole_picture
 from leeward.cli.settings import Settings
 
@@ -18,7 +19,7 @@ MOST_LISTED = 20
 
 
 @click.command(cls=AnswerCommand)
-@click.option("--n", "number", type=click.IntRange(min=1), default=1, show_default=True, help="So many lost together.")
+@click.option("--n", "number", type=Number(min=1), default=1, show_default=True, help="So many lost together.")
 @click.option("--by", default="cluster", show_default=True, help="cluster, region, zone, provider or label:KEY.")
 @click.option("--wide", is_flag=True, help="List all losses.")
 @picture_options

@@ -16,7 +16,7 @@ from leeward.app.local.supervising import supervise_fleet
 from leeward.cli.flags import component_flags, written_flags
 from leeward.cli.interrupts import interrupt_on_termination
 from leeward.cli.output import say, say_aside, say_next
-from leeward.cli.parameters import NewMember
+from leeward.cli.parameters import NewMember, Number
 from leeward.cli.settings import Settings
 from leeward.cli.tables import render_table
 
@@ -30,7 +30,7 @@ from leeward.cli.tables import render_table
     metavar="NAME[=push|pull]",
     help="A member to start; repeatable.  [default: member1 member2 member3=pull, or those that are there]",
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="The control plane's port.  [default: a free one]")
+@click.option("--port", type=Number(1, 65535), help="The control plane's port.  [default: a free one]")
 @click.option(
     "--timing",
     type=click.Choice(["karmada", "fast"]),

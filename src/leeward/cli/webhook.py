@@ -10,6 +10,7 @@ from kubeapi.process import serve
 from leeward.cli.component import connection_of, context_option, kubeconfig_option
 from leeward.cli.connections import client_of
 from leeward.cli.flags import KARMADA_SPELLING, list_option, start_log, webhook_left_out_flags
+from leeward.cli.parameters import Number
 
 T = TypeVar("T")
 
@@ -31,9 +32,7 @@ def _https_url(_context: click.Context, _option: click.Parameter, url: str) -> s
 
 @click.command(context_settings=KARMADA_SPELLING)
 @click.option("--bind-address", default="0.0.0.0", show_default=True, help="Address to listen on.")
-@click.option(
-    "--secure-port", type=click.IntRange(1, 65535), default=8443, show_default=True, help="Port to listen on."
-)
+@click.option("--secure-port", type=Number(1, 65535), default=8443, show_default=True, help="Port to listen on.")
 @click.option(
     "--url",
     default="",

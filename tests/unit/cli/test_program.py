@@ -235,3 +235,8 @@ def test_without_a_verb_the_help_is_shown_as_it_is(run: Run, group: tuple[str, .
     code, out, err = run(*group)
     assert (code, out) == (2, "")
     assert err == run(*group, "--help")[1]
+
+
+@pytest.mark.parametrize("arguments", [("drain", "a", "--budget"), ("up", "--port"), ("logs", "a", "--tail")])
+def test_what_is_no_number_is_called_so(run: Run, arguments: tuple[str, ...]) -> None:
+    assert "'x' is not a valid integer (see" in run(*arguments, "x")[2]
