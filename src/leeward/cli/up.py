@@ -17,6 +17,7 @@ from leeward.cli.flags import component_flags, written_flags
 from leeward.cli.interrupts import interrupt_on_termination
 from leeward.cli.output import say, say_aside, say_next
 from leeward.cli.parameters import NewMember, Number
+from leeward.cli.proposals import for_same_fleet
 from leeward.cli.settings import Settings
 from leeward.cli.tables import render_table
 
@@ -55,7 +56,8 @@ def up(
     """Start a control plane and member clusters.
 
     On a data directory that was used before, this starts what was there, with the members that are named added. Flags
-    of the components are kept there too.
+    of the components are kept there too. Where the control plane died by itself, members that were stopped before stay
+    so, unless they are named.
     """
     if detach and supervise:
         raise click.UsageError("--supervise needs somebody who looks: leave --detach out, and run it under systemd")
@@ -93,16 +95,18 @@ def _start(layout: Layout, request: UpRequest) -> Started:
 
 
 def _announce(layout: Layout, started: Started) -> None:
-    fleet, late, upgraded = started
+    fleet, late, upgraded, stopped = started
     if upgraded:
         say(f"{upgraded}\n")
     rows = [("control-plane", "", f"https://127.0.0.1:{fleet.control_plane_port}", "serving")]
     for member in fleet.members:
-        state = late.get(member.name, "ready")
+        state = "stopped" if member.name in stopped else late.get(member.name, "ready")
         rows.append((member.name, member.mode, f"https://127.0.0.1:{member.port}", state))
     say(render_table(("NAME", "MODE", "ADDRESS", "STATE"), rows))
     say()
     _say_ways_in(layout, fleet, with_dashboard=fleet.dashboard_port != 0)
+    for name in sorted(stopped):
+        say(f"{name} was stopped, and stays so: `{for_same_fleet(f'leeward member start {name}')}` starts it")
     say_next(f"export KUBECONFIG={layout.kubeconfig}", "kubectl get clusters")
 
 

@@ -1,17 +1,15 @@
-import os
 import socket
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member, MemberRequest, save_fleet
 from leeward.app.local.layout import Layout
-from leeward.app.local.planning import UpRequest, plan_fleet
+from leeward.app.local.planning import UpRequest, plan_fleet, stopped_members
 from leeward.app.local.ports import FIRST_PORT, LAST_PORT, is_free, pick_port
-from leeward.app.local.processes import ProcessRecord
+from tests.verbs import pretend_to_run
 
 
 @pytest.fixture
@@ -86,9 +84,7 @@ def test_a_member_whose_port_was_taken_gets_another_one(layout: Layout) -> None:
 
 def test_a_second_up_is_refused(layout: Layout) -> None:
     save_fleet(layout, Fleet(pick_port(Randomness())))
-    start_time = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-    layout.run.mkdir()
-    layout.process_file("control-plane").write_bytes(msgspec.json.encode(ProcessRecord(os.getpid(), start_time)))
+    pretend_to_run(layout, "control-plane")
     with pytest.raises(FleetError, match=r"a fleet is already running in .*`leeward down`"):
         plan_fleet(layout, UpRequest(), Randomness())
 
@@ -117,3 +113,24 @@ def test_a_dashboard_keeps_its_port_gets_one_of_its_own_and_can_be_left_out(layo
         assert moved.dashboard_port not in (0, fleet.dashboard_port)
     without = plan_fleet(layout, UpRequest(), Randomness())
     assert (without.dashboard_port, "dashboard" in without.components) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("remembered", "named", "stopped"),
+    [
+        (("control-plane", "member1", "member3-agent"), (), {"member2"}),
+        (("control-plane", "member1", "member3-agent"), ("member2",), set[str]()),
+        ((), (), set[str]()),
+    ],
+    ids=["the control plane died", "it is named", "leeward down"],
+)
+def test_members_that_were_stopped_before_the_control_plane_died_are_known(
+    layout: Layout, remembered: tuple[str, ...], named: tuple[str, ...], stopped: set[str]
+) -> None:
+    save_fleet(layout, plan_fleet(layout, UpRequest(), Randomness()))
+    pretend_to_run(layout, *remembered)
+    assert stopped_members(layout, UpRequest(tuple(map(MemberRequest, named)))) == stopped
+
+
+def test_a_new_fleet_has_no_member_that_was_stopped(layout: Layout) -> None:
+    assert stopped_members(layout, UpRequest()) == set()

@@ -94,6 +94,18 @@ def _with_free_ports(layout: Layout, fleet: Fleet, randomness: Randomness) -> Fl
     return fleet
 
 
+def stopped_members(layout: Layout, request: UpRequest) -> frozenset[str]:
+    """The members that somebody stopped before the control plane died by itself: nothing of them is remembered.
+
+    After `leeward down`, which forgets all, there are none, and those that are named now are to run.
+    """
+    fleet, remembered = find_fleet(layout), set(processes.remembered_components(layout))
+    if fleet is None or CONTROL_PLANE not in remembered:
+        return frozenset()
+    stopped = {member.name for member in fleet.members if remembered.isdisjoint(member.components)}
+    return frozenset(stopped - {member.name for member in request.members})
+
+
 def refuse_foreign_directory(layout: Layout) -> None:
     """Raises: FleetError when the data directory holds something, and no fleet."""
     others = [entry for entry in layout.root.iterdir() if entry != layout.lock_file]

@@ -21,7 +21,7 @@ from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
 from leeward.app.local.lock import fleet_lock
 from leeward.app.local.logs import fatal_reason, last_lines
-from leeward.app.local.planning import UpRequest, plan_fleet
+from leeward.app.local.planning import UpRequest, plan_fleet, stopped_members
 from leeward.app.local.processes import State
 from leeward.app.local.registration import (
     identity_of,
@@ -41,11 +41,15 @@ WATCH_SECONDS = 0.5
 
 
 class Started(NamedTuple):
-    """A fleet that runs. `late` says why clusters are not Ready; `upgraded` what was kept of another version."""
+    """A fleet that runs. `late` says why clusters are not Ready; `upgraded` what was kept of another version.
+
+    `stopped` are members that were stopped on purpose, and stay so.
+    """
 
     fleet: Fleet
     late: dict[str, str]
     upgraded: str
+    stopped: frozenset[str] = frozenset()
 
 
 def in_silence(doing: str) -> None:
@@ -58,13 +62,13 @@ def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness, tell
     When it fails, or is interrupted, nothing is left running. Raises: FleetError.
     """
     with fleet_lock(layout, create=True):
-        planned = plan_fleet(layout, request, randomness)
+        planned, stopped = plan_fleet(layout, request, randomness), stopped_members(layout, request)
         upgraded = keep_before_upgrade(layout, planned, SystemClock().now())
         fleet = msgspec.structs.replace(planned, leeward=__version__)
         save_fleet(layout, fleet)
         issue_credentials(layout, fleet, randomness)
         try:
-            return Started(fleet, _start_all(layout, fleet, tell), upgraded)
+            return Started(fleet, _start_all(layout, fleet, stopped, tell), upgraded, stopped)
         except BaseException:
             processes.terminate(layout, processes.remembered_components(layout))
             raise
@@ -133,15 +137,16 @@ def _identity(api: AdminClient, layout: Layout, member: Member) -> str:
         return ""
 
 
-def _start_all(layout: Layout, fleet: Fleet, tell: Tell) -> dict[str, str]:
-    """Starts all processes. Nobody waits for the dashboard: what runs does not need it."""
-    names = [member.name for member in fleet.members]
+def _start_all(layout: Layout, fleet: Fleet, stopped: frozenset[str], tell: Tell) -> dict[str, str]:
+    """Starts all processes but those of `stopped`. Nobody waits for the dashboard: what runs does not need it."""
+    members = [member for member in fleet.members if member.name not in stopped]
+    names = [member.name for member in members]
     tell(f"starting the API servers of the control plane and of {', '.join(names) or 'no member'}")
     start_components(layout, [CONTROL_PLANE, *names])
     if fleet.dashboard_port:
         spawn_dashboard(layout, fleet)
     tell("joining the members, and waiting until they are Ready")
-    return join_members(layout, fleet, fleet.members)
+    return join_members(layout, fleet, members)
 
 
 def _wait_ready(layout: Layout, component: str) -> None:
