@@ -99,7 +99,7 @@ def matters(old: Cluster, new: Cluster) -> bool:
     turned = [cluster.ready.last_transition_time if cluster.ready else "" for cluster in (old, new)]
     summaries = [cluster.status.resource_summary for cluster in (old, new)]
     is_seen = turned[0] != turned[1] or summaries[0] != summaries[1] or is_failing(old) != is_failing(new)
-    return is_seen or event_handlers._matters(old, new)  # pyright: ignore[reportPrivateUsage]
+    return is_seen or event_handlers.may_change_placements(old, new)
 
 
 def _become(fleet: Fleet, name: str, state: Cluster | None) -> None:
@@ -155,10 +155,10 @@ def test_a_ground_that_is_forgotten_is_found(forgotten: dict[str, Any], seed: in
 
 @pytest.mark.long
 def test_a_change_that_matters_and_wakes_nobody_is_found() -> None:
-    whole = event_handlers._matters  # pyright: ignore[reportPrivateUsage]
+    whole = event_handlers.may_change_placements
 
     def without_taints(old: Cluster, new: Cluster) -> bool:
         return whole(msgspec.structs.replace(old, spec=new.spec), new)
 
-    with mock.patch.object(event_handlers, "_matters", without_taints):
+    with mock.patch.object(event_handlers, "may_change_placements", without_taints):
         assert compare(draw_history(2)).missed

@@ -18,26 +18,16 @@ from typing import Generic, TypeVar
 
 from leeward.api.cluster import Cluster
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION
-from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.watched_time import has_stepped
+from leeward.core.eviction.drain_budget import drain_budget
 from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget
 
 K = TypeVar("K", bound=Hashable)
 
 SLOWEST = timedelta(minutes=30)
-MOST_DIGITS = 9
-"""Most digits of a budget: more is no bound for anybody, and Python reads no number of thousands of digits."""
 RESOLUTION = timedelta(seconds=1)
 """Resolution of the times that eviction tasks tell."""
-
-
-def drain_budget(cluster: Cluster | None) -> int | None:
-    """Number of bindings that may be on their way out of a cluster that is drained; None is any number."""
-    text = "" if cluster is None else cluster.metadata.annotations.get(DRAIN_BUDGET_ANNOTATION, "")
-    if cluster is None or not text.isdecimal() or len(text) > MOST_DIGITS or looks_dead(cluster):
-        return None
-    return max(int(text), 1)
 
 
 def _has_budget(cluster: Cluster | None) -> bool:

@@ -8,24 +8,23 @@ upon, and is written as it was to be, is not looked at again for that. Decides n
 from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
-from leeward.api.names import (
-    AWAITED_TARGETS_ANNOTATION,
-    HOME_ANNOTATION,
-    OUTAGE_CONFIRMED_ANNOTATION,
-    POLICY_TAINTS_CONFIRMED_ANNOTATION,
-)
 from leeward.api.quota import FederatedResourceQuota
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.concerned import ConcernedBindings
 from leeward.controllers.scheduler.scheduling_cycle import SchedulingCycle
-from leeward.core.cluster_health.outage import nodes_down
-from leeward.core.cluster_health.pending_condition import is_failing, is_recovering
-from leeward.core.eviction.application import application_failover
-from leeward.core.placement.concern import concern_of, is_decided_alike, is_waiting
+from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.placement.concern import (
+    bears_on_health,
+    became_not_ready,
+    concern_of,
+    depends_on_health,
+    is_decided_alike,
+    is_waiting,
+    may_change_placements,
+)
 from leeward.core.quota.enforcement import leaves_more
-from leeward.planning.eviction_limiter import drain_budget
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
@@ -36,11 +35,10 @@ from leeward.runtime.staying import StayingObjects
 RETRY_UNSCHEDULABLE = timedelta(minutes=5)
 FIRST_BACKOFF_SECONDS = 1.0
 LAST_BACKOFF_SECONDS = 10.0
-TAINTED_WITHIN = timedelta(seconds=1)
-"""Time in which a cluster that fails has its taint, which its bindings are looked at for."""
-REPORTED_WITHIN = timedelta(seconds=5)
-"""Time in which a Work of which nothing is told but that it is there mostly says more."""
-CONFIRMATIONS = (OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION)
+TAINT_DELAY = timedelta(seconds=1)
+"""Pause in which a cluster that became not Ready gets its taint, which its bindings are looked at for."""
+REPORT_DELAY = timedelta(seconds=5)
+"""Pause in which a Work without a report mostly gets one."""
 
 
 class EventHandlers:
@@ -110,11 +108,11 @@ class EventHandlers:
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         self._cycle.see_cluster(old, new)
-        if old is None or new is None or _matters(old, new):
-            within = TAINTED_WITHIN if old is not None and new is not None and _fails(old, new) else None
+        if old is None or new is None or may_change_placements(old, new):
+            delay = TAINT_DELAY if old is not None and new is not None and became_not_ready(old, new) else None
             states = [cluster for cluster in (old, new) if cluster is not None]
             for key in dict.fromkeys((*self._concerned.of(*states), *self._attempts)):
-                self._add(key, "Cluster", within)
+                self._add(key, "Cluster", delay)
         elif is_failing(old) != is_failing(new) or old.status.resource_summary != new.status.resource_summary:
             self._add_waiting()
 
@@ -124,8 +122,8 @@ class EventHandlers:
         work = new or old
         for key in () if work is None else self._bindings.keys_of_work(work):
             binding = self._bindings.get(key)
-            if binding is not None and _depends_on_health(binding):
-                self._add(key, "Work", None if _tells(old, new) else REPORTED_WITHIN)
+            if binding is not None and depends_on_health(binding):
+                self._add(key, "Work", None if bears_on_health(old, new) else REPORT_DELAY)
 
     def _brake_changed(self) -> None:
         self._add_all("Brake")
@@ -142,55 +140,15 @@ class EventHandlers:
         for key, _ in self._bindings.all():
             self._add(key, event)
 
-    def _add(self, key: BindingKey, event: str, within: timedelta | None = None) -> None:
-        """Has a binding looked at; what is sure to be followed by more can wait for it, `within` some time."""
+    def _add(self, key: BindingKey, event: str, delay: timedelta | None = None) -> None:
+        """Has a binding looked at, after a `delay` where another change is about to follow."""
         self._plane.metrics.queue_incoming.labels(event).inc()
-        if within is None:
+        if delay is None:
             self._queue.add(key)
         else:
-            self._queue.add_at(key, self._plane.clock.now() + within)
+            self._queue.add_at(key, self._plane.clock.now() + delay)
 
 
 def _backoff(attempts: int) -> timedelta:
     """Karmada: pkg/scheduler/internal/queue; same."""
     return timedelta(seconds=min(FIRST_BACKOFF_SECONDS * 2 ** min(attempts - 1, 30), LAST_BACKOFF_SECONDS))
-
-
-def _matters(old: Cluster, new: Cluster) -> bool:
-    """Tells whether a change of a cluster can change where anything goes.
-
-    A field that a decision begins to read has its line here. tests/sim/test_cluster_concern.py tries what wakes nobody,
-    as far as its histories change such a field.
-    """
-    return (
-        old.spec != new.spec
-        or old.metadata.labels != new.metadata.labels
-        or old.is_being_deleted != new.is_being_deleted
-        or old.is_ready != new.is_ready
-        or is_recovering(old) != is_recovering(new)
-        or drain_budget(old) != drain_budget(new)
-        or bool(nodes_down(old)) != bool(nodes_down(new))
-        or any(old.metadata.annotations.get(name) != new.metadata.annotations.get(name) for name in CONFIRMATIONS)
-        or old.status.api_enablements != new.status.api_enablements
-    )
-
-
-def _fails(old: Cluster, new: Cluster) -> bool:
-    """Tells whether a cluster has just become not Ready, which is all: its taints follow."""
-    return old.is_ready and not new.is_ready and old.spec == new.spec and old.metadata.labels == new.metadata.labels
-
-
-def _tells(old: Work | None, new: Work | None) -> bool:
-    """Tells whether more is told of a Work than that it is there, and is carried out."""
-    if new is None or new.status.manifest_statuses or new.metadata.deletion_timestamp is not None:
-        return True
-    return old is not None and (old.spec != new.spec or bool(old.status.manifest_statuses))
-
-
-def _depends_on_health(binding: Binding) -> bool:
-    return (
-        bool(binding.spec.graceful_eviction_tasks)
-        or application_failover(binding.spec) is not None
-        or AWAITED_TARGETS_ANNOTATION in binding.metadata.annotations
-        or HOME_ANNOTATION in binding.metadata.annotations
-    )

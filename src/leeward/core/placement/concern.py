@@ -1,4 +1,5 @@
-"""Clusters whose changes can change what is decided for a binding, as far as it says so itself.
+"""Changes that can change what is decided for a binding: of which clusters, as far as it says so itself, and of what in
+them and in its Works.
 
     it is there, or leaves                            a change of that cluster
     something is under way with it, or it waits,      a change of any cluster: it may give it a place, or take one away
@@ -29,11 +30,15 @@ from leeward.api.names import (
     EVICTION_HELD_CONDITION,
     FAILOVER_RELEASE_ANNOTATION,
     HOME_ANNOTATION,
+    OUTAGE_CONFIRMED_ANNOTATION,
+    POLICY_TAINTS_CONFIRMED_ANNOTATION,
 )
 from leeward.api.policy import ClusterAffinity, Placement
-from leeward.api.work import Binding, ResourceBindingStatus
-from leeward.core.cluster_health.outage import clusters_of
+from leeward.api.work import Binding, ResourceBindingStatus, Work
+from leeward.core.cluster_health.outage import clusters_of, nodes_down
+from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.eviction.application import application_failover
+from leeward.core.eviction.drain_budget import drain_budget
 from leeward.core.eviction.evidence import FULLY_APPLIED
 from leeward.core.scheduling.affinity import cluster_matches
 from leeward.core.scheduling.reschedule import scheduling_type
@@ -45,6 +50,7 @@ _UNDER_WAY = (
     HOME_ANNOTATION,
 )
 """Annotations in which a decision remembers what it goes on with."""
+_CONFIRMATIONS = (OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION)
 Affinities = tuple[ClusterAffinity, ...]
 """Affinities of which one must match; where there are none, every cluster does."""
 
@@ -124,3 +130,44 @@ def _unreported(status: ResourceBindingStatus) -> ResourceBindingStatus:
     """The status without what the binding controller adds up."""
     conditions = tuple(each for each in status.conditions if each.type != FULLY_APPLIED)
     return replace(status, aggregated_status=(), conditions=conditions)
+
+
+def may_change_placements(old: Cluster, new: Cluster) -> bool:
+    """Tells whether a change of a cluster can change where anything goes.
+
+    A field that a decision begins to read needs a line here.
+    """
+    return (
+        old.spec != new.spec
+        or old.metadata.labels != new.metadata.labels
+        or old.is_being_deleted != new.is_being_deleted
+        or old.is_ready != new.is_ready
+        or is_recovering(old) != is_recovering(new)
+        or drain_budget(old) != drain_budget(new)
+        or bool(nodes_down(old)) != bool(nodes_down(new))
+        or any(old.metadata.annotations.get(name) != new.metadata.annotations.get(name) for name in _CONFIRMATIONS)
+        or old.status.api_enablements != new.status.api_enablements
+    )
+
+
+def became_not_ready(old: Cluster, new: Cluster) -> bool:
+    """Tells whether a cluster has become not Ready, with the same spec and labels: its taints come in a later write."""
+    return old.is_ready and not new.is_ready and old.spec == new.spec and old.metadata.labels == new.metadata.labels
+
+
+def depends_on_health(binding: Binding) -> bool:
+    """Tells whether what its Works report can begin, end or withdraw something."""
+    return (
+        bool(binding.spec.graceful_eviction_tasks)
+        or application_failover(binding.spec) is not None
+        or AWAITED_TARGETS_ANNOTATION in binding.metadata.annotations
+        or HOME_ANNOTATION in binding.metadata.annotations
+    )
+
+
+def bears_on_health(old: Work | None, new: Work | None) -> bool:
+    """Tells whether a change of a Work can say anything of its copy's health. False while no manifest has a status and
+    the spec is the same: a report follows."""
+    if new is None or new.status.manifest_statuses or new.metadata.deletion_timestamp is not None:
+        return True
+    return old is not None and (old.spec != new.spec or bool(old.status.manifest_statuses))
