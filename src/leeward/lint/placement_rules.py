@@ -1,7 +1,9 @@
 """Rules about placements that leave a failover nowhere to go."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
+from leeward.api.policy import Placement
 from leeward.core.scheduling.selection import divides
 from leeward.lint.findings import Diagnostic
 from leeward.lint.objects import LintPolicy
@@ -12,6 +14,7 @@ from leeward.lint.placements import (
     can_be_spread,
     clusters_to_judge,
     most_copies,
+    not_joined,
 )
 from leeward.lint.selected_kinds import selects_only_shared_kinds, selects_replicas
 from leeward.operations.sentences import counted
@@ -33,10 +36,19 @@ def one_cluster_only(picture: LintPicture) -> Iterator[Diagnostic]:
             said = (
                 f"{policy} lets nothing go anywhere but to {only}{known}: when that is lost, there is no second place"
             )
-            yield Diagnostic(policy.source, said, affinity_field(placement))
+            yield Diagnostic(policy.source, f"{said}{_missing(placement, picture)}", affinity_field(placement))
         elif not allowed and picture.fleet:
             said = f"{policy} names no cluster that has joined: nothing that it selects is placed"
-            yield Diagnostic(policy.source, said, affinity_field(placement))
+            yield Diagnostic(policy.source, f"{said}{_missing(placement, picture)}", affinity_field(placement))
+
+
+def _missing(placement: Placement, picture: LintPicture) -> str:
+    """`; membr1 has not joined (member1 has)`: names that may be misspelt."""
+    fleet = picture.fleet or {}
+    missing = not_joined(placement, fleet)[:NAMED] if picture.fleet is not None else ()
+    close = {name: get_close_matches(name, fleet, 1) for name in missing}
+    said = [f"{name} has not joined{f' ({close[name][0]} has)' if close[name] else ''}" for name in missing]
+    return "".join(f"; {each}" for each in said)
 
 
 def hard_spread(picture: LintPicture) -> Iterator[Diagnostic]:

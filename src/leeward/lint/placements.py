@@ -39,6 +39,12 @@ def allowed_clusters(placement: Placement, clusters: Clusters) -> frozenset[str]
     return frozenset(n for n, each in clusters.items() if any(is_in_term(spec, term, each) for term in terms))
 
 
+def not_joined(placement: Placement, fleet: Clusters) -> tuple[str, ...]:
+    """Clusters that the placement names and that have not joined, in its order."""
+    named = (name for affinity in _affinities(placement) for name in affinity.cluster_names)
+    return tuple(dict.fromkeys(name for name in named if name not in fleet))
+
+
 def may_move(placement: Placement, has_replicas: bool) -> bool:
     """Tells whether a copy can be missing somewhere, so that an outage has it placed elsewhere.
 

@@ -157,13 +157,18 @@ def test_a_lazy_policy_has_not_begun_to_select(activation: Literal["", "Lazy"], 
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (("a", "gone"), "lets nothing go anywhere but to a, of the clusters that have joined"),
-        (("gone",), "names no cluster that has joined: nothing that it selects is placed"),
+        (
+            ("a", "gone"),
+            "but to a, of the clusters that have joined: when that is lost, there is no second place; gone has",
+        ),
+        (("gone",), "names no cluster that has joined: nothing that it selects is placed; gone has not joined"),
+        (("membr1",), "is placed; membr1 has not joined (member1 has)"),
     ],
 )
 def test_clusters_that_have_not_joined_are_no_second_place(names: tuple[str, ...], sentence: str) -> None:
     placement = divided(dict.fromkeys(names, 1))
-    report = linted(fleet([roomy("a", 9), roomy("b", 9)], app(placement, 1, a=1), policies=[policy(placement)]))
+    clusters = [roomy(name, 9) for name in ("a", "b", "member1")]
+    report = linted(fleet(clusters, app(placement, 1, a=1), policies=[policy(placement)]))
     assert "LW003" in rules_in(report)
     assert sentence in next(finding.sentence for finding in report.findings if finding.rule == "LW003")
 
