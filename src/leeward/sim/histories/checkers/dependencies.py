@@ -6,7 +6,7 @@ and what their Works say, and not by what bindings say of each other.
 
 from collections.abc import Iterator
 
-from leeward.api.names import cluster_of_execution_space
+from leeward.api.names import cluster_of_execution_space, execution_space, work_name
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
@@ -120,16 +120,14 @@ class DependenciesChecker:
             made = self._made.get((kind, Key(owner.namespace, name)))
             if made is None or not self._scene.must_know(made):
                 continue
-            if there(truth, (kind, name), owner.namespace, cluster) is None and not self._was_tried(
-                Key(owner.namespace, f"{name}-{kind.lower()}"), cluster
-            ):
+            tried = Key(execution_space(cluster), work_name(kind, name, owner.namespace))
+            if there(truth, (kind, name), owner.namespace, cluster) is None and not self._was_tried(tried):
                 yield f"before the {kind} {name} was there"
 
-    def _was_tried(self, attached: Key, cluster: str) -> bool:
-        """Tells whether a Work of the object said so lately."""
+    def _was_tried(self, work: Key) -> bool:
+        """Tells whether a Work of the object, which may be gone by now, said so lately."""
         oldest = self._scene.lateness.oldest(self._scene.truth.now(), CONTROLLERS)
-        work = self._scene.truth.key_of_work(attached, cluster)
-        return work is not None and any(self._placed[work].since(oldest) if work in self._placed else ())
+        return any(self._placed[work].since(oldest) if work in self._placed else ())
 
     def _taken(self, attached: ResourceBinding, cluster: str) -> Iterator[str]:
         """Finds bindings whose copy it is taken from."""
