@@ -146,8 +146,8 @@ def _policy_of(state: FleetState, manifest: Manifest) -> AnyPropagationPolicy:
     is_local = kind == "PropagationPolicy"
     namespace = metadata.get("namespace", "default") if is_local else ""
     given = {**manifest, "metadata": {**metadata, **({"namespace": namespace} if is_local else {})}}
-    for path in unknown_fields(given):
-        field = ".".join(map(str, path))
+    if unknown := next(unknown_fields(given), None):
+        field = ".".join(map(str, unknown))
         raise OperationFailed(f"--apply: {name}: there is no field {field}: correct it, or take it out")
     filled = apply_defaults(given, DefaultingSettings(now=state.as_of, new_uid=lambda: "imagined"))
     problems = [*validate_types(filled), *validate(filled)]

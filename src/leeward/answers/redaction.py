@@ -3,8 +3,8 @@
 Manifests inside of Works keep their names, and how many replicas they ask for; statuses keep their figures, and those
 of Jobs whether they have ended. The contents of Secrets and ConfigMaps, environment variables, and what applications
 say of themselves are left out, but for the fields that a policy hands on to the replacement (`statePreservation`), and
-so are credentials of proxies. `tests/world/pictures.py` decides on each picture and
-on the objects that it was made of, and finds what is missing.
+so are credentials of proxies. `tests/world/pictures.py` decides on each picture and on the objects that it was made of,
+and finds what is missing.
 """
 
 import re

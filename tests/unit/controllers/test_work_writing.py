@@ -14,6 +14,7 @@ from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
     CLUSTER_BINDING_NAME_ANNOTATION,
+    REASSIGNED_ANNOTATION,
     REMOVAL_HELD_ANNOTATION,
     RENDERED_ANNOTATION,
     WORK_ID_LABEL,
@@ -211,6 +212,22 @@ def test_one_that_goes_with_an_earlier_template_takes_its_objects_along(uid: str
         after = await works.sync(binding, going, anew, lambda _: anew)
         assert bool(after.spec.preserve_resources_on_deletion) == (uid != "uid-2")
         assert len(desk.wire.writes()) == (uid != "uid-2")
+
+    play(story)
+
+
+@pytest.mark.parametrize("preserves", [True, False])
+def test_what_was_reassigned_and_is_of_an_earlier_template_keeps_what_its_policy_preserves(preserves: bool) -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk, preserveResourcesOnDeletion=preserves)
+        await desk.client.create(WORKS, wanted(binding), SPACE)
+        await desk.client.delete(WORKS, NAME, SPACE)
+        reassigned = {"metadata": {"annotations": {REASSIGNED_ANNOTATION: "true"}}}
+        await desk.client.patch(WORKS, NAME, {**reassigned, "spec": {"preserveResourcesOnDeletion": True}}, SPACE)
+        anew = build_works(binding, template(uid="uid-2"), {MEMBER: FRESH})[MEMBER]
+        after = await works.sync(binding, await desk.seen(NAME), anew, lambda _: anew)
+        assert REASSIGNED_ANNOTATION not in after.metadata.annotations
+        assert bool(after.spec.preserve_resources_on_deletion) is preserves
 
     play(story)
 

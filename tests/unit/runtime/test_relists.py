@@ -1,6 +1,7 @@
 """Lists that become the cache again: what broke off, came late, cannot be read, or was answered to an own write."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_page_that_was_taken_in_before_a_restore_counts_no_more() -> None:
 
     async def main() -> None:
         async with Supervisor() as supervisor:
-            restored = lambda: told.append("restored")  # noqa: E731
+            restored = partial(told.append, "restored")
             informer = Informer(Client(transport), CONFIG_MAPS, Randomness(0), restored=restored)
             supervisor.start(informer.run(), "informer")
             await asyncio.sleep(600)

@@ -23,7 +23,7 @@ def beside_another(fleet: Fleet, joined: Set[str], randomness: Randomness) -> Fl
     used = [port for port in taken_ports(fleet) if port and not is_free(port)]
     if not used:
         return fleet
-    refuse_shared(used[0], joined - {member.name for member in fleet.members})
+    _refuse_shared(used[0], joined - {member.name for member in fleet.members})
     drawn = list[int]()
     for _ in range(2 + len(fleet.members)):
         drawn.append(pick_port(randomness, (*drawn, *taken_ports(fleet))))
@@ -37,10 +37,10 @@ def refuse_other_running(own: Fleet, backed_up: Fleet, joined: Set[str]) -> None
     """Raises: FleetError when the backup is of another fleet that runs, one of whose clusters is no member of `own`."""
     port = backed_up.control_plane_port
     if port not in taken_ports(own) and not is_free(port):
-        refuse_shared(port, joined - {member.name for member in own.members})
+        _refuse_shared(port, joined - {member.name for member in own.members})
 
 
-def refuse_shared(port: int, shared: Set[str]) -> None:
+def _refuse_shared(port: int, shared: Set[str]) -> None:
     """Raises: FleetError when there are clusters on which two control planes would act."""
     if shared:
         raise FleetError(

@@ -39,11 +39,10 @@ def processes_status(layout: Layout) -> ProcessesStatus:
 def with_components(
     findings: Sequence[Finding], components: Sequence[ComponentStatus], told: str = ""
 ) -> list[Finding]:
-    """The findings, with one for each process that does not run, or with the way out where its cluster has one. One is
-    told already.
+    """The findings, with one for each process that does not run, or with the way out where its cluster has one; `told`
+    is the process that was told of already.
 
-    Without its dashboard a fleet runs as well as with it. What has ended with the control plane comes back
-    with it.
+    Without its dashboard a fleet runs as well as with it. What has ended with the control plane comes back with it.
     """
     found = list(findings)
     for component in _that_need_somebody(components, told):
