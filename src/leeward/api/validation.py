@@ -7,9 +7,11 @@ Karmada: pkg/webhook/*/validating.go, pkg/apis/cluster/validation; the same fiel
 recorded cases of `tests/data/oracle`. The messages are ours.
 """
 
+import re
 from collections.abc import Callable, Iterator
 
 from kubeapi import codec
+from kubeapi.choices import choices_of, path_of
 from kubeapi.field import Node
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
@@ -35,6 +37,7 @@ from leeward.api.rules.overrides import override_policy_problems
 from leeward.api.rules.policies import propagation_policy_problems
 from leeward.api.rules.quotas import quota_problems
 
+_UNSUPPORTED = re.compile(r"^Invalid enum value '?(.*?)'?$")
 DELETION_PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
 
 
@@ -68,8 +71,13 @@ def _type_problem(manifest: Manifest) -> Problem | None:
     try:
         codec.decode(codec.encode(manifest), _TYPES[group, kind])
     except codec.DecodeError as error:
-        said, _, path = str(error).partition(" - at `$")
-        return Problem(path.strip("`").lstrip("."), "FieldValueTypeInvalid", f"Invalid value: {said}")
+        said, _, at = str(error).partition(" - at `$")
+        path = at.strip("`")
+        unsupported = _UNSUPPORTED.search(said)
+        if unsupported is not None:
+            choices = [choice for choice in choices_of(_TYPES[group, kind], path_of(path)) if choice]
+            return Problem.not_supported(path.lstrip("."), unsupported[1], choices)
+        return Problem(path.lstrip("."), "FieldValueTypeInvalid", f"Invalid value: {said}")
     return None
 
 

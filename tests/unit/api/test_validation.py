@@ -8,7 +8,7 @@ from kubeapi.meta import Manifest, parse_time
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.names import POLICY_ID_LABEL
 from leeward.api.schema import CUSTOM_KINDS
-from leeward.api.validation import validate, validate_deletion
+from leeward.api.validation import validate, validate_deletion, validate_types
 
 SETTINGS = DefaultingSettings(parse_time("2000-01-01T00:00:00Z"), lambda: "an-id")
 
@@ -54,6 +54,15 @@ def test_two_forms_of_affinity_exclude_each_other() -> None:
     (problem,) = problems_of(policy({"placement": placement}))
     assert problem.startswith("spec.placement: Invalid value: ")
     assert problem.endswith("clusterAffinity and clusterAffinities must not both be set; keep one of them")
+
+
+def test_what_an_enumeration_does_not_have_is_told_with_what_it_has() -> None:
+    placement: Manifest = {"replicaScheduling": {"replicaSchedulingType": "Duplicate"}}
+    (problem,) = validate_types(policy({"placement": placement}))
+    assert str(problem) == (
+        "spec.placement.replicaScheduling.replicaSchedulingType: "
+        'Unsupported value: "Duplicate": supported values: "Divided", "Duplicated"'
+    )
 
 
 def test_the_problem_of_a_list_member_has_its_index() -> None:

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 from msgspec import Meta, field
 
+from kubeapi.choices import choices_of, fields_of, path_of
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import Manifest, Object, ObjectMeta
 from kubeapi.yaml_lines import LocatedDocument, parse_located_yaml
@@ -30,7 +31,6 @@ API_VERSION, KIND = "leeward.dev/v1alpha1", "Rehearsal"
 MOST_STEPS = 200
 LONGEST_SECONDS = 24 * 3600.0
 _PATH = re.compile(r" - at `\$([^`]*)`$")
-_PART = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\[\.\.\.\]")
 _UNKNOWN = re.compile(r"unknown field `([^`]*)`")
 
 Clusters = tuple[str, ...]
@@ -184,24 +184,15 @@ def _check_top(document: Any) -> None:
 def _problem_of(document: LocatedDocument, error: Exception) -> ScenarioProblem:
     said = str(error)
     found = _PATH.search(said)
-    path: list[str | int] = []
-    for name, index in _PART.findall(found[1] if found else ""):
-        path.append(name or int(index or 0))
+    path = path_of(found[1]) if found else []
     fault = said[: found.start()] if found else said
+    choices = choices_of(Scenario, path)
     unknown = _UNKNOWN.search(fault)
     if unknown is not None:
+        choices = fields_of(Scenario, path)
         path.append(unknown[1])
-        fault = f"there is no field {unknown[1]!r}{_choices(path)}"
-    return _at(document, path, fault)
-
-
-def _choices(path: Sequence[str | int]) -> str:
-    """Words for what may be written instead."""
-    of: Mapping[str, type[Any]] = {"steps": ScenarioStep, "expect": Expectation, "slow": SlowClusters}
-    of = {**of, "nodesDown": NodesDown, "scale": ScaledApplication, "spec": ScenarioSpec}
-    place = next((part for part in reversed(path[:-1]) if part in of), None)
-    names = of[str(place)].__struct_encode_fields__ if place is not None else ("apiVersion", "kind", "metadata", "spec")
-    return f"; choose from {', '.join(names)}"
+        fault = f"there is no field {unknown[1]!r}"
+    return _at(document, path, f"{fault}; choose from {', '.join(choices)}" if choices else fault)
 
 
 def _at(document: LocatedDocument, path: Sequence[str | int], fault: str) -> ScenarioProblem:

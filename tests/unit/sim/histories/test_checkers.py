@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kubeapi.codec import encode
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, format_time
 from kubeserver.store import Record
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.core import Taint
@@ -18,6 +18,7 @@ from leeward.api.names import (
     DOUBTFUL_CONDITION,
     EVICTION_HELD_CONDITION,
     FAILING_CONDITION,
+    NOT_SEEN_SINCE,
     execution_space,
 )
 from leeward.api.work import AggregatedStatusItem, GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, Work
@@ -226,6 +227,21 @@ def test_s10_what_is_said_of_an_honest_member_is_what_it_ran(said: int, found: s
     notebook.write(2, placed)
     notebook.write(3, saying(placed, m1=1_000_000, m2=said))
     assert notebook.found == found
+
+
+@pytest.mark.parametrize(("seen_at", "found"), [(110, set[str]()), (500, {"S10"})])
+def test_s10_what_is_said_of_a_member_that_is_not_seen_is_what_it_ran_when_it_was(
+    seen_at: int, found: set[str]
+) -> None:
+    """A script that makes sense again gives the status of what was read long before (seed 50252)."""
+    notebook = Notebook()
+    notebook.run(1, 2, "m2")
+    notebook.write(2, binding(M1_AND_M2, 4, targets(m1=2, m2=2)))
+    notebook.write(100, {**ready_pod("nginx-1"), "status": {}}, "m2")
+    item = AggregatedStatusItem("m2", status={"readyReplicas": 2, NOT_SEEN_SINCE: format_time(at(seen_at))})
+    placed = binding(M1_AND_M2, 4, targets(m1=2, m2=2))
+    notebook.write(600, msgspec.structs.replace(placed, status=ResourceBindingStatus(aggregated_status=(item,))))
+    assert notebook.found & {"S10"} == found
 
 
 @pytest.mark.parametrize("amount", ["-5", "9300E"])

@@ -102,5 +102,5 @@ def test_what_is_wrong_is_told_with_its_line_and_the_way_out(text: str, said: st
 
 
 def test_another_kind_is_refused() -> None:
-    with pytest.raises(ScenarioProblem, match="line 2: kind: Invalid enum value 'Scenario'"):
+    with pytest.raises(ScenarioProblem, match="line 2: kind: Invalid enum value 'Scenario'; choose from Rehearsal"):
         parse_scenario(b"apiVersion: leeward.dev/v1alpha1\nkind: Scenario\nspec:\n" + STEPS.encode())

@@ -10,9 +10,9 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import DOUBTFUL_CONDITION, NOT_SEEN_SINCE, cluster_of_execution_space
 from leeward.api.work import AggregatedStatusItem, ResourceBinding, Work
-from leeward.core.cluster_health.outage import marked
+from leeward.core.cluster_health.outage import marked, marks_in
 from leeward.runtime.identity import Key
-from leeward.sim.histories.checkers.scene import Scene, Violation
+from leeward.sim.histories.checkers.scene import Scene, Violation, seconds_of
 from leeward.sim.histories.ground_truth import Change, owner_of
 
 MOST = Decimal(2**63 - 1)
@@ -65,14 +65,15 @@ class ByzantineChecker:
             yield f"has said nothing that is absurd, and is doubted: {doubtful.message}"
 
     def _statuses(self, key: Key, old: ResourceBinding | None, new: ResourceBinding) -> Iterator[str]:
-        """Judges what is newly said of copies in honest members: it is what they really ran."""
+        """Judges what is newly said of copies in honest members: it is what they really ran when they were last seen."""
         before = {item.cluster_name: item for item in old.status.aggregated_status} if old is not None else {}
         for item in new.status.aggregated_status:
             name = item.cluster_name
             if name in self._scene.liars or item == before.get(name) or _is_kept(item, before.get(name)):
                 continue
-            ready = _ready_in(item)
-            best = self._scene.truth.copies(name, new).best_since(self._scene.evidence_since(name))
+            ready, not_seen_since = _ready_in(item), marks_in([item]).get(name)
+            seen_at = seconds_of(not_seen_since) if not_seen_since is not None else None
+            best = self._scene.truth.copies(name, new).best_since(self._scene.evidence_since(name, seen_at))
             if ready > max(0, best) and not self._is_hearsay(key, name, ready):
                 yield f"{ready} replicas are said to be ready in {name}, where it was {best} at most"
 

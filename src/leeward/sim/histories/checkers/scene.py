@@ -131,12 +131,16 @@ class Scene:
         """Tells whether nobody can know that what the member has brought back of a Work was removed already."""
         return member in self.forgotten and self.ended_at.get(work, float("-inf")) <= self.forgotten[member]
 
-    def evidence_since(self, name: str) -> float:
-        """Instant from which health may be that a decision rests on: a member that died is still Ready for a while."""
+    def evidence_since(self, name: str, at: float | None = None) -> float:
+        """Instant from which health may be that a decision rests on: a member that died is still Ready for a while.
+
+        `at`: when the member was last seen, as what is said of it says; now, where that says nothing.
+        """
         timing = self.timing
         probe = timing.cluster_status_update_frequency + timing.cluster_probe_timeout
         silence = max(timing.cluster_failure_threshold + 2 * probe, timing.cluster_monitor_grace_period + probe)
-        return self.lateness.oldest(self.truth.now() - silence, CONTROLLERS, name)
+        seen = self.truth.now() if at is None else min(self.truth.now(), at - self.skew_seconds)
+        return self.lateness.oldest(seen - silence, CONTROLLERS, name)
 
     def may_lie(self, name: str) -> bool:
         """Tells whether what is known of a member now may be a lie of it."""
