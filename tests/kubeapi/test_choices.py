@@ -26,7 +26,7 @@ class Tree(msgspec.Struct, rename="camel"):
     by_name: Mapping[str, Leaf] = {}
 
 
-WRONG = [
+WRONG: list[tuple[object, list[str | int], list[str]]] = [
     ({"leaves": [{}, {"leafColor": "Green"}]}, ["leaves", 1, "leafColor"], ["Red", "Blue"]),
     ({"leaves": [{"size": "Large"}]}, ["leaves", 0, "size"], ["", "Small"]),
     ({"byName": {"a.b": {"leafColor": "Green"}}}, ["byName", "...", "leafColor"], ["Red", "Blue"]),
@@ -35,7 +35,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("value", "path", "choices"), WRONG)
-def test_the_field_that_an_error_names_has_these_choices(value: object, path: list[str | int], choices: list[str]) -> None:
+def test_the_field_that_an_error_names_has_these_choices(
+    value: object, path: list[str | int], choices: list[str]
+) -> None:
     with pytest.raises(msgspec.ValidationError) as error:
         msgspec.convert(value, Tree)
     found = path_of(str(error.value).partition("`$")[2].rstrip("`"))

@@ -65,7 +65,7 @@ class ByzantineChecker:
             yield f"has said nothing that is absurd, and is doubted: {doubtful.message}"
 
     def _statuses(self, key: Key, old: ResourceBinding | None, new: ResourceBinding) -> Iterator[str]:
-        """Judges what is newly said of copies in honest members: it is what they really ran when they were last seen."""
+        """Judges what is newly said of copies in honest members: they really ran it when they were last seen."""
         before = {item.cluster_name: item for item in old.status.aggregated_status} if old is not None else {}
         for item in new.status.aggregated_status:
             name = item.cluster_name
