@@ -6,7 +6,7 @@ from kubeapi.meta import Manifest
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.subjects import asked_of, explain_in
 from leeward.api.meta import find_condition
-from leeward.api.resource import EVENTS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
+from leeward.api.resource import CLUSTERS, EVENTS, FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
 from leeward.client import Forbidden
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
@@ -25,6 +25,10 @@ DIVIDED = {
         "replicaDivisionPreference": "Weighted",
         "weightPreference": {"dynamicWeight": "AvailableReplicas"},
     },
+}
+AGGREGATED = {
+    "clusterAffinity": {"clusterNames": ["member1", "member2"]},
+    "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
 }
 DUPLICATED = {
     "clusterAffinity": {"clusterNames": list(ALL)},
@@ -147,6 +151,29 @@ def test_a_dead_cluster_is_failed_over_though_the_quota_is_full(placement: Manif
             await change_quota(world, {"overall": {"cpu": "100"}})
             await world.sleep(10)
             assert total(world, "web") == 6 * copies
+
+    play(story, manager=ENFORCED)
+
+
+def test_what_is_taken_back_from_an_eviction_runs_already_and_is_no_growth() -> None:
+    """A replacement has left the fleet, and the quota was lowered below what runs (seed 50478)."""
+
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4"})
+        await apply(world.client, asking("web", 2), policy("web", AGGREGATED))
+        await world.until(lambda: total(world, "web") == 2, 30)
+        [lost] = world.assigned("web-deployment")
+        await world.sleep(60)
+        await change_quota(world, {"overall": {"cpu": "1"}})
+        await world.member(lost).stop()
+        await world.until(lambda: tasks(world, "web-deployment") == [lost])
+        for name in world.assigned("web-deployment"):
+            await world.client.delete(CLUSTERS, name)
+        await world.sleep(10)
+        await world.member(lost).start()
+        await world.sleep(120)
+        assert world.assigned("web-deployment") == {lost: 2}
+        assert tasks(world, "web-deployment") == []
 
     play(story, manager=ENFORCED)
 

@@ -11,15 +11,15 @@ from contextlib import suppress
 from functools import lru_cache
 
 from kubeapi import codec
-from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest
 from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.store import Store
 from leeward.api.quota import FederatedResourceQuota
 from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
-from leeward.api.work import ResourceBinding
+from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from leeward.core.amounts import Amounts
 from leeward.core.quota.enforcement import EXCEEDED, grows, refusal_of_growth
-from leeward.core.quota.usage import usage_of
+from leeward.core.quota.usage import usage_before, usage_of
 from leeward.manager.gates import FeatureGates
 
 REMEMBERED = 8_192
@@ -48,8 +48,7 @@ class QuotaAdmission:
         quotas = list(self._quotas(review.namespace))
         if not quotas:
             return review.object
-        before = self._usage(review.old_object) if review.old_object is not None else {}
-        after = self._usage(review.object)
+        before, after = self._usages(review)
         if grows(before, after):
             others = self._others(review.namespace, review.object["metadata"].get("name", ""))
             if refusal := refusal_of_growth(before, after, others, quotas):
@@ -67,15 +66,25 @@ class QuotaAdmission:
             if record.key != own:
                 yield _usage_of_stored(record.value, self._multiple_pod_templates)
 
-    def _usage(self, binding: ReadOnlyManifest) -> Amounts:
-        return _usage_of_stored(codec.encode(binding), self._multiple_pod_templates)
+    def _usages(self, review: AdmissionReview) -> tuple[Amounts, Amounts]:
+        """Usage of the binding before the write, and after it."""
+        new, gate = _spec_of(codec.encode(review.object)), self._multiple_pod_templates
+        old = _spec_of(codec.encode(review.old_object)) if review.old_object is not None else None
+        if new is None:
+            return {}, {}
+        before = usage_before(old, new, multiple_pod_templates=gate) if old is not None else {}
+        return before, usage_of(new, multiple_pod_templates=gate)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _usage_of_stored(value: bytes, multiple_pod_templates: bool) -> Amounts:
-    """Usage of a stored binding; none for one that cannot be read: no controller carries it out."""
+    spec = _spec_of(value)
+    return usage_of(spec, multiple_pod_templates=multiple_pod_templates) if spec is not None else {}
+
+
+def _spec_of(value: bytes) -> ResourceBindingSpec | None:
+    """None for a binding that cannot be read: it uses nothing, for no controller carries it out."""
     try:
-        binding = codec.decode(value, ResourceBinding)
+        return codec.decode(value, ResourceBinding).spec
     except codec.DecodeError:
-        return {}
-    return usage_of(binding.spec, multiple_pod_templates=multiple_pod_templates)
+        return None

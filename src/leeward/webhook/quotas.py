@@ -19,11 +19,11 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in
 from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS
-from leeward.api.work import ResourceBinding
+from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from leeward.client import Client
 from leeward.core.amounts import Amounts, greatest
 from leeward.core.quota.enforcement import EXCEEDED, grows, refusal_of_growth
-from leeward.core.quota.usage import usage_of
+from leeward.core.quota.usage import usage_before, usage_of
 from leeward.webhook.questions import Untold, ask
 from leeward.webhook.reviews import refusal
 
@@ -58,7 +58,7 @@ class QuotaJudge:
             return None
         if request.get("operation") not in ("CREATE", "UPDATE") or request.get("subResource"):
             return None
-        before, after = (self._usage(mapping_in(request, field)) for field in ("oldObject", "object"))
+        before, after = self._usages(mapping_in(request, "oldObject"), mapping_in(request, "object"))
         if not grows(before, after):
             return None
         try:
@@ -102,10 +102,18 @@ class QuotaJudge:
             if not token:
                 return
 
-    def _usage(self, binding: Manifest) -> Amounts:
-        """Usage of a binding; none for one that is not there, or cannot be read: others refuse that."""
-        try:
-            spec = codec.decode(codec.encode(binding), ResourceBinding).spec if binding else None
-        except codec.DecodeError:
-            return {}
-        return usage_of(spec, multiple_pod_templates=self._multiple_pod_templates) if spec is not None else {}
+    def _usages(self, old: Manifest, new: Manifest) -> tuple[Amounts, Amounts]:
+        """Usage of the binding before the write, and after it."""
+        before, after, gate = _spec_of(old), _spec_of(new), self._multiple_pod_templates
+        if after is None:
+            return {}, {}
+        used = usage_before(before, after, multiple_pod_templates=gate) if before is not None else {}
+        return used, usage_of(after, multiple_pod_templates=gate)
+
+
+def _spec_of(binding: Manifest) -> ResourceBindingSpec | None:
+    """None for a binding that is not there, or cannot be read: others refuse that."""
+    try:
+        return codec.decode(codec.encode(binding), ResourceBinding).spec if binding else None
+    except codec.DecodeError:
+        return None

@@ -1,8 +1,9 @@
 """Usage: what the replicas of a binding ask for, in all clusters to which they are assigned.
 
-What leaves a cluster gracefully is not counted twice: it is no target any more, and its replacement is one.
+What leaves a cluster gracefully is not counted twice: it is no target any more, and its replacement is one. Where it is
+taken back it was used before: it runs (Holds: S18).
 
-Karmada: pkg/util/helper (`CalculateResourceUsage`); same.
+Karmada: pkg/util/helper (`CalculateResourceUsage`); same, but for what is taken back, which it does not do.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,6 +17,21 @@ from leeward.core.amounts import MOST, Amount, Amounts, Doubts, read_amounts, su
 def usage_of(spec: ResourceBindingSpec, *, multiple_pod_templates: bool = False) -> Amounts:
     """`multiple_pod_templates` is the gate of that name (...Scheduling): each target has one set of all components."""
     return usage_in(spec, spec.clusters, multiple_pod_templates=multiple_pod_templates)
+
+
+def usage_before(
+    old: ResourceBindingSpec, new: ResourceBindingSpec, *, multiple_pod_templates: bool = False
+) -> Amounts:
+    """Usage of a binding before it becomes `new`: in its targets, and of the copies that are evicted no more then."""
+    used, wanted = ({target.name: target.replicas for target in spec.clusters} for spec in (old, new))
+    evicted = {task.from_cluster for task in new.graceful_eviction_tasks}
+    for task in old.graceful_eviction_tasks:
+        name = task.from_cluster
+        if name in wanted and name not in evicted:
+            more = wanted[name] - used.get(name, 0)
+            used[name] = used.get(name, 0) + max(0, min(task.replicas or 0, more))
+    targets = [TargetCluster(name, replicas) for name, replicas in used.items()]
+    return usage_in(old, targets, multiple_pod_templates=multiple_pod_templates)
 
 
 def usage_in(

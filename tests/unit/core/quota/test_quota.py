@@ -24,7 +24,7 @@ from leeward.core.quota.enforcement import (
 from leeward.core.quota.quota_room import quota_namespace, reported_quota, room_in_quotas
 from leeward.core.quota.quota_status import aggregated_status, limit_of, used_by_bindings, used_in_clusters
 from leeward.core.quota.static_assignments import brought_to, is_of, needless, quota_of_work, quota_works
-from leeward.core.quota.usage import amounts_of, usage_in, usage_of
+from leeward.core.quota.usage import amounts_of, usage_before, usage_in, usage_of
 
 ANY_CLASS = {"scopeName": "PriorityClass", "operator": "Exists"}
 IN_HIGH = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
@@ -96,6 +96,30 @@ def test_components_are_counted_by_their_sets_where_the_gate_asks_for_it() -> No
     assert render_amounts(usage_in(bound, bound.clusters[:1])) == {"cpu": "500m"}
     assert render_amounts(usage_in(bound, bound.clusters[:1], multiple_pod_templates=True)) == {"cpu": "2"}
     assert usage_of(spec({"cpu": "1"}, {})) == usage_of(spec({"cpu": "1"}, {"a": 0})) == {}
+
+
+@pytest.mark.parametrize(
+    ("had", "leaving", "gets", "leaves", "used"),
+    [
+        ({}, {"m1": 1, "m2": 2}, {"m1": 1, "m2": 2}, {}, 3),
+        ({}, {"m1": 1, "m2": 2}, {"m1": 1}, {"m2": 2}, 1),
+        ({"m3": 2}, {"m1": 2}, {"m1": 2}, {"m3": 2}, 4),
+        ({"m1": 1}, {"m1": 2}, {"m1": 2}, {}, 2),
+        ({"m1": 1, "m2": 1}, {"m1": 2}, {"m1": 1, "m2": 3}, {}, 2),
+        ({}, {"m1": 1}, {"m1": 5}, {}, 1),
+        ({"m2": 1}, {"m1": 1}, {"m2": 1}, {}, 1),
+    ],
+    ids=["all", "one", "in return", "a part", "moved", "no more than runs", "finished"],
+)
+def test_what_is_taken_back_was_used_before(
+    had: Mapping[str, int], leaving: Mapping[str, int], gets: Mapping[str, int], leaves: Mapping[str, int], used: int
+) -> None:
+    def tasks(of: Mapping[str, int]) -> Manifest:
+        named = {"reason": "TaintUntolerated", "producer": "TaintManager"}
+        return {"gracefulEvictionTasks": [{"fromCluster": name, "replicas": of[name], **named} for name in of]}
+
+    old, new = spec({"cpu": "1"}, had, **tasks(leaving)), spec({"cpu": "1"}, gets, **tasks(leaves))
+    assert render_amounts(usage_before(old, new)) == {"cpu": str(used)}
 
 
 def test_the_first_of_several_quotas_that_is_exceeded_is_told_with_what_others_use() -> None:

@@ -2,8 +2,8 @@
 
 What is used is counted from the bindings: the CPUs that their replicas ask for, in all clusters to which they are
 assigned. Beyond the limit a binding may come to use no more than before; what it uses already it keeps, also under a
-limit that was lowered. What has to be in the end says `unlimited`: the status of the quota, and a ResourceQuota in each
-cluster that is assigned something, and in no other.
+limit that was lowered, and what is evicted no more runs already. What has to be in the end says `unlimited`: the status
+of the quota, and a ResourceQuota in each cluster that is assigned something, and in no other.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,7 +36,7 @@ class QuotasChecker:
         new: ResourceBinding = change.new
         for key, quota in quotas_over(self._scene.truth, change.key.namespace):
             limit, used = limit_of(quota), used_in(self._scene.truth, key.namespace)
-            if used > limit and used_by(new) > (used_by(old) if old is not None else 0):
+            if used > limit and used_by(new) > (_running(old, new) if old is not None else 0):
                 message = f"{change.key} was admitted beyond the quota {key}: {used} CPUs are used, {limit} allowed"
                 yield Violation("S18", change.seconds, message)
             if old is not None and self._takes_away(old, new):
@@ -144,6 +144,14 @@ def used_in(truth: GroundTruth, namespace: str) -> Decimal:
 
 def used_by(binding: ResourceBinding) -> Decimal:
     return requested_by(binding) * sum(replicas_of(binding).values())
+
+
+def _running(old: ResourceBinding, new: ResourceBinding) -> Decimal:
+    """CPUs used in the targets, and by copies whose eviction ends because they are targets again."""
+    before, after = replicas_of(old), replicas_of(new)
+    ended = [task for name, task in tasks_of(old).items() if name in after and name not in tasks_of(new)]
+    again = (min(task.replicas or 0, after[task.from_cluster] - before.get(task.from_cluster, 0)) for task in ended)
+    return used_by(old) + requested_by(old) * sum(max(0, count) for count in again)
 
 
 def requested_by(binding: ResourceBinding) -> Decimal:
