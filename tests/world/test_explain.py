@@ -7,6 +7,7 @@ from kubeapi.meta import Manifest, parse_time
 from leeward.answers.cluster_explanation import ClusterExplanation
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.fleet_state import BindingName
+from leeward.answers.next_steps import NextStep
 from leeward.answers.subjects import asked_of, explain_in, read_asked
 from leeward.answers.work_explanation import WorkExplanation
 from leeward.api.meta import find_condition
@@ -16,7 +17,7 @@ from leeward.client import Client
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.world.pictures import Requests, picture
-from tests.world.stories import POLICIES, apply, by_weight, deployment, held, play, policy
+from tests.world.stories import POLICIES, apply, by_weight, deployment, held, play, policy, tasks
 
 WITHIN = timedelta(seconds=1)
 NO_EXECUTE = "cluster.karmada.io/not-ready:NoExecute"
@@ -106,7 +107,17 @@ def test_each_instant_of_an_outage_is_told_before_it_comes_and_so_is_where_the_c
         assert abs(world.clock.now() - taint) <= WITHIN
         await world.until(lambda: world.assigned(WEB) == dict.fromkeys(kept, 3))
         assert abs(world.clock.now() - leaves) <= WITHIN
-        assert (await explain(world)).state is ApplicationState.MOVING
+        on_return = NextStep(None, "what is in member1 is deleted when that is back")
+        told = await explain(world)
+        assert (told.state, on_return in told.next) == (ApplicationState.MOVING, True)
+
+        await world.until(lambda: not tasks(world, WEB))
+        told = await explain(world)
+        assert (told.state, told.next) == (ApplicationState.WELL, (on_return,))
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(10)
+        assert (await explain(world)).next == ()
 
     play(story)
 

@@ -79,11 +79,21 @@ def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Ite
         if task.from_cluster in decision.finished:
             yield NextStep(state.as_of, f"its eviction from {task.from_cluster} is finished")
         elif _unseen_since(state, task.from_cluster) is not None:
-            yield NextStep(None, f"what is in {task.from_cluster} is deleted when that is back")
+            yield _on_return(state, key, task.from_cluster)
         else:
             yield NextStep(None, f"it is gone from {task.from_cluster} when its replacement is seen healthy")
+    for name in sorted({*state.works_of(key)} - {*clusters_of(spec)}):
+        if _unseen_since(state, name) is not None:
+            yield _on_return(state, key, name)
     if _is_retried(decision):
         yield NextStep(None, "it is looked at again at every change of room, of a cluster or of the policy")
+
+
+def _on_return(state: FleetState, key: BindingName, cluster: str) -> NextStep:
+    work = state.works_of(key).get(cluster)
+    if work is not None and work.spec.preserve_resources_on_deletion:
+        return NextStep(None, f"what is in {cluster} stays there (preserveResourcesOnDeletion)")
+    return NextStep(None, f"what is in {cluster} is deleted when that is back")
 
 
 def _is_retried(decision: Decision) -> bool:
