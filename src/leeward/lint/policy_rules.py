@@ -11,6 +11,7 @@ from leeward.core.propagation.claiming import OPTION_ANNOTATIONS
 from leeward.core.propagation.matching import NO_MATCH, resource_precision, selector_priority
 from leeward.core.propagation.reach import Reach
 from leeward.lint.findings import Diagnostic
+from leeward.lint.kubernetes_kinds import kind_fault
 from leeward.lint.objects import LintObject, LintPolicy
 from leeward.lint.picture import LintPicture
 
@@ -66,6 +67,8 @@ def _never_matches(selector: ResourceSelector) -> str:
     """Reason for which what it names is never propagated; empty where it can be."""
     if _REACH.skipped_apis.skips(selector.api_version, selector.kind):
         return f"selects {selector.kind}: kinds of {selector.api_version.rpartition('/')[0]} are never propagated"
+    if fault := kind_fault(selector.api_version, selector.kind):
+        return f"selects {selector.kind}: {fault}"
     is_namespace = selector.kind == "Namespace"
     name = selector.name if is_namespace else selector.namespace
     if name and _REACH.skips_namespace(name):
