@@ -60,6 +60,8 @@ async def unjoin_cluster(
     if force and not cluster.is_ready:
         tell(f"{name} is not ready: what runs there is given up")
         await _give_up_works(client, name)
+    elif not cluster.is_ready:
+        tell(f"{name} is not ready: waiting {wait_seconds:g} s for it to let go of what runs there")
     if not await _has_left(client, cluster, clock, wait_seconds) and force:
         tell(f"{name} has not cleaned up: what runs there is given up")
         await _give_up_works(client, name)
