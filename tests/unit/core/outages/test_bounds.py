@@ -110,7 +110,11 @@ def test_what_is_held_twice_for_one_reason_is_counted_once_and_by_who_takes_over
         again = look(taken, 730, DEAD, here("a", hold=NO_PLACE, **due))
         (step,) = steps_of(again, StepKind.HELD)
         assert (step.at, step.applications) == (at(700), 1)
-        (step,) = steps_of(look(again, 740, DEAD, here("b", hold=NO_PLACE, **due)), StepKind.HELD)
+        both = look(again, 740, DEAD, here("b", hold=NO_PLACE, **due))
+        (step,) = steps_of(both, StepKind.HELD)
+        assert step.applications == 2
+        left = look(look(both, 750, DEAD, here("b", hold=NO_GAIN, **due)), 760, DEAD, here("b", due_at=at(900)))
+        (step,) = steps_of(look(left, 770, DEAD, here("b", hold=NO_PLACE, **due)), StepKind.HELD)
         assert step.applications == 2
 
 

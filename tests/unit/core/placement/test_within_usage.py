@@ -80,6 +80,8 @@ def test_copies_are_asked_for_and_replaced_as_large_as_they_are() -> None:
 def test_s2_what_is_left_of_a_decision_is_spread_as_the_policy_asks_or_all_stays() -> None:
     placed = binding(duplicated(*NAMES, groups=2), 6, targets(member1=4, member2=4))
     assert replicas(within(placed, Decision(targets(member2=6), ()))[0]) == {"member1": 4, "member2": 4}
+    one_is_left = Decision(targets(member2=6), (evicted("member1", 4),))
+    assert replicas(within(placed, one_is_left)[0]) == {"member1": 4, "member2": 4}
 
 
 def test_what_was_never_placed_stays_so() -> None:
@@ -129,6 +131,8 @@ def test_a_new_cluster_takes_over_what_is_evicted_before_what_the_placement_name
     placed = binding(duplicated("member1", "member2", "member4"), 4, targets(member1=2, member2=2, member3=4))
     decided = Decision(targets(member1=4, member4=4), (evicted("member2", 2),))
     assert replicas(within(placed, decided)[0]) == {"member1": 2, "member3": 4, "member4": 2}
+    last = Decision(targets(member1=4, member4=4), (evicted("member3", 4),))
+    assert replicas(within(placed, last)[0]) == {"member1": 2, "member2": 2, "member4": 4}
 
 
 def unjoining(name: str) -> Cluster:

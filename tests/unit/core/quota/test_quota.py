@@ -122,6 +122,18 @@ def test_what_is_taken_back_was_used_before(
     assert render_amounts(usage_before(old, new)) == {"cpu": str(used)}
 
 
+def test_a_copy_that_is_taken_back_counts_as_a_set_of_components_and_one_of_unknown_size_not_at_all() -> None:
+    parts = [{"name": "main", "replicas": 3, "replicaRequirements": {"resourceRequest": {"cpu": "2"}}}]
+    leaving = {"fromCluster": "m1", "reason": "TaintUntolerated", "producer": "TaintManager"}
+    more = {"components": parts}
+    old = spec({"cpu": "1"}, {}, gracefulEvictionTasks=[{**leaving, "replicas": 1}], **more)
+    new = spec({"cpu": "1"}, {"m1": 1}, **more)
+    assert render_amounts(usage_before(old, new)) == {"cpu": "1"}
+    assert render_amounts(usage_before(old, new, multiple_pod_templates=True)) == {"cpu": "6"}
+    unknown = spec({"cpu": "1"}, {}, gracefulEvictionTasks=[leaving])
+    assert render_amounts(usage_before(unknown, new)) == {}
+
+
 def test_the_first_of_several_quotas_that_is_exceeded_is_told_with_what_others_use() -> None:
     wide, narrow = quota({"cpu": "100"}), quota({"cpu": "9"})
     before, after = amounts_of({"cpu": "1"}), amounts_of({"cpu": "2500m"})

@@ -1,0 +1,158 @@
+"""Changes of clusters and of Works that wake the bindings which they concern: each sign by itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kubeapi.codec import from_wire
+from leeward.api.cluster import Cluster, NodeSummary, ResourceSummary
+from leeward.api.names import (
+    AWAITED_TARGETS_ANNOTATION,
+    DRAIN_BUDGET_ANNOTATION,
+    FAILING_CONDITION,
+    FAILOVER_RELEASE_ANNOTATION,
+    HOME_ANNOTATION,
+    OUTAGE_CONFIRMED_ANNOTATION,
+    POLICY_TAINTS_CONFIRMED_ANNOTATION,
+)
+from leeward.api.policy import FailoverBehavior
+from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
+from leeward.core.placement.concern import (
+    bears_on_health,
+    became_not_ready,
+    depends_on_health,
+    may_change_placements,
+)
+from tests.builders import at, binding, divided, targets, work
+from tests.cluster_states import annotated, in_turn, is_deleted, says, tainted, without_apis, without_nodes
+from tests.outages import well
+from tests.placements import cluster
+
+SERVES = well(cluster("m1"))
+DEAD = says("Ready", "False")(SERVES)
+
+
+def labelled(known: Cluster) -> Cluster:
+    return replace(known, metadata=replace(known.metadata, labels={"tier": "gold"}))
+
+
+def elsewhere(known: Cluster) -> Cluster:
+    return replace(known, spec=replace(known.spec, region="r9"))
+
+
+def with_nodes(known: Cluster) -> Cluster:
+    return replace(known, status=replace(known.status, node_summary=NodeSummary(total_num=3, ready_num=2)))
+
+
+def with_less_room(known: Cluster) -> Cluster:
+    return replace(known, status=replace(known.status, resource_summary=ResourceSummary(allocatable={"pods": "1"})))
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        (SERVES, tainted("k", "NoSchedule")),
+        (SERVES, elsewhere),
+        (SERVES, labelled),
+        (SERVES, is_deleted),
+        (SERVES, says("Ready", "False")),
+        (DEAD, says(FAILING_CONDITION, "False")),
+        (SERVES, annotated(DRAIN_BUDGET_ANNOTATION, "3")),
+        (SERVES, without_nodes),
+        (DEAD, annotated(OUTAGE_CONFIRMED_ANNOTATION, "us")),
+        (DEAD, annotated(POLICY_TAINTS_CONFIRMED_ANNOTATION, "us")),
+        (SERVES, without_apis),
+    ],
+)
+def test_what_decisions_read_of_a_cluster_may_change_where_things_go(
+    before: Cluster, change: Callable[[Cluster], Cluster]
+) -> None:
+    after = change(before)
+    assert (may_change_placements(before, after), may_change_placements(after, before)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        (SERVES, in_turn()),
+        (SERVES, with_less_room),
+        (SERVES, with_nodes),
+        (without_nodes(SERVES), with_less_room),
+        (SERVES, annotated("example.com/owner", "us")),
+        (SERVES, says("CompleteAPIEnablements", "True")),
+        (annotated(DRAIN_BUDGET_ANNOTATION, "3")(SERVES), with_less_room),
+        (says(FAILING_CONDITION, "False")(DEAD), with_less_room),
+    ],
+)
+def test_what_they_do_not_read_moves_nothing(before: Cluster, change: Callable[[Cluster], Cluster]) -> None:
+    after = change(before)
+    assert (may_change_placements(before, after), may_change_placements(after, before)) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "became"),
+    [
+        (SERVES, DEAD, True),
+        (DEAD, SERVES, False),
+        (DEAD, DEAD, False),
+        (SERVES, SERVES, False),
+        (SERVES, tainted("k", "NoExecute")(DEAD), False),
+        (SERVES, labelled(DEAD), False),
+    ],
+)
+def test_a_cluster_that_became_not_ready_and_nothing_else_is_looked_at_once_more(
+    before: Cluster, after: Cluster, became: bool
+) -> None:
+    assert became_not_ready(before, after) is became
+
+
+FAILOVER = from_wire({"application": {"decisionConditions": {"tolerationSeconds": 5}}}, FailoverBehavior)
+LEAVING = GracefulEvictionTask("m2", "TaintUntolerated", "TaintManager", creation_timestamp=at(0))
+
+
+@pytest.mark.parametrize(
+    ("tasks", "annotations", "more", "depends"),
+    [
+        ((LEAVING,), {}, {}, True),
+        ((), {}, {"failover": FAILOVER}, True),
+        ((), {AWAITED_TARGETS_ANNOTATION: "{}"}, {}, True),
+        ((), {HOME_ANNOTATION: "{}"}, {}, True),
+        ((), {FAILOVER_RELEASE_ANNOTATION: "{}"}, {}, False),
+        ((), {}, {}, False),
+    ],
+)
+def test_health_matters_where_it_can_begin_or_end_something(
+    tasks: tuple[GracefulEvictionTask, ...], annotations: dict[str, str], more: dict[str, Any], depends: bool
+) -> None:
+    placed: ResourceBinding = binding(divided({"m1": 1}), 1, targets(m1=1), tasks, **more)
+    assert depends_on_health(replace(placed, metadata=replace(placed.metadata, annotations=annotations))) is depends
+
+
+REPORTED = work("m1", 2)
+NEW = replace(REPORTED, status=replace(REPORTED.status, manifest_statuses=()))
+OTHER_ORDER = replace(NEW, spec=replace(NEW.spec, suspend_dispatching=True))
+LEAVES = replace(NEW, metadata=replace(NEW.metadata, deletion_timestamp=at(0)))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "bears"),
+    [
+        (REPORTED, None, True),
+        (NEW, None, True),
+        (None, REPORTED, True),
+        (NEW, REPORTED, True),
+        (REPORTED, REPORTED, True),
+        (NEW, LEAVES, True),
+        (None, LEAVES, True),
+        (REPORTED, NEW, True),
+        (NEW, OTHER_ORDER, True),
+        (None, NEW, False),
+        (NEW, NEW, False),
+    ],
+)
+def test_a_work_says_nothing_of_health_until_something_was_reported(
+    before: Work | None, after: Work | None, bears: bool
+) -> None:
+    assert bears_on_health(before, after) is bears
