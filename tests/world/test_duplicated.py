@@ -4,7 +4,16 @@ from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.sim.world import Mode, World
-from tests.world.stories import apply, play, ready_replicas, scenario
+from tests.world.stories import (
+    apply,
+    deployment,
+    play,
+    policy,
+    ready_replicas,
+    scenario,
+    tasks,
+    without_room,
+)
 
 FIVE: dict[str, Mode] = {
     "member1": "Push",
@@ -82,3 +91,22 @@ def test_s11_where_too_few_candidates_are_left_nothing_is_evicted_and_it_says_wh
         assert find_condition(after.status.conditions, EVICTION_HELD_CONDITION) is None
 
     play(story, FIVE)
+
+
+def test_l1_a_copy_that_nothing_replaces_any_more_is_kept_when_its_cluster_is_back() -> None:
+    async def story(world: World) -> None:
+        one = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
+        placement = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}, "spreadConstraints": one}
+        await apply(world.client, deployment("web", 2), policy("web", placement))
+        await world.until(lambda: set(world.assigned("web-deployment")) == {"member1"}, 60)
+        await world.sleep(30)
+        await without_room(world, "member2")
+        await world.member("member1").stop()
+        await world.until(lambda: set(world.assigned("web-deployment")) == {"member2"})
+        await world.client.delete(CLUSTERS, "member2")
+        await world.until(lambda: not world.assigned("web-deployment"), 60)
+        await world.member("member1").start()
+        await world.until(lambda: world.assigned("web-deployment") == {"member1": 2}, 120)
+        assert tasks(world, "web-deployment") == []
+
+    play(story, dict.fromkeys(("member1", "member2", "member3"), "Push"))

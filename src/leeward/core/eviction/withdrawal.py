@@ -270,8 +270,8 @@ def _with_target(kept: tuple[TargetCluster, ...], target: TargetCluster) -> tupl
 
 def _fewer(spec: ResourceBindingSpec, healthy: set[str], served: set[str]) -> tuple[TargetCluster, ...] | None:
     """Drops copies that are neither healthy nor `served` before, where the constraint on clusters leaves no room for
-    the old one."""
-    if len(healthy) == len(spec.clusters):
+    the old one. None where all are healthy; where there is none at all, the old one is all that there is."""
+    if spec.clusters and len(healthy) == len(spec.clusters):
         return None
     room, stay = _max_clusters(spec) - 1, healthy | served
     kept = sorted(spec.clusters, key=lambda target: (target.name not in stay, target.name))[:room]

@@ -321,6 +321,12 @@ def test_s12_a_copy_that_was_there_and_cannot_be_judged_is_not_dropped() -> None
     assert result(withdraw(bound, copies, A, dead("b"), C)) == {"a": 3, "c": 3}, "of a lost one nothing is kept"
 
 
+def test_l1_a_copy_that_nothing_replaces_any_more_returns() -> None:
+    bound = moved(COPIES, task("a", 3), replicas=3)
+    assert result(withdraw(bound, works({"a": 3}))) == {"a": 3}
+    assert withdraw(bound, works({"a": 1})) is None
+
+
 def test_a_resource_without_replicas_returns_as_well() -> None:
     bound = moved(COPIES, task("a", None), replicas=0, b=0, c=0)
     assert result(withdraw(bound, works({"a": 0, "b": 0, "c": None}))) == {"a": 0, "b": 0}
