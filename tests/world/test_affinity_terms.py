@@ -3,8 +3,9 @@
 import pytest
 
 from kubeapi.meta import Manifest
+from leeward.api.resource import PODS
 from leeward.sim.world import Mode, World
-from tests.world.stories import apply, deployment, play, policy, ready_replicas, tasks
+from tests.world.stories import apply, deployment, play, policy, ready_replicas, tasks, without_room
 
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull", "member4": "Push"}
 WEB = "web-deployment"
@@ -56,3 +57,40 @@ def test_l2_there_is_a_way_out_of_the_last_term() -> None:
         assert await ready_replicas(world, "member1", "web") == 2
 
     play(story)
+
+
+def test_s1_what_is_well_serves_on_while_the_lost_copy_is_purged_and_nothing_may_replace_it() -> None:
+    async def story(world: World) -> None:
+        wanted = policy("web", terms(("member1", "member2"), ("member3", "member4")))
+        wanted["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
+        await apply(world.client, deployment("web", 2), wanted)
+        await world.until(lambda: set(world.assigned(WEB)) == {"member1", "member2"}, 60)
+        await world.sleep(30)
+        await world.member("member1").stop()
+        await world.until(lambda: tasks(world, WEB) == ["member1", "member2"])
+        await world.sleep(120)
+        assert [await ready_replicas(world, name, "web") for name in ("member2", "member3", "member4")] == [2, -1, -1]
+        await world.member("member1").start()
+        await world.until(lambda: tasks(world, WEB) == [], 300)
+        assert [await ready_replicas(world, name, "web") for name in ("member3", "member4")] == [2, 2]
+
+    play(story, FOUR)
+
+
+def test_s1_what_is_well_is_not_purged_with_an_application_that_has_failed() -> None:
+    async def story(world: World) -> None:
+        wanted = policy("web", terms(("member1", "member2"), ("member3", "member4")))
+        failover = {"decisionConditions": {"tolerationSeconds": 30}, "purgeMode": "Directly"}
+        wanted["spec"] |= {"propagateDeps": True, "failover": {"application": failover}}
+        await apply(world.client, deployment("web", 2), wanted)
+        await world.until(lambda: set(world.assigned(WEB)) == {"member1", "member2"}, 60)
+        await world.sleep(30)
+        for name in ("member1", "member3", "member4"):
+            await without_room(world, name)
+        for pod in (await world.member("member1").client.list(PODS, "default")).items:
+            await world.member("member1").client.delete(PODS, pod.name, "default")
+        await world.until(lambda: set(world.assigned(WEB)) == {"member3", "member4"}, 300)
+        await world.sleep(600)
+        assert await ready_replicas(world, "member2", "web") == 2
+
+    play(story, FOUR)

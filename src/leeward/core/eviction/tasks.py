@@ -15,6 +15,7 @@ from kubeapi.meta import wire_time
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import preserved_state
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 
@@ -50,9 +51,16 @@ def own_task(cluster: str, reason: TaskReason, mode: PurgeMode, now: datetime) -
     )
 
 
-def following_task(cluster: str, followed: GracefulEvictionTask) -> GracefulEvictionTask:
-    """Task of a copy that is well, and leaves an affinity term together with the lost one of the `followed` task."""
-    return msgspec.structs.replace(followed, from_cluster=cluster, reason=TaskReason.AFFINITY_TERM_LEFT.value)
+def following_task(cluster: str, followed: GracefulEvictionTask, *, one_writer: bool) -> GracefulEvictionTask:
+    """Task of a copy that is well, and leaves an affinity term together with the lost one of the `followed` task.
+
+    What serves stays until its replacement does, also where the lost copy is purged Directly (S1); not where its
+    volumes have `one_writer` at a time (S7).
+    """
+    reason = TaskReason.AFFINITY_TERM_LEFT.value
+    task = msgspec.structs.replace(followed, from_cluster=cluster, reason=reason)
+    is_kept = one_writer or rules_of_task(followed).keeps_copy
+    return task if is_kept else msgspec.structs.replace(task, purge_mode=PurgeMode.GRACEFULLY.value)
 
 
 def grace_of(task: GracefulEvictionTask, default_seconds: float) -> float:

@@ -34,7 +34,7 @@ from leeward.core.eviction.tasks import (
     leave_term,
     own_task,
 )
-from leeward.core.eviction.volumes import purge_mode_with_volumes, stay_behind
+from leeward.core.eviction.volumes import has_claims, purge_mode_with_volumes, stay_behind
 from leeward.core.placement.decision import Outcome
 from leeward.core.placement.replacement import (
     find_partial_replacement,
@@ -227,7 +227,8 @@ def _moved(
     (S1)."""
     behind: tuple[str, ...] = ()
     if tasks and at.leaves_terms_gracefully:
-        left, behind = leave_term(left, result.clusters, partial(following_task, followed=tasks[-1]))
+        task_of = partial(following_task, followed=tasks[-1], one_writer=has_claims(at.binding))
+        left, behind = leave_term(left, result.clusters, task_of)
     return Outcome(result.clusters, left.graceful_eviction_tasks, result, evicted=tuple(evicted), followed=behind)
 
 

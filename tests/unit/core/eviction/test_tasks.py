@@ -96,14 +96,27 @@ def test_a_task_of_what_is_no_target_any_more_stays_as_it_is() -> None:
 
 def test_s1_what_is_well_leaves_its_term_as_gracefully_as_what_is_lost() -> None:
     lost = task("m1", 5, purge_mode="Gracefully", preserved_label_state={"job": "42"})
-    left, behind = leave_term(
-        placed(lost, m2=2, m3=1), [TargetCluster("m3", 8)], partial(following_task, followed=lost)
-    )
+    task_of = partial(following_task, followed=lost, one_writer=False)
+    left, behind = leave_term(placed(lost, m2=2, m3=1), [TargetCluster("m3", 8)], task_of)
     assert (kept(left), behind) == ({"m3": 1}, ("m2",))
     follows = msgspec.structs.replace(lost, from_cluster="m2", reason="AffinityTermLeft", replicas=2)
     assert left.graceful_eviction_tasks == (lost, follows)
-    same, nobody = leave_term(placed(lost, m2=2), [TargetCluster("m2", 7)], partial(following_task, followed=lost))
+    same, nobody = leave_term(placed(lost, m2=2), [TargetCluster("m2", 7)], task_of)
     assert (kept(same), nobody, same.graceful_eviction_tasks) == ({"m2": 2}, (), (lost,))
+
+
+@pytest.mark.parametrize(
+    ("lost", "one_writer", "follows"),
+    [
+        ("Directly", False, "Gracefully"),
+        ("Directly", True, "Directly"),
+        ("Gracefully", False, "Gracefully"),
+        ("Never", False, "Never"),
+    ],
+)
+def test_s1_what_is_well_is_not_purged_with_what_is_lost(lost: str, one_writer: bool, follows: str) -> None:
+    following = following_task("m2", task("m1", 5, purge_mode=lost), one_writer=one_writer)
+    assert (following.from_cluster, following.purge_mode) == ("m2", follows)
 
 
 def test_a_stalled_target_is_left_in_the_name_of_leeward() -> None:
