@@ -279,3 +279,18 @@ def test_s1_an_old_removal_waits_for_a_target_that_is_not_well() -> None:
     lost = fleet(cluster("member1"), dead("member2"))
     assert held_now(spec, works, lost, away(20, 80, 100), 110)
     assert not held_now(spec, works, lost, UNKEPT, 110), "its cluster was never away"
+
+
+@pytest.mark.parametrize(
+    ("ready_since", "asked", "serving", "held"),
+    [(None, 10, 0, True), (50, 10, 0, True), (50, 10, 2, True), (50, 10, 3, False), (50, 60, 0, False)],
+    ids=["away", "back", "not all of it", "healthy", "asked since"],
+)
+def test_s1_what_was_to_go_while_its_cluster_was_away_stays_while_its_replacement_is_not_seen_healthy(
+    ready_since: float | None, asked: float, serving: int, *, held: bool
+) -> None:
+    """The cluster of the replacement is well; what runs there has been healthy, and is no more."""
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    works = {"member1": asked_at(asked), "member2": work("member2", serving)}
+    there = dead("member1") if ready_since is None else ready("member1", ready_since)
+    assert held_now(spec, works, fleet(there, cluster("member2"))) == held

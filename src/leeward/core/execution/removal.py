@@ -68,8 +68,9 @@ def is_removal_held(
     """Tells whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
     `works` are those of the binding, by cluster. It is held under the brake where the cluster was away when it was
-    asked for (S4, decision 58), as long as a replacement may be lost (S1), and where nobody watched since it was
-    decided, until all is seen well again (S13, decision 48).
+    asked for (S4, decision 58), as long as a replacement may be lost, or is not seen healthy while the cluster is away
+    and when it returns (S1), and where nobody watched since it was decided, until all is seen well again (S13,
+    decision 48).
 
     Holds: S1, S4, S13.
     """
@@ -82,11 +83,12 @@ def is_removal_held(
         return True
     if _only_follows(spec):
         return is_older and not all(each.are_seen_healthy(clusters) for each in needed_by)
-    if brake and (is_held or _was_away(own, asked_at)):
+    was_away = _was_away(own, asked_at)
+    if brake and (is_held or was_away):
         return True
     if not all(_is_well(clusters.get(target.name)) for target in spec.clusters):
         return is_older or is_held or not own.is_ready
-    return (is_older or is_held) and not PlacedCopies(spec, works).are_seen_healthy(clusters)
+    return (is_older or is_held or was_away) and not PlacedCopies(spec, works).are_seen_healthy(clusters)
 
 
 def _only_follows(spec: ResourceBindingSpec) -> bool:
