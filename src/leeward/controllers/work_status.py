@@ -86,7 +86,7 @@ class WorkStatusController:
             if resource is None or observed is None:
                 carried = False
                 continue
-            carried = carried and await self._carries(observed, work, manifest)
+            carried = carried and not _is_going(observed) and await self._carries(observed, work, manifest)
             status = await self._manifest_status(
                 work, ordinal, resource.plural, observed, MAX_STATUS_BYTES - kept_bytes
             )
@@ -227,6 +227,12 @@ def _is_reflected_since(status: WorkStatus, since: datetime, now: datetime) -> b
         return False
     at = reflected.last_transition_time or since
     return at == since or since <= at <= now + CLOCKS_APART
+
+
+def _is_going(observed: Manifest) -> bool:
+    """Tells whether the member deletes the object, which may wait for finalizers: nobody relies on what goes. Holds:
+    S1."""
+    return "deletionTimestamp" in observed["metadata"]
 
 
 def _speaks_of_another_generation(work: Work) -> bool:
