@@ -232,17 +232,18 @@ class BindingController:
         """
         has_written = False
         for cluster, work in present.items():
-            if cluster in desired or cluster in synced.not_rendered:
+            stays = cluster in synced.not_rendered
+            if cluster in desired or (stays and work.metadata.deletion_timestamp is None):
                 continue
             if work.metadata.deletion_timestamp is not None:
-                held, look_at = (False, None) if purging else self._holds.is_held(binding, cluster, present)
+                held, look_at = (False, None) if purging else self._holds.is_held(binding, cluster, present, stays)
                 synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
                 await mark_removal(self._plane.client, work, held=held)
                 continue
             if not purging and self._holds.would_hold(binding, cluster, present):
                 work = await mark_removal(self._plane.client, work, held=True)
             evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
-            await self._writing.delete(await self._writing.preserve_nothing(work) if evicted else work)
+            await self._writing.delete(await self._writing.preserve(work, preserve=False) if evicted else work)
             has_written = True
         return has_written
 
@@ -256,13 +257,10 @@ class BindingController:
         One in a cluster that is away goes when that is back; what is made again under its name waits for it there."""
         if self._kind.finalizer not in binding.metadata.finalizers:
             return
+        own = self._own_works(binding)
         for work in self._works_of.get(key_of(binding)):
-            if work.metadata.deletion_timestamp is None:
-                await self._writing.delete(work)
-            else:
-                preserve = bool(binding.spec.preserve_resources_on_deletion)
-                await mark_removal(self._plane.client, work, preserve=preserve)
-        clusters = [self._clusters.get(name) for name in self._own_works(binding)]
+            await self._writing.give_up(work, preserve=self._holds.preserves(binding, work, own))
+        clusters = [self._clusters.get(name) for name in own]
         if any(cluster is not None and cluster.is_ready for cluster in clusters):
             return
         finalizers = [f for f in binding.metadata.finalizers if f != self._kind.finalizer]

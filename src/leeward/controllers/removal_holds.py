@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 import msgspec
 
 from kubeapi.meta import wire_time
-from leeward.api.names import execution_space
+from leeward.api.names import cluster_of_execution_space, execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.removal import PlacedCopies, is_removal_held
-from leeward.core.execution.works import is_of_deleted_template
+from leeward.core.execution.works import evicted_from, is_of_deleted_template
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -82,13 +82,27 @@ class RemovalHolds:
         deleted = msgspec.structs.replace(present[cluster], metadata=metadata)
         return self.is_held(binding, cluster, {**present, cluster: deleted})[0]
 
-    def is_held(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> tuple[bool, datetime | None]:
+    def preserves(self, binding: Binding, work: Work, present: Mapping[str, Work]) -> bool:
+        """Tells whether the objects of a Work stay when its binding is deleted: as its policy asks, but that of an
+        eviction one copy stays: the old one until what replaces it is seen healthy. Holds: S1."""
+        spec, cluster = binding.spec, cluster_of_execution_space(work.namespace)
+        if not spec.preserve_resources_on_deletion:
+            return False
+        is_evicted = spec.is_workload and cluster in evicted_from(spec)
+        return not is_evicted or not PlacedCopies(spec, present).are_seen_healthy(self._fleet)
+
+    def is_held(
+        self, binding: Binding, cluster: str, present: Mapping[str, Work], is_wanted: bool = False
+    ) -> tuple[bool, datetime | None]:
         """Tells whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again.
 
         What was made of a template that a user has deleted is not kept, whatever came after it under its name.
+        `is_wanted` there, and not to be had as it is to be: then it stays as it is (S14).
         """
         if not self.enabled or is_of_deleted_template(present[cluster], binding):
             return False, None
+        if is_wanted:
+            return True, None
         attention = self._heartbeat.attention() if self._heartbeat is not None else UNKEPT
         now = self._clock.now()
         needed_by = [self._copies(d) for d in self._dependants(binding) if not d.spec.asks_for_none]

@@ -97,11 +97,20 @@ class WorkWriting:
             return await mark_removal(self._plane.client, work, preserve=preserve)
         return await self._update(work, manifest)
 
-    async def preserve_nothing(self, work: Work) -> Work:
-        if not work.spec.preserve_resources_on_deletion:
+    async def preserve(self, work: Work, *, preserve: bool) -> Work:
+        """Has the objects of a Work stay when it is deleted, or go with it. Raises: WorldError."""
+        if bool(work.spec.preserve_resources_on_deletion) == preserve:
             return work
-        patch, version = {"spec": {"preserveResourcesOnDeletion": False}}, work.metadata.resource_version
+        patch, version = {"spec": {"preserveResourcesOnDeletion": preserve}}, work.metadata.resource_version
         return await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
+
+    async def give_up(self, work: Work, *, preserve: bool) -> None:
+        """Has a Work go with its binding. What it was written with last may be older than what the binding asks for: it
+        may be none that can be rendered. Raises: WorldError. Holds: S1."""
+        if work.metadata.deletion_timestamp is not None:
+            await mark_removal(self._plane.client, work, preserve=preserve)
+            return
+        await self.delete(await self.preserve(work, preserve=preserve))
 
     def note_change(self, old: Work | None, new: Work | None) -> None:
         """Follows deletions that somebody else begins; once such a Work is gone, it rests before it is made anew.

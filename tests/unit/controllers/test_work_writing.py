@@ -378,7 +378,7 @@ def test_what_is_evicted_is_told_to_take_its_objects_along(says: bool) -> None:
     async def story(desk: Desk) -> None:
         works = await writing(desk)
         work = await desk.work(preserveResourcesOnDeletion=says)
-        after = await works.preserve_nothing(work)
+        after = await works.preserve(work, preserve=False)
         assert not after.spec.preserve_resources_on_deletion
         sent = desk.wire.writes()
         assert [one.version for one in sent] == ([work.metadata.resource_version] if says else [])
