@@ -1,3 +1,4 @@
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -44,6 +45,21 @@ def test_a_process_keeps_nothing_open_that_this_one_was_given(layout: Layout) ->
     os.set_blocking(reading, False)
     assert os.read(reading, 1) == b"", "the end of what is read, at once"
     os.close(reading)
+
+
+def test_a_process_that_cannot_be_remembered_is_ended(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or it would keep the port and the store of a component that no verb finds."""
+    records = list[ProcessRecord]()
+
+    def on_a_full_disk(_: Path, content: bytes) -> None:
+        records.append(msgspec.json.decode(content, type=ProcessRecord))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(processes, "write_file", on_a_full_disk)
+    with pytest.raises(FleetError, match=r"No space left on device; member1 was not started"):
+        _spawn_sleep(layout, "member1")
+    (record,) = records
+    assert processes.state_of_process(record) is State.STOPPED
 
 
 def test_a_process_that_was_killed_is_gone_and_leaves_no_zombie(layout: Layout) -> None:

@@ -44,6 +44,7 @@ def spawn(layout: Layout, component: str, command: list[str], environment: Mappi
     """Starts `command` with its output in the component's log, and remembers it, whatever signal comes meanwhile.
 
     It keeps nothing open that this process was given: whoever reads from that would wait for as long as it lives.
+    Raises: FleetError when it cannot be remembered, and was ended therefore.
     """
     _keep_descriptors()
     layout.run.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -64,11 +65,22 @@ def spawn(layout: Layout, component: str, command: list[str], environment: Mappi
             setsigmask=blocked,
         )
         record = ProcessRecord(pid, _stat(pid)[1])
-        write_file(layout.process_file(component), msgspec.json.encode(record))
+        _remember(layout.process_file(component), record)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         os.close(log)
     return record
+
+
+def _remember(path: Path, record: ProcessRecord) -> None:
+    """Ends the process that cannot be written down: nobody would find it again, and it would keep its port and store.
+    Raises: FleetError."""
+    try:
+        write_file(path, msgspec.json.encode(record))
+    except OSError as error:
+        _signal_all({path.stem: record}, signal.SIGKILL)
+        _expect_gone({path.stem: record})
+        raise FleetError(f"{path} cannot be written: {error.strerror}; {path.stem} was not started") from error
 
 
 def _keep_descriptors() -> None:
