@@ -90,6 +90,18 @@ def test_a_picture_for_one_binding_says_the_same_of_it_as_the_whole_one() -> Non
     play(story)
 
 
+def test_a_picture_for_a_binding_without_an_identity_has_its_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or its copies are told to be on their way for ever: without a webhook nobody gives identities."""
+
+    async def story(world: World) -> None:
+        await place(world)
+        monkeypatch.setattr(reading, "BINDING_ID_LABEL", "example.org/nobody-gave-one")
+        part = await read_for(world.client, world.clock, KEY)
+        assert set(part.works_of(KEY)) == {"member1", "member2"}
+
+    play(story)
+
+
 def test_a_picture_for_one_binding_has_what_was_given_to_others_and_is_not_reported_yet() -> None:
     async def story(world: World) -> None:
         await place(world)

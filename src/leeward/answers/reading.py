@@ -103,7 +103,7 @@ async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: boo
 
 async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "") -> FleetState:
     """The clusters, one binding with its Works, the policies that may claim its template, and the bindings that were
-    given room which is not reported yet.
+    given room which is not reported yet. Where no admission gives a binding its identity, all Works are asked for.
 
     Raises: NotFound where there is no such binding, OperationFailed, Unreachable.
     """
@@ -117,8 +117,9 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
         binding = redacted_cluster_binding(await client.get(CLUSTER_RESOURCE_BINDINGS, key.name))
         label = CLUSTER_BINDING_ID_LABEL
     names = DependencyNames([binding])
-    selector = f"{label}={(identity := binding.metadata.labels.get(label, ''))}"
-    works = await reader.see("Works", reader.all(WORKS, names.keep, label_selector=selector), ()) if identity else ()
+    identity = binding.metadata.labels.get(label, "")
+    selector = f"{label}={identity}" if identity else ""
+    works = await reader.see("Works", reader.all(WORKS, names.keep, label_selector=selector), ())
     local = reader.all(PROPAGATION_POLICIES, as_it_is, key.namespace)
     recorded = msgspec.structs.replace(
         common,
