@@ -103,7 +103,9 @@ def _applied(state: "FleetState", files: Sequence[Path]) -> "Mapping[BindingName
     from leeward.cli.questions import decode_file
 
     def read(data: bytes) -> list[dict[str, object]]:
-        return list(parse_yaml(data))
+        if manifests := list(parse_yaml(data)):
+            return manifests
+        raise ValueError("it holds no manifest")
 
     found = [decode_file(file, read, ValueError, "give a file of policies", MAX_POLICY_BYTES) for file in files]
     manifests = [manifest for manifests in found for manifest in manifests]

@@ -1,6 +1,7 @@
 """`leeward what-if` as a user calls it: of a file, with bad input, and for programs."""
 
 import json
+import os
 from pathlib import Path
 
 import msgspec
@@ -115,6 +116,7 @@ def test_what_no_policy_takes_along_is_listed(file: Path, capsys: pytest.Capture
         (("--scale", "deploy/nginx"), "--scale 'deploy/nginx': write TYPE/NAME=REPLICAS, as in deploy/web=20"),
         (("--scale", "deploy/x=3"), "there is no binding of deploy/x in namespace default"),
         (("--apply", "/nowhere"), "/nowhere cannot be read: No such file"),
+        (("--apply", os.devnull), f"{os.devnull} cannot be read: it holds no manifest; give a file of policies"),
     ],
 )
 def test_bad_input_names_the_field_and_the_way_out(
