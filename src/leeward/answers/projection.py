@@ -95,7 +95,8 @@ class _Projecting:
         self._placement = replace(state.settings.placement, watch=False)
         self._timeline = ClusterTimeline(state.as_of, change, self._settings)
         self._brake = state.recorded.brake
-        self._attention = state.recorded.attention
+        # A loss is imagined for a control plane that watches, whether or not somebody does at this moment.
+        self._attention = replace(state.recorded.attention, is_now=True)
         self._limiter = EvictionLimiter[BindingName](state.settings.evictions_per_second)
         bindings = {key: _settled(binding) for key, binding in state.bindings.items()}
         self.found = Projection(self._timeline.begins, fleet_of(state), bindings)

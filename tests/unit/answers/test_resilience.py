@@ -11,6 +11,7 @@ from leeward.answers.what_if import Fullest, InstantKind, what_if
 from leeward.answers.what_if_sentences import command_of
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.work import ReplicaRequirements, ResourceBinding
+from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.settings_in_force import SettingsInForce
 from leeward.operations import OperationFailed
 from leeward.operations.taints import CORDON
@@ -54,6 +55,18 @@ def test_the_worst_loss_comes_first_and_what_has_no_second_place_is_named() -> N
     (first, second, *_) = answer.losses
     assert (first.applications, first.moving, first.kept) == (3, 1, 1)
     assert (second.applications, second.moving, second.kept) == (2, 1, 1)
+
+
+def test_a_pause_of_who_watches_takes_no_room_away() -> None:
+    """A gap between two leaders holds evictions; that is no lack of room."""
+
+    def watched(*, is_now: bool) -> FleetState:
+        attention = Attention(heartbeat="one", is_now=is_now)
+        return FleetState(msgspec.structs.replace(fleet().recorded, attention=attention))
+
+    paused, running = watched(is_now=False), watched(is_now=True)
+    assert survey(paused, losses_by(paused, "cluster")) == survey(running, losses_by(running, "cluster"))
+    assert not what_if(paused, ImaginedChange(frozenset({"b"}))).wanting
 
 
 def test_a_region_and_two_at_a_time_are_losses_too() -> None:
