@@ -80,6 +80,9 @@ def test_fault_1_an_empty_result_is_never_all_healthy() -> None:
         await world.until(lambda: tasks(world, NGINX) == ["member1"], 60)
         nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
         await world.client.patch(POLICIES, "nginx-propagation", {"spec": {"placement": nowhere}}, "default")
+        await world.sleep(60)
+        assert world.assigned(NGINX) == {"member2": 3}, "no place is none to go to"
+        await world.client.delete(CLUSTERS, "member2")
         await world.until(lambda: world.assigned(NGINX) == {}, 60)
         await world.sleep(900)
         assert tasks(world, NGINX) == ["member1"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kubeapi.codec import encode, to_wire
+from kubeapi.meta import Manifest
 from kubeapi.status import Status, StatusCause, StatusDetails
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
@@ -37,14 +38,16 @@ AWAY = OutageReport((Outlook(Outage("m1", NOW), Outcome.EVICTION, NOW),))
 HELD = Condition(EVICTION_HELD_CONDITION, "True", "BrakeEngaged", "It is held.", NOW)
 
 
+M1: Manifest = {"name": "m1", "replicas": 2}
+
+
 async def bound(desk: Desk, annotations: Mapping[str, str] | None = None, **spec: Any) -> ResourceBinding:
     """A binding with two replicas in m1 that the cache knows."""
     resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
     placement = {"clusterAffinity": {"clusterNames": ["m1", "m2"]}}
-    clusters = [{"name": "m1", "replicas": 2}]
     made = {
         "metadata": {"name": NAME, "annotations": dict(annotations or {})},
-        "spec": {"resource": resource, "replicas": 2, "placement": placement, "clusters": clusters, **spec},
+        "spec": {"resource": resource, "replicas": 2, "placement": placement, "clusters": [M1], **spec},
     }
     await desk.plane.informers.of(RESOURCE_BINDINGS).wait_synced()
     return await desk.client.create(RESOURCE_BINDINGS, made, "default")
@@ -120,18 +123,21 @@ def test_only_what_has_changed_is_written_s9() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "is_settled"),
+    ("result", "clusters", "is_settled"),
     [
-        (Placed(targets(m1=2)), True),
-        (Unplaceable("FitError", "", {}), True),
-        (Unplaceable("UnschedulableError", "", {}), False),
-        (Unplaceable("Error", "", {}), False),
-        (None, False),
+        (Placed(targets(m1=2)), [M1], True),
+        (Unplaceable("FitError", "", {}), [], True),
+        (Unplaceable("FitError", "", {}), [M1], False),
+        (Unplaceable("UnschedulableError", "", {}), [M1], False),
+        (Unplaceable("Error", "", {}), [M1], False),
+        (None, [M1], False),
     ],
 )
-def test_a_placement_counts_as_applied_when_it_was_carried_out_or_fits_nowhere(result: Any, is_settled: bool) -> None:
+def test_a_placement_counts_as_applied_when_it_was_carried_out_or_fits_nowhere_and_nothing_is_placed(
+    result: Any, clusters: list[Manifest], is_settled: bool
+) -> None:
     async def story(desk: Desk) -> None:
-        binding = await bound(desk, {APPLIED_PLACEMENT_ANNOTATION: "an earlier one"})
+        binding = await bound(desk, {APPLIED_PLACEMENT_ANNOTATION: "an earlier one"}, clusters=clusters)
         after = await writing(desk).write_placement(KEY, binding, decided(binding, result=result))
         applied = after.metadata.annotations[APPLIED_PLACEMENT_ANNOTATION]
         assert applied == (APPLIED if is_settled else "an earlier one")

@@ -108,7 +108,8 @@ def _is_first_success(before: list[_Said], after: list[_Said]) -> bool:
 
 
 def _is_settled(decision: Decision) -> bool:
-    """Tells whether the present placement has been carried out, or found to fit nowhere."""
+    """Tells whether the present placement has been carried out, or found to fit nowhere while nothing is placed."""
     if decision.quota_refusal:
         return False
-    return isinstance(decision.result, Placed) or getattr(decision.result, "kind", "") == "FitError"
+    fits_nowhere = getattr(decision.result, "kind", "") == "FitError"
+    return isinstance(decision.result, Placed) or (fits_nowhere and not decision.clusters)

@@ -50,7 +50,7 @@ from leeward.core.scheduling.selection import is_spread
 
 
 def place(at: Situation) -> Outcome:
-    """Scheduling where it is due; the earlier result stays unless no cluster fits at all.
+    """Scheduling where it is due; where no cluster fits the earlier result stays, and is tried again (S1).
 
     Nothing new goes to clusters where the release was tried in vain, as long as it can go elsewhere; nor, where the
     placement was changed, to one that is being left and is well again.
@@ -70,7 +70,7 @@ def place(at: Situation) -> Outcome:
             return Outcome(result.clusters, left.graceful_eviction_tasks, result, followed=behind)
         case Placed():
             clusters = result.clusters
-        case Unplaceable(kind="FitError"):
+        case Unplaceable(kind="FitError") if at.settings.exact_health:
             clusters = ()
         case Unplaceable():
             clusters = there
@@ -90,7 +90,8 @@ def _leaves_term(at: Situation, result: Placed) -> bool:
 
 
 def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceable:
-    return place_anew(at.binding, spec, at.clusters, at.now, at.failures.record.left, at.trace)
+    exact, tried = at.settings.exact_health, at.failures.record.left
+    return place_anew(at.binding, spec, at.clusters, at.now, tried, at.trace, exact=exact)
 
 
 def _place_where_it_was(at: Situation) -> Outcome | None:

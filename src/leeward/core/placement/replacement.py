@@ -21,10 +21,12 @@ from leeward.api.work import Binding, ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.flap_damping import is_held_down, tolerating_hold_down
 from leeward.core.eviction.due_evictions import decide_stay
+from leeward.core.placement.dead_targets import price_of, ways_to_spare
 from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
 from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.cluster_arrays import ClusterView
 from leeward.core.scheduling.reschedule import is_unjoined
+from leeward.core.scheduling.selection import is_spread
 from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.toleration import untolerated_taint
 
@@ -83,28 +85,71 @@ def place_anew(
     now: datetime,
     tried: Collection[str] = (),
     trace: Trace | None = None,
+    *,
+    exact: bool = False,
 ) -> Placed | Unplaceable:
     """Scheduling that a change of the binding asks for, as Karmada answers it.
 
     Nothing new goes to the `tried` clusters, nor to those that are held down, as long as it can go elsewhere. A
-    target of which a part is leaving is no candidate, and keeps the other part.
+    target of which a part is leaving is no candidate, and keeps the other part. A target that looks dead gains nothing,
+    and gives before one that is alive, as long as there is such a placement; not where it is to be `exact` (S1).
     """
+    told = len(trace.terms) if trace is not None else 0
     leaving = {task.from_cluster for task in spec.graceful_eviction_tasks}
     parts = tuple(target for target in spec.clusters if spec.is_divided and target.name in leaving)
-    kept = sum(target.replicas for target in parts)
-    if parts and kept == spec.replicas:
-        in_order = tuple(sorted(parts, key=lambda target: target.name))
+    result = _place_beside(binding, spec, parts, fleet, now, tried, (), trace)
+    if exact or isinstance(result, Unplaceable) or not price_of(spec, result.clusters, fleet).is_due:
+        return result
+    for kept, barred in ways_to_spare(spec, fleet, leaving):
+        again = Trace()
+        spared = _place_beside(binding, spec, (*parts, *kept), fleet, now, tried, barred, again)
+        if isinstance(spared, Placed) and _is_better(spec, spared, result, kept, fleet):
+            if trace is not None:
+                trace.terms[told:] = again.terms
+            return spared
+    return result
+
+
+def _is_better(
+    spec: ResourceBindingSpec, spared: Placed, result: Placed, kept: tuple[TargetCluster, ...], fleet: ClusterArrays
+) -> bool:
+    """Tells whether what spares the living is a placement as the policy asks for, and spares any."""
+    prices = [price_of(spec, each.clusters, fleet) for each in (spared, result)]
+    return (
+        prices[0].is_less_than(prices[1])
+        and is_spread(msgspec.structs.replace(spec, clusters=spared.clusters), fleet)
+        and all(is_in_term(spec, spared.affinity_name, fleet.get(target.name)) for target in kept)
+    )
+
+
+def _place_beside(
+    binding: Binding,
+    spec: ResourceBindingSpec,
+    pinned: tuple[TargetCluster, ...],
+    fleet: ClusterArrays,
+    now: datetime,
+    avoided: Collection[str],
+    barred: Collection[str],
+    trace: Trace | None,
+) -> Placed | Unplaceable:
+    """A place for what the `pinned` targets do not have; they keep what they have.
+
+    Clusters that are `barred` get none of it; those that are `avoided`, and no targets, only where no other takes it.
+    """
+    held = sum(target.replicas for target in pinned)
+    if pinned and held == spec.replicas:
+        in_order = tuple(sorted(pinned, key=lambda target: target.name))
         return Placed(in_order, binding.status.scheduler_observing_affinity_name)
-    asked = spec if kept > spec.replicas else _without_pinned(spec, parts, ())
-    but = set(tried) - {target.name for target in spec.clusters}
-    result = schedule(asked, binding.status, candidates(spec, fleet, now, but), trace=trace)
+    asked = spec if held > spec.replicas else _without_pinned(spec, pinned, ())
+    but, never = set(avoided) - {target.name for target in spec.clusters}, set(barred)
+    result = schedule(asked, binding.status, candidates(spec, fleet, now, but | never), trace=trace)
     if but and isinstance(result, Unplaceable):
-        result = schedule(asked, binding.status, candidates(spec, fleet, now), trace=trace)
+        result = schedule(asked, binding.status, candidates(spec, fleet, now, never), trace=trace)
     if _would_fit_held_down(result, fleet):
-        result = schedule(tolerating_hold_down(asked), binding.status, candidates(spec, fleet, now), trace=trace)
+        result = schedule(tolerating_hold_down(asked), binding.status, candidates(spec, fleet, now, never), trace=trace)
     if isinstance(result, Unplaceable) or asked is spec:
         return result
-    return replace(result, clusters=tuple(sorted((*result.clusters, *parts), key=lambda target: target.name)))
+    return replace(result, clusters=tuple(sorted((*result.clusters, *pinned), key=lambda target: target.name)))
 
 
 def _would_fit_held_down(result: Placed | Unplaceable, fleet: Mapping[str, Cluster]) -> bool:

@@ -127,11 +127,12 @@ def test_what_is_asked_for_is_placed_and_its_tasks_go_on() -> None:
     assert kept(elsewhere) == {"b": 2}
 
 
-def test_where_no_cluster_fits_none_is_kept_and_where_it_is_too_small_what_is_there_is() -> None:
+def test_where_no_cluster_fits_or_all_are_too_small_what_is_there_is_kept() -> None:
     nowhere = bound_to(divided({"z": 1}), 3, a=2)
-    nobody = place(situation(nowhere, fleet(A), at(10)))
-    assert isinstance(nobody.result, Unplaceable)
-    assert (nobody.clusters, nobody.result.kind) == ((), "FitError")
+    for exact, left in ((False, {"a": 2}), (True, {})):
+        nobody = place(situation(nowhere, fleet(A), at(10), replace(SETTINGS, exact_health=exact)))
+        assert isinstance(nobody.result, Unplaceable)
+        assert (kept(nobody), nobody.result.kind) == (left, "FitError")
     small = changed(spread(DYNAMIC, {"a": 2, "b": 1}), replicas=9)
     gone = msgspec.structs.replace(A, metadata=msgspec.structs.replace(A.metadata, deletion_timestamp=at(0)))
     for there, expected in ((A, {"a": 2, "b": 1}), (gone, {"b": 1})):

@@ -255,7 +255,7 @@ def test_s3_a_part_that_comes_back_alone_is_not_told_as_placed() -> None:
     assert check(snapshot, decision) == ()
 
 
-NOWHERE: dict[str, int] = {}
+STAYS = {"member2": 3}
 REPLANNED = msgspec.structs.replace(MOVED, spec=msgspec.structs.replace(MOVED.spec, placement=divided({"member1": 1})))
 DRAINED = cluster("member1", taints=(Taint(DRAIN_TAINT, "NoExecute", time_added=at(0)),))
 
@@ -264,10 +264,10 @@ DRAINED = cluster("member1", taints=(Taint(DRAIN_TAINT, "NoExecute", time_added=
     ("there", "report", "settings", "brake", "expected"),
     [
         (cluster("member1"), works({"member1": 1}), SETTINGS, False, ({"member1": 3}, 0)),
-        (cluster("member1"), works({"member1": 1}), SETTINGS, True, (NOWHERE, 1)),
-        (cluster("member1"), works({"member1": 1}), PlacementSettings(withdraw=False), False, (NOWHERE, 1)),
-        (cluster("member1"), works({"member1": None}), SETTINGS, False, (NOWHERE, 1)),
-        (DRAINED, works({"member1": 1}), SETTINGS, False, (NOWHERE, 1)),
+        (cluster("member1"), works({"member1": 1}), SETTINGS, True, (STAYS, 1)),
+        (cluster("member1"), works({"member1": 1}), PlacementSettings(withdraw=False), False, (STAYS, 1)),
+        (cluster("member1"), works({"member1": None}), SETTINGS, False, (STAYS, 1)),
+        (DRAINED, works({"member1": 1}), SETTINGS, False, (STAYS, 1)),
     ],
     ids=["well again", "the brake is engaged", "nothing is withdrawn", "its copy is not well", "it is drained"],
 )

@@ -1,0 +1,152 @@
+"""Scheduling that users ask for while a cluster is dead, or where none fits: what serves does not go for nothing."""
+
+from typing import Any
+
+from kubeapi.meta import Manifest
+from leeward.api.meta import find_condition
+from leeward.api.resource import CLUSTERS, WORKLOAD_REBALANCERS
+from leeward.sim.world import Mode, World
+from tests.world.stories import (
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    by_weight,
+    deployment,
+    play,
+    policy,
+    ready_replicas,
+)
+
+THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
+WEB = "web-deployment"
+ONE_CLUSTER = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
+WORKLOAD = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "default"}
+
+
+def aggregated(*names: str) -> Manifest:
+    scheduling = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+    affinity = {"clusterAffinity": {"clusterNames": list(names)}} if names else {}
+    return {**affinity, "replicaScheduling": scheduling}
+
+
+async def place(world: World, placement: Manifest) -> None:
+    found = await world.client.get(POLICIES, "web", "default")
+    found["spec"]["placement"] = placement
+    await world.client.update(POLICIES, found, "web", "default")
+
+
+async def scale(world: World, replicas: int) -> None:
+    await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": replicas}}, "default")
+
+
+async def rebalance(world: World) -> None:
+    await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "again"}, "spec": {"workloads": [WORKLOAD]}})
+
+
+async def dies(world: World, weights: dict[str, int], replicas: int, then: Manifest) -> None:
+    """The application is divided so, by whatever placement; then member1 dies, and is not evicted yet."""
+    await apply(world.client, deployment("web", replicas), policy("web", by_weight(weights)))
+    await world.sleep(40)
+    await place(world, then)
+    await world.sleep(20)
+    assert world.assigned(WEB) == {name: replicas * weight // sum(weights.values()) for name, weight in weights.items()}
+    await world.member("member1").stop()
+    await world.sleep(60)
+    assert not world.is_ready("member1")
+
+
+def test_a_rebalancing_moves_nothing_that_serves_into_a_dead_cluster() -> None:
+    async def story(world: World) -> None:
+        await dies(world, {"member1": 1, "member2": 1}, 4, aggregated("member1", "member2"))
+        await rebalance(world)
+        await world.sleep(60)
+        assert await ready_replicas(world, "member2", "web") >= 2
+
+    play(story, THREE)
+
+
+def test_one_replica_less_takes_none_that_serves_while_others_are_dead() -> None:
+    async def story(world: World) -> None:
+        await dies(world, {"member1": 3, "member2": 1}, 4, aggregated("member1", "member2"))
+        await scale(world, 3)
+        await world.sleep(60)
+        assert await ready_replicas(world, "member2", "web") >= 1
+
+    play(story, THREE)
+
+
+def test_fewer_groups_are_kept_where_they_are_alive() -> None:
+    async def story(world: World) -> None:
+        both: dict[str, Any] = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
+        await apply(world.client, deployment("web", 2), policy("web", both))
+        await world.sleep(40)
+        await world.member("member1").stop()
+        await world.sleep(60)
+        await place(world, {**both, "spreadConstraints": ONE_CLUSTER})
+        await world.sleep(60)
+        assert await ready_replicas(world, "member2", "web") == 2
+
+    play(story, THREE)
+
+
+def test_what_a_cluster_leaves_behind_goes_to_one_that_is_alive() -> None:
+    async def story(world: World) -> None:
+        await dies(world, {"member1": 2, "member2": 4}, 6, aggregated())
+        await world.client.delete(CLUSTERS, "member2")
+        await world.sleep(60)
+        assert await ready_replicas(world, "member3", "web") >= 4
+
+    play(story, THREE)
+
+
+def test_more_replicas_go_to_clusters_that_are_alive() -> None:
+    async def story(world: World) -> None:
+        tolerated = {"key": "cluster.karmada.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
+        placement = {**aggregated(), "clusterTolerations": [tolerated]}
+        await dies(world, {"member1": 1, "member2": 1}, 4, placement)
+        await scale(world, 8)
+        await world.sleep(1800)
+        alive = [await ready_replicas(world, name, "web") for name in ("member2", "member3")]
+        assert sum(max(0, count) for count in alive) >= 6
+
+    play(story, THREE)
+
+
+def test_one_replica_more_takes_none_away_where_no_cluster_is_meant_any_more() -> None:
+    async def story(world: World) -> None:
+        for name in THREE:
+            await world.client.patch(CLUSTERS, name, {"metadata": {"labels": {"env": "prod"}}})
+        meant = {"clusterAffinity": {"labelSelector": {"matchLabels": {"env": "prod"}}}}
+        await apply(world.client, deployment("web", 4), policy("web", {**aggregated(), **meant}))
+        await world.sleep(40)
+        (placed,) = world.assigned(WEB)
+        for name in THREE:
+            await world.client.patch(CLUSTERS, name, {"metadata": {"labels": {"env": "live"}}})
+        await world.sleep(60)
+        assert await ready_replicas(world, placed, "web") == 4
+        await scale(world, 5)
+        await world.sleep(60)
+        assert await ready_replicas(world, placed, "web") >= 4
+
+    play(story, THREE)
+
+
+def test_a_placement_that_names_no_cluster_there_is_takes_nothing_and_is_carried_out_when_that_joins() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 4), policy("web", by_weight({"member1": 1, "member2": 1})))
+        await world.until(lambda: world.assigned(WEB) == {"member1": 2, "member2": 2}, 60)
+        await world.sleep(30)
+        await world.client.patch(CLUSTERS, "member3", {"metadata": {"labels": {"env": "prod"}}})
+        meant = {"clusterAffinity": {"labelSelector": {"matchLabels": {"env": "live"}}}}
+        await place(world, {**aggregated(), **meant})
+        await world.sleep(60)
+        assert [await ready_replicas(world, name, "web") for name in THREE] == [2, 2, -1]
+        binding = world.binding(WEB)
+        assert binding is not None
+        scheduled = find_condition(binding.status.conditions, "Scheduled")
+        assert scheduled is not None
+        assert (scheduled.status, scheduled.reason) == ("False", "NoClusterFit")
+        await world.client.patch(CLUSTERS, "member3", {"metadata": {"labels": {"env": "live"}}})
+        await world.until(lambda: world.assigned(WEB) == {"member3": 4}, 60)
+
+    play(story, THREE)
