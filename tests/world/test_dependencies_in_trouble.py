@@ -9,7 +9,7 @@ from kubeapi.resource import Resource
 from kubeapi.status import Status
 from kubeserver.errors import status_response
 from kubeserver.handler import Response, StreamResponse
-from leeward.api.resource import RESOURCE_BINDINGS
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.client import Request
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
@@ -171,6 +171,25 @@ def test_a_claim_stays_in_the_cluster_that_its_workload_was_evicted_from() -> No
         await world.until(lambda: needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": [there]})
         await world.sleep(60)
         assert set(await identities(world, "data", resource=CLAIMS)) == {there}, "the user has said so"
+
+    play(story, THREE_PUSH)
+
+
+def test_a_claim_that_has_left_with_its_cluster_is_not_kept_where_that_joins_again() -> None:
+    """Nothing is in it any more (seed 54324)."""
+
+    async def story(world: World) -> None:
+        await world.client.create(CLAIMS, claim("data"), "default")
+        here, there = await one_runs(world, claiming("web", "data"))
+        await world.member(here).stop()
+        await world.until(lambda: world.assigned("web-deployment") == {there: 1})
+        await world.until(lambda: not tasks(world, "web-deployment"))
+        await world.member(here).start()
+        await world.until(lambda: named(world, here, "Deployment", "web") is None)
+        await world.sleep(60)
+        assert set(await identities(world, "data", resource=CLAIMS)) == {here, there}
+        await world.client.delete(CLUSTERS, here)
+        await world.until(lambda: needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": [there]}, 60)
 
     play(story, THREE_PUSH)
 

@@ -263,13 +263,17 @@ class AttachedBindings:
             self._controller.queue.add(needed)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
-        """A Work that is gone lets go what it needed; one that reports may be done with what it needed before."""
+        """A Work that is gone lets go what it needed, and is one cluster less where something is kept; one that reports
+        may be done with what it needed before."""
         for work in (old, new):
             place = RESOURCE_BINDING.key_of_work(work) if work is not None else None
             if place is not None:
                 self.add(self._lingering.get(place, ()))
                 if new is None:
                     self.add(self.listing(place))
+                    attached = self._bindings.get(place.name, place.namespace)
+                    if attached is not None and attached.spec.required_by:
+                        self._controller.queue.add(_object_of(attached))
 
 
 def _needing(place: Key, clusters: tuple[TargetCluster, ...], permanent_id: str) -> Dependant:
