@@ -150,3 +150,22 @@ def test_a_placement_that_names_no_cluster_there_is_takes_nothing_and_is_carried
         await world.until(lambda: world.assigned(WEB) == {"member3": 4}, 60)
 
     play(story, THREE)
+
+
+def test_a_failover_goes_where_copies_are_dispatched() -> None:
+    async def story(world: World) -> None:
+        scheduling = aggregated()["replicaScheduling"]
+        first = {"clusterAffinity": {"clusterNames": ["member1"]}, "replicaScheduling": scheduling}
+        await apply(world.client, deployment("web", 2), policy("web", first))
+        await world.until(lambda: world.assigned(WEB) == {"member1": 2}, 60)
+        await world.sleep(40)
+        found = await world.client.get(POLICIES, "web", "default")
+        found["spec"]["placement"] = aggregated()
+        found["spec"]["suspension"] = {"dispatchingOnClusters": {"clusterNames": ["member2"]}}
+        await world.client.update(POLICIES, found, "web", "default")
+        await world.sleep(10)
+        await world.member("member1").stop()
+        await world.sleep(2400)
+        assert await ready_replicas(world, "member3", "web") == 2
+
+    play(story, THREE)

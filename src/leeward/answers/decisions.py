@@ -97,8 +97,8 @@ def explained(snapshot: Snapshot) -> Explained:
     answer = _answer_of(decision)
     if trace.terms and answer is not None:
         return Explained(decision, answer, trace)
-    trace = Trace()
-    result = place_anew(snapshot.binding, snapshot.binding.spec, snapshot.clusters, snapshot.now, trace=trace)
+    trace, binding, exact = Trace(), snapshot.binding, snapshot.settings.exact_health
+    result = place_anew(binding, binding.spec, snapshot.clusters, snapshot.now, trace=trace, exact=exact)
     return Explained(decision, result, trace, asked_anew=True)
 
 

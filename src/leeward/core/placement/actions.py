@@ -167,13 +167,16 @@ def _evict_in_part(
 
 
 def _find(at: Situation, left: ResourceBindingSpec, last_resort: bool) -> Placed | Unplaceable:
-    """A place for what is missing in `left`; on clusters that were tried in vain only where no other takes it."""
+    """A place for what is missing in `left`; where it was tried in vain, or nothing is dispatched, only as
+    a last way out."""
     if at.authority.refusal is not None:
         return at.authority.refusal
     find = partial(find_replacement, at.binding, left, at.clusters, at.now, last_resort=last_resort, trace=at.trace)
-    tried = at.failures.record.left
-    result = find(tried)
-    return result if isinstance(result, Placed) or not tried else find()
+    suspension = at.spec.suspension
+    on_clusters = suspension.dispatching_on_clusters if suspension is not None else None
+    avoided = {*at.failures.record.left, *(on_clusters.cluster_names if on_clusters is not None else ())}
+    result = find(avoided)
+    return result if isinstance(result, Placed) or not avoided else find()
 
 
 def _without_gain(at: Situation, result: Placed) -> tuple[Eviction, ...]:

@@ -111,7 +111,7 @@ def _find_place(snapshot: Snapshot, given_back: Mapping[str, int]) -> bool:
     binding = snapshot.binding
     left = without_given_back(binding.spec, given_back)
     spec = msgspec.structs.replace(binding.spec, clusters=left)
-    result = place_anew(binding, spec, snapshot.clusters, snapshot.now)
+    result = place_anew(binding, spec, snapshot.clusters, snapshot.now, exact=snapshot.settings.exact_health)
     if not isinstance(result, Placed):
         return False
     placed = {target.name: target.replicas for target in result.clusters}
