@@ -13,7 +13,7 @@ from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
 RETRY_SECONDS = 1.0
-PATIENCE_SECONDS = 400.0
+PATIENCE_SECONDS = 1_200.0
 USER = "user"
 
 
