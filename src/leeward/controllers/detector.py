@@ -37,7 +37,7 @@ from leeward.core.interpreter.scripts import Operation
 from leeward.core.placement.concern import is_propagated
 from leeward.core.propagation.activation import decide_activation
 from leeward.core.propagation.binding import build_binding, claim, named_priority_class
-from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by
+from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by, standing_claim
 from leeward.core.propagation.digest import digest_annotations
 from leeward.core.propagation.held_features import HeldFeature
 from leeward.core.propagation.reach import Reach, binding_problems, is_skipped_namespace
@@ -137,18 +137,19 @@ class Detector:
         if self._is_skipped(key):
             await self._told.skipped(key, resource, template)
             return None
-        if unread := self._matching.never_read(template):
+        claimed = standing_claim(template, await self._binding_of(template))
+        if unread := self._matching.never_read(template, claimed):
             message = f"it stays as it is: {unread}, which has claimed it, cannot be read"
             self._recorder.warning(resource, template, "ApplyPolicyFailed", message)
             return self._plane.clock.now() + UNREAD_AGAIN
         started = self._plane.clock.monotonic()
-        policy = await self._matching.find(template, claimed_by(template))
+        policy = await self._matching.find(template, claimed)
         self._plane.metrics.propagation.matched_policy(self._plane.clock.monotonic() - started)
         if policy is not None and (missing := await self._dependent_overrides.missing(policy, key)):
             message = f"Apply policy({name_of_policy(policy)}) waits for the dependent override {missing}"
             self._recorder.warning(resource, template, "ApplyPolicyFailed", message)
             return None
-        claimant = self._matching.claiming(template, claimed_by(template))
+        claimant = self._matching.claiming(template, claimed)
         if policy is None or claimant is None or claimant is policy:
             await self._apply(policy, resource, templates, template)
         else:

@@ -13,7 +13,6 @@ from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.resource import CLUSTER_PROPAGATION_POLICIES, PROPAGATION_POLICIES
-from leeward.core.propagation.claiming import claimed_by
 from leeward.core.propagation.matching import NO_MATCH
 from leeward.core.propagation.selecting import Scope, Selected, precision_in
 from leeward.runtime.controller_context import ControlPlane
@@ -68,9 +67,9 @@ class PolicyMatching:
         """The policy with the permanent id `claimant`, while it selects the template."""
         return self._known.claiming(template, claimant)
 
-    def never_read(self, template: ReadOnlyManifest) -> str:
-        """The policy that has claimed the template, where it is there and nothing is known of it; else empty."""
-        claimant, namespace = claimed_by(template), key_of(template).namespace
+    def never_read(self, template: ReadOnlyManifest, claimant: str) -> str:
+        """The policy with the permanent id `claimant`, where it is there and nothing is known of it; else empty."""
+        namespace = key_of(template).namespace
         if not claimant or self.claiming(template, claimant) is not None:
             return ""
         for policies, label in ((self._policies, POLICY_ID_LABEL), (self._cluster_policies, CLUSTER_POLICY_ID_LABEL)):

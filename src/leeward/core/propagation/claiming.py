@@ -3,6 +3,7 @@
 Never touches what others wrote: labels and annotations of users, the scheduler's result, `suspension.scheduling`.
 """
 
+from collections.abc import Mapping
 from typing import cast
 
 from kubeapi.diff import merge_patch
@@ -21,6 +22,7 @@ from leeward.api.names import (
     POLICY_NAMESPACE_ANNOTATION,
     VOLUMES_FOLLOW_ANNOTATION,
 )
+from leeward.api.work import Binding
 
 CLAIM_LABELS = (POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL)
 CLAIM_ANNOTATIONS = (POLICY_NAMESPACE_ANNOTATION, POLICY_NAME_ANNOTATION, CLUSTER_POLICY_NAME_ANNOTATION)
@@ -55,8 +57,16 @@ OWNED_FIELDS = frozenset(
 
 def claimed_by(manifest: ReadOnlyManifest) -> str:
     """The permanent id of the policy that has claimed a template; empty when none has."""
-    labels = labels_of(manifest)
-    return next((labels[label] for label in CLAIM_LABELS if labels.get(label)), "")
+    return _claim_in(labels_of(manifest))
+
+
+def standing_claim(template: ReadOnlyManifest, binding: Binding | None) -> str:
+    """The permanent id of the policy that has claimed a template, or `binding`, which was made for it, where the
+    template does not say it: `kubectl replace` leaves out what the user's file does not have. Holds: S17.
+
+    Karmada: differs. There such a template is another policy's from then on, if that one wins it.
+    """
+    return claimed_by(template) or (_claim_in(binding.metadata.labels) if binding is not None else "")
 
 
 def claim_patch(template: ReadOnlyManifest, labels: dict[str, str], annotations: dict[str, str]) -> Manifest:
@@ -97,6 +107,10 @@ def belongs_to(binding: ReadOnlyManifest, template: ReadOnlyManifest) -> bool:
     owners = cast(list[Manifest], binding["metadata"].get("ownerReferences") or [])
     controllers = [owner["uid"] for owner in owners if owner.get("controller")]
     return not controllers or template["metadata"]["uid"] in controllers
+
+
+def _claim_in(labels: Mapping[str, str]) -> str:
+    return next((labels[label] for label in CLAIM_LABELS if labels.get(label)), "")
 
 
 def _suspension(present: ReadOnlyManifest, desired: ReadOnlyManifest) -> Manifest:
