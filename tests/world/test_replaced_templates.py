@@ -1,7 +1,7 @@
 """Templates that `kubectl replace` writes as the user's file has them: without the marks of their policy."""
 
 from leeward.sim.world import Mode, World
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
 WEB = "web-deployment"
@@ -28,5 +28,25 @@ def test_s17_a_template_that_is_replaced_without_its_marks_stays_with_its_policy
         assert world.assigned(WEB) == {"member1": 2}
         found = (await world.client.get(DEPLOYMENTS, "web", "default"))["metadata"]
         assert (found["labels"], found["annotations"]) == (marked["labels"], marked["annotations"])
+
+    play(story, TWO)
+
+
+def test_s17_a_lazy_policy_follows_a_template_that_is_replaced_without_its_marks() -> None:
+    """The image would be rolled out, and the replicas stay as they were until another change."""
+
+    async def story(world: World) -> None:
+        lazy = policy("web", by_weight({"member1": 1}))
+        lazy["spec"]["activationPreference"] = "Lazy"
+        await apply(world.client, lazy)
+        await world.sleep(5)
+        await apply(world.client, deployment("web", 2))
+        await world.until(lambda: world.assigned(WEB) == {"member1": 2}, 60)
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"member2": 1})}}, "default")
+        await replace(world, 2)
+        await world.sleep(60)
+        assert world.assigned(WEB) == {"member1": 2}, "a user has changed nothing"
+        await replace(world, 4, "nginx:2")
+        await world.until(lambda: world.assigned(WEB) == {"member2": 4}, 120)
 
     play(story, TWO)

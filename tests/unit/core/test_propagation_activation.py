@@ -6,7 +6,7 @@ import pytest
 
 from kubeapi.codec import copy_manifest, from_wire
 from kubeapi.meta import Manifest
-from leeward.api.names import LAZY_DIGEST_ANNOTATION
+from leeward.api.names import LAZY_DIGEST_ANNOTATION, POLICY_ID_LABEL
 from leeward.api.policy import PropagationPolicy
 from leeward.api.work import ResourceBinding
 from leeward.core.propagation.activation import Activation, decide_activation
@@ -37,9 +37,9 @@ def template(seen: str | None = None, **parts: Any) -> Manifest:
     return made
 
 
-def binding(digest: str | None = None) -> ResourceBinding:
-    """Binding that has followed a lazy policy with the template of that digest."""
-    metadata: Manifest = {"name": "settings-configmap", "namespace": "default"}
+def binding(digest: str | None = None, claimed_by: str = "") -> ResourceBinding:
+    """Binding that has followed a lazy policy of that permanent id with the template of that digest."""
+    metadata: Manifest = {"name": "settings-configmap", "namespace": "default", "labels": {POLICY_ID_LABEL: claimed_by}}
     if digest is not None:
         metadata["annotations"] = {LAZY_DIGEST_ANNOTATION: digest}
     return from_wire(
@@ -76,6 +76,10 @@ NEXT = user_digest(template(None, **CHANGED))
         (template(DIGEST, **CHANGED), binding(NEXT), digests(DIGEST, NEXT, waits=True)),
         (template(NEXT), binding(DIGEST), digests(NEXT, DIGEST, waits=True)),
         (template(DIGEST), None, digests(DIGEST, DIGEST, waits=False)),
+        (template(), binding(DIGEST), digests(DIGEST, DIGEST, waits=True)),
+        (template(None, **CHANGED), binding(DIGEST), digests(DIGEST, NEXT, waits=False)),
+        (template(None, **CHANGED), binding(DIGEST, "another"), digests(None, NEXT, waits=True)),
+        (template(DIGEST, **CHANGED), binding(NEXT, "another"), digests(DIGEST, NEXT, waits=False)),
     ],
     ids=[
         "claimed for the first time",
@@ -88,6 +92,10 @@ NEXT = user_digest(template(None, **CHANGED))
         "it has taken effect, and the template does not say so yet",
         "a user has changed it back before the template said that it has taken effect",
         "somebody has deleted its binding",
+        "a user has replaced it as it was",
+        "a user has replaced it by another",
+        "it has followed another policy until now",
+        "it has followed another policy with what a user has made of it",
     ],
 )
 def test_a_lazy_policy_takes_effect_when_a_user_changes_the_template(

@@ -2,7 +2,8 @@
 
 Karmada goes by events, and forgets at a restart what it was waiting for. Here the template carries the digest of what
 was applied last, or was there when the policy came (`leeward.dev/lazy-digest`). The binding carries it, too, with what
-the policy has made of the template: that may change, or a controller end, before the template says so.
+the policy has made of the template: that may change, or a controller end, before the template says so; and who replaces
+the template leaves it out there.
 
     claimed by a lazy policy for the first time     waits, unless the template is younger than the policy
     a change of the policy, or by a control plane   waits
@@ -18,6 +19,7 @@ from kubeapi.meta import ReadOnlyManifest, annotations_of, parse_time
 from leeward.api.names import LAZY_DIGEST_ANNOTATION
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.work import Binding
+from leeward.core.propagation.binding import claim
 from leeward.core.propagation.digest import user_digest
 
 _WAITING = "waiting-"
@@ -44,15 +46,22 @@ def decide_activation(template: ReadOnlyManifest, policy: AnyPropagationPolicy, 
     """
     if policy.spec.activation_preference != "Lazy":
         return Activation()
-    digest, seen = user_digest(template), annotations_of(template).get(LAZY_DIGEST_ANNOTATION)
+    digest, followed = user_digest(template), _followed(policy, binding)
+    seen = annotations_of(template).get(LAZY_DIGEST_ANNOTATION) or followed
     before = {} if seen is None else {LAZY_DIGEST_ANNOTATION: seen}
     if seen is None and binding is None and not _is_younger(template, policy):
         return Activation(before, {LAZY_DIGEST_ANNOTATION: _WAITING + digest}, waits=True)
     if seen == _WAITING + digest:
         return Activation(before, before, waits=True)
-    took_effect = binding is not None and binding.metadata.annotations.get(LAZY_DIGEST_ANNOTATION) == digest
-    waits = binding is not None and (seen in (None, digest) or took_effect)
+    waits = binding is not None and (seen in (None, digest) or followed == digest)
     return Activation(before, {LAZY_DIGEST_ANNOTATION: digest}, waits=waits)
+
+
+def _followed(policy: AnyPropagationPolicy, binding: Binding | None) -> str | None:
+    """The digest of the template with which the binding has followed this very policy."""
+    if binding is None or any(binding.metadata.labels.get(name, "") != text for name, text in claim(policy)[0].items()):
+        return None
+    return binding.metadata.annotations.get(LAZY_DIGEST_ANNOTATION)
 
 
 def _is_younger(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> bool:
