@@ -22,6 +22,7 @@ from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.override_rendering import OverrideRendering
 from leeward.controllers.removal_holds import RemovalHolds
+from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import TakenWork, WorkWriting, WrittenWorks
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.execution.claims import name_of_works
@@ -31,7 +32,6 @@ from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.works import (
     build_work,
     build_works,
-    evicted_from,
     is_purging,
     manifests_by_cluster,
     replicas_by_cluster,
@@ -71,6 +71,7 @@ class BindingController:
         self._bindings = plane.informers.of(kind.resource)
         self._clusters = plane.informers.of(CLUSTERS)
         self._holds = holds or RemovalHolds(plane)
+        self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
         self._assigned = IndexOfMany[Binding, str](self._bindings, lambda each: replicas_by_cluster(each.spec))
@@ -183,7 +184,7 @@ class BindingController:
                 self._wait_for(binding, manifest)
             except WorldError as error:
                 synced.failures.append(error)
-        has_removed = await self._remove_unwanted(binding, present, desired, synced, purging=purging)
+        has_removed = await self._unwanted.remove(binding, present, desired, synced, purging=purging)
         if (has_written or has_removed) and not synced.failures:
             self._events.synced(binding)
         return synced
@@ -216,36 +217,6 @@ class BindingController:
     def _wait_for(self, binding: Binding, manifest: Manifest) -> None:
         """Looks at the binding again when the Work that it would need changes."""
         self._waiting.setdefault(key_of(manifest), set()).add(key_of(binding))
-
-    async def _remove_unwanted(
-        self,
-        binding: Binding,
-        present: Mapping[str, Work],
-        desired: Mapping[str, Manifest],
-        synced: WrittenWorks,
-        *,
-        purging: bool,
-    ) -> bool:
-        """Has the Works go that are not to be. What is to be held is marked before, since agents are quick.
-
-        Returns whether a deletion was asked for.
-        """
-        has_written = False
-        for cluster, work in present.items():
-            stays = cluster in synced.not_rendered
-            if cluster in desired or (stays and work.metadata.deletion_timestamp is None):
-                continue
-            if work.metadata.deletion_timestamp is not None:
-                held, look_at = (False, None) if purging else self._holds.is_held(binding, cluster, present, stays)
-                synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
-                await mark_removal(self._plane.client, work, held=held)
-                continue
-            if not purging and self._holds.would_hold(binding, cluster, present):
-                work = await mark_removal(self._plane.client, work, held=True)
-            evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
-            await self._writing.delete(await self._writing.preserve(work, preserve=False) if evicted else work)
-            has_written = True
-        return has_written
 
     def _is_leaving(self, cluster: str) -> bool:
         """Tells whether nothing new is made for the cluster, because it leaves the fleet."""
