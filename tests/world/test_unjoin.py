@@ -7,7 +7,7 @@ from leeward.app.leaving import unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.client import NotFound
 from leeward.sim.world import World
-from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas, tasks, without_room
 
 WAIT_SECONDS = 60
 
@@ -126,3 +126,21 @@ def test_a_cluster_that_there_is_not_is_named() -> None:
             await unjoin(world, "member9")
 
     play(story)
+
+
+def test_a_cluster_that_joins_again_gets_at_once_what_is_still_assigned_to_it() -> None:
+    """Attempts to make its Work while it is away come after ever longer pauses."""
+
+    async def story(world: World) -> None:
+        await web_runs(world, "member1", "member2")
+        await without_room(world, "member2")
+        await world.member("member1").stop()
+        await world.until(lambda: tasks(world, "web-deployment") == ["member1"])
+        await unjoin(world, "member1", force=True)
+        await world.sleep(20)
+        await world.member("member1").start()
+        await world.register(world.member("member1"), world.client)
+        await world.until(lambda: world.is_ready("member1"), 100)
+        await world.until(lambda: world.assigned("web-deployment") == {"member1": 2, "member2": 2}, 120)
+
+    play(story, {"member1": "Push", "member2": "Push"})

@@ -272,13 +272,25 @@ class BindingController:
             self._controller.queue.add(binding)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
-        """Queues what overrides may render otherwise, and looks at removals: other clusters' health may hold them."""
+        """Queues what overrides may render otherwise, and what has no Work in a cluster that has become Ready; looks at
+        removals, which other clusters' health may hold."""
         if new is not None and self._overrides.may_change(old, new):
             for binding in self._assigned.get(new.name):
                 self._controller.queue.add(key_of(binding))
+        if new is not None and new.is_ready and (old is None or not old.is_ready):
+            self._queue_missing(new.name)
         wellness = [each and (each.is_ready, is_failing(each), each.is_being_deleted) for each in (old, new)]
         if self._holds.enabled and wellness[0] != wellness[1]:
             self._look_at_removals()
+
+    def _queue_missing(self, cluster: str) -> None:
+        """Queues each binding without a Work in the cluster, which may have been tried before that had joined. Of the
+        others, which may be many, only keys are looked at."""
+        space = execution_space(cluster)
+        for key in self._assigned.keys(cluster):
+            if not any(work.namespace == space for work in self._works_of.keys(key)):
+                self._controller.queue.succeeded(key)
+                self._controller.queue.add(key)
 
     def _is_settled(self, key: Key, work: Work) -> bool:
         """Tells whether the Work is carried out, and its binding propagated, as far as they say so."""

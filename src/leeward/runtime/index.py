@@ -1,6 +1,6 @@
 """Finds the objects of an informer by something else than their name."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import Generic, TypeVar
 
 from leeward.runtime.identity import Key, kept, key_of
@@ -22,8 +22,11 @@ class Index(Generic[T, V]):
         """Keys by value: a tuple while they are few."""
         informer.on_change(self._change)
 
+    def keys(self, value: V) -> Collection[Key]:
+        return self._found.get(value, ())
+
     def get(self, value: V) -> list[T]:
-        found = [self._informer.get(key.name, key.namespace) for key in self._found.get(value, ())]
+        found = [self._informer.get(key.name, key.namespace) for key in self.keys(value)]
         return [each for each in found if each is not None]
 
     def _change(self, old: T | None, new: T | None) -> None:
@@ -67,8 +70,11 @@ class IndexOfMany(Generic[T, V]):
         self._found: dict[V, dict[Key, None]] = {}
         informer.on_change(self._change)
 
+    def keys(self, value: V) -> Collection[Key]:
+        return self._found.get(value, ())
+
     def get(self, value: V) -> list[T]:
-        found = [self._informer.get(key.name, key.namespace) for key in self._found.get(value, ())]
+        found = [self._informer.get(key.name, key.namespace) for key in self.keys(value)]
         return [each for each in found if each is not None]
 
     def _change(self, old: T | None, new: T | None) -> None:
