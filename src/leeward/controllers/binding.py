@@ -26,6 +26,7 @@ from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import TakenWork, WorkWriting, WrittenWorks
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.execution.claims import name_of_works
+from leeward.core.execution.purging import held_by_purge
 from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import removals_blocked
 from leeward.core.execution.settled import is_carried_out
@@ -134,7 +135,7 @@ class BindingController:
             synced.works,
             {cluster: work for cluster, work in works.items() if cluster in synced.not_rendered},
             synced.not_rendered,
-            removals_blocked(works, brake=self._holds.is_braked),
+            removals_blocked(works, brake=self._holds.is_braked, kept=synced.kept),
             works_taken(synced.taken),
         )
         later = await self._reports.report(binding, template, report)
@@ -159,7 +160,7 @@ class BindingController:
         rendering = await self._overrides.render(template, manifests_by_cluster(binding, template, revised), present)
         inject = self._inject or present
         desired = build_works(binding, template, identities, self._new_id, rendering.manifests, inject=inject)
-        purging = is_purging(binding.spec, present)
+        held = await self._held_by_purge(binding, present, desired)
         taken = await self._taken(binding, present, desired)
         synced = WrittenWorks(taken, bool(present), rendering.failures, look_at=rendering.look_at)
         if synced.stands_still:
@@ -167,9 +168,7 @@ class BindingController:
         has_written = False
         for cluster, manifest in desired.items():
             work = present.get(cluster)
-            if work is None and (cluster in synced.taken or self._is_leaving(cluster)):
-                continue
-            if purging and (work is None or await self._plane.interpreter.grows(work, manifest)):
+            if cluster in held or (work is None and (cluster in synced.taken or self._is_leaving(cluster))):
                 continue
             if work is None and await self._waits(binding, template, cluster, synced):
                 continue
@@ -184,10 +183,20 @@ class BindingController:
                 self._wait_for(binding, manifest)
             except WorldError as error:
                 synced.failures.append(error)
-        has_removed = await self._unwanted.remove(binding, present, desired, synced, purging=purging)
+        has_removed = await self._unwanted.remove(binding, present, desired, synced, keep=bool(held))
         if (has_written or has_removed) and not synced.failures:
             self._events.synced(binding)
         return synced
+
+    async def _held_by_purge(
+        self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest]
+    ) -> frozenset[str]:
+        """Clusters whose Works are left as they are, because a purged copy is not known to be gone."""
+        if not is_purging(binding.spec, present):
+            return frozenset()
+        grows = self._plane.interpreter.growth
+        growth = {c: await grows(present[c], manifest) if c in present else None for c, manifest in desired.items()}
+        return held_by_purge(growth)
 
     async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: WrittenWorks) -> bool:
         """Tells whether a new copy waits: for what its template names, or since somebody has deleted its Work."""

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from kubeapi.meta import Manifest
+from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
+from leeward.core.execution.purging import purged_now
 from leeward.core.execution.works import evicted_from
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.reassignment import mark_removal
@@ -16,6 +18,7 @@ class UnwantedWorks:
         self._client = plane.client
         self._writing = writing
         self._holds = holds
+        self._clusters = plane.informers.of(CLUSTERS)
 
     async def remove(
         self,
@@ -24,25 +27,39 @@ class UnwantedWorks:
         desired: Mapping[str, Manifest],
         synced: WrittenWorks,
         *,
-        purging: bool,
+        keep: bool,
     ) -> bool:
         """Has the Works go that are not to be. What is to be held is marked before, since agents are quick.
 
-        Returns whether a deletion was asked for. Raises: WorldError.
+        `keep` says that what was to replace them may not be made yet, for a copy that is purged: then all but that stay
+        (S1). Returns whether a deletion was asked for. Raises: WorldError.
         """
-        has_written = False
+        has_written, purged = False, purged_now(binding.spec, present)
         for cluster, work in present.items():
             stays = cluster in synced.not_rendered
             if cluster in desired or (stays and work.metadata.deletion_timestamp is None):
                 continue
+            is_kept = keep and cluster not in purged and self._may_stay(binding, cluster)
             if work.metadata.deletion_timestamp is not None:
-                held, look_at = (False, None) if purging else self._holds.is_held(binding, cluster, present, stays)
+                if is_kept or cluster in purged:
+                    held, look_at = is_kept, None
+                else:
+                    held, look_at = self._holds.is_held(binding, cluster, present, stays)
                 synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
                 await mark_removal(self._client, work, held=held)
                 continue
-            if not purging and self._holds.would_hold(binding, cluster, present):
+            if is_kept:
+                synced.kept.append(cluster)
+                continue
+            if cluster not in purged and self._holds.would_hold(binding, cluster, present):
                 work = await mark_removal(self._client, work, held=True)
             evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
             await self._writing.delete(await self._writing.preserve(work, preserve=False) if evicted else work)
             has_written = True
         return has_written
+
+    def _may_stay(self, binding: Binding, cluster: str) -> bool:
+        """Tells whether the copy may serve on; not where its cluster leaves the fleet, nor where none is asked for."""
+        found = self._clusters.get(cluster)
+        is_there = found is not None and not found.is_being_deleted
+        return self._holds.enabled and is_there and not binding.spec.asks_for_none

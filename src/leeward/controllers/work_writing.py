@@ -47,6 +47,8 @@ class WrittenWorks:
     not_rendered: Mapping[str, OverrideFailure]
     works: dict[str, Work] = field(default_factory=dict[str, Work])
     failures: list[WorldError] = field(default_factory=list[WorldError])
+    kept: list[str] = field(default_factory=list[str])
+    """The clusters that are to have no Work, and keep it while nothing new may be made elsewhere."""
     look_at: datetime | None = None
     """Instant at which there may be more to do, if that can be told."""
 

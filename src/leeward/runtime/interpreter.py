@@ -131,14 +131,14 @@ class Interpreter:
             return webhook_exchange.components_in(response)
         return components_of(template)
 
-    async def grows(self, work: Work, manifest: ReadOnlyManifest) -> bool:
-        """Tells whether a Work would ask for more replicas by this manifest than it does; also where nobody can say."""
+    async def growth(self, work: Work, manifest: ReadOnlyManifest) -> int | None:
+        """Replicas that a Work would ask for by this manifest beyond what it does; None where nobody can say."""
         try:
             before = [(await self.replicas(each)).replicas for each in work.spec.workload.manifests]
             after = [(await self.replicas(each)).replicas for each in manifest["spec"]["workload"]["manifests"]]
         except NotInterpreted:
-            return True
-        return sum(after) > sum(before)
+            return None
+        return sum(after) - sum(before)
 
     async def revise(self, template: ReadOnlyManifest, replicas: int) -> Manifest:
         """The template with another number of replicas."""

@@ -273,6 +273,13 @@ def test_a_binding_says_that_the_brake_holds_a_removal() -> None:
     assert removals_blocked({"member1": work("member1", 3)}, brake=True) is None
 
 
+def test_what_is_kept_for_another_copy_that_is_purged_is_told_with_the_reason() -> None:
+    told = removals_blocked({"member1": work("member1", 3), "member2": work("member2", 3)}, kept=["member2", "member1"])
+    assert told is not None
+    why = "nothing new is made before another copy, which is purged, is known to be gone"
+    assert (told.reason, told.message) == ("WaitingForPurge", f"Not removed from member1, member2: {why}.")
+
+
 def test_s1_an_old_removal_waits_for_a_target_that_is_not_well() -> None:
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     works = {"member1": asked_at(10), "member2": work("member2", 3)}

@@ -5,7 +5,7 @@ is_removal_held    if the removal of a copy waits: its cluster was away, and wha
 removals_blocked   what the binding says of its Works, with the clusters
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,8 +19,10 @@ from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.eviction.evidence import is_seen_healthy
+from leeward.core.eviction.held_reasons import HeldReason
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
+WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +108,24 @@ def _is_well(cluster: Cluster | None) -> bool:
     return cluster is not None and cluster.is_ready and not is_failing(cluster)
 
 
-def removals_blocked(works: Mapping[str, Work], *, brake: bool = False) -> Condition | None:
-    """The condition of a binding whose `works`, by cluster, are being deleted; `brake` is engaged."""
+def removals_blocked(works: Mapping[str, Work], *, brake: bool = False, kept: Collection[str] = ()) -> Condition | None:
+    """The condition of a binding whose `works`, by cluster, are being deleted, or are `kept` for a copy that is purged;
+    `brake` is engaged."""
     found = (
         (cluster, find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION))
         for cluster, work in sorted(works.items())
         if work.metadata.deletion_timestamp is not None
     )
     told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found if blocked is not None]
-    kept = [cluster for cluster, work in sorted(works.items()) if REMOVAL_HELD_ANNOTATION in work.metadata.annotations]
+    held = [cluster for cluster, work in sorted(works.items()) if REMOVAL_HELD_ANNOTATION in work.metadata.annotations]
     reason = FINALIZERS
     if kept:
+        reason, why = WAITING_FOR_PURGE, "nothing new is made before another copy, which is purged, is known to be gone"
+        told.append(f"Not removed from {', '.join(sorted(kept))}: {why}.")
+    if held:
         reason = BRAKE_ENGAGED if brake else REPLACEMENT_LOST
         why = "the brake is engaged" if brake else "what replaces it is not healthy, or its cluster is not"
-        told.append(f"Not removed from {', '.join(kept)}: {why}.")
+        told.append(f"Not removed from {', '.join(held)}: {why}.")
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason, " ".join(told)) if told else None
 
 

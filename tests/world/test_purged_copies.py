@@ -1,0 +1,85 @@
+"""Copies that are purged Directly and are not known to be gone: nothing new is made, and nothing that serves goes."""
+
+from leeward.api.meta import find_condition
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION
+from leeward.sim.world import Mode, World
+from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, ready_replicas, tasks
+from tests.world.test_stateful_sets import STATEFUL_SETS, pods, stateful_set
+
+FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push", "member4": "Push"}
+WEB = "web-deployment"
+
+
+async def is_purged_in_member1(world: World) -> None:
+    """Two replicas in each of member1, which dies and is purged, and member2."""
+    made = policy("web", by_weight({"member1": 1, "member2": 1}))
+    made["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
+    await apply(world.client, deployment("web", 4), made)
+    await world.until(lambda: world.assigned(WEB) == {"member1": 2, "member2": 2}, 60)
+    await world.sleep(40)
+    await world.member("member1").stop()
+    await world.until(lambda: tasks(world, WEB) == ["member1"])
+
+
+async def place(world: World, *members: str) -> None:
+    placement = by_weight(dict.fromkeys(members, 1))
+    await world.client.patch(POLICIES, "web", {"spec": {"placement": placement}}, "default")
+
+
+def blocked(world: World) -> tuple[str, str]:
+    found = world.binding(WEB)
+    condition = find_condition(found.status.conditions, REMOVAL_BLOCKED_CONDITION) if found else None
+    return (condition.reason, condition.message) if condition else ("", "")
+
+
+def test_s1_what_serves_stays_where_it_is_while_nothing_may_be_made_elsewhere() -> None:
+    async def story(world: World) -> None:
+        await is_purged_in_member1(world)
+        await place(world, "member3")
+        await world.sleep(120)
+        assert [await ready_replicas(world, name, "web") for name in ("member2", "member3")] == [2, -1]
+        why = "nothing new is made before another copy, which is purged, is known to be gone"
+        assert blocked(world) == ("WaitingForPurge", f"Not removed from member2: {why}.")
+        await world.member("member1").start()
+        await world.until(lambda: not tasks(world, WEB), 300)
+        assert [await ready_replicas(world, f"member{n}", "web") for n in (1, 2, 3)] == [-1, -1, 4]
+        assert blocked(world) == ("", "")
+
+    play(story, FOUR)
+
+
+def test_s1_what_serves_is_not_made_less_while_nothing_may_be_made_elsewhere() -> None:
+    async def story(world: World) -> None:
+        await is_purged_in_member1(world)
+        await place(world, "member1", "member2", "member3", "member4")
+        await world.until(lambda: world.assigned(WEB).get("member2") == 1, 60)
+        await world.sleep(60)
+        assert [await ready_replicas(world, f"member{n}", "web") for n in (2, 3, 4)] == [2, -1, -1]
+
+    play(story, FOUR)
+
+
+def test_s1_volumes_that_follow_leave_what_is_well_until_the_lost_copy_is_known_to_be_gone() -> None:
+    """Volumes have one writer at a time, so that what is well is purged, too; not before anything can replace it."""
+
+    async def story(world: World) -> None:
+        terms = [
+            {"affinityName": "first", "clusterNames": ["member1", "member2"]},
+            {"affinityName": "second", "clusterNames": ["member3", "member4"]},
+        ]
+        two = [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}]
+        wanted = policy("db", {"clusterAffinities": terms, "spreadConstraints": two}, "StatefulSet")
+        wanted["metadata"]["annotations"] = {"leeward.dev/volumes-follow": "true"}
+        await world.client.create(STATEFUL_SETS, stateful_set(), "default")
+        await apply(world.client, wanted)
+        await world.until(lambda: set(world.assigned("db-statefulset")) == {"member1", "member2"}, 60)
+        await world.sleep(60)
+        await world.member("member1").stop()
+        await world.until(lambda: tasks(world, "db-statefulset") == ["member1", "member2"])
+        await world.sleep(120)
+        assert [len(await pods(world, f"member{n}")) > 0 for n in (2, 3, 4)] == [True, False, False]
+        await world.member("member1").start()
+        await world.until(lambda: not tasks(world, "db-statefulset"), 900)
+        assert [len(await pods(world, f"member{n}")) > 0 for n in (1, 2, 3, 4)] == [False, False, True, True]
+
+    play(story, FOUR)
