@@ -11,7 +11,7 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.execution.claims import name_of_works
-from leeward.core.execution.removal import PlacedCopies, is_removal_held
+from leeward.core.execution.removal import PlacedCopies, asks_again_at, is_removal_held
 from leeward.core.execution.works import evicted_from, is_of_deleted_template
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
@@ -109,8 +109,9 @@ class RemovalHolds:
         held = is_removal_held(
             binding.spec, cluster, present, self._fleet, attention, now, brake=self.is_braked, needed_by=needed_by
         )
-        later = attention.settles_at(now) or (now + LOOK_AGAIN if needed_by else None)
-        return held, later if held else None
+        if not held:
+            return False, asks_again_at(present[cluster], now)
+        return True, attention.settles_at(now) or (now + LOOK_AGAIN if needed_by else None)
 
     def _dependants(self, binding: Binding) -> list[ResourceBinding]:
         """Dependants of a binding that others need; what is deleted needs nothing."""

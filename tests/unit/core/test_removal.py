@@ -11,7 +11,13 @@ from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, ResourceBindingStatus, Work, WorkStatus
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
-from leeward.core.execution.removal import is_removal_held, removal_blocked, removals_blocked, with_blocked_removals
+from leeward.core.execution.removal import (
+    asks_again_at,
+    is_removal_held,
+    removal_blocked,
+    removals_blocked,
+    with_blocked_removals,
+)
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work
 
 
@@ -218,6 +224,20 @@ def test_s1_a_removal_that_is_older_than_a_time_in_which_nobody_watched_waits_fo
 
 
 @pytest.mark.parametrize(
+    ("asked", "lost", "ready", "held"),
+    [(41, True, 3, False), (40, True, 3, True), (41, False, 2, False), (40, False, 2, True), (40, False, 3, False)],
+)
+def test_s1_what_its_member_did_not_carry_out_asks_for_a_healthy_replacement_after_a_minute(
+    asked: float, ready: int, *, lost: bool, held: bool
+) -> None:
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    works = {"member1": asked_at(asked), "member2": work("member2", ready)}
+    alive = fleet(cluster("member1"), dead("member2") if lost else cluster("member2"))
+    assert held_now(spec, works, alive, now=100) == held
+    assert asks_again_at(works["member1"], at(100)) == (at(101) if asked == 41 else None)
+
+
+@pytest.mark.parametrize(
     ("ready_since", "asked", "held"),
     [(None, 10, True), (50, 10, True), (50, 50, True), (50, 60, False)],
     ids=["away", "asked while it was away", "asked as it came back", "asked since"],
@@ -281,8 +301,9 @@ def test_what_is_kept_for_another_copy_that_is_purged_is_told_with_the_reason() 
 
 
 def test_s1_an_old_removal_waits_for_a_target_that_is_not_well() -> None:
+    """A removal that has been asked for less than a minute is carried out where its cluster was never away."""
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
-    works = {"member1": asked_at(10), "member2": work("member2", 3)}
+    works = {"member1": asked_at(60), "member2": work("member2", 3)}
     lost = fleet(cluster("member1"), dead("member2"))
     assert held_now(spec, works, lost, away(20, 80, 100), 110)
     assert not held_now(spec, works, lost, UNKEPT, 110), "its cluster was never away"

@@ -1,13 +1,14 @@
 """Removals that do not come to an end, or must not be made yet.
 
 removal_blocked    what a Work says when somebody's finalizer keeps an object in the member, and with it what it runs
-is_removal_held    if the removal of a copy waits: its cluster was away, and what replaces the copy may be lost by now
+is_removal_held    if the removal of a copy waits: its cluster was away, or did not carry it out, and what replaces the
+                   copy may be lost by now
 removals_blocked   what the binding says of its Works, with the clusters
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -23,6 +24,9 @@ from leeward.core.eviction.held_reasons import HeldReason
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
 WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
+
+CARRIED_OUT_WITHIN = timedelta(seconds=60)
+"""Time in which a member carries a removal out; one that it refuses may be older than all that it rests on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +75,8 @@ def is_removal_held(
 
     `works` are those of the binding, by cluster. It is held under the brake where the cluster was away when it was
     asked for (S4, decision 58), as long as a replacement may be lost, or is not seen healthy while the cluster is away
-    and when it returns (S1), and where nobody watched since it was decided, until all is seen well again (S13,
-    decision 48).
+    and when it returns, or does not carry it out for a while (S1), and where nobody watched since it was decided, until
+    all is seen well again (S13, decision 48).
 
     Holds: S1, S4, S13.
     """
@@ -88,9 +92,16 @@ def is_removal_held(
     was_away = _was_away(own, asked_at)
     if brake and (is_held or was_away):
         return True
+    is_doubted = is_older or is_held or (asked_at is not None and asked_at + CARRIED_OUT_WITHIN <= now)
     if not all(_is_well(clusters.get(target.name)) for target in spec.clusters):
-        return is_older or is_held or not own.is_ready
-    return (is_older or is_held or was_away) and not PlacedCopies(spec, works).are_seen_healthy(clusters)
+        return is_doubted or not own.is_ready
+    return (is_doubted or was_away) and not PlacedCopies(spec, works).are_seen_healthy(clusters)
+
+
+def asks_again_at(work: Work, now: datetime) -> datetime | None:
+    """Instant from which the removal of the Work asks for a healthy replacement, where that is still to come."""
+    asked_at = work.metadata.deletion_timestamp
+    return asked_at + CARRIED_OUT_WITHIN if asked_at is not None and now < asked_at + CARRIED_OUT_WITHIN else None
 
 
 def _only_follows(spec: ResourceBindingSpec) -> bool:

@@ -1,0 +1,34 @@
+"""Removals that a member refuses for a while, and what has become of their reason until it carries them out."""
+
+import pytest
+
+from leeward.api.resource import CLUSTERS
+from leeward.sim.world import Mode, World
+from tests.world.stories import play, ready_replicas, tasks
+from tests.world.test_detection import answers, status
+from tests.world.test_restored import PULLED, PUSHED, WEB, placed
+
+
+@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["Push", "Pull"])
+def test_s1_what_a_member_did_not_let_go_stays_when_its_replacement_is_lost_meanwhile(members: dict[str, Mode]) -> None:
+    """A copy leaves by a taint; a webhook in its cluster is down, and refuses the deletion; its replacement dies."""
+
+    async def story(world: World) -> None:
+        old = await placed(world)
+        answers(world.member(old).place, lambda r: status(500, "InternalError") if r.method == "DELETE" else None)
+        await world.client.patch(CLUSTERS, old, {"spec": {"taints": [{"key": "x", "effect": "NoExecute"}]}})
+        await world.until(lambda: old not in world.assigned(WEB) and not tasks(world, WEB), 600)
+        (new,) = world.assigned(WEB)
+        await world.sleep(60)
+        await world.member(new).stop()
+        await world.until(lambda: not world.is_ready(new), 100)
+        await world.sleep(30)
+        answers(world.member(old).place, lambda r: None)
+        await world.sleep(120)
+        assert await ready_replicas(world, old, "web") == 3
+        await world.member(new).start()
+        await world.sleep(120)
+        assert await ready_replicas(world, old, "web") == -1
+        assert await ready_replicas(world, new, "web") == 3
+
+    play(story, members)
