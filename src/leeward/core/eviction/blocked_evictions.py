@@ -1,6 +1,6 @@
 """The condition EvictionHeld: why something that is due does not happen, for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
@@ -18,6 +18,7 @@ from leeward.core.eviction.progress import Assessment
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.volumes import why_volumes_stay
+from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 
 MOST_LOOKS_DEAD = (
     f"most of the fleet looks dead, or begins to: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; "
@@ -102,8 +103,11 @@ def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Co
     return _held(HeldReason.STATE_NOT_PRESERVED, f"not evicted from {_list(due)}: {error}; {way_out}")
 
 
-def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work]) -> Condition | None:
-    """Condition that something due does not happen, where it is not for want of a place."""
+def held_tasks(
+    assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work], targets: Collection[str]
+) -> Condition | None:
+    """Condition that something due does not happen, where it is not for want of a place. `targets` are the clusters
+    where the binding is to run."""
     if braked:
         return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {MOST_LOOKS_DEAD}")
     purging = [t.from_cluster for t in assessment.kept if t.from_cluster in works and not rules_of_task(t).keeps_copy]
@@ -116,15 +120,27 @@ def held_tasks(assessment: Assessment, braked: Sequence[Eviction], works: Mappin
         )
     if assessment.overdue:
         clusters = ", ".join(assessment.overdue)
-        return _held(
-            HeldReason.REPLACEMENT_MISSING,
-            f"the copy in {clusters} stays: what replaces it is not healthy, or not there",
-        )
+        why = _why_not_healthy({name: works[name] for name in sorted(targets) if name in works})
+        return _held(HeldReason.REPLACEMENT_MISSING, f"the copy in {clusters} stays: {why}")
     suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]
     if suppressed:
         clusters = ", ".join(suppressed)
         return _held(HeldReason.DELETION_SUPPRESSED, f"the copy in {clusters} stays, because suppressDeletion is set")
     return None
+
+
+def _why_not_healthy(replacements: Mapping[str, Work]) -> str:
+    unknown = [
+        name
+        for name, work in replacements.items()
+        if any(health_in(status) is ResourceHealth.UNKNOWN for status in work.status.manifest_statuses)
+    ]
+    if not unknown:
+        return "what replaces it is not healthy, or not there"
+    return (
+        f"whether what replaces it in {', '.join(unknown)} is healthy is not known; where a script or a webhook that "
+        "interprets its kind fails, an event InterpretHealthFailed of the Work there says so"
+    )
 
 
 def held_refused(why: str) -> Condition:

@@ -182,7 +182,7 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
     return (
         urgent
         or held_deferred(at.waiting, at.deferred, at.snapshot.budget.exhausted)
-        or held_tasks(at.assessment, at.braked, at.snapshot.works)
+        or held_tasks(at.assessment, at.braked, at.snapshot.works, [target.name for target in at.spec.clusters])
         or (None if at.stays_in_place else held_unconfirmed(evictions.unconfirmed))
         or held
         or held_in_place(at.binding, evictions.due, at.stays_in_place)

@@ -1,5 +1,7 @@
 """Reasons for which an eviction that is due does not happen, as a person reads it in the condition EvictionHeld."""
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
@@ -7,7 +9,15 @@ from kubeapi.meta import ObjectMeta
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import POLICY_TAINTS_ANNOTATION
-from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work
+from leeward.api.work import (
+    GracefulEvictionTask,
+    Health,
+    ManifestStatus,
+    ResourceBindingSpec,
+    ResourceIdentifier,
+    Work,
+    WorkStatus,
+)
 from leeward.core.eviction.blocked_evictions import (
     held_deferred,
     held_for_lost_state,
@@ -198,9 +208,31 @@ def test_of_several_reasons_the_one_that_needs_somebody_is_told(
     reason: str,
     message: str,
 ) -> None:
-    assert said(held_tasks(Assessment(kept, (), overdue, None), braked, WORKS)) == (reason, message)
+    assert said(held_tasks(Assessment(kept, (), overdue, None), braked, WORKS, ["m5"])) == (reason, message)
 
 
 def test_where_nothing_is_overdue_nothing_is_held() -> None:
     kept = (task("m1"), task("m3", PurgeMode.DIRECTLY), task("m4", suppress=False))
-    assert held_tasks(Assessment(kept, (), (), None), (), WORKS) is None
+    assert held_tasks(Assessment(kept, (), (), None), (), WORKS, ["m5"]) is None
+
+
+@pytest.mark.parametrize(
+    ("unknown", "why"),
+    [
+        (("m1",), "what replaces it is not healthy, or not there"),
+        (
+            ("m1", "m6", "m5"),
+            "whether what replaces it in m5, m6 is healthy is not known; where a script or a webhook that interprets "
+            "its kind fails, an event InterpretHealthFailed of the Work there says so",
+        ),
+    ],
+)
+def test_s16_where_nobody_says_whether_a_replacement_is_healthy_that_is_told(unknown: Sequence[str], why: str) -> None:
+    works = {name: _reporting("Unknown" if name in unknown else "Unhealthy") for name in ("m1", "m5", "m6")}
+    condition = held_tasks(Assessment((task("m4"),), (), ("m4",), None), (), works, ["m6", "m5", "m7"])
+    assert said(condition) == ("ReplacementMissing", f"the copy in m4 stays: {why}")
+
+
+def _reporting(health: Health) -> Work:
+    identifier = ResourceIdentifier(0, "v1", "CronTab", "", "nightly")
+    return Work(status=WorkStatus(manifest_statuses=(ManifestStatus(identifier, health=health),)))
