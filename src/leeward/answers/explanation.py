@@ -26,7 +26,8 @@ from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.selection import room_decides
 from leeward.core.scheduling.trace import DivisionTrace, TermTrace
 from leeward.operations.drain import workload_of
-from leeward.operations.findings import HINDRANCES, HOLDS, Hold, hindrances_of
+from leeward.operations.findings import HOLDS, Hold
+from leeward.operations.hindrances import hindrances_of
 from leeward.operations.sentences import counted, moment
 
 
@@ -38,6 +39,7 @@ class ApplicationState(Enum):
     HINDERED = "Hindered"
     OUTAGE = "Outage"
     MOVING = "Moving"
+    NOT_SERVING = "NotServing"
     WAITING = "Waiting"
     KEPT = "Kept"
     WELL = "Well"
@@ -115,6 +117,8 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
     room = room_rows(binding.spec, fleet, rooms) if decides_by_room else []
     where, verdicts = copies_of(state, key), verdicts_of(snapshot, term)
     how = _state_of(binding, decision, bool(report and report.outlooks))
+    if how is ApplicationState.WELL and where and not _is_scaled_to_none(binding) and not any(c.ready for c in where):
+        how = ApplicationState.NOT_SERVING
     return Explanation(
         control_plane=state.control_plane,
         as_of=state.as_of,
@@ -163,7 +167,7 @@ def _headline(
     decision, ready = asked.decision, sum(row.ready or 0 for row in where)
     total = binding.spec.replicas if binding.spec.is_divided else sum(max(1, row.assigned) for row in where)
     serves = f"{ready} of {total} {'is' if total == 1 else 'are'} known to serve"
-    if binding.spec.asks_for_none or (not binding.spec.replicas and binding.spec.resource.kind in _REPLICATED):
+    if _is_scaled_to_none(binding):
         serves = "it is scaled to none"
     if how in (ApplicationState.HELD, ApplicationState.KEPT, ApplicationState.WAITING) and decision.held is not None:
         return f"{how.value} ({decision.held.reason}): {decision.held.message}"
@@ -172,16 +176,24 @@ def _headline(
     if how is ApplicationState.UNPLACED and isinstance(decision.result, Unplaceable):
         return f"Not placed: {decision.result.message}"
     for hindrance in hindrances_of(binding) if how is ApplicationState.HINDERED else ():
-        return f"It {HINDRANCES[hindrance.type]} ({hindrance.reason}): {hindrance.message}"
+        return f"It {hindrance.what} ({hindrance.reason}): {hindrance.message}"
     if how is ApplicationState.OUTAGE:
         known = (state.clusters.get(target.name) for target in binding.spec.clusters)
         lost = [cluster.name for cluster in known if cluster is not None and has_outage(cluster)]
         return f"{', '.join(lost)} {'is' if len(lost) == 1 else 'are'} lost; {serves}"
     if how is ApplicationState.MOVING:
         return f"It is moving; {serves}"
+    if how is ApplicationState.NOT_SERVING:
+        return f"None of it serves, and nothing is due; {serves}"
     if not binding.spec.clusters:
         return "It is placed nowhere"
     return f"Nothing is due; {serves}"
+
+
+def _is_scaled_to_none(binding: Binding) -> bool:
+    """Tells whether it asks for no replica. Pods that request nothing leave a binding without requirements."""
+    spec = binding.spec
+    return spec.asks_for_none or (not spec.replicas and spec.resource.kind in _REPLICATED)
 
 
 def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequence[ClusterVerdict]) -> Iterator[str]:

@@ -30,6 +30,7 @@ MARKS = {
     ApplicationState.HINDERED: NEEDS_SOMEBODY,
     ApplicationState.OUTAGE: SOON,
     ApplicationState.MOVING: LEAVES,
+    ApplicationState.NOT_SERVING: SOON,
     ApplicationState.WAITING: SOON,
     ApplicationState.KEPT: QUIET,
     ApplicationState.WELL: GOOD,

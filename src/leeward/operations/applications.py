@@ -18,10 +18,8 @@ from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.core.cluster_health.outage import Outcome, departures_in, marks_in
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.operations.clusters import is_application
-from leeward.operations.findings import HINDRANCES, Hold, hindrances_of, hold_of
-
-READY_FIELDS = ("readyReplicas", "numberReady")
-"""Fields of a status that say how many replicas are ready: of workloads, and of a DaemonSet."""
+from leeward.operations.findings import Hold, hold_of
+from leeward.operations.hindrances import READY_FIELDS, hindrances_of
 
 
 class RowState(Enum):
@@ -146,8 +144,8 @@ def _standing(binding: Binding, known: OutageOf | None) -> _Standing:
         at, reason = scheduled.last_transition_time, scheduled.reason
         return RowState.NOT_PLACED, at, None, "waits for a place", reason, scheduled.message
     for hindrance in hindrances_of(binding):
-        said = f"it {HINDRANCES[hindrance.type]}: {hindrance.message}"
-        return RowState.HINDERED, hindrance.last_transition_time, None, "", hindrance.reason, said
+        said = f"it {hindrance.what}: {hindrance.message}"
+        return RowState.HINDERED, hindrance.since, None, "", hindrance.reason, said
     return _in_an_outage(binding) or _after_an_outage(binding, known)
 
 

@@ -1,24 +1,34 @@
-"""Findings about bindings: held evictions, no place, a blocked removal, failed overrides, a refusal."""
+"""Findings about bindings: held evictions, no place, a blocked removal, failed overrides, a refusal, useless copies."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import TypeVar
 
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION, REFUSED_CONDITION, REMOVAL_BLOCKED_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
+from leeward.core.eviction.evidence import FULLY_APPLIED
 from leeward.operations.drain import workload_of
 from leeward.operations.findings import (
-    HINDRANCES,
     NAMED_AT_MOST,
     Finding,
     Hold,
     Observed,
+    Severity,
     about_binding,
     hold_of,
     needs_somebody,
 )
+from leeward.operations.hindrances import HINDRANCES, Hindrance, not_applied, not_progressing, serves_nothing
 from leeward.operations.sentences import counted, since
+
+T = TypeVar("T")
+
+NEWLY_REFUSED = timedelta(seconds=30)
+"""A copy that a member refuses is given that long: what it needs may be on its way there."""
+BECOMES_HEALTHY = timedelta(minutes=5)
+"""An application that is applied everywhere is given that long to have a replica ready."""
 
 
 def held_evictions(observed: Observed) -> Iterator[Finding]:
@@ -81,6 +91,44 @@ def refused(observed: Observed) -> Iterator[Finding]:
     yield from _first_few(list(_that_say(observed, REFUSED_CONDITION)), told, "more are refused")
 
 
+def unapplied(observed: Observed) -> Iterator[Finding]:
+    """Bindings that a member does not take: the message says why, and the way out."""
+    told = [(binding, found) for binding in observed.bindings if (found := not_applied(binding)) is not None]
+    yield from _first_few(told, lambda each: _hindered(each, observed.now), "more are not applied")
+
+
+def not_serving(observed: Observed) -> Iterator[Finding]:
+    """Applications of which no replica is ready anywhere, though all of it is applied."""
+    down = [binding for binding in observed.bindings if serves_nothing(binding)]
+    late = [(binding, found) for binding in down if (found := not_progressing(binding)) is not None]
+    yield from _first_few(late, lambda each: _hindered(each, observed.now), "more do not serve")
+    applied = ((binding, find_condition(binding.status.conditions, FULLY_APPLIED)) for binding in down)
+    waiting = [
+        binding
+        for binding, condition in applied
+        if condition is not None
+        and condition.status == "True"
+        and condition.last_transition_time is not None
+        and observed.now - condition.last_transition_time >= BECOMES_HEALTHY
+        and not_progressing(binding) is None
+    ]
+    yield from _first_few(waiting, _without_a_replica, "more have no replica that is ready")
+
+
+def _hindered(each: tuple[Binding, Hindrance], now: datetime) -> Finding:
+    binding, found = each
+    is_new = found.since is not None and now - found.since < NEWLY_REFUSED
+    said = f"{workload_of(binding)} {found.what} ({found.reason}){since(found.since, now)}: {found.message}"
+    severity = Severity.SOON if is_new else Severity.NEEDS_SOMEBODY
+    return Finding(severity, about_binding(binding), said, next=_describe_command(binding))
+
+
+def _without_a_replica(binding: Binding) -> Finding:
+    names = ", ".join(target.name for target in binding.spec.clusters)
+    said = f"{workload_of(binding)} is applied in {names}, and no replica of it is ready: look at its Pods there"
+    return Finding(Severity.SOON, about_binding(binding), said, next=_describe_command(binding))
+
+
 def _that_say(observed: Observed, condition_type: str) -> Iterator[tuple[Binding, Condition]]:
     for binding in observed.bindings:
         found = find_condition(binding.status.conditions, condition_type)
@@ -88,9 +136,7 @@ def _that_say(observed: Observed, condition_type: str) -> Iterator[tuple[Binding
             yield binding, found
 
 
-def _first_few(
-    items: Sequence[tuple[Binding, Condition]], tell: Callable[[tuple[Binding, Condition]], Finding], more: str
-) -> Iterator[Finding]:
+def _first_few(items: Sequence[T], tell: Callable[[T], Finding], more: str) -> Iterator[Finding]:
     """Each of them while they are few; the first few, and how many there are beyond, when they are many."""
     yield from map(tell, items[:NAMED_AT_MOST])
     if len(items) > NAMED_AT_MOST:

@@ -3,7 +3,7 @@
 A finding names what it is about, says what is so and since when, and names the next command where there is one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -13,12 +13,7 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import (
-    EVICTION_HELD_CONDITION,
-    OVERRIDE_FAILED_CONDITION,
-    REFUSED_CONDITION,
-    REMOVAL_BLOCKED_CONDITION,
-)
+from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding
 from leeward.core.eviction.held_reasons import HOLDS, Hold
 from leeward.operations.brake import BrakeReading
@@ -41,14 +36,6 @@ class Finding(msgspec.Struct, frozen=True, rename="camel"):
     sentence: str
     details: tuple[str, ...] = ()
     next: str = ""
-
-
-HINDRANCES: Mapping[str, str] = {
-    REFUSED_CONDITION: "is refused",
-    OVERRIDE_FAILED_CONDITION: "is not overridden",
-    REMOVAL_BLOCKED_CONDITION: "is not removed",
-}
-"""Conditions that keep a binding from being carried out, and how each is told; the message says the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +67,6 @@ def hold_of(binding: Binding) -> tuple[Hold, Condition] | None:
     if condition is None or condition.status != "True":
         return None
     return HOLDS.get(condition.reason, Hold.HELD), condition
-
-
-def hindrances_of(binding: Binding) -> Iterator[Condition]:
-    """Conditions by which the binding itself says what hinders it."""
-    for condition_type in HINDRANCES:
-        found = find_condition(binding.status.conditions, condition_type)
-        if found is not None and found.status == "True":
-            yield found
 
 
 def needs_somebody(about: str, sentence: str, details: tuple[str, ...] = (), next: str = "") -> Finding:

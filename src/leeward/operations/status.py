@@ -24,7 +24,9 @@ from leeward.client import Client, NotFound, Unreachable, WorldError
 from leeward.operations.binding_findings import (
     held_evictions,
     not_overridden,
+    not_serving,
     refused,
+    unapplied,
     unplaced_bindings,
     unreadable,
     unremoved,
@@ -178,6 +180,8 @@ _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     unremoved,
     not_overridden,
     refused,
+    unapplied,
+    not_serving,
     doubtful_clusters,
     drains,
 )

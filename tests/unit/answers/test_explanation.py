@@ -9,8 +9,10 @@ from leeward.answers.explanation import NOTHING_MOVES, ApplicationState, explain
 from leeward.answers.fleet_state import key_of_binding
 from leeward.api.meta import Condition
 from leeward.api.policy import Placement
+from leeward.api.work import AggregatedStatusItem
 from leeward.operations.binding_findings import not_overridden, refused, unremoved
-from leeward.operations.findings import HINDRANCES, Observed
+from leeward.operations.findings import Observed
+from leeward.operations.hindrances import HINDRANCES
 from tests.builders import binding, cluster, dead, divided, duplicated, targets
 from tests.fleet_pictures import picture_of
 
@@ -38,17 +40,28 @@ def test_a_hindrance_is_explained_in_the_words_of_its_condition_and_of_status(co
 @pytest.mark.parametrize(
     ("placement", "replicas", "said"),
     [
-        (divided({"a": 1}), 2, "0 of 2 are known to serve"),
-        (divided({"a": 1}), 1, "0 of 1 is known to serve"),
-        (divided({"a": 1}), 0, "it is scaled to none"),
-        (duplicated("a"), 0, "it is scaled to none"),
+        (divided({"a": 1}), 2, "None of it serves, and nothing is due; 0 of 2 are known to serve"),
+        (divided({"a": 1}), 1, "None of it serves, and nothing is due; 0 of 1 is known to serve"),
+        (divided({"a": 1}), 0, "Nothing is due; it is scaled to none"),
+        (duplicated("a"), 0, "Nothing is due; it is scaled to none"),
     ],
 )
 def test_what_serves_agrees_with_how_many_are_asked_for(placement: Placement, replicas: int, said: str) -> None:
     """Pods that request nothing leave a binding without requirements, whatever its template asks for."""
     placed = binding(placement, replicas, targets(a=replicas))
     told = explain_binding(picture_of([cluster("a")], [placed]), key_of_binding(placed))
-    assert told.headline == f"Nothing is due; {said}"
+    assert told.headline == said
+    assert (told.state is ApplicationState.WELL) is (replicas == 0)
+
+
+def test_what_a_member_refuses_needs_somebody_also_where_the_rest_serves() -> None:
+    placed = binding(divided({"a": 1}), 2, targets(a=2))
+    refused = AggregatedStatusItem(cluster_name="a", applied=False, applied_message="it is somebody else's")
+    status = msgspec.structs.replace(placed.status, aggregated_status=(refused,))
+    hindered = msgspec.structs.replace(placed, status=status)
+    told = explain_binding(picture_of([cluster("a")], [hindered]), key_of_binding(hindered))
+    assert (told.state, told.needs_somebody) == (ApplicationState.HINDERED, True)
+    assert told.headline == "It is not applied (AppliedFailed): in a: it is somebody else's"
 
 
 @pytest.mark.parametrize(

@@ -129,3 +129,12 @@ def test_only_applications_are_listed_and_what_is_not_in_its_place() -> None:
     held = saying(condition(EVICTION_HELD_CONDITION, "NoPlaceToGo"), before=settings)
     assert [is_listed(each, row_of(each)) for each in (PLACED, settings, held)] == [True, False, True]
     assert application_key(PLACED) == "default/Deployment/nginx"
+
+
+def test_what_a_member_refuses_is_hindered() -> None:
+    items = (
+        AggregatedStatusItem(cluster_name="m1", applied=True),
+        AggregatedStatusItem(cluster_name="m2", applied_message="why"),
+    )
+    told = msgspec.structs.replace(PLACED, status=msgspec.structs.replace(PLACED.status, aggregated_status=items))
+    assert (row_of(told).state, row_of(told).message) == (RowState.HINDERED, "it is not applied: in m2: why")

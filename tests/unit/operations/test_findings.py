@@ -13,7 +13,7 @@ from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.meta import Condition
-from leeward.api.names import lease_of_agent
+from leeward.api.names import NOT_SEEN_SINCE, lease_of_agent
 from leeward.api.work import ResourceBinding
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.eviction import application, blocked_evictions
@@ -213,6 +213,76 @@ def test_what_cannot_be_overridden_is_told_with_the_reason() -> None:
         "Deployment payments/web is not overridden (ApplyOverridePolicyFailed) since 02:30:17, 11 min: "
         "Left as it is in a: why"
     )
+
+
+FOREIGN = "Deployment payments/web: it exists in cluster a and is not managed by this Work; remove it there"
+
+
+def reported(*items: Any, applied: str = "True", at: str = "2026-11-22T02:30:17Z", kind: str = "") -> ResourceBinding:
+    """`web`, placed in a and b, of which they say `items`."""
+    web = binding("web", "a", "b")
+    said = {"conditions": [condition("FullyApplied", applied, "Test", at=at)], "aggregatedStatus": list(items)}
+    spec = msgspec.structs.replace(
+        web.spec, resource=msgspec.structs.replace(web.spec.resource, kind=kind or "Deployment")
+    )
+    return msgspec.structs.replace(web, spec=spec, status=from_wire(said, type(web.status)))
+
+
+def item(name: str, health: str = "Unhealthy", **more: Any) -> dict[str, Any]:
+    return {"clusterName": name, "applied": True, "health": health, "status": {"replicas": 2}, **more}
+
+
+UNSEEN = {NOT_SEEN_SINCE: "2026-11-22T02:00:00Z"}
+REFUSED = item("b", "Unknown", applied=False, appliedMessage=FOREIGN)
+
+
+@pytest.mark.parametrize(
+    ("refused", "at", "severity"),
+    [
+        (REFUSED, "2026-11-22T02:30:17Z", Severity.NEEDS_SOMEBODY),
+        (REFUSED, "2026-11-22T02:41:00Z", Severity.SOON),
+        ({**REFUSED, "appliedMessage": ""}, "2026-11-22T02:30:17Z", None),
+        ({**REFUSED, "status": UNSEEN}, "2026-11-22T02:30:17Z", None),
+        ({**REFUSED, "clusterName": "elsewhere"}, "2026-11-22T02:30:17Z", None),
+    ],
+)
+def test_what_a_member_refuses_is_told_with_the_way_out(refused: Any, at: str, severity: Severity | None) -> None:
+    web = reported(item("a", "Healthy"), refused, applied="False", at=at)
+    found = findings_of(observed(ready("a"), ready("b"), bindings=(web,)))
+    assert [each.severity for each in found] == ([] if severity is None else [severity])
+    for each in found:
+        assert each.sentence.startswith("Deployment payments/web is not applied (AppliedFailed) since ")
+        assert each.sentence.endswith(f": in b: {FOREIGN}")
+        assert each.next == "kubectl describe resourcebinding web-deployment -n payments"
+
+
+NONE_READY = {"numberReady": 0}
+LATE = {"conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]}
+
+
+@pytest.mark.parametrize(
+    ("web", "severity"),
+    [
+        (reported(item("a"), item("b")), Severity.SOON),
+        (reported(item("a"), item("b", status=LATE)), Severity.NEEDS_SOMEBODY),
+        (reported(item("a"), item("b"), at="2026-11-22T02:36:18Z"), None),
+        (reported(item("a"), item("b"), applied="False"), None),
+        (reported(item("a"), item("b", status={"readyReplicas": 1})), None),
+        (reported(item("a"), item("b", "Unknown")), None),
+        (reported(item("a")), None),
+        (reported(item("a"), item("b"), kind="Job"), None),
+        (
+            reported(item("a", status={"numberReady": 0}), item("b", status={"numberReady": 0}), kind="Set"),
+            Severity.SOON,
+        ),
+    ],
+)
+def test_an_application_of_which_nothing_serves_for_minutes_is_told(
+    web: ResourceBinding, severity: Severity | None
+) -> None:
+    found = findings_of(observed(ready("a"), ready("b"), bindings=(web,)))
+    assert [each.severity for each in found] == ([] if severity is None else [severity])
+    assert all("look at its Pods" in each.sentence for each in found)
 
 
 def test_a_refused_binding_is_named_by_its_own_name() -> None:

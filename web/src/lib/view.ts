@@ -204,7 +204,16 @@ export interface ApplicationDetail {
   history: HistoryLine[];
 }
 
-export type ApplicationState = "Held" | "NotPlaced" | "Hindered" | "Outage" | "Moving" | "Waiting" | "Kept" | "Well";
+export type ApplicationState =
+  | "Held"
+  | "NotPlaced"
+  | "Hindered"
+  | "Outage"
+  | "Moving"
+  | "NotServing"
+  | "Waiting"
+  | "Kept"
+  | "Well";
 
 export interface Explanation {
   controlPlane: string;
