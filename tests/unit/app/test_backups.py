@@ -16,11 +16,13 @@ from kubeserver.store.backup import Summary
 from kubeserver.store.medium import MediumFailed
 from kubeserver.store.sqlite import SqliteMedium
 from leeward.app.config import SIGNING_KEY_FILE
+from leeward.app.local import processes
 from leeward.app.local.archive import STORE
 from leeward.app.local.backups import back_up, restore
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member, load_fleet, save_fleet
 from leeward.app.local.layout import Layout
+from leeward.app.local.starting import start_components
 from tests.ports import free_port
 
 MEMBERS = (Member("member1", "push", 20_001), Member("member2", "push", 20_002))
@@ -207,3 +209,31 @@ def test_no_second_control_plane_is_made_for_a_cluster_that_has_joined_the_one_t
 def test_a_backup_is_put_back_into_the_fleet_that_it_was_taken_of_while_that_runs(tmp_path: Path, in_use: int) -> None:
     old = backed_up(tmp_path, in_use, "member1", "real")
     assert not restore(Layout(tmp_path / "old"), "", old).moved
+
+
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize(("component", "member"), [("control-plane", ""), ("member1", "member1")])
+def test_what_has_lost_its_store_starts_when_a_backup_is_put_back(
+    layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, component: str, member: str, empty: bool
+) -> None:
+    """Or all policies and templates would be gone in silence."""
+    started = list[str]()
+
+    def spawn(layout: Layout, component: str, *_: object) -> None:
+        started.append(component)
+        layout.ready_file(component).parent.mkdir(exist_ok=True)
+        layout.ready_file(component).touch()
+
+    monkeypatch.setattr(processes, "spawn", spawn)
+    back_up(layout, member, tmp_path / "kept.tar")
+    store = (layout.member(member) if member else layout.control_plane) / STORE
+    store.unlink()
+    if empty:
+        store.touch()
+    told = f"is {'empty' if empty else 'missing'}, and {component} ran here before: .*`leeward restore FILE"
+    with pytest.raises(FleetError, match=told):
+        start_components(layout, ["member2", component])
+    assert started == []
+    restore(layout, member, tmp_path / "kept.tar")
+    start_components(layout, ["member2", component, "new"])
+    assert started == ["member2", component, "new"]

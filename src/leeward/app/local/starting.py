@@ -21,6 +21,7 @@ from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
 from leeward.app.local.lock import fleet_lock
 from leeward.app.local.logs import fatal_reason, last_lines
+from leeward.app.local.lost_stores import refuse_lost_stores
 from leeward.app.local.planning import UpRequest, plan_fleet, stopped_members
 from leeward.app.local.processes import State
 from leeward.app.local.registration import (
@@ -84,8 +85,12 @@ def stop_fleet(layout: Layout) -> list[str]:
 
 
 def start_components(layout: Layout, components: Iterable[str]) -> None:
-    """Starts those that do not run, and waits until they serve. Raises: FleetError with the end of the log."""
+    """Starts those that do not run, and waits until they serve.
+
+    Raises: FleetError with the end of the log, or where the store of one is lost.
+    """
     started = [name for name in components if processes.find_process(layout, name) is None]
+    refuse_lost_stores(layout, started)
     for name in started:
         processes.spawn(layout, name, command_of(layout, name), os.environ)
     for name in started:
