@@ -75,7 +75,10 @@ class TemplateNeeds(Object, frozen=True):
 
 
 class RecordedFleet(Object, frozen=True):
-    """The file's layout. `unseen` says what could not be read, and why; an answer that needs it is not given."""
+    """The file's layout. `unseen` says what could not be read, and why; an answer that needs it is not given.
+
+    `unwatched_since`: since when nobody watches the clusters, so that what is told of them is of then.
+    """
 
     api_version: str
     kind: str
@@ -92,6 +95,7 @@ class RecordedFleet(Object, frozen=True):
     needs: tuple[TemplateNeeds, ...] = ()
     brake: Brake = Brake()
     attention: Attention = UNKEPT
+    unwatched_since: datetime | None = None
     settings: SettingsInForce = SettingsInForce()
     unseen: tuple[str, ...] = ()
 

@@ -50,6 +50,7 @@ from leeward.core.cluster_health.watched_time import UNKEPT, Attention, parse_ga
 from leeward.core.settings_in_force import parse_settings
 from leeward.operations import OperationFailed
 from leeward.operations.brake import read_brake
+from leeward.operations.control_plane_findings import is_silent
 from leeward.operations.outage_story import is_running
 from leeward.operations.taints import no_control_plane
 from leeward.runtime.discovery import Discovery
@@ -191,6 +192,7 @@ async def _common(reader: PictureReader, clock: Clock, name: str) -> RecordedFle
         clusters=clusters,
         brake=Brake() if reading is None else reading.brake,
         attention=UNKEPT if lease is None else attention_of(lease, now),
+        unwatched_since=lease.spec.renew_time if lease is not None and is_silent(lease, now) else None,
         settings=parse_settings(settings),
     )
 

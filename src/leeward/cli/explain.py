@@ -8,14 +8,13 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import ask, target_of
-from leeward.cli.output import say_coloured
 from leeward.cli.questions import (
     FINDINGS,
     WELL,
     AnswerCommand,
     picture_in,
     picture_options,
-    rendered,
+    say_answer,
     without_collecting,
 )
 from leeward.cli.settings import Settings
@@ -51,8 +50,8 @@ def explain(
     Exits 0 when there is nothing to do, 1 when something needs somebody, 2 when it could not look.
     """
     with without_collecting():
-        answer = _answer(settings, resource, namespace, record, file, kubeconfig, context)
-        say_coloured(rendered(answer, output) if output != "table" else "\n".join(_lines(answer)))
+        state, answer = _answer(settings, resource, namespace, record, file, kubeconfig, context)
+        say_answer(state, answer, output, _lines(answer))
     return FINDINGS if answer.needs_somebody else WELL
 
 
@@ -64,7 +63,7 @@ def _answer(
     file: Path | None,
     kubeconfig: Path | None,
     context: str,
-) -> "Answer":
+) -> "tuple[FleetState, Answer]":
     """Raises: FleetError."""
     from kubeapi.files import write_file
     from leeward.answers.subjects import asked_of, explain_in, record_of
@@ -80,7 +79,7 @@ def _answer(
         raise FleetError(str(error)) from error
     except OSError as error:
         raise FleetError(f"{record} cannot be written: {error.strerror}") from error
-    return answer
+    return state, answer
 
 
 def _state(

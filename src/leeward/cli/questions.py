@@ -6,7 +6,7 @@ finding. Nothing that they do changes a control plane.
 
 import gc
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,7 +15,7 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
-from leeward.cli.output import complain
+from leeward.cli.output import complain, say_coloured
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -124,11 +124,31 @@ async def _read(client: "Client", target: Target) -> "FleetState":
     return await read_fleet(client, SystemClock(), target.name)
 
 
-def rendered(answer: object, output: str) -> str:
-    """Renders the answer as JSON or YAML, for programs."""
+def say_answer(state: "FleetState", answer: object, output: str, lines: Iterable[str]) -> None:
+    """Says an answer from a picture: as JSON or YAML, or by its `lines`; before them, that nobody watches."""
+    if output in ("json", "yaml"):
+        say_coloured(rendered(answer, output, {"unwatchedSince": state.recorded.unwatched_since}))
+    else:
+        say_coloured("\n".join((*_unwatched(state), *lines)))
+
+
+def _unwatched(state: "FleetState") -> Iterator[str]:
+    from leeward.cli.text_lines import NEEDS_SOMEBODY, headline
+    from leeward.operations.sentences import since
+
+    unwatched = state.recorded.unwatched_since
+    if unwatched is not None:
+        when = since(unwatched, state.as_of)
+        yield from headline(NEEDS_SOMEBODY, f"nobody watches the clusters{when}: what follows is as of then")
+
+
+def rendered(answer: object, output: str, more: Mapping[str, object] = {}) -> str:
+    """Renders the answer, with `more` fields, as JSON or YAML, for programs."""
     import msgspec
 
     from kubeapi.codec import render_yaml
 
     plain: Any = msgspec.to_builtins(answer)
+    if more:
+        plain |= msgspec.to_builtins(more)
     return json.dumps(plain, indent=2) if output == "json" else render_yaml(plain).rstrip("\n")

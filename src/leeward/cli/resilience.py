@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.output import say_coloured
 from leeward.cli.parameters import Number
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, rendered, whole_picture
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, say_answer, whole_picture
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def resilience(
         answer = survey(state, losses_by(state, by, number), by)
     except OperationFailed as error:
         raise FleetError(str(error)) from error
-    say_coloured(rendered(answer, output) if output != "table" else "\n".join(_lines(answer, wide)))
+    say_answer(state, answer, output, _lines(answer, wide))
     return WELL if answer.survives_all else FINDINGS
 
 

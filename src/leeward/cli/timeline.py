@@ -7,9 +7,8 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import ask, target_of
-from leeward.cli.output import say, say_coloured
 from leeward.cli.parameters import Duration
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_in, rendered, source_options
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_in, say_answer, source_options
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,15 +59,13 @@ def timeline(
 
     asked = OutageFilter(since, cluster, application, namespace, name)
     try:
-        answer = told_of(_state(settings, file, kubeconfig, context), asked)
+        state = _state(settings, file, kubeconfig, context)
+        answer = told_of(state, asked)
     except OperationFailed as error:
         raise FleetError(str(error)) from error
-    if output == "markdown":
-        say(report(answer))
-    elif output == "table":
-        say_coloured("\n".join(timeline_lines(answer, everything=everything)))
-    else:
-        say_coloured(rendered(answer, output))
+    is_report = output == "markdown"
+    lines = report(answer).split("\n") if is_report else timeline_lines(answer, everything=everything)
+    say_answer(state, answer, output, lines)
     return FINDINGS if answer.is_running else WELL
 
 

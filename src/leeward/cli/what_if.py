@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.output import say, say_coloured
+from leeward.cli.output import say
 from leeward.cli.parameters import Duration
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, rendered, whole_picture
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, say_answer, whole_picture
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def what_if(
         raise FleetError(str(error)) from error
     clocks = (cluster_failure_threshold, failover_eviction_timeout)
     told = answer_what_if(state, ImaginedChange(failing, drained, at, recover_after, bindings, *clocks))
-    say_coloured(rendered(told, output) if output != "table" else "\n".join(what_if_lines(told, wide)))
+    say_answer(state, told, output, what_if_lines(told, wide))
     return FINDINGS if told.wanting else WELL
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from leeward.answers.fleet_state import FleetState, encode_state
-from tests.builders import binding, cluster, dead, divided, targets
+from tests.builders import at, binding, cluster, dead, divided, targets
 from tests.fleet_pictures import picture_of
 from tests.verbs import call_verb
 
@@ -50,6 +50,33 @@ def test_programs_get_the_same_as_json_and_yaml(file: Path, capsys: pytest.Captu
     assert (copy["what"], copy["thereSince"]) == ("not seen since 00:00:00", None)
     code, out, _ = call_verb(capsys, "explain", "cluster/a", "--from", file, "-o", "yaml")
     assert (code, "cluster: a" in out.split("\n")) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ("explain", "deploy/nginx"),
+        ("explain", "cluster/a"),
+        ("timeline",),
+        ("timeline", "-o", "markdown"),
+        ("what-if", "--fail", "b"),
+        ("resilience",),
+    ],
+)
+def test_what_nobody_watches_is_told_as_of_then(
+    question: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched = held_fleet()
+    unwatched = FleetState(msgspec.structs.replace(watched.recorded, unwatched_since=at(-660)))
+    for state, said in ((watched, False), (unwatched, True)):
+        (tmp_path / "fleet.json").write_bytes(encode_state(state))
+        _, out, _ = call_verb(capsys, *question, "--from", tmp_path / "fleet.json")
+        first, *rest = out.split("\n")
+        sentence = "! nobody watches the clusters since 31 Dec 2025, 11 min: what follows is as of then"
+        assert (first == sentence) is said
+        assert sentence not in rest
+        _, out, _ = call_verb(capsys, *question, "--from", tmp_path / "fleet.json", "-o", "json")
+        assert json.loads(out)["unwatchedSince"] == ("2025-12-31T23:49:00Z" if said else None)
 
 
 def test_what_is_well_exits_with_0(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,15 +1,18 @@
 """`leeward snapshot` against an API server that only keeps objects, and files that are none of it."""
 
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from kubeapi.meta import format_micro_time
 from leeward.answers.fleet_state import decode_state
 from leeward.app.local.layout import Layout
 from tests.json_server import JsonServer
 from tests.verbs import call_verb
 
+HEARTBEAT = "/apis/coordination.k8s.io/v1/namespaces/karmada-system/leases/leeward-heartbeat"
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 
 
@@ -38,6 +41,20 @@ def test_what_could_not_be_read_is_named_and_ends_it_with_2(
     code, _, err = call_verb(capsys, "snapshot", file, "--kubeconfig", layout.kubeconfig)
     assert (code, "could not be seen: Works: " in err) == (2, True)
     assert [unseen.partition(":")[0] for unseen in decode_state(file.read_bytes()).recorded.unseen] == ["Works"]
+
+
+@pytest.mark.parametrize("holder", ["one", ""])
+def test_a_picture_says_since_when_nobody_watches(
+    layout: Layout, server: JsonServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], holder: str
+) -> None:
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 40, "renewTime": "2020-01-01T00:00:00.000000Z"}
+    server.objects[HEARTBEAT] = {"metadata": {"name": "leeward-heartbeat"}, "spec": spec}
+    file = tmp_path / "fleet.json"
+    call_verb(capsys, "snapshot", file, "--kubeconfig", layout.kubeconfig)
+    assert decode_state(file.read_bytes()).recorded.unwatched_since == datetime(2020, 1, 1, tzinfo=UTC)
+    spec["renewTime"] = format_micro_time(datetime.now(UTC))
+    call_verb(capsys, "snapshot", file, "--kubeconfig", layout.kubeconfig)
+    assert decode_state(file.read_bytes()).recorded.unwatched_since is None
 
 
 @pytest.mark.parametrize(
