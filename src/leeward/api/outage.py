@@ -174,6 +174,11 @@ class OutageStatus(Object, frozen=True):
     curve: tuple[OutageCounts, ...] = ()
     listed: tuple[OutageApplication, ...] = ()
 
+    @property
+    def last_cleaned_at(self) -> datetime | None:
+        """Instant at which old copies were last cleaned up there, also before it failed again."""
+        return max((step.at for step in self.steps if step.kind is StepKind.CLEANED), default=None)
+
 
 class ClusterOutage(TypedObject, frozen=True, kw_only=True):
     """One outage of a cluster: since when, what has left, where to, what was held and why, and how long it took."""

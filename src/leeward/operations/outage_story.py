@@ -227,11 +227,22 @@ def taint_to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForc
 
 
 def return_to_come(outage: ClusterOutage) -> StoryLine | None:
-    """Line that tells what the cluster's return will bring, which has no instant; None where nothing has moved."""
-    if not outage.status.moved:
+    """Line that tells what the cluster's return will bring, which has no instant; None where nothing has moved since
+    it was last cleaned up."""
+    moved = _moved_since_cleaned(outage)
+    if not moved:
         return None
-    what = f"the old copies of {_applications(outage.status.moved)} are deleted there"
+    what = f"the old copies of {_applications(moved)} are deleted there"
     return StoryLine(None, None, Tone.TO_COME, f"{outage.spec.cluster} returns: {what}")
+
+
+def _moved_since_cleaned(outage: ClusterOutage) -> int:
+    """Number of those that have moved since, by the waves in which they left: not all applications are listed."""
+    status, before = outage.status, outage.status.last_cleaned_at
+    if before is None:
+        return status.moved
+    waves = (step for step in status.steps if step.kind is StepKind.LEFT and (step.until or step.at) > before)
+    return min(status.moved, sum(wave.healthy for wave in waves))
 
 
 def _leaves_at(application: OutageApplication, no_execute_at: datetime | None) -> datetime | None:

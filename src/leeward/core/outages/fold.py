@@ -121,9 +121,20 @@ def _of_outage(record: OutageRecord, cluster: Cluster, now: datetime) -> OutageS
     is_moving = any(each.state is MoveState.MOVING for each in record.applications.values())
     if status.phase is not OutagePhase.RETURNED or is_moving or record.behind or record.expected is not None:
         return status
-    moved = sum(each.state is MoveState.MOVED for each in record.applications.values()) + record.unnamed
+    moved = _moved_since_cleaned(record)
     if moved:
-        at = record.cleaned_at or wire_time(now)
+        before, at = status.last_cleaned_at, record.cleaned_at
+        at = at if at is not None and (before is None or at > before) else wire_time(now)
         cleaned = OutageStep(at=at, kind=StepKind.CLEANED, applications=moved)
         status = msgspec.structs.replace(with_steps(status, (cleaned,)), cleaned_at=at)
     return msgspec.structs.replace(status, phase=OutagePhase.OVER)
+
+
+def _moved_since_cleaned(record: OutageRecord) -> int:
+    """Number of applications whose old copies were there until now: of those that moved in an earlier failure they are
+    gone. When those moved that nobody knows by name is not known: they are told of once."""
+    moved = [each for each in record.applications.values() if each.state is MoveState.MOVED]
+    before = record.status.last_cleaned_at
+    if before is None:
+        return len(moved) + record.unnamed
+    return sum(each.left_at is not None and each.left_at > before for each in moved)

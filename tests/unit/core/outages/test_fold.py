@@ -10,6 +10,7 @@ from leeward.api.core import Taint
 from leeward.api.outage import OutageCounts, OutagePhase, OutageStatus, OutageStep, StepKind
 from leeward.core.outages.fold import newly_recovered
 from leeward.core.outages.record import OutageRecord, begin, recall, render
+from leeward.operations.outage_story import return_to_come
 from tests.builders import at
 from tests.unit.core.outages.looks import NO_EXECUTE, gone, here, look, lost, with_sight
 
@@ -111,6 +112,26 @@ def test_what_was_cleaned_up_is_so_no_more_when_it_fails_again() -> None:
     assert record.status.steps[-1] == OutageStep(at(700), StepKind.CLEANED, applications=1)
     again = look(record, 800, failing(720, 750), done).status
     assert (again.returned_at, again.cleaned_at, again.no_execute_at) == (None, None, None)
+
+
+def test_what_was_cleaned_up_in_an_earlier_failure_is_not_cleaned_up_again() -> None:
+    done = with_sight(gone(is_replaced=True), task=None, is_behind=False)
+    record = look(look(begun(), 650, DEAD, gone(is_replaced=True)), 700, BACK, done)
+    failed = look(record, 800, failing(720, 750), done)
+    back = lost(ready_since=at(900))
+    assert steps_of(look(failed, 910, back, done)) == [(at(700), 1)]
+    assert return_to_come(render(failed)) is None
+    moving = gone("other", left=850, is_replaced=True)
+    failed = look(look(failed, 810, failing(720, 750), here("other")), 860, failing(720, 750), moving)
+    coming = return_to_come(render(failed))
+    assert coming is not None
+    assert coming.sentence == "member1 returns: the old copies of 1 application are deleted there"
+    gone_there = with_sight(moving, task=None, is_behind=False)
+    assert steps_of(look(failed, 910, back, done, gone_there)) == [(at(700), 1), (at(910), 1)]
+
+
+def steps_of(record: OutageRecord) -> list[tuple[datetime, int]]:
+    return [(step.at, step.applications) for step in record.status.steps if step.kind is StepKind.CLEANED]
 
 
 def braked(*looks: tuple[float, Cluster, bool]) -> tuple[bool, list[tuple[datetime, StepKind]]]:
