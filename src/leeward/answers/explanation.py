@@ -184,7 +184,7 @@ def _headline(
     if how is ApplicationState.MOVING:
         return f"It is moving; {serves}"
     if how is ApplicationState.NOT_SERVING:
-        return f"None of it serves, and nothing is due; {serves}"
+        return f"Nothing is due, and {serves}"
     if not binding.spec.clusters:
         return "It is placed nowhere"
     return f"Nothing is due; {serves}"

@@ -40,8 +40,8 @@ def test_a_hindrance_is_explained_in_the_words_of_its_condition_and_of_status(co
 @pytest.mark.parametrize(
     ("placement", "replicas", "said"),
     [
-        (divided({"a": 1}), 2, "None of it serves, and nothing is due; 0 of 2 are known to serve"),
-        (divided({"a": 1}), 1, "None of it serves, and nothing is due; 0 of 1 is known to serve"),
+        (divided({"a": 1}), 2, "Nothing is due, and 0 of 2 are known to serve"),
+        (divided({"a": 1}), 1, "Nothing is due, and 0 of 1 is known to serve"),
         (divided({"a": 1}), 0, "Nothing is due; it is scaled to none"),
         (duplicated("a"), 0, "Nothing is due; it is scaled to none"),
     ],
