@@ -21,6 +21,7 @@ from leeward.answers.what_helps import Help, what_helps
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
+from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.placement import Decision, Snapshot
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.selection import room_decides
@@ -178,9 +179,7 @@ def _headline(
     for hindrance in hindrances_of(binding) if how is ApplicationState.HINDERED else ():
         return f"It {hindrance.what} ({hindrance.reason}): {hindrance.message}"
     if how is ApplicationState.OUTAGE:
-        known = (state.clusters.get(target.name) for target in binding.spec.clusters)
-        lost = [cluster.name for cluster in known if cluster is not None and has_outage(cluster)]
-        return f"{', '.join(lost)} {'is' if len(lost) == 1 else 'are'} lost; {serves}"
+        return f"{', '.join(_outages(state, binding))}; {serves}"
     if how is ApplicationState.MOVING:
         return f"It is moving; {serves}"
     if how is ApplicationState.NOT_SERVING:
@@ -188,6 +187,17 @@ def _headline(
     if not binding.spec.clusters:
         return "It is placed nowhere"
     return f"Nothing is due; {serves}"
+
+
+def _outages(state: FleetState, binding: Binding) -> Iterator[str]:
+    """`a, b are lost`, and `c is not seen`: of what refuses only to be looked into, nobody knows that it is lost."""
+    known = (state.clusters.get(target.name) for target in binding.spec.clusters)
+    there = [cluster for cluster in known if cluster is not None and has_outage(cluster)]
+    unseen = [cluster.name for cluster in there if cluster.ready is not None and is_uncollected(cluster.ready)]
+    lost = [cluster.name for cluster in there if cluster.name not in unseen]
+    for names, what in ((lost, "lost"), (unseen, "not seen")):
+        if names:
+            yield f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} {what}"
 
 
 def _is_scaled_to_none(binding: Binding) -> bool:

@@ -91,3 +91,13 @@ def test_what_has_failed_over_is_said_to_stay_though_it_would_be_placed_otherwis
     home = msgspec.structs.replace(moved, spec=msgspec.structs.replace(moved.spec, clusters=targets(a=1, b=2)))
     well = explain_binding(picture_of([cluster("a"), cluster("b")], [home]), key_of_binding(home))
     assert NOTHING_MOVES not in well.why
+
+
+def test_a_cluster_that_cannot_be_looked_into_is_not_said_to_be_lost() -> None:
+    placed = binding(divided({"a": 1, "b": 1, "c": 1}), 3, targets(a=1, b=1, c=1))
+    unseen = dead("b")
+    (ready,) = unseen.status.conditions
+    refused = msgspec.structs.replace(ready, reason="StatusCollectionFailed")
+    unseen = msgspec.structs.replace(unseen, status=msgspec.structs.replace(unseen.status, conditions=(refused,)))
+    told = explain_binding(picture_of([dead("a"), unseen, cluster("c")], [placed]), key_of_binding(placed))
+    assert told.headline == "a is lost, b is not seen; 0 of 3 are known to serve"
