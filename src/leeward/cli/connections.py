@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from leeward.app.local.errors import FleetError, no_fleet
+from leeward.app.local.errors import FleetError, no_fleet, no_trust
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -140,8 +140,11 @@ def _patience(target: Target) -> float:
 
 def _no_answer(target: Target, error: Exception) -> str:
     """Words for what the world said; of a control plane of this machine, what has become of its process."""
+    from kubeapi.errors import Untrusted
     from leeward.client import Unreachable
 
+    if target.layout is not None and isinstance(error, Untrusted):
+        return no_trust(target.connection.server, error)
     if target.layout is not None and isinstance(error, Unreachable):
         return _silence(target, target.layout)
     return str(error)

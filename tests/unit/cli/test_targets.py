@@ -1,6 +1,7 @@
 """Control plane that a verb is for: what was named, the fleet of this machine, or what kubectl would take."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,14 @@ import pytest
 from kubeapi.codec import parse_yaml, render_yaml
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
+from leeward.app.local.api import AdminClient, NoAnswer
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.fleet import Fleet, Member, save_fleet
 from leeward.app.local.layout import Layout
 from leeward.cli.program import kubectl_plugin
 from tests.json_server import JsonServer, serve_json
 from tests.ports import free_port
-from tests.verbs import Verb, call_verb
+from tests.verbs import Verb, call_verb, pretend_to_run
 
 MEMBER1 = "/apis/cluster.karmada.io/v1alpha1/clusters/member1"
 Run = Verb
@@ -195,3 +197,18 @@ def test_a_fleet_that_does_not_run_is_something_to_say_with_the_command_for_that
     assert (code, err) == (1, "")
     assert f"start it with `leeward --data-dir '{root}' up`" in " ".join(out.split())
     assert "leeward member" not in out
+
+
+def test_a_certificate_that_does_not_verify_is_no_silence(server: JsonServer, tmp_path: Path, run: Run) -> None:
+    """Or who looks into the log of a process that runs, and answers, finds nothing there."""
+    layout = Layout(tmp_path / "own")
+    save_fleet(layout, Fleet(server.port))
+    issue_credentials(layout, Fleet(server.port), Randomness(2))
+    pretend_to_run(layout, "control-plane")
+    said = f"https://127.0.0.1:{server.port} answers, and TLS fails over a certificate: "
+    for question in (("explain", "cluster/member1"), ("cordon", "member1")):
+        _, _, err = run(*question, "--data-dir", layout.root)
+        assert said in err
+        assert "certificate verify failed" in err
+    with closing(AdminClient(layout, server.port)) as api, pytest.raises(NoAnswer, match=said):
+        api.find(MEMBER1)

@@ -9,8 +9,9 @@ import ssl
 from typing import Any, cast
 
 from kubeapi.meta import Manifest
+from kubeapi.tls import blames_a_certificate
 from leeward.app.local import processes
-from leeward.app.local.errors import FleetError
+from leeward.app.local.errors import FleetError, no_trust
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.processes import State
 
@@ -21,7 +22,7 @@ ATTEMPTS = 5
 
 
 class NoAnswer(FleetError):
-    """Refused, cut off, or not within the deadline."""
+    """Refused, cut off, not within the deadline, or not to be trusted."""
 
 
 class Refused(FleetError):
@@ -99,6 +100,8 @@ class AdminClient:
             answer = response.read()
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
+            if blames_a_certificate(error):
+                raise NoAnswer(no_trust(self._name, error)) from error
             raise NoAnswer(f"{self._name} does not answer: {error}") from error
         return self._read(response.status, answer)
 
