@@ -103,6 +103,7 @@ async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") ->
     from leeward.app.member_clients import members_of
     from leeward.app.migration.came_back import find_returned
     from leeward.client.connection import transport_of
+    from leeward.operations.identities import find_nameless
     from leeward.operations.status import look_at_fleet
 
     transport = transport_of(target.connection)
@@ -111,7 +112,7 @@ async def _fleet(client: "Client", target: Target, orphans: "OrphanFindings") ->
         return await orphans.find(client, members_of(client, transport), now)
 
     try:
-        return await look_at_fleet(client, SystemClock(), (find, find_returned))
+        return await look_at_fleet(client, SystemClock(), (find, find_returned, find_nameless))
     finally:
         await transport.close()
 

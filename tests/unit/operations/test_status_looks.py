@@ -9,12 +9,21 @@ import pytest
 from kubeapi.errors import error_of
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
+from kubeapi.resource import Resource
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client, Forbidden, Request, Response, Transport, Unreachable
 from leeward.operations import OperationFailed
 from leeward.operations.findings import Finding, Severity
+from leeward.operations.identities import find_nameless
 from leeward.operations.status import FleetStatus, Found, look_at_fleet
 from tests.kubeserver.api_world import api_world
+
+GROUP = "policy.karmada.io/v1alpha1"
+POLICIES = Resource.of_manifests(GROUP, "propagationpolicies", "PropagationPolicy", namespaced=True)
+CLUSTER_POLICIES = Resource.of_manifests(
+    GROUP, "clusterpropagationpolicies", "ClusterPropagationPolicy", namespaced=False
+)
 
 
 class Faulty:
@@ -80,5 +89,28 @@ def test_a_server_without_clusters_is_no_control_plane() -> None:
         async with api_world() as world:
             with pytest.raises(OperationFailed, match="this is no control plane of Leeward or Karmada"):
                 await look_at_fleet(Client(world.transport), VirtualClock())
+
+    run_virtual(story())
+
+
+def test_policies_that_admission_gave_no_identity_are_told_of() -> None:
+    """A kube-apiserver without `leeward webhook` beside it gives none."""
+    spec = {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}]}
+
+    async def story() -> None:
+        async with api_world(crds=custom_resource_definitions()) as world:
+            client = Client(world.transport)
+            found = await look_at_fleet(client, VirtualClock(), (find_nameless,))
+            assert found.findings == []
+            known = {"metadata": {"name": "known", "labels": {CLUSTER_POLICY_ID_LABEL: "an-id"}}, "spec": spec}
+            await client.create(CLUSTER_POLICIES, known)
+            assert (await look_at_fleet(client, VirtualClock(), (find_nameless,))).findings == []
+            await client.create(CLUSTER_POLICIES, {"metadata": {"name": "all"}, "spec": spec})
+            await client.create(POLICIES, {"metadata": {"name": "web"}, "spec": spec}, "default")
+            (finding,) = (await look_at_fleet(client, VirtualClock(), (find_nameless,))).findings
+        assert finding.sentence == (
+            "2 policies have no identity: does `leeward webhook` run? It gives each one when that is written again: "
+            "default/web, all"
+        )
 
     run_virtual(story())
