@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SHARD_LEASE_PREFIX, SYSTEM_NAMESPACE, is_lease_of_agent
 from leeward.core.cluster_health.brake import VANISHED
+from leeward.operations.clusters import ClusterState
 from leeward.operations.findings import Finding, Observed, Severity, needs_somebody
 from leeward.operations.sentences import since
 from leeward.runtime.sharding import Sharding
@@ -56,6 +57,19 @@ def nobody_watches(observed: Observed) -> Iterator[Finding]:
                 "do the controllers run?",
                 next=f"kubectl get lease {lease.name} -n {SYSTEM_NAMESPACE} -o yaml",
             )
+
+
+def never_controlled(observed: Observed) -> Iterator[Finding]:
+    """Finds clusters that have joined where no controller of Leeward's or Karmada's has ever worked."""
+    is_new = bool(observed.rows) and all(row.state is ClusterState.SILENT for row in observed.rows)
+    is_led = any(lease.name == HEARTBEAT_NAME or is_of_component(lease) for lease in observed.leases)
+    if is_new and observed.leases_seen and not is_led:
+        yield needs_somebody(
+            "controllers",
+            "no controller has ever worked here: nobody watches the clusters, and nothing is placed; does `leeward "
+            "serve` run?",
+            next=f"kubectl get leases -n {SYSTEM_NAMESPACE}",
+        )
 
 
 def is_of_component(lease: Lease) -> bool:

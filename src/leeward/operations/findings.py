@@ -43,7 +43,7 @@ class Observed:
     """Observation of a fleet at `now`. `failed_checks` are those of /readyz, by name, with the reason where it was
     told.
 
-    `clusters` is None when they could not be seen.
+    `clusters` is None when they could not be seen. Without `leases_seen`, `leases` that are not there say nothing.
     """
 
     now: datetime
@@ -53,6 +53,7 @@ class Observed:
     unreadable: tuple[str, ...] = ()
     brake: BrakeReading | None = None
     leases: tuple[Lease, ...] = ()
+    leases_seen: bool = False
     failed_checks: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

@@ -41,6 +41,7 @@ from leeward.operations.control_plane_findings import (
     engaged_brake,
     is_of_component,
     is_silent,
+    never_controlled,
     nobody_watches,
 )
 from leeward.operations.drain import workload_of
@@ -150,6 +151,7 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
         unreadable_bindings,
         brake,
         leases or (),
+        leases_seen=leases is not None,
         failed_checks=failed_checks,
     )
     found, notes = findings_of(observed), list[str]()
@@ -171,6 +173,7 @@ _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     api_server,
     components,
     nobody_watches,
+    never_controlled,
     engaged_brake,
     held_evictions,
     dead_clusters,

@@ -374,6 +374,24 @@ def test_clusters_that_nobody_watches_are_told_of() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("seen", "is_told"),
+    [
+        (observed(cluster("a"), cluster("b"), leases_seen=True), True),
+        (observed(cluster("a"), leases_seen=False), False),
+        (observed(leases_seen=True), False),
+        (observed(cluster("a"), ready("b"), leases_seen=True), False),
+        (observed(cluster("a"), leases=(heartbeat(1),), leases_seen=True), False),
+        (observed(cluster("a"), leases=(lease_of("karmada-scheduler", "one", 1),), leases_seen=True), False),
+        (observed(cluster("a"), leases=(lease_of(lease_of_agent("a"), "one", 1),), leases_seen=True), True),
+    ],
+)
+def test_clusters_that_joined_where_no_controller_ever_worked_are_told_of(seen: Observed, is_told: bool) -> None:
+    found = findings_of(seen)
+    assert any(finding.sentence.startswith("no controller has ever worked here") for finding in found) is is_told
+    assert (bool(found) and found[0].about == "controllers") is is_told
+
+
 def test_clusters_that_the_brake_misses_are_told_once() -> None:
     """Engaged for them, or not yet enough of the fleet; bindings name them, too."""
     there = (binding("a", "fra-1"),)
