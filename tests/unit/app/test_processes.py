@@ -11,6 +11,7 @@ from leeward.app.local import processes
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import Layout
 from leeward.app.local.processes import ProcessRecord, State
+from leeward.app.local.starting import stop_fleet
 
 SLEEP = shutil.which("sleep") or "sleep"
 SHELL = shutil.which("sh") or "sh"
@@ -125,6 +126,21 @@ def test_an_old_report_of_readiness_is_gone_when_a_process_starts(layout: Layout
     layout.ready_file("member1").touch()
     _spawn_sleep(layout, "member1")
     assert not layout.ready_file("member1").exists()
+
+
+def test_one_damaged_process_file_keeps_no_other_process_running(layout: Layout) -> None:
+    first, last = _spawn_sleep(layout, "control-plane"), _spawn_sleep(layout, "member3")
+    layout.process_file("member1").write_text("{")
+    layout.process_file("member2").mkdir()
+    with pytest.raises(
+        FleetError, match=r"member1\.json is damaged .*member2\.json is damaged .*: control-plane, member3"
+    ):
+        stop_fleet(layout)
+    assert {processes.state_of_process(record) for record in (first, last)} == {State.STOPPED}
+    assert processes.remembered_components(layout) == ("member1", "member2"), "nobody forgets what may run"
+    layout.process_file("member1").unlink()
+    layout.process_file("member2").rmdir()
+    assert stop_fleet(layout) == []
 
 
 def test_a_damaged_process_file_is_named(layout: Layout) -> None:

@@ -196,7 +196,7 @@ def _remembered(path: Path) -> ProcessRecord | None:
         return msgspec.json.decode(path.read_bytes(), type=ProcessRecord)
     except FileNotFoundError:
         return None
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, OSError) as error:
         raise FleetError(
             f"{path} is damaged ({error}): end the process that it was for, and delete the file"
         ) from error

@@ -76,12 +76,22 @@ def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness, tell
 
 
 def stop_fleet(layout: Layout) -> list[str]:
-    """Stops everything that runs, and returns what it was. Raises: FleetError when a process cannot be ended."""
+    """Stops everything that runs, and returns what it was.
+
+    Raises: FleetError when a process cannot be ended, or, when all others are, one is not known.
+    """
+    running, known, problems = list[str](), list[str](), list[str]()
     with fleet_lock(layout, LOCK_SECONDS):
-        components = processes.remembered_components(layout)
-        running = [name for name in components if processes.find_process(layout, name) is not None]
-        processes.terminate(layout, components)
-        return running
+        for name in processes.remembered_components(layout):
+            try:
+                running += [name] if processes.find_process(layout, name) is not None else []
+                known.append(name)
+            except FleetError as error:
+                problems.append(str(error))
+        processes.terminate(layout, known)
+    if problems:
+        raise FleetError(f"{'; '.join(problems)}; all else is stopped: {', '.join(running) or 'nothing ran'}")
+    return running
 
 
 def start_components(layout: Layout, components: Iterable[str]) -> None:
