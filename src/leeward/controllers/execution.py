@@ -3,7 +3,7 @@
 While the cluster is not Ready nothing is written: a Work that is deleted meanwhile stays with its deletionTimestamp,
 and is carried out when the cluster is Ready again (not after a back-off, fault 12 of docs/karmada-behaviour.md), but
 for the moment in which it may be assigned there again; and but for as long as what replaces it is not well
-(`core.execution.removal`). How objects are written and deleted is told in `member_objects.py`.
+(`core.execution.removal`). How objects are written and deleted is told in `member_objects.py` and `object_removal.py`.
 
 What was removed for a deleted Work stays removed: a member that is restored from its past may bring it back (Holds:
 L3). Only of Works whose end was seen here, for a control plane that was restored itself knows of less than there is.
@@ -29,6 +29,7 @@ from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, MemberObjects, WriteUndone
+from leeward.controllers.object_removal import ObjectRemoval
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
@@ -53,6 +54,7 @@ class ExecutionController:
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
         backlinks = works.backlinks(self._add, self._controller.queue.has_failed, is_carried_out)
         self._objects = MemberObjects(plane, member, works, backlinks, self._written)
+        self._removal = ObjectRemoval(plane, member, works, backlinks, self._objects.forget)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._found = FoundRemovals(plane)
         self._carried_out: dict[str, Work] = {}
@@ -128,7 +130,7 @@ class ExecutionController:
         """Deletes what the Work had applied; the finalizer goes when it is known to be gone."""
         if EXECUTION_CONTROLLER_FINALIZER not in work.metadata.finalizers:
             return None
-        if await self._objects.remove(work):
+        if await self._removal.remove(work):
             await self._blocked_removals.goes_on(work)
             return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
         self._remember(work)
@@ -170,7 +172,7 @@ class ExecutionController:
     async def _keep_removed(self, name: str) -> datetime | None:
         """Removes once more what has come back of a Work that is gone."""
         work = self._carried_out.get(name)
-        if work is None or not await self._objects.remove(work, ended=True):
+        if work is None or not await self._removal.remove(work, ended=True):
             return None
         return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
 

@@ -1,15 +1,14 @@
-"""The objects of one member that are made from Works: brings them to what is desired, and takes them away.
+"""The objects of one member that are made from Works: brings them to what is desired. How they are taken away is told
+in `object_removal.py`.
 
-An object that does not carry the Work's identity is never touched (Holds: S6). A delete names the uid and the version
-that were seen, and is sent only when the API server itself has just said that the Work is still to go (Holds: S5): what
-is assigned again meanwhile keeps its object.
+An object that does not carry the Work's identity is never touched (Holds: S6).
 
 Karmada: pkg/util/objectwatcher; same for what is written, but that contents which somebody in the member undoes again
 and again are written less and less often.
 """
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
@@ -19,7 +18,7 @@ from kubeapi.status import Status
 from leeward.api.names import HUB_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
-from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Undecodable, Unreachable
+from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Unreachable
 from leeward.core.execution.claims import beyond_its_binding
 from leeward.core.execution.conflict_resolution import may_overwrite
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
@@ -27,16 +26,12 @@ from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, by_whom, note_write, pause_left
 from leeward.core.execution.work_generation import has_no_more, is_left, with_generation, without_due_generation
 from leeward.runtime.controller_context import ControlPlane, Member
-from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.owner_index import OwnerIndex
-from leeward.runtime.propagation_metrics import Write
 
 ROUNDING_SECONDS = 0.01
 """Instants have whole microseconds: nobody shall wake just before a pause has ended."""
-ATTEMPTS = 3
-"""Attempts to delete an object whose status changes meanwhile, before it is looked at again later."""
 
 
 class Foreign(Exception):
@@ -69,7 +64,6 @@ class MemberObjects:
         self.backlinks = backlinks
         self._written: dict[tuple[str, Key], str] = {}
         self._last_writes: dict[tuple[str, Key], LastWrite] = {}
-        self._missing_kinds: set[tuple[str, str]] = set()
 
     async def apply(self, work: Work, manifest: Manifest) -> None:
         """Creates or updates one object, or does nothing when it is as it should be.
@@ -105,13 +99,11 @@ class MemberObjects:
             self._refuse_undone(work, resource, key, observed)
             await self._update(work, resource, desired, observed)
 
-    async def remove(self, work: Work, *, ended: bool = False) -> bool:
-        """Asks for the deletion of what the Work had applied. Returns whether any of it is, or may be, still there.
-
-        `ended` says that the Work itself is gone; otherwise it must be there and wait for this.
-        """
-        manifests = work.spec.workload.manifests
-        return any([await self._remove_object(work, manifest, ended=ended) for manifest in manifests])
+    def forget(self, resource: Resource[Manifest], key: Key) -> None:
+        """Forgets what was written of an object that is to go."""
+        self._works.answers.forget(resource.group_resource, key)
+        self._written.pop((resource.group_resource, key), None)
+        self._last_writes.pop((resource.group_resource, key), None)
 
     def _is_of_now(self, work: Work, resource: Resource[Manifest], known: Manifest) -> bool:
         """Tells whether the cached object is ours, and is known to be from this side of the cluster's recovery: what
@@ -148,7 +140,7 @@ class MemberObjects:
         since = self._works.ready_since
         key = key_of(desired)
         with self.backlinks.holding(resource, key) as told:
-            with self._counted("create", desired):
+            with self._plane.metrics.propagation.counted("create", desired, self._member.name):
                 created = await self._member.server.client.create(resource, desired, key.namespace)
             self._works.answers.note(resource, created, since)
             self._note(work, resource, created, changed=True)
@@ -159,7 +151,7 @@ class MemberObjects:
         key, since = key_of(desired), self._works.ready_since
         merged = merge(desired, observed, await self._plane.interpreter.retain(desired, observed))
         with self.backlinks.holding(resource, key) as told:
-            with self._counted("update", desired):
+            with self._plane.metrics.propagation.counted("update", desired, self._member.name):
                 updated = await self._member.server.client.update(resource, merged, key.name, key.namespace)
             self._works.answers.note(resource, updated, since)
             changed = updated["metadata"]["resourceVersion"] != observed["metadata"]["resourceVersion"]
@@ -177,15 +169,6 @@ class MemberObjects:
         if is_own and work.name in told and await self._is_as_desired(work, resource, written, desired):
             told = told - {work.name}
         self.backlinks.add(told)
-
-    @contextmanager
-    def _counted(self, write: Write, manifest: Manifest) -> Generator[None, None, None]:
-        failed = True
-        try:
-            yield
-            failed = False
-        finally:
-            self._plane.metrics.propagation.wrote(write, manifest, self._member.name, failed=failed)
 
     async def _is_as_desired(
         self, work: Work, resource: Resource[Manifest], observed: Manifest, desired: Manifest
@@ -236,56 +219,6 @@ class MemberObjects:
         self._member.server.informers.of(resource).remember(written)
         self._on_written(work)
 
-    async def _remove_object(self, work: Work, manifest: Manifest, *, ended: bool) -> bool:
-        """Asks for the deletion of one object. Returns whether it is, or may be, still there. Holds: S5, S6."""
-        try:
-            resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
-        except UnknownKind:
-            return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
-        key = key_of(manifest)
-        self.backlinks.follow(resource)
-        self._works.answers.forget(resource.group_resource, key)
-        self._written.pop((resource.group_resource, key), None)
-        self._last_writes.pop((resource.group_resource, key), None)
-        try:
-            for _ in range(ATTEMPTS):
-                observed = await self._member.server.client.get(resource, key.name, key.namespace)
-                if not self._works.owns(work, observed):
-                    return False
-                if "deletionTimestamp" in observed["metadata"] or not await self._is_to_go(work, ended=ended):
-                    return True
-                with suppress(Conflict):
-                    await self._delete(resource, observed)
-        except NotServed:
-            return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
-        except NotFound:
-            return False
-        return True
-
-    async def _delete(self, resource: Resource[Manifest], observed: Manifest) -> None:
-        metadata, key = observed["metadata"], key_of(observed)
-        with self._counted("delete", observed):
-            await self._member.server.client.delete(
-                resource, key.name, key.namespace, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
-            )
-
-    async def _is_to_go(self, work: Work, *, ended: bool) -> bool:
-        """Tells whether that is still so: asked of the control plane's API server, not of the cache.
-
-        A new Work of the same name has a claim to the object, and of a Work that was given up its objects stay.
-        """
-        try:
-            current = await self._plane.client.get(WORKS, work.name, work.namespace)
-        except NotServed:
-            return False
-        except NotFound:
-            return ended
-        return not ended and (
-            current.metadata.uid == work.metadata.uid
-            and current.metadata.deletion_timestamp is not None
-            and not current.spec.preserve_resources_on_deletion
-        )
-
     async def _is_wanted(self, work: Work) -> bool:
         """Tells whether what is not there is to be made: asked of the control plane's API server where it was there, as
         another who works for the member may have removed it for a deletion that is not in our cache yet, and nobody
@@ -303,21 +236,6 @@ class MemberObjects:
                 raise
             return True
         return current.metadata.uid == work.metadata.uid and current.metadata.deletion_timestamp is None
-
-    async def _may_be_offered(self, api_version: str, kind: str) -> bool:
-        """A kind is gone only when two complete looks at all kinds, one after the other, do not have it.
-
-        Raises: WorldError when the member's kinds cannot all be asked for.
-        """
-        offer = await self._member.server.discovery.offer()
-        if offer.failed:
-            raise Undecodable(f"the kinds of {', '.join(offer.failed)} cannot be read")
-        if offer.has(api_version, kind):
-            self._missing_kinds.discard((api_version, kind))
-            return True
-        missed_before = (api_version, kind) in self._missing_kinds
-        self._missing_kinds.add((api_version, kind))
-        return not missed_before
 
 
 def _mark(observed: Manifest) -> str:

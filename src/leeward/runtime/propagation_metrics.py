@@ -6,6 +6,8 @@ Karmada's names.
 Labels are Karmada's, too: `result` is `success` or `error`.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -51,6 +53,16 @@ class PropagationMetrics:
 
     def synced_member(self, seconds: float, *, failed: bool) -> None:
         self._sync_member.labels(_result(failed)).observe(seconds)
+
+    @contextmanager
+    def counted(self, write: Write, manifest: ReadOnlyManifest, cluster: str) -> Generator[None]:
+        """Counts what is done to one object in a member, by whether it fails."""
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            self.wrote(write, manifest, cluster, failed=failed)
 
     def wrote(self, write: Write, manifest: ReadOnlyManifest, cluster: str, *, failed: bool) -> None:
         """One object in a member."""

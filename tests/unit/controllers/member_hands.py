@@ -8,6 +8,7 @@ from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.controllers.member_objects import MemberObjects
+from leeward.controllers.object_removal import ObjectRemoval
 from leeward.core.execution.ownership import stamp
 from leeward.core.execution.settled import is_carried_out
 from leeward.runtime.member_works import MemberWorks
@@ -30,6 +31,7 @@ class Hands:
         self.objects = MemberObjects(
             desk.plane, desk.member, works, backlinks, lambda work: self.written.append(work.name)
         )
+        self.removal = ObjectRemoval(desk.plane, desk.member, works, backlinks, self.objects.forget)
 
     def _add(self, name: str, _: bool) -> None:
         self.added.append(name)

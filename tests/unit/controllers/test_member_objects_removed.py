@@ -25,12 +25,12 @@ def test_what_was_applied_is_deleted_as_it_was_seen_s5() -> None:
         found = (await hands.there())["metadata"]
         work = await hands.going()
         hands.desk.line.writes()
-        assert await hands.objects.remove(work) is False
+        assert await hands.removal.remove(work) is False
         (sent,) = hands.desk.line.writes()
         assert (sent.method, sent.path) == ("DELETE", f"{PATH}/colors")
         assert preconditions(sent) == (found["uid"], found["resourceVersion"])
         assert (hands.counted("delete"), hands.counted("delete", "error")) == (1, 0)
-        assert await hands.objects.remove(work) is False
+        assert await hands.removal.remove(work) is False
         assert hands.desk.line.writes() == []
 
     tell(story)
@@ -45,7 +45,7 @@ def test_what_goes_already_is_not_deleted_again_and_is_still_there() -> None:
         await hands.desk.there.delete(CONFIG_MAPS, "colors", "default")
         work = await hands.going()
         hands.desk.line.writes()
-        assert await hands.objects.remove(work) is True
+        assert await hands.removal.remove(work) is True
         assert hands.desk.line.writes() == []
 
     tell(story)
@@ -58,7 +58,7 @@ def test_what_changes_meanwhile_is_looked_at_again_three_times_and_then_later_s5
         hands.desk.line.writes()
         changed = Conflict(Status(code=409))
         hands.desk.line.refuse = lambda request: changed if request.method == "DELETE" else None
-        assert await hands.objects.remove(work) is True
+        assert await hands.removal.remove(work) is True
         assert [sent.method for sent in hands.desk.line.writes()] == ["DELETE"] * 3
         assert (hands.counted("delete"), hands.counted("delete", "error")) == (0, 3)
 
@@ -73,7 +73,7 @@ def test_nothing_is_deleted_that_is_not_ours_s6(marks: dict[str, str]) -> None:
     async def story(hands: Hands) -> None:
         await hands.work()
         before = await hands.desk.map_there("colors", annotations=marks)
-        assert await hands.objects.remove(await hands.going()) is False
+        assert await hands.removal.remove(await hands.going()) is False
         assert await hands.there() == before
         assert hands.desk.line.writes() == []
 
@@ -84,7 +84,7 @@ def test_what_lost_its_name_but_carries_the_permanent_id_is_ours() -> None:
     async def story(hands: Hands) -> None:
         await hands.work(metadata={"labels": {WORK_ID_LABEL: "the-id"}})
         await hands.desk.map_there("colors", labels={WORK_ID_LABEL: "the-id"})
-        assert await hands.objects.remove(await hands.going()) is False
+        assert await hands.removal.remove(await hands.going()) is False
         assert [sent.method for sent in hands.desk.line.writes()] == ["DELETE"]
 
     tell(story)
@@ -102,19 +102,19 @@ def test_before_each_deletion_the_control_plane_is_asked_whether_the_work_is_sti
             return lambda request: error if request.path == asked else None
 
         hands.desk.wire.refuse = answers(NotServed(Status(code=404)))
-        assert await hands.objects.remove(work) is True, "whether it is to go could not be seen"
+        assert await hands.removal.remove(work) is True, "whether it is to go could not be seen"
         assert [sent.path for sent in hands.desk.wire.sent] == [asked]
         hands.desk.wire.refuse = answers(Unreachable("cut"))
         with pytest.raises(Unreachable):
-            await hands.objects.remove(work)
+            await hands.removal.remove(work)
         hands.desk.wire.refuse = lambda request: None
         await hands.desk.client.patch(WORKS, "web", {"spec": {"preserveResourcesOnDeletion": True}}, SPACE)
-        assert await hands.objects.remove(work) is True, "it was told to leave its objects"
+        assert await hands.removal.remove(work) is True, "it was told to leave its objects"
         await hands.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
-        assert await hands.objects.remove(work) is True, "it is gone, and nobody has seen its end"
+        assert await hands.removal.remove(work) is True, "it is gone, and nobody has seen its end"
         anew, _ = await hands.work()
-        assert await hands.objects.remove(work) is True, "another of its name has a claim"
-        assert await hands.objects.remove(anew) is True, "nobody has it deleted"
+        assert await hands.removal.remove(work) is True, "another of its name has a claim"
+        assert await hands.removal.remove(anew) is True, "nobody has it deleted"
         assert hands.desk.line.writes() == []
 
     tell(story)
@@ -125,10 +125,10 @@ def test_of_a_work_whose_end_was_seen_what_comes_back_is_removed_unless_it_is_th
         await hands.objects.apply(*await hands.work())
         work = await hands.going()
         hands.desk.line.writes()
-        assert await hands.objects.remove(work, ended=True) is True
+        assert await hands.removal.remove(work, ended=True) is True
         assert hands.desk.line.writes() == [], "it is still there"
         await hands.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
-        assert await hands.objects.remove(work, ended=True) is False
+        assert await hands.removal.remove(work, ended=True) is False
         assert [sent.method for sent in hands.desk.line.writes()] == ["DELETE"]
 
     tell(story)
@@ -186,7 +186,7 @@ def test_all_objects_of_a_work_are_asked_to_go() -> None:
             await hands.objects.apply(work, manifest)
         work = await hands.going()
         hands.desk.line.writes()
-        assert await hands.objects.remove(work) is False
+        assert await hands.removal.remove(work) is False
         assert [sent.path for sent in hands.desk.line.writes()] == [f"{PATH}/{name}" for name in names]
 
     tell(story)
@@ -196,8 +196,8 @@ def test_a_kind_is_gone_only_after_two_complete_looks_s5() -> None:
     async def story(hands: Hands) -> None:
         await hands.desk.work(workload={"manifests": [stamp(WIDGET, SPACE, "web")]})
         work = await hands.going()
-        assert await hands.objects.remove(work) is True
-        assert await hands.objects.remove(work) is False
+        assert await hands.removal.remove(work) is True
+        assert await hands.removal.remove(work) is False
         with pytest.raises(UnknownKind):
             await hands.objects.apply(work, WIDGET)
 
@@ -229,9 +229,9 @@ def test_a_kind_of_a_group_that_does_not_answer_is_not_gone_s5() -> None:
 
         hands.desk.line.inner = OneGroup()
         with pytest.raises(Undecodable, match=r"^the kinds of example\.com/v1 cannot be read$"):
-            await hands.objects.remove(work)
+            await hands.removal.remove(work)
         with pytest.raises(WorldError):
-            await hands.objects.remove(work)
+            await hands.removal.remove(work)
 
     tell(story)
 
@@ -243,7 +243,7 @@ def test_a_kind_that_is_offered_and_does_not_answer_is_not_gone_s5() -> None:
         gone = NotServed(Status(code=404))
         hands.desk.line.refuse = lambda request: gone if request.path == f"{PATH}/colors" else None
         for _ in range(3):
-            assert await hands.objects.remove(work) is True
+            assert await hands.removal.remove(work) is True
         assert (await hands.there())["data"] == {"color": "red"}
 
     tell(story)
@@ -275,6 +275,6 @@ def test_a_kind_that_is_offered_again_is_not_gone_s5(found: str, still: str) -> 
                 return await inner.send(request, timeout_seconds=timeout_seconds)
 
         hands.desk.line.inner = Changing()
-        assert [await hands.objects.remove(work) for _ in still] == [told == "1" for told in still]
+        assert [await hands.removal.remove(work) for _ in still] == [told == "1" for told in still]
 
     tell(story)

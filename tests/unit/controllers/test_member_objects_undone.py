@@ -204,9 +204,9 @@ def test_what_was_removed_is_made_again_at_once() -> None:
         work, manifest = await hands.work()
         for _ in range(4):
             await hands.objects.apply(work, manifest)
-            await hands.objects.remove(work, ended=True)
+            await hands.removal.remove(work, ended=True)
             cast(Any, hands.objects)._is_to_go = _always
-            await hands.objects.remove(work)
+            await hands.removal.remove(work)
             await asyncio.sleep(0.1)
         await hands.objects.apply(work, manifest)
         assert (await hands.there())["data"] == {"color": "red"}

@@ -1,0 +1,115 @@
+"""The objects of one member that are made from Works: takes them away.
+
+An object that does not carry the Work's identity is never touched (Holds: S6). A delete names the uid and the version
+that were seen, and is sent only when the API server itself has just said that the Work is still to go (Holds: S5): what
+is assigned again meanwhile keeps its object.
+
+Karmada: pkg/util/objectwatcher.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.resource import WORKS
+from leeward.api.work import Work
+from leeward.client import Conflict, NotFound, NotServed, Undecodable
+from leeward.runtime.controller_context import ControlPlane, Member
+from leeward.runtime.discovery import UnknownKind
+from leeward.runtime.identity import Key, key_of
+from leeward.runtime.member_works import MemberWorks
+from leeward.runtime.owner_index import OwnerIndex
+
+ATTEMPTS = 3
+"""Attempts to delete an object whose status changes meanwhile, before it is looked at again later."""
+
+
+class ObjectRemoval:
+    """`forget` is called with an object that is to go."""
+
+    def __init__(
+        self,
+        plane: ControlPlane,
+        member: Member,
+        works: MemberWorks,
+        backlinks: OwnerIndex,
+        forget: Callable[[Resource[Manifest], Key], None],
+    ) -> None:
+        self._plane = plane
+        self._member = member
+        self._works = works
+        self._backlinks = backlinks
+        self._forget = forget
+        self._missing_kinds: set[tuple[str, str]] = set()
+
+    async def remove(self, work: Work, *, ended: bool = False) -> bool:
+        """Asks for the deletion of what the Work had applied. Returns whether any of it is, or may be, still there.
+
+        `ended` says that the Work itself is gone; otherwise it must be there and wait for this.
+        """
+        manifests = work.spec.workload.manifests
+        return any([await self._remove_object(work, manifest, ended=ended) for manifest in manifests])
+
+    async def _remove_object(self, work: Work, manifest: Manifest, *, ended: bool) -> bool:
+        """Asks for the deletion of one object. Returns whether it is, or may be, still there. Holds: S5, S6."""
+        try:
+            resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
+        except UnknownKind:
+            return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
+        key = key_of(manifest)
+        self._backlinks.follow(resource)
+        self._forget(resource, key)
+        try:
+            for _ in range(ATTEMPTS):
+                observed = await self._member.server.client.get(resource, key.name, key.namespace)
+                if not self._works.owns(work, observed):
+                    return False
+                if "deletionTimestamp" in observed["metadata"] or not await self._is_to_go(work, ended=ended):
+                    return True
+                with suppress(Conflict):
+                    await self._delete(resource, observed)
+        except NotServed:
+            return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
+        except NotFound:
+            return False
+        return True
+
+    async def _delete(self, resource: Resource[Manifest], observed: Manifest) -> None:
+        metadata, key = observed["metadata"], key_of(observed)
+        with self._plane.metrics.propagation.counted("delete", observed, self._member.name):
+            await self._member.server.client.delete(
+                resource, key.name, key.namespace, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
+            )
+
+    async def _is_to_go(self, work: Work, *, ended: bool) -> bool:
+        """Tells whether that is still so: asked of the control plane's API server, not of the cache.
+
+        A new Work of the same name has a claim to the object, and of a Work that was given up its objects stay.
+        """
+        try:
+            current = await self._plane.client.get(WORKS, work.name, work.namespace)
+        except NotServed:
+            return False
+        except NotFound:
+            return ended
+        return not ended and (
+            current.metadata.uid == work.metadata.uid
+            and current.metadata.deletion_timestamp is not None
+            and not current.spec.preserve_resources_on_deletion
+        )
+
+    async def _may_be_offered(self, api_version: str, kind: str) -> bool:
+        """A kind is gone only when two complete looks at all kinds, one after the other, do not have it.
+
+        Raises: WorldError when the member's kinds cannot all be asked for.
+        """
+        offer = await self._member.server.discovery.offer()
+        if offer.failed:
+            raise Undecodable(f"the kinds of {', '.join(offer.failed)} cannot be read")
+        if offer.has(api_version, kind):
+            self._missing_kinds.discard((api_version, kind))
+            return True
+        missed_before = (api_version, kind) in self._missing_kinds
+        self._missing_kinds.add((api_version, kind))
+        return not missed_before
