@@ -22,6 +22,7 @@ from leeward.controllers import binding as binding_controller
 from leeward.controllers import found_removals, removal_holds, work_writing
 from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController
+from leeward.controllers.object_removal import ObjectRemoval
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import scheduling_cycle
 from leeward.core.cluster_health.watched_time import UNKEPT, WatchedTime
@@ -338,7 +339,10 @@ def _remove_what_is_unknown() -> Any:
         self._remember(work)  # pyright: ignore[reportPrivateUsage]
         return await apply_all(self, work)
 
-    look_at_reports = mock.patch.object(WorkQueue, "has_failed", return_value=True)
+    look_at_reports = both(
+        mock.patch.object(WorkQueue, "has_failed", return_value=True),
+        mock.patch.object(ObjectRemoval, "_was_deleted", return_value=True),
+    )
     return both(look_at_reports, mock.patch.object(ExecutionController, "_apply_all", apply_and_remember))
 
 

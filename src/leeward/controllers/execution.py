@@ -6,7 +6,8 @@ for the moment in which it may be assigned there again; and but for as long as w
 (`core.execution.removal`). How objects are written and deleted is told in `member_objects.py` and `object_removal.py`.
 
 What was removed for a deleted Work stays removed: a member that is restored from its past may bring it back (Holds:
-L3). Only of Works whose end was seen here, for a control plane that was restored itself knows of less than there is.
+L3). Only of Works whose end was seen here, for a control plane that was restored itself knows of less than there is;
+and only the very objects that were deleted, by uid: what somebody in the member makes anew is theirs (Holds: S5).
 
 Karmada: pkg/controllers/execution, pkg/util/objectwatcher.
 """

@@ -23,6 +23,7 @@ from leeward.runtime.owner_index import OwnerIndex
 
 ATTEMPTS = 3
 """Attempts to delete an object whose status changes meanwhile, before it is looked at again later."""
+MAX_REMEMBERED = 10_000
 
 
 class ObjectRemoval:
@@ -42,11 +43,15 @@ class ObjectRemoval:
         self._backlinks = backlinks
         self._forget = forget
         self._missing_kinds: set[tuple[str, str]] = set()
+        self._deleted: dict[str, None] = {}
+        """The uids of the objects that were deleted here, the latest last."""
 
     async def remove(self, work: Work, *, ended: bool = False) -> bool:
         """Asks for the deletion of what the Work had applied. Returns whether any of it is, or may be, still there.
 
-        `ended` says that the Work itself is gone; otherwise it must be there and wait for this.
+        `ended` says that the Work itself is gone; otherwise it must be there and wait for this. Of a Work that is gone
+        only what was deleted here before is deleted once more: a member that is restored brings it back with its uid.
+        Under another uid somebody in the member has made it, and keeps something there.
         """
         manifests = work.spec.workload.manifests
         return any([await self._remove_object(work, manifest, ended=ended) for manifest in manifests])
@@ -63,7 +68,7 @@ class ObjectRemoval:
         try:
             for _ in range(ATTEMPTS):
                 observed = await self._member.server.client.get(resource, key.name, key.namespace)
-                if not self._works.owns(work, observed):
+                if not self._works.owns(work, observed) or (ended and not self._was_deleted(observed)):
                     return False
                 if "deletionTimestamp" in observed["metadata"] or not await self._is_to_go(work, ended=ended):
                     return True
@@ -77,10 +82,19 @@ class ObjectRemoval:
 
     async def _delete(self, resource: Resource[Manifest], observed: Manifest) -> None:
         metadata, key = observed["metadata"], key_of(observed)
+        self._remember(metadata["uid"])
         with self._plane.metrics.propagation.counted("delete", observed, self._member.name):
             await self._member.server.client.delete(
                 resource, key.name, key.namespace, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
             )
+
+    def _was_deleted(self, observed: Manifest) -> bool:
+        return observed["metadata"]["uid"] in self._deleted
+
+    def _remember(self, uid: str) -> None:
+        self._deleted[uid] = None
+        while len(self._deleted) > MAX_REMEMBERED:
+            del self._deleted[next(iter(self._deleted))]
 
     async def _is_to_go(self, work: Work, *, ended: bool) -> bool:
         """Tells whether that is still so: asked of the control plane's API server, not of the cache.

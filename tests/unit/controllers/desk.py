@@ -16,8 +16,10 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeserver.inprocess import InProcessTransport
+from kubeserver.registry.objects import restamped
 from kubeserver.starting import start_apiserver
 from kubeserver.store.memory import MemoryMedium
+from kubeserver.store.record import Record
 from kubeserver.store.store import Store
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, EVENTS, NAMESPACES, WORKS
@@ -55,6 +57,8 @@ class Wire:
     """A transport that notes what passes it. `refuse` answers in the server's stead; `before` happens first, once."""
 
     inner: Transport
+    store: Store
+    """Store of the server."""
     sent: list[Sent] = field(default_factory=list[Sent])
     refuse: Callable[[Request], WorldError | None] = lambda request: None
     before: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict[str, Any])
@@ -128,6 +132,16 @@ class Desk:
         found = (await self.client.list(EVENTS)).items
         return [event.reason for event in sorted(found, key=lambda event: int(event.metadata.resource_version))]
 
+    def kept_there(self, name: str) -> Record:
+        """A backup of a ConfigMap in the member."""
+        (found,) = [each for each in self.line.store.heads("/") if each.key.endswith(f"/configmaps/default/{name}")]
+        return found
+
+    async def put_back(self, backup: Record) -> None:
+        """The member is restored from its past: what is in the backup is there again, under its uid."""
+        store = self.line.store
+        await store.put(backup.key, store.head(backup.key), lambda revision: restamped(backup.value, revision))
+
     async def map_there(self, name: str, data: Manifest | None = None, **metadata: Any) -> Manifest:
         """A ConfigMap in the member."""
         made = {"metadata": {"name": name, "namespace": "default", **metadata}, "data": data or {}}
@@ -164,7 +178,7 @@ async def served(supervisor: Supervisor, *, karmada: bool) -> AsyncGenerator[Wir
     store = await Store.open(MemoryMedium(), supervisor)
     crds = custom_resource_definitions() if karmada else ()
     server = await start_apiserver(store, CLOCK, Randomness(0), supervisor, crds=crds, metrics=CollectorRegistry())
-    yield Wire(InProcessTransport(server))
+    yield Wire(InProcessTransport(server), store)
 
 
 def preconditions(sent: Sent) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.status import Status
+from kubeserver.store.record import Record
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
@@ -45,6 +46,7 @@ class Shift:
         self.desk = desk
         self.works = MemberWorks(desk.plane, desk.member)
         self.controller = ExecutionController(desk.plane, desk.member, self.works)
+        self.backup: Record | None = None
 
     async def reconcile(self, name: str = "web") -> float | None:
         """Number of seconds in which it wants to look again; after it has heard of what has happened."""
@@ -373,9 +375,10 @@ def test_what_was_asked_for_since_the_return_waits_for_nothing() -> None:
 
 
 async def carried_out(shift: Shift) -> None:
-    """The Work and its object are gone, and its end was seen."""
+    """The Work and its object are gone, and its end was seen. There is a backup of the member."""
     await shift.work()
     await shift.reconcile()
+    shift.backup = shift.desk.kept_there("colors")
     await shift.delete()
     await shift.reconcile()
     with pytest.raises(NotFound):
@@ -386,8 +389,8 @@ async def carried_out(shift: Shift) -> None:
 
 async def comes_back(shift: Shift) -> None:
     """The member is restored from its past."""
-    again = stamp(named("colors"), SPACE, "web")
-    await shift.desk.there.create(CONFIG_MAPS, again, "default")
+    assert shift.backup is not None
+    await shift.desk.put_back(shift.backup)
 
 
 def test_what_comes_back_of_a_work_that_is_gone_is_removed_once_more_l3() -> None:
@@ -400,6 +403,19 @@ def test_what_comes_back_of_a_work_that_is_gone_is_removed_once_more_l3() -> Non
         assert await shift.reconcile() is None
         assert not await shift.has()
         assert [sent.method for sent in shift.desk.line.writes()] == ["DELETE"]
+
+    tell(story)
+
+
+def test_what_somebody_in_the_member_makes_anew_as_it_was_is_theirs_s5() -> None:
+    """A tool that makes backups, or somebody with an export, gives it a uid of its own."""
+
+    async def story(shift: Shift) -> None:
+        await carried_out(shift)
+        await shift.desk.there.create(CONFIG_MAPS, stamp(named("colors"), SPACE, "web"), "default")
+        assert await shift.reconcile() is None
+        assert await shift.has()
+        assert shift.desk.line.writes() == []
 
     tell(story)
 
@@ -568,9 +584,10 @@ def test_so_many_removals_are_remembered_and_no_more_d9(monkeypatch: pytest.Monk
             manifests = [stamp(named(name), SPACE, name)]
             await shift.desk.work(name, metadata=metadata, workload={"manifests": manifests})
             await shift.reconcile(name)
+            backup = shift.desk.kept_there(name)
             await shift.desk.client.delete(WORKS, name, SPACE)
             await shift.reconcile(name)
-            await shift.desk.there.create(CONFIG_MAPS, stamp(named(name), SPACE, name), "default")
+            await shift.desk.put_back(backup)
         for name in ("first", "second", "third"):
             await shift.reconcile(name)
         assert [await shift.has(name) for name in ("first", "second", "third")] == [True, False, False]

@@ -11,6 +11,7 @@ from leeward.api.meta import Condition
 from leeward.api.names import HUB_ANNOTATION, WORK_ID_LABEL, WORK_NAME_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.client import Conflict, NotServed, Request, Response, Undecodable, Unreachable, WorldError
+from leeward.controllers import object_removal
 from leeward.core.execution.ownership import stamp
 from leeward.runtime.discovery import UnknownKind
 from tests.unit.controllers.desk import CONFIG_MAPS, SPACE, preconditions
@@ -123,13 +124,52 @@ def test_before_each_deletion_the_control_plane_is_asked_whether_the_work_is_sti
 def test_of_a_work_whose_end_was_seen_what_comes_back_is_removed_unless_it_is_there_again_l3() -> None:
     async def story(hands: Hands) -> None:
         await hands.objects.apply(*await hands.work())
+        backup = hands.desk.kept_there("colors")
         work = await hands.going()
+        assert await hands.removal.remove(work) is False
+        await hands.desk.put_back(backup)
         hands.desk.line.writes()
         assert await hands.removal.remove(work, ended=True) is True
-        assert hands.desk.line.writes() == [], "it is still there"
+        assert hands.desk.line.writes() == [], "the Work is still there"
         await hands.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
         assert await hands.removal.remove(work, ended=True) is False
         assert [sent.method for sent in hands.desk.line.writes()] == ["DELETE"]
+
+    tell(story)
+
+
+def test_of_a_work_that_is_gone_nothing_is_removed_that_was_not_deleted_here_before_s5() -> None:
+    async def story(hands: Hands) -> None:
+        await hands.objects.apply(*await hands.work())
+        work = await hands.going()
+        await hands.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
+        hands.desk.line.writes()
+        assert await hands.removal.remove(work, ended=True) is False
+        assert hands.desk.line.writes() == []
+
+    tell(story)
+
+
+def test_only_so_many_deletions_are_remembered_d9(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_removal, "MAX_REMEMBERED", 1)
+
+    async def story(hands: Hands) -> None:
+        manifests = [
+            stamp({**colors(), "metadata": {"name": name, "namespace": "default"}}, SPACE, "web")
+            for name in ("first", "second")
+        ]
+        work = await hands.desk.work(workload={"manifests": manifests})
+        for manifest in manifests:
+            await hands.objects.apply(work, manifest)
+        backups = [hands.desk.kept_there(name) for name in ("first", "second")]
+        work = await hands.going()
+        assert await hands.removal.remove(work) is False
+        await hands.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
+        for backup in backups:
+            await hands.desk.put_back(backup)
+        hands.desk.line.writes()
+        assert await hands.removal.remove(work, ended=True) is False
+        assert [sent.path for sent in hands.desk.line.writes()] == [f"{PATH}/second"]
 
     tell(story)
 
