@@ -5,10 +5,14 @@ import pytest
 from kubeapi.meta import Manifest
 from leeward.api.resource import NAMESPACES
 from leeward.client import NotFound
+from leeward.operations.orphans import find_orphans
 from leeward.sim.world import Mode, World
-from tests.world.stories import CONFIG_MAPS, POLICIES, play
+from tests.variants import mostly_long
+from tests.world.stories import CONFIG_MAPS, POLICIES, identities, play, ready_replicas, tasks
 from tests.world.test_dependencies_in_trouble import CLAIMS, claim
 from tests.world.test_kinds import appears, selecting
+from tests.world.test_orphans import reach_in
+from tests.world.test_restored import PULLED, PUSHED, WEB, keeps_the_only_copy, moved, placed
 
 
 def exported(observed: Manifest) -> Manifest:
@@ -53,3 +57,56 @@ def test_s5_a_namespace_that_is_put_back_by_hand_in_a_member_stays_with_what_is_
         assert (await there.get(CONFIG_MAPS, "own", "shop"))["data"] == {"a": "1"}
 
     play(story, {"member1": "Push"})
+
+
+async def back_with_its_past(world: World) -> tuple[str, str]:
+    """The old cluster has lost its copy to the new one, and is stopped, to come back with what it had before."""
+    old = await placed(world)
+    backup = await world.member(old).contents()
+    new = await moved(world, old)
+    await world.until(lambda: tasks(world, WEB) == [], 900)
+    await world.sleep(30)
+    await world.member(old).start()
+    await world.until(lambda: world.is_ready(old), 120)
+    await world.sleep(60)
+    assert await ready_replicas(world, old, "web") == -1
+    await world.member(old).stop()
+    await world.until(lambda: not world.is_ready(old), 120)
+    world.member(old).replace_contents(backup)
+    return old, new
+
+
+@pytest.mark.parametrize("braked", mostly_long([False, True], False), ids=["its replacement is", "all others are"])
+def test_s1_what_a_restored_member_brings_back_stays_while_what_replaced_it_is_lost(*, braked: bool) -> None:
+    async def story(world: World) -> None:
+        old, new = await back_with_its_past(world)
+        lost = [name for name in world.members if name == new or (braked and name != old)]
+        for name in lost:
+            await world.member(name).stop()
+        await world.until(lambda: not world.is_ready(new), 120)
+        await world.sleep(60)
+        await world.member(old).start()
+        await keeps_the_only_copy(world, await identities(world, "web", [old]), old, *lost)
+        for name in lost:
+            await world.member(name).start()
+        await world.until(lambda: len(world.assigned(WEB)) == 1, 600)
+        await world.sleep(120)
+        assert list(await identities(world, "web")) == list(world.assigned(WEB)), "and then it is removed"
+
+    play(story, PUSHED)
+
+
+@pytest.mark.parametrize("mode", ["Push", "Pull"])
+def test_l3_what_a_restored_member_brings_back_is_removed_while_its_replacement_is_healthy_but_by_agents(
+    mode: Mode,
+) -> None:
+    async def story(world: World) -> None:
+        old, _ = await back_with_its_past(world)
+        await world.member(old).start()
+        await world.until(lambda: world.is_ready(old), 120)
+        await world.sleep(60)
+        left = [str(each) for each in (await find_orphans(world.client, reach_in(world))).orphans]
+        assert left == ([] if mode == "Push" else [f"Deployment default/web in {old}"])
+        assert (await ready_replicas(world, old, "web") == -1) == (mode == "Push")
+
+    play(story, PUSHED if mode == "Push" else PULLED)

@@ -7,7 +7,8 @@ for the moment in which it may be assigned there again; and but for as long as w
 
 What was removed for a deleted Work stays removed: a member that is restored from its past may bring it back (Holds:
 L3). Only of Works whose end was seen here, for a control plane that was restored itself knows of less than there is;
-and only the very objects that were deleted, by uid: what somebody in the member makes anew is theirs (Holds: S5).
+and only the very objects that were deleted, by uid: what somebody in the member makes anew is theirs (Holds: S5). A
+copy that is the only one by now stays (`returned_copies.py`).
 
 Karmada: pkg/controllers/execution, pkg/util/objectwatcher.
 """
@@ -31,6 +32,7 @@ from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, MemberObjects, WriteUndone
 from leeward.controllers.object_removal import ObjectRemoval
+from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
@@ -42,12 +44,18 @@ from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 
 RETRY_SECONDS = 1.0
+LOOK_AGAIN = timedelta(seconds=20)
+"""Pause after which what has come back, and is still there, is looked at again."""
 MAX_REMEMBERED = 10_000
 APPLIED, DISPATCHING = "Applied", "Dispatching"
 
 
 class ExecutionController:
-    def __init__(self, plane: ControlPlane, member: Member, works: MemberWorks) -> None:
+    def __init__(
+        self, plane: ControlPlane, member: Member, works: MemberWorks, returned: ReturnedCopies | None = None
+    ) -> None:
+        """`returned` says of a copy that comes back whether it stays for now. Who cannot know, as an agent, leaves it:
+        `leeward orphans` lists it."""
         self._plane = plane
         self._member = member
         self._recorder = plane.recorder("execution-controller")
@@ -55,9 +63,10 @@ class ExecutionController:
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
         backlinks = works.backlinks(self._add, self._controller.queue.has_failed, is_carried_out)
         self._objects = MemberObjects(plane, member, works, backlinks, self._written)
-        self._removal = ObjectRemoval(plane, member, works, backlinks, self._objects.forget)
+        self._removal = ObjectRemoval(plane, member, works, backlinks, self._objects.forget, returned)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._found = FoundRemovals(plane)
+        self._removes_again = returned is not None
         self._carried_out: dict[str, Work] = {}
         self._return: Return | None = None
         self._returned: set[str] = set()
@@ -134,7 +143,8 @@ class ExecutionController:
         if await self._removal.remove(work):
             await self._blocked_removals.goes_on(work)
             return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
-        self._remember(work)
+        if self._removes_again:
+            self._remember(work)
         await self._take_finalizer_off(work)
         return None
 
@@ -171,11 +181,13 @@ class ExecutionController:
         )
 
     async def _keep_removed(self, name: str) -> datetime | None:
-        """Removes once more what has come back of a Work that is gone."""
+        """Removes once more what has come back of a Work that is gone; not before it is known who else has returned."""
         work = self._carried_out.get(name)
-        if work is None or not await self._removal.remove(work, ended=True):
+        if work is None or work.metadata.deletion_timestamp is None:
             return None
-        return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
+        if look_at := self._settles_at(work.metadata.deletion_timestamp):
+            return look_at
+        return self._plane.clock.now() + LOOK_AGAIN if await self._removal.remove(work, ended=True) else None
 
     def _remember(self, work: Work) -> None:
         self._carried_out[work.name] = work

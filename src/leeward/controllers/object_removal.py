@@ -15,6 +15,7 @@ from kubeapi.resource import Resource
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.client import Conflict, NotFound, NotServed, Undecodable
+from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
@@ -27,7 +28,8 @@ MAX_REMEMBERED = 10_000
 
 
 class ObjectRemoval:
-    """`forget` is called with an object that is to go."""
+    """`forget` is called with an object that is to go. `returned` says of what comes back whether it stays for now;
+    without it everything does."""
 
     def __init__(
         self,
@@ -36,12 +38,14 @@ class ObjectRemoval:
         works: MemberWorks,
         backlinks: OwnerIndex,
         forget: Callable[[Resource[Manifest], Key], None],
+        returned: ReturnedCopies | None = None,
     ) -> None:
         self._plane = plane
         self._member = member
         self._works = works
         self._backlinks = backlinks
         self._forget = forget
+        self._returned = returned
         self._missing_kinds: set[tuple[str, str]] = set()
         self._deleted: dict[str, None] = {}
         """The uids of the objects that were deleted here, the latest last."""
@@ -106,7 +110,7 @@ class ObjectRemoval:
         except NotServed:
             return False
         except NotFound:
-            return ended
+            return ended and self._returned is not None and not await self._returned.stays(work)
         return not ended and (
             current.metadata.uid == work.metadata.uid
             and current.metadata.deletion_timestamp is not None

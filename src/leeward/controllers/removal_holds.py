@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 import msgspec
 
 from kubeapi.meta import wire_time
-from leeward.api.names import cluster_of_execution_space, execution_space
+from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
+from leeward.controllers.returned_copies import placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT
-from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.removal import PlacedCopies, asks_again_at, is_removal_held
 from leeward.core.execution.works import evicted_from, is_of_deleted_template
 from leeward.runtime.brake import BrakeView
@@ -105,7 +105,7 @@ class RemovalHolds:
             return True, None
         attention = self._heartbeat.attention() if self._heartbeat is not None else UNKEPT
         now = self._clock.now()
-        needed_by = [self._copies(d) for d in self._dependants(binding) if not d.spec.asks_for_none]
+        needed_by = [placed_copies(d, self._works) for d in self._dependants(binding) if not d.spec.asks_for_none]
         held = is_removal_held(
             binding.spec, cluster, present, self._fleet, attention, now, brake=self.is_braked, needed_by=needed_by
         )
@@ -117,11 +117,6 @@ class RemovalHolds:
         """Dependants of a binding that others need; what is deleted needs nothing."""
         found = [self._bindings.get(each.name, each.namespace) for each in binding.spec.required_by]
         return [each for each in found if each is not None and each.metadata.deletion_timestamp is None]
-
-    def _copies(self, dependant: ResourceBinding) -> PlacedCopies:
-        name, targets = name_of_works(dependant), [target.name for target in dependant.spec.clusters]
-        works = {target: self._works.get(name, execution_space(target)) for target in targets}
-        return PlacedCopies(dependant.spec, {target: work for target, work in works.items() if work is not None})
 
 
 def _is_removed(work: Work) -> bool | None:

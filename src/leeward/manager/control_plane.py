@@ -28,6 +28,7 @@ from leeward.controllers.quota_status import QuotaEnforcementController, QuotaSt
 from leeward.controllers.quota_sync import QuotaSyncController
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.resilience import ResilienceController
+from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
@@ -160,7 +161,8 @@ class ControllerManager:
         if self._plane.share.leads:
             yield from self._halves()
         if settings.controllers.any_of((*MEMBER_SIDE, UNIFIED_AUTH)):
-            self._push = PushClusters(self._plane, self._connect, MemberSide.of(settings))
+            returned = ReturnedCopies(self._plane, self._brake) if settings.safety.last_healthy_copy else None
+            self._push = PushClusters(self._plane, self._connect, MemberSide.of(settings), returned)
             yield self._push
 
     def _halves(self) -> Iterator[Startable]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from leeward.controllers.cluster_status import ClusterStatusController, ClusterStatusSettings
 from leeward.controllers.execution import ExecutionController
+from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.work_status import WorkStatusController
 from leeward.core.cluster_health.ready_condition import Thresholds
 from leeward.manager.choice import Choice
@@ -28,9 +29,11 @@ class MemberSide:
     def of(settings: ManagerSettings) -> "MemberSide":
         return MemberSide(settings.timing, settings.gates, settings.controllers, settings.safety.probe_serving)
 
-    def start(self, plane: ControlPlane, member: Member, works_namespace: str = "") -> None:
+    def start(
+        self, plane: ControlPlane, member: Member, works_namespace: str = "", returned: ReturnedCopies | None = None
+    ) -> None:
         """Starts those of the plane's share on the member's supervisor, with which they end. `works_namespace` narrows
-        the watch on Works."""
+        the watch on Works; `returned` as in `ExecutionController`."""
         runs, share = self.controllers.runs, plane.share
         if share.leads and runs("clusterStatus"):
             ClusterStatusController(plane, member, self._status_settings()).start()
@@ -38,7 +41,7 @@ class MemberSide:
             return
         works = MemberWorks(plane, member, works_namespace)
         if runs("execution"):
-            ExecutionController(plane, member, works).start()
+            ExecutionController(plane, member, works, returned).start()
         if runs("workStatus"):
             WorkStatusController(plane, member, works).start()
 

@@ -14,6 +14,7 @@ from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import Client, NotFound
+from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.manager.choice import UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
@@ -32,10 +33,13 @@ class _Group:
 
 
 class PushClusters:
-    def __init__(self, plane: ControlPlane, connect: Connect, member_side: MemberSide) -> None:
+    def __init__(
+        self, plane: ControlPlane, connect: Connect, member_side: MemberSide, returned: ReturnedCopies | None = None
+    ) -> None:
         self._plane = plane
         self._connect = connect
         self._member_side = member_side
+        self._returned = returned
         self._clusters = plane.informers.of(CLUSTERS)
         self._secrets = plane.informers.of(SECRETS, CLUSTER_NAMESPACE)
         self._by_secret = Index(self._clusters, _name_of_secret)
@@ -91,7 +95,7 @@ class PushClusters:
         supervisor = Supervisor(f"cluster {cluster.name}")
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
         member = Member.of(cluster.name, client, self._plane.randomness, supervisor, self._plane.limits)
-        self._member_side.start(self._plane, member)
+        self._member_side.start(self._plane, member, returned=self._returned)
         if self._plane.share.leads and self._member_side.controllers.runs(UNIFIED_AUTH):
             UnifiedAuthController(self._plane, member).start()
 

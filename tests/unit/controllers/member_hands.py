@@ -9,6 +9,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.controllers.member_objects import MemberObjects
 from leeward.controllers.object_removal import ObjectRemoval
+from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.execution.ownership import stamp
 from leeward.core.execution.settled import is_carried_out
 from leeward.runtime.member_works import MemberWorks
@@ -31,7 +32,9 @@ class Hands:
         self.objects = MemberObjects(
             desk.plane, desk.member, works, backlinks, lambda work: self.written.append(work.name)
         )
-        self.removal = ObjectRemoval(desk.plane, desk.member, works, backlinks, self.objects.forget)
+        self.removal = ObjectRemoval(
+            desk.plane, desk.member, works, backlinks, self.objects.forget, ReturnedCopies(desk.plane)
+        )
 
     def _add(self, name: str, _: bool) -> None:
         self.added.append(name)

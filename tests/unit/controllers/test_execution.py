@@ -24,11 +24,13 @@ from leeward.api.work import Work
 from leeward.client import Conflict, NotFound, Unreachable
 from leeward.controllers import execution
 from leeward.controllers.execution import (
+    LOOK_AGAIN,
     ApplyFailed,
     ExecutionController,
     _is_other_order,  # pyright: ignore[reportPrivateUsage]
 )
 from leeward.controllers.member_objects import ROUNDING_SECONDS
+from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.execution.ownership import stamp
 from leeward.core.execution.settling import LONGEST_SETTLE_SECONDS, POLL_SECONDS, SETTLE_SECONDS
 from leeward.runtime.member_works import MemberWorks
@@ -45,7 +47,7 @@ class Shift:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.works = MemberWorks(desk.plane, desk.member)
-        self.controller = ExecutionController(desk.plane, desk.member, self.works)
+        self.controller = ExecutionController(desk.plane, desk.member, self.works, ReturnedCopies(desk.plane))
         self.backup: Record | None = None
 
     async def reconcile(self, name: str = "web") -> float | None:
@@ -398,11 +400,39 @@ def test_what_comes_back_of_a_work_that_is_gone_is_removed_once_more_l3() -> Non
         await carried_out(shift)
         await comes_back(shift)
         await shift.desk.there.patch(CONFIG_MAPS, "colors", {"metadata": {"finalizers": [THEIRS]}}, "default")
-        assert await shift.reconcile() == 1
+        assert await shift.reconcile() == LOOK_AGAIN.total_seconds()
         await shift.desk.there.patch(CONFIG_MAPS, "colors", {"metadata": {"finalizers": None}}, "default")
         assert await shift.reconcile() is None
         assert not await shift.has()
         assert [sent.method for sent in shift.desk.line.writes()] == ["DELETE"]
+
+    tell(story)
+
+
+def test_who_cannot_know_what_replaces_a_copy_leaves_it_when_it_comes_back_s1() -> None:
+    async def story(shift: Shift) -> None:
+        shift.controller = ExecutionController(shift.desk.plane, shift.desk.member, shift.works)
+        await carried_out(shift)
+        await comes_back(shift)
+        assert await shift.reconcile() is None
+        assert await shift.has()
+        assert shift.desk.line.writes() == []
+
+    tell(story)
+
+
+def test_what_came_back_with_its_cluster_waits_until_it_is_known_who_else_has_returned_s1() -> None:
+    async def story(shift: Shift) -> None:
+        await carried_out(shift)
+        await comes_back(shift)
+        taints = [{"key": UNREACHABLE_TAINT, "effect": "NoExecute"}]
+        await shift.desk.client.patch(CLUSTERS, MEMBER, {"spec": {"taints": taints}})
+        await shift.desk.condition(**since(60))
+        assert await shift.reconcile() == pytest.approx(POLL_SECONDS + ROUNDING_SECONDS, abs=0.01)
+        assert await shift.has()
+        await asyncio.sleep(LONGEST_SETTLE_SECONDS)
+        assert await shift.reconcile() is None
+        assert not await shift.has()
 
     tell(story)
 

@@ -12,8 +12,10 @@ from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, ResourceBindingStatus, Work, WorkStatus
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.execution.removal import (
+    PlacedCopies,
     asks_again_at,
     is_removal_held,
+    is_return_kept,
     removal_blocked,
     removals_blocked,
     with_blocked_removals,
@@ -322,3 +324,17 @@ def test_s1_what_was_to_go_while_its_cluster_was_away_stays_while_its_replacemen
     works = {"member1": asked_at(asked), "member2": work("member2", serving)}
     there = dead("member1") if ready_since is None else ready("member1", ready_since)
     assert held_now(spec, works, fleet(there, cluster("member2"))) == held
+
+
+@pytest.mark.parametrize(
+    ("ready", "brake", "kept"), [(3, False, False), (2, False, True), (3, True, True)], ids=["well", "worse", "braked"]
+)
+def test_s1_what_comes_back_of_a_work_that_is_gone_stays_until_all_that_is_asked_for_instead_is_healthy(
+    ready: int, *, brake: bool, kept: bool
+) -> None:
+    spec = binding(duplicated("member2"), 3, targets(member2=3)).spec
+    alive = fleet(cluster("member1"), cluster("member2"))
+    well = PlacedCopies(spec, {"member2": work("member2", 3)})
+    other = PlacedCopies(spec, {"member2": work("member2", ready)})
+    assert is_return_kept([well, other], alive, brake=brake) == kept
+    assert not is_return_kept([], alive, brake=brake), "nobody asks for it"

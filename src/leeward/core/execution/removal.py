@@ -3,6 +3,7 @@
 removal_blocked    what a Work says when somebody's finalizer keeps an object in the member, and with it what it runs
 is_removal_held    if the removal of a copy waits: its cluster was away, or did not carry it out, and what replaces the
                    copy may be lost by now
+is_return_kept     if a copy stays that had been removed, and that its member brings back
 removals_blocked   what the binding says of its Works, with the clusters
 """
 
@@ -81,13 +82,13 @@ def is_removal_held(
     Holds: S1, S4, S13.
     """
     own, work = clusters.get(cluster), works[cluster]
-    if own is None or own.is_being_deleted or (spec.asks_for_none and not _only_follows(spec)):
+    if own is None or own.is_being_deleted or (spec.asks_for_none and not only_follows(spec)):
         return False
     is_held, asked_at = REMOVAL_HELD_ANNOTATION in work.metadata.annotations, work.metadata.deletion_timestamp
     is_older = asked_at is not None and attention.time.has_gap_since(asked_at)
     if is_older and not attention.has_settled(now):
         return True
-    if _only_follows(spec):
+    if only_follows(spec):
         return is_older and not all(each.are_seen_healthy(clusters) for each in needed_by)
     was_away = _was_away(own, asked_at)
     if brake and (is_held or was_away):
@@ -104,7 +105,13 @@ def asks_again_at(work: Work, now: datetime) -> datetime | None:
     return asked_at + CARRIED_OUT_WITHIN if asked_at is not None and now < asked_at + CARRIED_OUT_WITHIN else None
 
 
-def _only_follows(spec: ResourceBindingSpec) -> bool:
+def is_return_kept(copies: Sequence[PlacedCopies], clusters: Mapping[str, Cluster], *, brake: bool) -> bool:
+    """Tells whether what a member brings back of a Work that is gone is not to be removed once more for now: `copies`
+    are those that are asked for in its stead. Holds: S1, S4."""
+    return bool(copies) and (brake or not all(each.are_seen_healthy(clusters) for each in copies))
+
+
+def only_follows(spec: ResourceBindingSpec) -> bool:
     """Tells whether this is a dependency that is nowhere but where others need it."""
     return spec.placement is None and not spec.clusters
 

@@ -1,0 +1,72 @@
+"""Copies that a member brings back of Works that are gone: it was restored from its past.
+
+Such a copy has left for another cluster, and is removed once more. But it may be the only one that runs by now: while
+its binding lives, and asks for it, it stays under the brake, and until what replaces it is seen healthy. Holds: S1, S4.
+"""
+
+from collections.abc import Sequence
+
+from leeward.api.names import execution_space
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
+from leeward.api.work import Binding, ResourceBinding, Work
+from leeward.client import NotFound, NotServed
+from leeward.core.execution.claims import Owner, name_of_works, owners_of
+from leeward.core.execution.removal import PlacedCopies, is_return_kept, only_follows
+from leeward.core.execution.works import is_of_deleted_template
+from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
+from leeward.runtime.brake import BrakeView
+from leeward.runtime.clusters_by_name import ClustersByName
+from leeward.runtime.controller_context import ControlPlane
+from leeward.runtime.informer import Informer
+
+
+class ReturnedCopies:
+    """Follows nothing before it is asked. Without a brake it is never engaged."""
+
+    def __init__(self, plane: ControlPlane, brake: BrakeView | None = None) -> None:
+        self._plane = plane
+        self._brake = brake
+
+    async def stays(self, work: Work) -> bool:
+        """Tells whether what a member brings back of a Work that is gone stays there for now. Raises: WorldError."""
+        informers = self._plane.informers
+        for informer in (informers.of(CLUSTERS), informers.of(WORKS), informers.of(RESOURCE_BINDINGS)):
+            await informer.wait_current()
+        if self._brake is not None:
+            await self._brake.wait_synced()
+        copies: list[PlacedCopies] = []
+        for owner in owners_of(work):
+            binding = await self._find(owner)
+            if binding is not None and not is_of_deleted_template(work, binding):
+                copies += self._copies(binding)
+        braked = self._brake is not None and self._brake.holds()
+        return is_return_kept(copies, ClustersByName(informers.of(CLUSTERS)), brake=braked)
+
+    async def _find(self, owner: Owner) -> Binding | None:
+        """Binding that is not being deleted; only the API server says that there is none (S5). Raises: WorldError."""
+        kind = RESOURCE_BINDING if owner.namespace else CLUSTER_RESOURCE_BINDING
+        try:
+            found: Binding = await self._plane.client.get(kind.resource, owner.name, owner.namespace)
+        except NotServed:
+            raise
+        except NotFound:
+            return None
+        return found if found.metadata.deletion_timestamp is None else None
+
+    def _copies(self, binding: Binding) -> list[PlacedCopies]:
+        """Copies that a binding asks for; of what is nowhere but where others need it, those of these others."""
+        works = self._plane.informers.of(WORKS)
+        wanted: Sequence[Binding] = self._dependants(binding) if only_follows(binding.spec) else (binding,)
+        return [placed_copies(each, works) for each in wanted if not each.spec.asks_for_none]
+
+    def _dependants(self, binding: Binding) -> list[ResourceBinding]:
+        bindings: Informer[ResourceBinding] = self._plane.informers.of(RESOURCE_BINDINGS)
+        found = [bindings.get(each.name, each.namespace) for each in binding.spec.required_by]
+        return [each for each in found if each is not None and each.metadata.deletion_timestamp is None]
+
+
+def placed_copies(binding: Binding, works: Informer[Work]) -> PlacedCopies:
+    """Copies that a binding is to run, with its Works as they are known."""
+    name, targets = name_of_works(binding), [target.name for target in binding.spec.clusters]
+    found = {target: works.get(name, execution_space(target)) for target in targets}
+    return PlacedCopies(binding.spec, {target: work for target, work in found.items() if work is not None})
