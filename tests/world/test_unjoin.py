@@ -7,7 +7,18 @@ from leeward.app.leaving import unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.client import NotFound
 from leeward.sim.world import World
-from tests.world.stories import apply, by_weight, deployment, play, policy, ready_replicas, tasks, without_room
+from tests.world.stories import (
+    CONFIG_MAPS,
+    apply,
+    by_weight,
+    deployment,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+    without_room,
+)
+from tests.world.test_kinds import CLUSTER_POLICIES, CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears, selecting
 
 WAIT_SECONDS = 60
 
@@ -144,3 +155,48 @@ def test_a_cluster_that_joins_again_gets_at_once_what_is_still_assigned_to_it() 
         await world.until(lambda: world.assigned("web-deployment") == {"member1": 2, "member2": 2}, 120)
 
     play(story, {"member1": "Push", "member2": "Push"})
+
+
+@pytest.mark.parametrize("leaving", ["member1", "member3"], ids=["Push", "Pull"])
+@pytest.mark.parametrize("how", ["unjoin", "delete the Cluster"])
+def test_what_others_keep_in_a_namespace_of_ours_outlives_the_departure_of_its_cluster_s12(
+    leaving: str, how: str
+) -> None:
+    """Theirs is a ConfigMap, and an application that its policy preserves."""
+
+    async def story(world: World) -> None:
+        await world.client.create(NAMESPACES, {"metadata": {"name": "shop"}})
+        kept = policy("web", by_weight({leaving: 1}))
+        kept["spec"]["preserveResourcesOnDeletion"] = True
+        await apply(world.client, deployment("web", 2), kept, namespace="shop")
+        await world.sleep(40)
+        own = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}, "data": {"a": "1"}}
+        there = world.member(leaving).client
+        await there.create(CONFIG_MAPS, own, "shop")
+        if how == "unjoin":
+            await unjoin(world, leaving)
+        else:
+            await world.client.delete(CLUSTERS, leaving)
+        await world.sleep(60)
+        await nothing_is_left_of(world, leaving)
+        assert (await there.get(CONFIG_MAPS, "own", "shop"))["data"] == {"a": "1"}
+        assert await ready_replicas(world, leaving, "web", "shop") == 2
+
+    play(story)
+
+
+def test_custom_resources_of_others_outlive_the_departure_of_a_cluster_with_their_definition_s12() -> None:
+    async def story(world: World) -> None:
+        there = world.member("member1").client
+        await world.client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+        placed = selecting(DEFINITIONS, "crontabs.stable.example.com", "member1", "member2")
+        await world.client.create(CLUSTER_POLICIES, placed)
+        await appears(world, "member1", DEFINITIONS, "crontabs.stable.example.com")
+        await world.sleep(20)
+        await there.create(CRON_TABS, {"metadata": {"name": "theirs"}, "spec": {"replicas": 1}}, "default")
+        await unjoin(world, "member1")
+        await world.sleep(60)
+        await nothing_is_left_of(world, "member1")
+        assert (await there.get(CRON_TABS, "theirs", "default"))["spec"] == {"replicas": 1}
+
+    play(story)

@@ -1,13 +1,14 @@
 """Lets a cluster leave the control plane, in whatever state it is.
 
-    alive          its Works are taken back first, so that nothing of ours stays in it
+    alive          its Works are taken back first, so that nothing of ours stays in it but what others may live in
+                   (Namespaces, CustomResourceDefinitions, volumes and their claims)
     dead, Pull     its controller takes the finalizers off its Works by itself
     dead, Push     stays until it is back; given up with `force`, and then what runs in it stays there
 
 The cluster controller does the leaving; this asks for it, waits, and says what holds it up.
 
 Karmada: pkg/karmadactl/unjoin, unregister; same, but that a cluster that is Ready is given the time to clean up also
-with `force`.
+with `force`, and that it takes Namespaces and the like along, with all that others keep in them.
 """
 
 import asyncio

@@ -12,10 +12,11 @@ from contextlib import suppress
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.resource import WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import Conflict, NotFound, NotServed, Undecodable
 from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.core.eviction.shared_resources import is_shared
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
@@ -74,7 +75,11 @@ class ObjectRemoval:
                 observed = await self._member.server.client.get(resource, key.name, key.namespace)
                 if not self._works.owns(work, observed) or (ended and not self._was_deleted(observed)):
                     return False
-                if "deletionTimestamp" in observed["metadata"] or not await self._is_to_go(work, ended=ended):
+                if "deletionTimestamp" in observed["metadata"]:
+                    return True
+                if is_shared(manifest["apiVersion"], manifest["kind"]) and await self._is_leaving():
+                    return False
+                if not await self._is_to_go(work, ended=ended):
                     return True
                 with suppress(Conflict):
                     await self._delete(resource, observed)
@@ -83,6 +88,17 @@ class ObjectRemoval:
         except NotFound:
             return False
         return True
+
+    async def _is_leaving(self) -> bool:
+        """Tells whether the member leaves the fleet, or has left: others keep what they have in what is shared there
+        (S12). Asked of the control plane's API server: a cache may hear of it after the deletions that follow from it.
+        """
+        try:
+            return (await self._plane.client.get(CLUSTERS, self._member.name)).is_being_deleted
+        except NotServed:
+            raise
+        except NotFound:
+            return True
 
     async def _delete(self, resource: Resource[Manifest], observed: Manifest) -> None:
         metadata, key = observed["metadata"], key_of(observed)

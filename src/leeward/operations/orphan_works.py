@@ -22,7 +22,7 @@ from leeward.api.names import (
 from leeward.api.resource import WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import Client, Conflict, NotFound, NotServed
-from leeward.core.eviction.shared_resources import is_shared
+from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import Owner, owners_of
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.identity import Key, key_of
@@ -148,8 +148,8 @@ def _read(work: Work) -> OrphanWork | None:
         return None
     cluster = cluster_of_execution_space(work.namespace)
     metadata = work.metadata
-    made = any(is_shared(each.get("apiVersion", ""), each.get("kind", "")) for each in work.spec.workload.manifests)
-    return OrphanWork(cluster, key_of(work), metadata.uid, metadata.resource_version, owners, _ids(work), made)
+    version, shared = metadata.resource_version, has_shared(work)
+    return OrphanWork(cluster, key_of(work), metadata.uid, version, owners, _ids(work), shared)
 
 
 def _ids(named: Work | Binding) -> tuple[str, ...]:

@@ -9,12 +9,12 @@ from msgspec.structs import replace
 from kubeapi.status import Status
 from leeward.api.meta import Condition
 from leeward.api.names import HUB_ANNOTATION, WORK_ID_LABEL, WORK_NAME_ANNOTATION
-from leeward.api.resource import WORKS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.client import Conflict, NotServed, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.controllers import object_removal
 from leeward.core.execution.ownership import stamp
 from leeward.runtime.discovery import UnknownKind
-from tests.unit.controllers.desk import CONFIG_MAPS, SPACE, preconditions
+from tests.unit.controllers.desk import CONFIG_MAPS, MEMBER, SPACE, preconditions
 from tests.unit.controllers.member_hands import OF_WORK, PATH, Hands, colors, tell
 
 WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "default"}}
@@ -316,5 +316,22 @@ def test_a_kind_that_is_offered_again_is_not_gone_s5(found: str, still: str) -> 
 
         hands.desk.line.inner = Changing()
         assert [await hands.removal.remove(work) for _ in still] == [told == "1" for told in still]
+
+    tell(story)
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_what_others_may_live_in_goes_unless_its_cluster_leaves_by_then_s12(*, leaves: bool) -> None:
+    async def story(hands: Hands) -> None:
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+        manifest = stamp(namespace, SPACE, "web")
+        await hands.objects.apply(await hands.desk.work(workload={"manifests": [manifest]}), manifest)
+        work = await hands.going()
+        if leaves:
+            await hands.desk.client.patch(CLUSTERS, MEMBER, {"metadata": {"finalizers": ["example.com/keep"]}})
+            await hands.desk.client.delete(CLUSTERS, MEMBER)
+        hands.desk.line.writes()
+        await hands.removal.remove(work)
+        assert [sent.method for sent in hands.desk.line.writes()] == ([] if leaves else ["DELETE"])
 
     tell(story)

@@ -166,3 +166,22 @@ def test_why_it_stays_is_said_of_a_push_cluster_that_is_away() -> None:
         assert why_it_stays(DEAD_AGENT, left) == ""
 
     play(story)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "stays"),
+    [("v1", "Namespace", True), ("v1", "PersistentVolumeClaim", True), ("v1", "ConfigMap", False)],
+)
+def test_what_others_may_live_in_is_left_in_a_cluster_that_leaves_s12(api_version: str, kind: str, stays: bool) -> None:
+    async def story(desk: Desk) -> None:
+        await desk.cluster()
+        manifest: Manifest = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "shop"}}
+        await desk.work(metadata={"finalizers": [OURS]}, workload={"manifests": [manifest]})
+        desk.wire.writes()
+        await give_back(desk.plane.client, cluster("member1"), SPACE)
+        assert [sent.method for sent in desk.wire.writes()] == (["PATCH"] if stays else []) + ["DELETE"]
+        work = await desk.seen()
+        assert bool(work.spec.preserve_resources_on_deletion) == stays
+        assert work.metadata.deletion_timestamp is not None
+
+    play(story)

@@ -1,5 +1,7 @@
 """A Cluster that is being deleted: its Works are taken back, then its execution space; its finalizer goes last.
 
+What others may live in (Namespaces, CustomResourceDefinitions, volumes and their claims) stays in the member.
+
 The Works go first, while an agent has its rights in the execution space. Of a dead agent nobody waits for anything.
 """
 
@@ -10,6 +12,7 @@ from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
 from leeward.api.resource import NAMESPACES, WORKS
 from leeward.api.work import Work
 from leeward.client import Client, Conflict, NotFound, NotServed
+from leeward.core.eviction.shared_resources import has_shared
 
 
 async def give_back(client: Client, cluster: Cluster, space: str) -> Sequence[Work] | None:
@@ -40,7 +43,7 @@ async def _take_back(client: Client, cluster: Cluster, works: Sequence[Work]) ->
     for work in works:
         try:
             if work.metadata.deletion_timestamp is None:
-                metadata = work.metadata
+                metadata = (await _with_shared_kept(client, work)).metadata
                 await client.delete(
                     WORKS, work.name, work.namespace, uid=metadata.uid, resource_version=metadata.resource_version
                 )
@@ -48,6 +51,14 @@ async def _take_back(client: Client, cluster: Cluster, works: Sequence[Work]) ->
                 await _strip(client, work)
         except (NotFound, Conflict):
             continue
+
+
+async def _with_shared_kept(client: Client, work: Work) -> Work:
+    """The Work, told to leave what others may live in; agents of any version honour that. Raises: WorldError."""
+    if work.spec.preserve_resources_on_deletion or not has_shared(work):
+        return work
+    patch, version = {"spec": {"preserveResourcesOnDeletion": True}}, work.metadata.resource_version
+    return await client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
 
 
 async def _strip(client: Client, work: Work) -> None:

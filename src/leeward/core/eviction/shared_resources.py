@@ -1,5 +1,5 @@
-"""Resources that others live in: taints never evict them, unless their policy says so, and orphans of these kinds go
-only where that is asked for.
+"""Resources that others live in: taints never evict them, unless their policy says so, they stay in a cluster that
+leaves, and orphans of these kinds go only where that is asked for.
 
 Deleting a CustomResourceDefinition deletes every custom resource of it, deleting a Namespace everything in it, and
 deleting a volume or its claim the data; a cluster that was away for a while has lost none of that.
@@ -8,7 +8,7 @@ Holds: S12. Karmada evicts them like anything else.
 """
 
 from leeward.api.names import EVICT_SHARED_ANNOTATION
-from leeward.api.work import Binding
+from leeward.api.work import Binding, Work
 
 SHARED_KINDS = frozenset(
     {
@@ -24,6 +24,11 @@ SHARED_KINDS = frozenset(
 def is_shared(api_version: str, kind: str) -> bool:
     """Tells whether others may live in an object of this kind."""
     return (api_version.rpartition("/")[0], kind) in SHARED_KINDS
+
+
+def has_shared(work: Work) -> bool:
+    """Tells whether others may live in something that the Work has made."""
+    return any(is_shared(each.get("apiVersion", ""), each.get("kind", "")) for each in work.spec.workload.manifests)
 
 
 def stays_under_taints(binding: Binding) -> bool:
