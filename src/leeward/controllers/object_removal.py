@@ -14,7 +14,8 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import Conflict, NotFound, NotServed, Undecodable
+from leeward.client import Conflict, NotFound, NotServed
+from leeward.controllers.missing_kinds import MissingKinds
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.eviction.shared_resources import is_shared
 from leeward.runtime.controller_context import ControlPlane, Member
@@ -47,7 +48,7 @@ class ObjectRemoval:
         self._backlinks = backlinks
         self._forget = forget
         self._returned = returned
-        self._missing_kinds: set[tuple[str, str]] = set()
+        self._missing = MissingKinds(plane, member, works)
         self._deleted: dict[str, None] = {}
         """The uids of the objects that were deleted here, the latest last."""
 
@@ -63,10 +64,23 @@ class ObjectRemoval:
 
     async def _remove_object(self, work: Work, manifest: Manifest, *, ended: bool) -> bool:
         """Asks for the deletion of one object. Returns whether it is, or may be, still there. Holds: S5, S6."""
-        try:
-            resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
-        except UnknownKind:
-            return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
+        api_version, kind = manifest["apiVersion"], manifest["kind"]
+        if self._missing.rests(api_version, kind):
+            return True
+        with suppress(UnknownKind, NotServed):
+            return await self._remove_served(work, manifest, ended=ended)
+        versions = await self._missing.versions(api_version, kind)
+        if not versions:
+            return not self._missing.is_gone(api_version, kind)
+        if api_version in versions:
+            return True
+        with suppress(UnknownKind, NotServed):
+            return await self._remove_served(work, {**manifest, "apiVersion": versions[0]}, ended=ended)
+        return True
+
+    async def _remove_served(self, work: Work, manifest: Manifest, *, ended: bool) -> bool:
+        """Asks for the deletion of one object of a kind that is served. Raises: UnknownKind, NotServed, WorldError."""
+        resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         key = key_of(manifest)
         self._backlinks.follow(resource)
         self._forget(resource, key)
@@ -84,7 +98,7 @@ class ObjectRemoval:
                 with suppress(Conflict):
                     await self._delete(resource, observed)
         except NotServed:
-            return await self._may_be_offered(manifest["apiVersion"], manifest["kind"])
+            raise
         except NotFound:
             return False
         return True
@@ -132,18 +146,3 @@ class ObjectRemoval:
             and current.metadata.deletion_timestamp is not None
             and not current.spec.preserve_resources_on_deletion
         )
-
-    async def _may_be_offered(self, api_version: str, kind: str) -> bool:
-        """A kind is gone only when two complete looks at all kinds, one after the other, do not have it.
-
-        Raises: WorldError when the member's kinds cannot all be asked for.
-        """
-        offer = await self._member.server.discovery.offer()
-        if offer.failed:
-            raise Undecodable(f"the kinds of {', '.join(offer.failed)} cannot be read")
-        if offer.has(api_version, kind):
-            self._missing_kinds.discard((api_version, kind))
-            return True
-        missed_before = (api_version, kind) in self._missing_kinds
-        self._missing_kinds.add((api_version, kind))
-        return not missed_before

@@ -25,7 +25,12 @@ class Offer(NamedTuple):
     failed: tuple[str, ...]
 
     def has(self, api_version: str, kind: str) -> bool:
-        return any(e.group_version == api_version and kind in {r.kind for r in e.resources} for e in self.enablements)
+        return api_version in self.versions_of(api_version.rpartition("/")[0], kind)
+
+    def versions_of(self, group: str, kind: str) -> list[str]:
+        """API versions of a group that have the kind."""
+        versions = [e for e in self.enablements if e.group_version.rpartition("/")[0] == group]
+        return [e.group_version for e in versions if kind in {r.kind for r in e.resources}]
 
 
 _Found = Mapping[str, Sequence[OfferedResource] | None]

@@ -1,5 +1,6 @@
 """The objects of a member: on what a deletion rests, and when a kind is gone."""
 
+import asyncio
 import json
 from collections.abc import Callable
 
@@ -10,8 +11,10 @@ from kubeapi.status import Status
 from leeward.api.meta import Condition
 from leeward.api.names import HUB_ANNOTATION, WORK_ID_LABEL, WORK_NAME_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.work import Work
 from leeward.client import Conflict, NotServed, Request, Response, Undecodable, Unreachable, WorldError
 from leeward.controllers import object_removal
+from leeward.controllers.missing_kinds import GONE_SECONDS, REST_SECONDS
 from leeward.core.execution.ownership import stamp
 from leeward.runtime.discovery import UnknownKind
 from tests.unit.controllers.desk import CONFIG_MAPS, MEMBER, SPACE, preconditions
@@ -232,14 +235,49 @@ def test_all_objects_of_a_work_are_asked_to_go() -> None:
     tell(story)
 
 
-def test_a_kind_is_gone_only_after_two_complete_looks_s5() -> None:
+async def looked_for(hands: Hands, work: Work, seconds: float) -> list[bool]:
+    """Tells at each look in so much time whether something may still be there."""
+    found = list[bool]()
+    for _ in range(int(seconds / REST_SECONDS)):
+        found.append(await hands.removal.remove(work))
+        await asyncio.sleep(REST_SECONDS)
+    return found
+
+
+def test_a_kind_is_gone_only_after_complete_looks_for_a_while_s5() -> None:
     async def story(hands: Hands) -> None:
         await hands.desk.work(workload={"manifests": [stamp(WIDGET, SPACE, "web")]})
         work = await hands.going()
-        assert await hands.removal.remove(work) is True
+        assert all(await looked_for(hands, work, GONE_SECONDS))
         assert await hands.removal.remove(work) is False
         with pytest.raises(UnknownKind):
             await hands.objects.apply(work, WIDGET)
+
+    tell(story)
+
+
+def test_a_kind_that_was_missed_before_its_cluster_was_away_is_looked_for_anew_s5() -> None:
+    async def story(hands: Hands) -> None:
+        await hands.desk.work(workload={"manifests": [stamp(WIDGET, SPACE, "web")]})
+        work = await hands.going()
+        assert all(await looked_for(hands, work, GONE_SECONDS))
+        await hands.desk.condition(lastTransitionTime="2025-02-01T00:00:00Z")
+        await asyncio.sleep(0.1)
+        assert all(await looked_for(hands, work, GONE_SECONDS))
+        await asyncio.sleep(GONE_SECONDS)
+        assert await hands.removal.remove(work) is True, "nobody has looked for a while"
+
+    tell(story)
+
+
+def test_a_kind_that_was_missed_a_moment_ago_costs_no_question_l5() -> None:
+    async def story(hands: Hands) -> None:
+        await hands.desk.work(workload={"manifests": [stamp(WIDGET, SPACE, "web")]})
+        work = await hands.going()
+        await hands.removal.remove(work)
+        hands.desk.line.sent.clear()
+        assert await hands.removal.remove(work) is True
+        assert hands.desk.line.sent == []
 
     tell(story)
 
@@ -289,7 +327,9 @@ def test_a_kind_that_is_offered_and_does_not_answer_is_not_gone_s5() -> None:
     tell(story)
 
 
-@pytest.mark.parametrize(("found", "still"), [("GW GW GW", "111"), ("GG GW GG", "111"), ("GG GG", "10")])
+@pytest.mark.parametrize(
+    ("found", "still"), [("GW GW GW", "111"), ("GG GW" + 6 * " GG", 8 * "1"), (7 * "GG ", "1111110")]
+)
 def test_a_kind_that_is_offered_again_is_not_gone_s5(found: str, still: str) -> None:
     """Each removal asks twice for the group: which kind it has then is told by a letter."""
 
@@ -315,7 +355,7 @@ def test_a_kind_that_is_offered_again_is_not_gone_s5(found: str, still: str) -> 
                 return await inner.send(request, timeout_seconds=timeout_seconds)
 
         hands.desk.line.inner = Changing()
-        assert [await hands.removal.remove(work) for _ in still] == [told == "1" for told in still]
+        assert await looked_for(hands, work, len(still) * REST_SECONDS) == [told == "1" for told in still]
 
     tell(story)
 
