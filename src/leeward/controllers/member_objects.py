@@ -15,12 +15,12 @@ from http import HTTPStatus
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
-from leeward.api.names import HUB_ANNOTATION
+from leeward.api.names import HUB_ANNOTATION, WORK_NAME_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Unreachable
 from leeward.core.execution.claims import beyond_its_binding
-from leeward.core.execution.conflict_resolution import may_overwrite
+from leeward.core.execution.conflict_resolution import conflict_rules_of, may_overwrite, other_work
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, by_whom, note_write, pause_left
@@ -192,10 +192,19 @@ class MemberObjects:
     def _refuse_foreign(self, work: Work, observed: Manifest) -> None:
         self._refuse_other_hubs(observed)
         if not self._works.owns(work, observed) and not may_overwrite(work, observed):
-            raise Foreign(
-                f"it exists in cluster {self._member.name} and is not managed by this Work; "
-                "remove it there, or set conflictResolution: Overwrite in the policy"
+            raise Foreign(self._why_foreign(work, observed))
+
+    def _why_foreign(self, work: Work, observed: Manifest) -> str:
+        """Reason why an object is not taken over, with a way out that helps."""
+        overwrite = "" if conflict_rules_of(work).takes_over else "set conflictResolution: Overwrite in the policy"
+        there = f"it exists in cluster {self._member.name} and"
+        if owner := other_work(observed):
+            way = f"its annotation {WORK_NAME_ANNOTATION} there" + (f" and {overwrite}" if overwrite else "")
+            return (
+                f"{there} was made from another Work ({owner}), which is not overwritten; if that is gone, or if it "
+                f"was copied from another cluster, remove it there, or remove {way}"
             )
+        return f"{there} is not managed by this Work; remove it there, or {overwrite}"
 
     def _refuse_undone(self, work: Work, resource: Resource[Manifest], key: Key, observed: Manifest | None) -> None:
         """Lets contents that were undone repeatedly wait for their turn."""

@@ -115,6 +115,32 @@ def test_an_object_that_is_not_ours_is_left_as_it_is_s6() -> None:
 
 
 @pytest.mark.parametrize("resolution", ["overwrite", "abort"])
+def test_what_another_work_has_made_is_told_with_a_way_out_that_helps(resolution: str) -> None:
+    async def story(hands: Hands) -> None:
+        work, manifest = await hands.work(metadata={"annotations": {CONFLICT_RESOLUTION_ANNOTATION: resolution}})
+        owner = {WORK_NAMESPACE_ANNOTATION: "karmada-es-member9", WORK_NAME_ANNOTATION: "web"}
+        await hands.desk.map_there("colors", {"color": "theirs"}, annotations=owner)
+        with pytest.raises(Foreign) as foreign:
+            await hands.objects.apply(work, manifest)
+        told = (
+            "it exists in cluster member1 and was made from another Work (karmada-es-member9/web), which is not "
+            "overwritten; if that is gone, or if it was copied from another cluster, remove it there, or remove its "
+            f"annotation {WORK_NAME_ANNOTATION} there"
+        )
+        also = " and set conflictResolution: Overwrite in the policy"
+        assert str(foreign.value) == (told if resolution == "overwrite" else told + also)
+        unnamed = {"metadata": {"annotations": {WORK_NAME_ANNOTATION: None}}}
+        await hands.desk.there.patch(CONFIG_MAPS, "colors", unnamed, "default")
+        await hands.desk.client.patch(
+            WORKS, "web", {"metadata": {"annotations": {CONFLICT_RESOLUTION_ANNOTATION: "overwrite"}}}, SPACE
+        )
+        await hands.objects.apply(await hands.desk.seen(), manifest)
+        assert (await hands.there())["data"] == {"color": "red"}
+
+    tell(story)
+
+
+@pytest.mark.parametrize("resolution", ["overwrite", "abort"])
 @pytest.mark.parametrize("owner", [{}, {WORK_NAMESPACE_ANNOTATION: SPACE, WORK_NAME_ANNOTATION: "another"}])
 def test_nobodys_object_is_overwritten_where_that_is_asked_for_and_no_other_works_s6(
     resolution: str, owner: dict[str, str]

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from kubeapi.meta import ReadOnlyManifest, annotations_of
-from leeward.api.names import CONFLICT_RESOLUTION_ANNOTATION, WORK_NAME_ANNOTATION
+from leeward.api.names import CONFLICT_RESOLUTION_ANNOTATION, WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, Work
 from leeward.core.interpreter.fields import text_at
 
@@ -65,5 +65,12 @@ def conflict_rules_of(work: Work) -> ConflictRules:
 
 def may_overwrite(work: Work, observed: ReadOnlyManifest) -> bool:
     """Tells whether what is there may be taken over: what another Work has made never is."""
-    belongs_to_other_work = WORK_NAME_ANNOTATION in annotations_of(observed)
-    return conflict_rules_of(work).takes_over and not belongs_to_other_work
+    return conflict_rules_of(work).takes_over and not other_work(observed)
+
+
+def other_work(observed: ReadOnlyManifest) -> str:
+    """The Work that has made what is there, and is not ours, as it is named there; else empty."""
+    annotations = annotations_of(observed)
+    if WORK_NAME_ANNOTATION not in annotations:
+        return ""
+    return f"{annotations.get(WORK_NAMESPACE_ANNOTATION, '')}/{annotations[WORK_NAME_ANNOTATION]}"
