@@ -99,3 +99,10 @@ def test_a_missing_or_empty_token_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "tokens.csv").write_text("")
     with pytest.raises(FleetError, match=r"tokens\.csv is empty"):
         read_token(tmp_path / "tokens.csv")
+
+
+def test_a_kubeconfig_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    layout.kubeconfig.mkdir()
+    with pytest.raises(FleetError, match=r"kubeconfig cannot be written \(Is a directory\): move away what is there"):
+        issue_credentials(layout, Fleet(20_000), Randomness(1))

@@ -28,7 +28,7 @@ ADMIN_GROUP = "system:masters"
 
 
 def issue_credentials(layout: Layout, fleet: Fleet, randomness: Randomness) -> None:
-    """Makes what is missing or about to end, and writes the kubeconfigs anew."""
+    """Makes what is missing or about to end, and writes the kubeconfigs anew. Raises: FleetError."""
     try:
         authority = Authority(layout.pki, SystemClock().now(), "leeward-ca")
         _issue(layout, fleet, randomness, authority)
@@ -93,7 +93,10 @@ def _write(
         "users": _named("user", list(users.items())),
         "contexts": _named("context", [(name, {"cluster": name, "user": user}) for name, user in contexts.items()]),
     }
-    write_file(path, render_yaml(kubeconfig))
+    try:
+        write_file(path, render_yaml(kubeconfig))
+    except OSError as error:
+        raise FleetError(f"{path} cannot be written ({error.strerror}): move away what is there") from error
 
 
 def _named(key: str, entries: Sequence[tuple[str, Mapping[str, str]]]) -> list[dict[str, Any]]:
