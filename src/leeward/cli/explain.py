@@ -16,6 +16,7 @@ from leeward.cli.questions import (
     picture_options,
     say_answer,
     without_collecting,
+    write_named,
 )
 from leeward.cli.settings import Settings
 
@@ -65,7 +66,6 @@ def _answer(
     context: str,
 ) -> "tuple[FleetState, Answer]":
     """Raises: FleetError."""
-    from kubeapi.files import write_file
     from leeward.answers.subjects import asked_of, explain_in, record_of
     from leeward.operations import OperationFailed
 
@@ -74,11 +74,9 @@ def _answer(
         state = _state(settings, asked, file, kubeconfig, context)
         answer = explain_in(state, asked)
         if record is not None:
-            write_file(record, record_of(state, asked))
+            write_named(record, record_of(state, asked))
     except OperationFailed as error:
         raise FleetError(str(error)) from error
-    except OSError as error:
-        raise FleetError(f"{record} cannot be written: {error.strerror}") from error
     return state, answer
 
 

@@ -101,6 +101,23 @@ def picture_in(file: Path, kubeconfig: Path | None = None, context: str = "") ->
     return decode_file(file, decode_state, DecodeError, "make one with `leeward snapshot FILE`")
 
 
+def write_named(file: Path, content: bytes) -> None:
+    """Writes a file that the user has named, in a directory that is there. Raises: FleetError."""
+    from kubeapi.files import write_file
+
+    refuse_no_directory(file)
+    try:
+        write_file(file, content)
+    except OSError as error:
+        raise FleetError(f"{file} cannot be written: {error.strerror}") from error
+
+
+def refuse_no_directory(file: Path) -> None:
+    """Raises: FleetError where the directory of a file that is to be written is not there: it may be mistyped."""
+    if not file.parent.is_dir():
+        raise FleetError(f"{file} cannot be written: there is no directory {file.parent}")
+
+
 def decode_file(
     file: Path, decode: Callable[[bytes], T], failure: type[Exception], way_out: str, limit: int = MAX_PICTURE_BYTES
 ) -> T:

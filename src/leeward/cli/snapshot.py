@@ -6,7 +6,7 @@ import click
 
 from leeward.cli.connections import operator_options
 from leeward.cli.output import complain, say, say_next
-from leeward.cli.questions import COULD_NOT_LOOK, WELL, AnswerCommand, whole_picture
+from leeward.cli.questions import COULD_NOT_LOOK, WELL, AnswerCommand, refuse_no_directory, whole_picture, write_named
 from leeward.cli.settings import Settings
 
 
@@ -22,16 +22,12 @@ def snapshot(settings: Settings, file: Path, kubeconfig: Path | None, context: s
 
     Exits 0 when all could be read, 2 when not.
     """
-    from kubeapi.files import write_file
     from leeward.answers.fleet_state import encode_state
-    from leeward.app.local.errors import FleetError
     from leeward.operations.sentences import counted
 
+    refuse_no_directory(file)
     state = whole_picture(settings, kubeconfig, context, None)
-    try:
-        write_file(file, encode_state(state))
-    except OSError as error:
-        raise FleetError(f"{file} cannot be written: {error.strerror}") from error
+    write_named(file, encode_state(state))
     works = counted(len(state.recorded.works), "Work")
     clusters, bindings = counted(len(state.clusters), "cluster"), counted(len(state.bindings), "binding")
     say(f"{file}: {clusters}, {bindings}, {works}")

@@ -43,6 +43,16 @@ def test_what_could_not_be_read_is_named_and_ends_it_with_2(
     assert [unseen.partition(":")[0] for unseen in decode_state(file.read_bytes()).recorded.unseen] == ["Works"]
 
 
+def test_a_directory_that_is_not_there_is_not_made(
+    layout: Layout, server: JsonServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mistyped" / "fleet.json"
+    code, out, err = call_verb(capsys, "snapshot", file, "--kubeconfig", layout.kubeconfig)
+    assert (code, out) == (2, "")
+    assert err == f"leeward: {file} cannot be written: there is no directory {file.parent}\n"
+    assert not file.parent.exists()
+
+
 @pytest.mark.parametrize("holder", ["one", ""])
 def test_a_picture_says_since_when_nobody_watches(
     layout: Layout, server: JsonServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], holder: str
@@ -61,7 +71,7 @@ def test_a_picture_says_since_when_nobody_watches(
     ("arguments", "said"),
     [
         ((), "Missing argument 'FILE' (see `leeward snapshot --help`)"),
-        (("/nowhere/at/all/f", "--kubeconfig", "none"), "none"),
+        (("f", "--kubeconfig", "none"), "none"),
     ],
 )
 def test_what_is_asked_wrongly_is_no_finding(
