@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import tarfile
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from leeward.app.local.backups import back_up, restore
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, Member, load_fleet, save_fleet
 from leeward.app.local.layout import Layout
+from leeward.app.local.restore_directory import unpacking
 from leeward.app.local.starting import start_components
 from tests.ports import free_port
 
@@ -209,6 +211,18 @@ def test_no_second_control_plane_is_made_for_a_cluster_that_has_joined_the_one_t
 def test_a_backup_is_put_back_into_the_fleet_that_it_was_taken_of_while_that_runs(tmp_path: Path, in_use: int) -> None:
     old = backed_up(tmp_path, in_use, "member1", "real")
     assert not restore(Layout(tmp_path / "old"), "", old).moved
+
+
+def test_what_a_restore_that_was_killed_has_unpacked_is_deleted_by_the_next_one(
+    layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or Secrets and keys would stay there. What another one is unpacking stays."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    back_up(layout, "", tmp_path / "kept.tar")
+    write_file(tmp_path / "leeward-restore-killed" / "pki" / "ca.key", b"a key")
+    with unpacking() as other:
+        restore(layout, "", tmp_path / "kept.tar")
+        assert [path.name for path in tmp_path.glob("leeward-restore-*")] == [other.name]
 
 
 @pytest.mark.parametrize("empty", [False, True])

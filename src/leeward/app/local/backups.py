@@ -9,7 +9,6 @@ and a restore is all or nothing.
 """
 
 import shutil
-import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +31,7 @@ from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.lock import fleet_lock
 from leeward.app.local.other_fleets import beside_another, refuse_other_running
 from leeward.app.local.planning import refuse_foreign_directory
+from leeward.app.local.restore_directory import unpacking
 from leeward.app.local.starting import LOCK_SECONDS, start_components
 
 RESTORING = ".restoring"
@@ -187,8 +187,7 @@ def clear_interrupted(layout: Layout) -> None:
 def _checked(backup: Path) -> Generator[Path]:
     """A directory with what is in the backup, and a store that was read to its end; a bare copy of one is a backup,
     too. It is not in the data directory. Raises: FleetError."""
-    with tempfile.TemporaryDirectory(prefix="leeward-restore-") as name:
-        directory = Path(name)
+    with unpacking() as directory:
         store = directory / STORE
         if is_archive(backup):
             unpack(backup, directory)

@@ -1,0 +1,39 @@
+"""Directory in which a backup is unpacked, beside all data directories: it holds Secrets and keys, and goes at the end.
+
+Its lock ends with its process. What a process that was killed has left is deleted by the next one.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PREFIX = "leeward-restore-"
+
+
+@contextmanager
+def unpacking() -> Generator[Path]:
+    _delete_left_behind()
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as name:
+        descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield Path(name)
+        finally:
+            os.close(descriptor)
+
+
+def _delete_left_behind() -> None:
+    """Deletes directories of this user that no process holds."""
+    for directory in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(descriptor).st_uid == os.geteuid():
+                    shutil.rmtree(directory, ignore_errors=True)
+            finally:
+                os.close(descriptor)
