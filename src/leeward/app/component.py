@@ -116,7 +116,8 @@ class _Process:
             if self._electors:
                 tasks.append(working.start(self._standby.run(), "stand by"))
             if shards.count > 1 and shards.only is None:
-                processes = ShardProcesses(shards.count, self._settings.serving)
+                client = Client(self._leases, "leeward/shards")
+                processes = ShardProcesses(shards.count, self._settings.serving, client, self._settings.leader)
                 tasks.append(starting.start(processes.run(), "shards"))
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:

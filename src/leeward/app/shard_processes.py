@@ -1,10 +1,11 @@
-"""Processes of the shards of one machine: started by their leader's process, started again when one ends, and ended
-with it."""
+"""Processes of the shards of one machine: started by their leader's process, started again when one ends or hangs, and
+ended with it."""
 
 import asyncio
 import logging
 import os
 import sys
+from asyncio.subprocess import Process
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -12,7 +13,11 @@ from kubeapi.loop.supervisor import Supervisor
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.settings import Serving
 from leeward.app.shard import ENDS_WITH_INPUT
+from leeward.app.shard_silence import goes_silent
+from leeward.client import Client
+from leeward.runtime.leader import LeaderSettings
 from leeward.runtime.retrying import Backoff
+from leeward.runtime.sharding import Sharding
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +29,13 @@ PORTS_APART = 100
 
 
 class ShardProcesses:
-    """Runs `count` processes, with the command line of this one."""
+    """Runs `count` processes, with the command line of this one. Their Leases are read with `client`."""
 
-    def __init__(self, count: int, serving: Serving) -> None:
+    def __init__(self, count: int, serving: Serving, client: Client, settings: LeaderSettings) -> None:
         self._count = count
         self._serving = serving
+        self._client = client
+        self._settings = settings
 
     async def run(self) -> None:
         """Runs them until cancelled, and ends them then."""
@@ -57,7 +64,8 @@ class ShardProcesses:
             await asyncio.sleep(pause)
 
     async def _run_until_end(self, index: int) -> int:
-        """Returns its exit status. Ends it when cancelled: asked first, so that its lease can be taken at once."""
+        """Returns its exit status. Ends it when it hangs, or this is cancelled: asked first, so that its lease can be
+        taken at once."""
         process = await asyncio.create_subprocess_exec(
             *self.command(index),
             stdin=asyncio.subprocess.PIPE,
@@ -65,17 +73,30 @@ class ShardProcesses:
             env={**os.environ, ENDS_WITH_INPUT: "true"},
         )
         try:
-            return await process.wait()
+            async with Supervisor(f"shard {index}") as supervisor:
+                ended = supervisor.start(process.wait(), "end")
+                lease = Sharding(self._count).lease_of(index)
+                silent = supervisor.start(goes_silent(self._client, lease, self._settings), "silence")
+                await asyncio.wait((ended, silent), return_when=asyncio.FIRST_COMPLETED)
+                if not ended.done():
+                    silent.result()
+                    log.error("nobody renews the lease %s any more: process %d hangs, and is ended", lease, process.pid)
         finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    process.terminate()
-                try:
-                    async with asyncio.timeout(STOP_SECONDS):
-                        await process.wait()
-                except TimeoutError:
-                    process.kill()
-                    await process.wait()
+            await _end(process)
+        return process.returncode or 0
+
+
+async def _end(process: Process) -> None:
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        async with asyncio.timeout(STOP_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
 
 
 def _beside(address: Address | None, index: int) -> str:
