@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from unittest import mock
 
+import msgspec
+
 from kubeapi.loop.lag import EventLoopLag
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
@@ -336,7 +338,8 @@ def _remove_what_is_unknown() -> Any:
     apply_all = ExecutionController._apply_all  # pyright: ignore[reportPrivateUsage]
 
     async def apply_and_remember(self: ExecutionController, work: Work) -> datetime | None:
-        self._remember(work)  # pyright: ignore[reportPrivateUsage]
+        ended = msgspec.structs.replace(work.metadata, deletion_timestamp=work.metadata.creation_timestamp)
+        self._remember(msgspec.structs.replace(work, metadata=ended))  # pyright: ignore[reportPrivateUsage]
         return await apply_all(self, work)
 
     look_at_reports = both(

@@ -205,16 +205,21 @@ def test_s7_with_directly_no_copy_grows_before_the_old_one_is_gone() -> None:
 def test_l3_what_a_member_brings_back_from_its_past_is_removed_again() -> None:
     async def story(world: World) -> None:
         await placed(world)
-        member = world.member("member1").client
+        restored = world.member("member1")
+        member = restored.client
         past = await member.get(DEPLOYMENTS, "web", "default")
+        backup = await restored.contents()
         await world.client.delete(DEPLOYMENTS, "web", "default")
         await world.sleep(30)
         assert not (await member.list(DEPLOYMENTS, "default")).items
-        kept = {key: past["metadata"][key] for key in ("name", "labels", "annotations")}
-        await member.create(DEPLOYMENTS, {**past, "metadata": kept}, "default")
-        await world.sleep(30)
+        await restored.stop()
+        restored.replace_contents(backup)
+        await restored.start()
+        assert (await member.list(DEPLOYMENTS, "default")).items
+        await world.sleep(60)
         assert not (await member.list(DEPLOYMENTS, "default")).items
 
+        kept = {key: past["metadata"][key] for key in ("name", "labels", "annotations")}
         foreign: Manifest = {**kept, "labels": {}, "annotations": {}}
         await member.create(DEPLOYMENTS, {**past, "metadata": foreign}, "default")
         await world.sleep(30)
