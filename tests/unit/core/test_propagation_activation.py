@@ -3,14 +3,15 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kubeapi.codec import copy_manifest, from_wire
 from kubeapi.meta import Manifest
-from leeward.api.names import LAZY_DIGEST_ANNOTATION, POLICY_ID_LABEL
+from leeward.api.names import LAZY_DIGEST_ANNOTATION, POLICY_ID_LABEL, TEMPLATE_CONTENTS_ANNOTATION
 from leeward.api.policy import PropagationPolicy
 from leeward.api.work import ResourceBinding
 from leeward.core.propagation.activation import Activation, decide_activation
-from leeward.core.propagation.digest import user_digest
+from leeward.core.propagation.digest import contents_digest, user_digest
 
 TEMPLATE: Manifest = {
     "apiVersion": "v1",
@@ -102,6 +103,20 @@ def test_a_lazy_policy_takes_effect_when_a_user_changes_the_template(
     found: Manifest, present: ResourceBinding | None, expected: Activation
 ) -> None:
     assert decide_activation(found, policy(), present) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "waits"), [({}, True), ({"data": {"a": "2"}}, False), ({"status": {"b": 1}}, True)]
+)
+def test_what_a_user_changed_while_no_policy_followed_takes_effect_with_the_next_lazy_one(
+    changes: Manifest, waits: bool
+) -> None:
+    """The policy above it was deleted, and the template changed, while nobody worked (seed 56224)."""
+    another = binding(claimed_by="another")
+    noted = {TEMPLATE_CONTENTS_ANNOTATION: contents_digest(TEMPLATE)}
+    followed = replace(another, metadata=replace(another.metadata, annotations=noted))
+    changed = template(**changes)
+    assert decide_activation(changed, policy(), followed) == digests(None, user_digest(changed), waits)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ was applied last, or was there when the policy came (`leeward.dev/lazy-digest`).
 the policy has made of the template: that may change, or a controller end, before the template says so; and who replaces
 the template leaves it out there.
 
-    claimed by a lazy policy for the first time     waits, unless the template is younger than the policy
+    claimed by a lazy policy for the first time     waits, unless the template is younger than the policy,
+                                                    or has changed since another policy was followed
     a change of the policy, or by a control plane   waits
     a change of the template by a user              takes effect, with all that the policy says by then
 
@@ -16,11 +17,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kubeapi.meta import ReadOnlyManifest, annotations_of, parse_time
-from leeward.api.names import LAZY_DIGEST_ANNOTATION
+from leeward.api.names import LAZY_DIGEST_ANNOTATION, TEMPLATE_CONTENTS_ANNOTATION
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.work import Binding
 from leeward.core.propagation.binding import claim
-from leeward.core.propagation.digest import user_digest
+from leeward.core.propagation.digest import contents_digest, user_digest
 
 _WAITING = "waiting-"
 """Prefix of the digest of a template on which no policy has taken effect yet."""
@@ -53,8 +54,8 @@ def decide_activation(template: ReadOnlyManifest, policy: AnyPropagationPolicy, 
         return Activation(before, {LAZY_DIGEST_ANNOTATION: _WAITING + digest}, waits=True)
     if seen == _WAITING + digest:
         return Activation(before, before, waits=True)
-    waits = binding is not None and (seen in (None, digest) or followed == digest)
-    return Activation(before, {LAZY_DIGEST_ANNOTATION: digest}, waits=waits)
+    is_followed = digest in (seen, followed) if seen is not None else not _has_changed(template, binding)
+    return Activation(before, {LAZY_DIGEST_ANNOTATION: digest}, waits=binding is not None and is_followed)
 
 
 def _followed(policy: AnyPropagationPolicy, binding: Binding | None) -> str | None:
@@ -62,6 +63,13 @@ def _followed(policy: AnyPropagationPolicy, binding: Binding | None) -> str | No
     if binding is None or any(binding.metadata.labels.get(name, "") != text for name, text in claim(policy)[0].items()):
         return None
     return binding.metadata.annotations.get(LAZY_DIGEST_ANNOTATION)
+
+
+def _has_changed(template: ReadOnlyManifest, binding: Binding | None) -> bool:
+    """Tells whether there is something else to run than when another policy was followed last: nobody has carried it
+    out, and this one is the first who can."""
+    followed = binding.metadata.annotations.get(TEMPLATE_CONTENTS_ANNOTATION) if binding is not None else None
+    return followed is not None and followed != contents_digest(template)
 
 
 def _is_younger(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> bool:
