@@ -176,6 +176,22 @@ def test_a_client_that_goes_away_ends_the_stream() -> None:
     serve(story, echo)
 
 
+def test_a_client_that_is_gone_before_its_stream_begins_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def is_gone(*_: object) -> None:
+        raise aiohttp.ClientConnectionResetError("Cannot write to closing transport")
+
+    async def story(client: EchoClient) -> None:
+        monkeypatch.setattr("aiohttp.web.StreamResponse.prepare", is_gone)
+        with pytest.raises(aiohttp.ClientError):
+            async with client.stream(Request("GET", "/watch")):
+                pass
+
+    serve(story)
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 def test_a_stream_that_breaks_off_does_not_look_as_if_it_had_ended() -> None:
     echo = Echo()
     serve(partial(http_contract.a_stream_that_breaks_off_is_an_error, echo=echo, error=aiohttp.ClientError), echo)

@@ -186,9 +186,9 @@ class HttpFront:
         headers = {**answer.headers, "content-type": answer.content_type}
         outgoing = web.StreamResponse(status=answer.code, headers=headers)
         outgoing.enable_chunked_encoding()
-        await outgoing.prepare(incoming)
-        keep_little(incoming)
         try:
+            await outgoing.prepare(incoming)
+            keep_little(incoming)
             await self._pass_on(answer, outgoing, user)
             await outgoing.write_eof()
         except (TimeoutError, ConnectionError):
