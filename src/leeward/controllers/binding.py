@@ -168,7 +168,7 @@ class BindingController:
         has_written = False
         for cluster, manifest in desired.items():
             work = present.get(cluster)
-            if cluster in held or (work is None and (cluster in synced.taken or self._is_leaving(cluster))):
+            if cluster in held or self._is_leaving(cluster) or (work is None and cluster in synced.taken):
                 continue
             if work is None and await self._waits(binding, template, cluster, synced):
                 continue
@@ -228,7 +228,7 @@ class BindingController:
         self._waiting.setdefault(key_of(manifest), set()).add(key_of(binding))
 
     def _is_leaving(self, cluster: str) -> bool:
-        """Tells whether nothing new is made for the cluster, because it leaves the fleet."""
+        """Tells whether the cluster leaves the fleet: nothing is made for it any more, nor changed."""
         found = self._clusters.get(cluster)
         return found is not None and found.is_being_deleted
 
