@@ -277,7 +277,8 @@ def _judge_over_own_stalls() -> Any:
 def _carry_out_old_removals() -> Any:
     """Removals that were due when the backup was taken are carried out at once, also where the cluster was away."""
     seen = mock.patch.object(WatchedTime, "has_gap_since", return_value=False)
-    return both(seen, mock.patch.object(removal, "_was_away", return_value=False))
+    late = mock.patch.object(removal, "CARRIED_OUT_WITHIN", timedelta(days=1))
+    return both(both(seen, late), mock.patch.object(removal, "_was_away", return_value=False))
 
 
 def _remove_what_is_forgotten() -> Any:

@@ -58,12 +58,13 @@ OWNED: Mapping[str, Mapping[str, frozenset[str]]] = {
         "namespace-sync-controller": WORK_FIELDS,
         "federated-resource-quota-sync-controller": WORK_FIELDS,
         "execution-controller": FINALIZERS,
-        "cluster-controller": FINALIZERS,
+        "cluster-controller": FINALIZERS | {"spec.preserveResourcesOnDeletion"},
     },
 }
 """Fields, by kind, that each controller may patch beside the status; any other controller nothing. Templates, policies
 and Clusters are their users'; the data of a ConfigMap is ours in `karmada-system` only. The detector makes bindings: of
-them it may patch what is nobody else's."""
+them it may patch what is nobody else's. The cluster controller has Works of a cluster
+that leaves preserve what others use."""
 SYSTEM = "/karmada-system/"
 MEMBERS_OWN = ("deployment.kubernetes.io/revision",)
 """Annotations that a member's own controllers set."""
