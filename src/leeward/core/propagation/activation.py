@@ -60,7 +60,7 @@ def decide_activation(template: ReadOnlyManifest, policy: AnyPropagationPolicy, 
 
 def _followed(policy: AnyPropagationPolicy, binding: Binding | None) -> str | None:
     """The digest of the template with which the binding has followed this very policy."""
-    if binding is None or any(binding.metadata.labels.get(name, "") != text for name, text in claim(policy)[0].items()):
+    if binding is None or any(binding.metadata.labels.get(name) != text for name, text in claim(policy)[0].items()):
         return None
     return binding.metadata.annotations.get(LAZY_DIGEST_ANNOTATION)
 

@@ -26,9 +26,10 @@ COPIES = duplicated("a", "b", "c")
         (SHARES, {"a": 2, "b": 2}, {"a": 1, "b": 3}, Price(gain=0, lose=0, stay=1)),
         (SHARES, {"a": 2, "d": 2}, {"a": 2, "c": 2}, Price(gain=0, lose=0, stay=2)),
         (SHARES, {"a": 2, "e": 2}, {"a": 2, "c": 2}, Price(gain=0, lose=0, stay=2)),
+        (SHARES, {"a": 0, "b": 2}, {"b": 2}, Price(gain=0, lose=0, stay=0)),
         (COPIES, {"b": 5, "c": 5}, {"a": 3, "b": 3}, Price(gain=1, lose=1, stay=1)),
     ],
-    ids=["all", "one", "none is dead", "the dead one gives", "unjoining", "gone", "copies"],
+    ids=["all", "one", "none is dead", "the dead one gives", "unjoining", "gone", "of none", "copies"],
 )
 def test_the_price_is_what_the_dead_gain_and_the_living_lose(
     placement: Placement, before: Mapping[str, int], after: Mapping[str, int], price: Price
