@@ -205,15 +205,7 @@ export interface ApplicationDetail {
 }
 
 export type ApplicationState =
-  | "Held"
-  | "NotPlaced"
-  | "Hindered"
-  | "Outage"
-  | "Moving"
-  | "NotServing"
-  | "Waiting"
-  | "Kept"
-  | "Well";
+  "Held" | "NotPlaced" | "Hindered" | "Outage" | "Moving" | "NotServing" | "Waiting" | "Kept" | "Well";
 
 export interface Explanation {
   controlPlane: string;
