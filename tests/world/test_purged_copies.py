@@ -3,7 +3,7 @@
 from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION
 from leeward.sim.world import Mode, World
-from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, ready_replicas, tasks
+from tests.world.stories import POLICIES, apply, by_weight, deployment, identities, play, policy, ready_replicas, tasks
 from tests.world.test_stateful_sets import STATEFUL_SETS, pods, stateful_set
 
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push", "member4": "Push"}
@@ -35,8 +35,10 @@ def blocked(world: World) -> tuple[str, str]:
 def test_s1_what_serves_stays_where_it_is_while_nothing_may_be_made_elsewhere() -> None:
     async def story(world: World) -> None:
         await is_purged_in_member1(world)
+        before = await identities(world, "web", ["member2"])
         await place(world, "member3")
         await world.sleep(120)
+        assert await identities(world, "web", ["member2"]) == before
         assert [await ready_replicas(world, name, "web") for name in ("member2", "member3")] == [2, -1]
         why = "nothing new is made before another copy, which is purged, is known to be gone"
         assert blocked(world) == ("WaitingForPurge", f"Not removed from member2: {why}.")
@@ -51,10 +53,12 @@ def test_s1_what_serves_stays_where_it_is_while_nothing_may_be_made_elsewhere() 
 def test_s1_what_serves_is_not_made_less_while_nothing_may_be_made_elsewhere() -> None:
     async def story(world: World) -> None:
         await is_purged_in_member1(world)
+        before = await identities(world, "web", ["member2"])
         await place(world, "member1", "member2", "member3", "member4")
         await world.until(lambda: world.assigned(WEB).get("member2") == 1, 60)
         await world.sleep(60)
         assert [await ready_replicas(world, f"member{n}", "web") for n in (2, 3, 4)] == [2, -1, -1]
+        assert await identities(world, "web", ["member2"]) == before
 
     play(story, FOUR)
 

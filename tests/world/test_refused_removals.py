@@ -4,7 +4,7 @@ import pytest
 
 from leeward.api.resource import CLUSTERS
 from leeward.sim.world import Mode, World
-from tests.world.stories import play, ready_replicas, tasks
+from tests.world.stories import identities, play, ready_replicas, tasks
 from tests.world.test_detection import answers, status
 from tests.world.test_restored import PULLED, PUSHED, WEB, placed
 
@@ -15,6 +15,7 @@ def test_s1_what_a_member_did_not_let_go_stays_when_its_replacement_is_lost_mean
 
     async def story(world: World) -> None:
         old = await placed(world)
+        before = await identities(world, "web", [old])
         answers(world.member(old).place, lambda r: status(500, "InternalError") if r.method == "DELETE" else None)
         await world.client.patch(CLUSTERS, old, {"spec": {"taints": [{"key": "x", "effect": "NoExecute"}]}})
         await world.until(lambda: old not in world.assigned(WEB) and not tasks(world, WEB), 600)
@@ -26,6 +27,7 @@ def test_s1_what_a_member_did_not_let_go_stays_when_its_replacement_is_lost_mean
         answers(world.member(old).place, lambda r: None)
         await world.sleep(120)
         assert await ready_replicas(world, old, "web") == 3
+        assert await identities(world, "web", [old]) == before
         await world.member(new).start()
         await world.sleep(120)
         assert await ready_replicas(world, old, "web") == -1

@@ -12,6 +12,7 @@ from tests.world.stories import (
     apply,
     by_weight,
     deployment,
+    identities,
     play,
     policy,
     ready_replicas,
@@ -43,34 +44,50 @@ async def rebalance(world: World) -> None:
     await world.client.create(WORKLOAD_REBALANCERS, {"metadata": {"name": "again"}, "spec": {"workloads": [WORKLOAD]}})
 
 
-async def dies(world: World, weights: dict[str, int], replicas: int, then: Manifest) -> None:
-    """The application is divided so, by whatever placement; then member1 dies, and is not evicted yet."""
+async def dies(world: World, weights: dict[str, int], replicas: int, then: Manifest) -> dict[str, str]:
+    """The application is divided so, by whatever placement; then member1 dies, and is not evicted yet. Gives the uids
+    of its copies."""
     await apply(world.client, deployment("web", replicas), policy("web", by_weight(weights)))
     await world.sleep(40)
     await place(world, then)
     await world.sleep(20)
     assert world.assigned(WEB) == {name: replicas * weight // sum(weights.values()) for name, weight in weights.items()}
+    before = await uids(world)
     await world.member("member1").stop()
     await world.sleep(60)
     assert not world.is_ready("member1")
+    return before
+
+
+async def uids(world: World, *members: str) -> dict[str, str]:
+    """The uids of the copies in these members (in all)."""
+    return {member: uid for member, (uid, _) in (await identities(world, "web", members)).items()}
 
 
 def test_a_rebalancing_moves_nothing_that_serves_into_a_dead_cluster() -> None:
     async def story(world: World) -> None:
-        await dies(world, {"member1": 1, "member2": 1}, 4, aggregated("member1", "member2"))
+        before = await dies(world, {"member1": 1, "member2": 1}, 4, aggregated("member1", "member2"))
         await rebalance(world)
         await world.sleep(60)
         assert await ready_replicas(world, "member2", "web") >= 2
+        await world.member("member1").start()
+        await world.sleep(120)
+        assert await uids(world) == before, "nor is its own copy touched, which was only out of sight"
+        assert [await ready_replicas(world, name, "web") for name in ("member1", "member2")] == [2, 2]
 
     play(story, THREE)
 
 
 def test_one_replica_less_takes_none_that_serves_while_others_are_dead() -> None:
     async def story(world: World) -> None:
-        await dies(world, {"member1": 3, "member2": 1}, 4, aggregated("member1", "member2"))
+        before = await dies(world, {"member1": 3, "member2": 1}, 4, aggregated("member1", "member2"))
         await scale(world, 3)
         await world.sleep(60)
         assert await ready_replicas(world, "member2", "web") >= 1
+        await world.member("member1").start()
+        await world.sleep(120)
+        assert await uids(world) == before
+        assert [await ready_replicas(world, name, "web") for name in ("member1", "member2")] == [2, 1]
 
     play(story, THREE)
 
@@ -80,10 +97,12 @@ def test_fewer_groups_are_kept_where_they_are_alive() -> None:
         both: dict[str, Any] = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
         await apply(world.client, deployment("web", 2), policy("web", both))
         await world.sleep(40)
+        before = await uids(world, "member2")
         await world.member("member1").stop()
         await world.sleep(60)
         await place(world, {**both, "spreadConstraints": ONE_CLUSTER})
         await world.sleep(60)
+        assert await uids(world, "member2") == before
         assert await ready_replicas(world, "member2", "web") == 2
 
     play(story, THREE)
@@ -120,6 +139,7 @@ def test_one_replica_more_takes_none_away_where_no_cluster_is_meant_any_more() -
         await apply(world.client, deployment("web", 4), policy("web", {**aggregated(), **meant}))
         await world.sleep(40)
         (placed,) = world.assigned(WEB)
+        before = await uids(world)
         for name in THREE:
             await world.client.patch(CLUSTERS, name, {"metadata": {"labels": {"env": "live"}}})
         await world.sleep(60)
@@ -127,6 +147,7 @@ def test_one_replica_more_takes_none_away_where_no_cluster_is_meant_any_more() -
         await scale(world, 5)
         await world.sleep(60)
         assert await ready_replicas(world, placed, "web") >= 4
+        assert await uids(world) == before
 
     play(story, THREE)
 

@@ -12,6 +12,7 @@ from tests.world.stories import (
     apply,
     by_weight,
     deployment,
+    identities,
     play,
     policy,
     ready_replicas,
@@ -173,6 +174,8 @@ def test_what_others_keep_in_a_namespace_of_ours_outlives_the_departure_of_its_c
         own = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "own"}, "data": {"a": "1"}}
         there = world.member(leaving).client
         await there.create(CONFIG_MAPS, own, "shop")
+        namespace = (await there.get(NAMESPACES, "shop")).metadata.uid
+        running = await identities(world, "web", [leaving], namespace="shop")
         if how == "unjoin":
             await unjoin(world, leaving)
         else:
@@ -181,6 +184,8 @@ def test_what_others_keep_in_a_namespace_of_ours_outlives_the_departure_of_its_c
         await nothing_is_left_of(world, leaving)
         assert (await there.get(CONFIG_MAPS, "own", "shop"))["data"] == {"a": "1"}
         assert await ready_replicas(world, leaving, "web", "shop") == 2
+        assert (await there.get(NAMESPACES, "shop")).metadata.uid == namespace
+        assert await identities(world, "web", [leaving], namespace="shop") == running
 
     play(story)
 
