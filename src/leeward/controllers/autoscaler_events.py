@@ -11,6 +11,7 @@ from kubeapi.resource import Resource
 from leeward.api.names import binding_name
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.core.propagation.autoscaled import describe_fight, scale_target
+from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.templates import TemplateKey, Templates
@@ -50,8 +51,7 @@ class AutoscalerEvents:
         fight = describe_fight(target, binding) if target is not None and binding is not None else ""
         if fight:
             self._told[key] = uid
-            while len(self._told) > MOST_TOLD:
-                del self._told[next(iter(self._told))]
+            keep_latest(self._told, MOST_TOLD)
             self._recorder.warning(resource, template, "ScaleTargetNotRetained", fight)
             return None
         made, now = template["metadata"].get("creationTimestamp"), self._clock.now()

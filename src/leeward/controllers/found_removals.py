@@ -22,6 +22,7 @@ from leeward.core.execution.settling import (
     found_left,
     note_heartbeat,
 )
+from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import version_of
 
@@ -49,8 +50,7 @@ class FoundRemovals:
             self.forget(new)
         elif old is None or old.metadata.uid != uid:
             self._found[uid] = FoundRemoval(self._plane.clock.monotonic())
-            while len(self._found) > MAX_REMEMBERED:
-                del self._found[next(iter(self._found))]
+            keep_latest(self._found, MAX_REMEMBERED)
 
     def forget(self, work: Work) -> None:
         self._found.pop(work.metadata.uid, None)

@@ -18,6 +18,7 @@ from leeward.client import Conflict, NotFound, NotServed
 from leeward.controllers.missing_kinds import MissingKinds
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.eviction.shared_resources import is_shared
+from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import Key, key_of
@@ -116,7 +117,8 @@ class ObjectRemoval:
 
     async def _delete(self, resource: Resource[Manifest], observed: Manifest) -> None:
         metadata, key = observed["metadata"], key_of(observed)
-        self._remember(metadata["uid"])
+        self._deleted[metadata["uid"]] = None
+        keep_latest(self._deleted, MAX_REMEMBERED)
         with self._plane.metrics.propagation.counted("delete", observed, self._member.name):
             await self._member.server.client.delete(
                 resource, key.name, key.namespace, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
@@ -124,11 +126,6 @@ class ObjectRemoval:
 
     def _was_deleted(self, observed: Manifest) -> bool:
         return observed["metadata"]["uid"] in self._deleted
-
-    def _remember(self, uid: str) -> None:
-        self._deleted[uid] = None
-        while len(self._deleted) > MAX_REMEMBERED:
-            del self._deleted[next(iter(self._deleted))]
 
     async def _is_to_go(self, work: Work, *, ended: bool) -> bool:
         """Tells whether that is still so: asked of the control plane's API server, not of the cache.

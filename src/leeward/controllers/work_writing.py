@@ -26,6 +26,7 @@ from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from leeward.core.quota.static_assignments import quota_of_work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
+from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects, mark_removal
@@ -125,7 +126,7 @@ class WorkWriting:
         begins = new is not None and _is_ending(new) and not _is_ending(old)
         if begins and old.metadata.uid not in self._deleted:
             self._deleted_by_others[old.metadata.uid] = None
-            _forget_oldest(self._deleted_by_others)
+            keep_latest(self._deleted_by_others, MAX_REMEMBERED)
         elif new is None and old.metadata.uid in self._deleted_by_others:
             del self._deleted_by_others[old.metadata.uid]
             now = self._plane.clock.now()
@@ -147,7 +148,7 @@ class WorkWriting:
 
     async def delete(self, work: Work) -> None:
         self._deleted[work.metadata.uid] = None
-        _forget_oldest(self._deleted)
+        keep_latest(self._deleted, MAX_REMEMBERED)
         version = work.metadata.resource_version
         try:
             await self._plane.client.delete(
@@ -236,8 +237,3 @@ def _without_stale(marks: Mapping[str, Any]) -> Manifest:
 
 def _is_ending(work: Work) -> bool:
     return work.metadata.deletion_timestamp is not None
-
-
-def _forget_oldest(uids: dict[str, None]) -> None:
-    while len(uids) > MAX_REMEMBERED:
-        del uids[next(iter(uids))]

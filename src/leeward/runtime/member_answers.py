@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.runtime.bounded import keep_latest
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
 
 MAX_ANSWERS = 10_000
@@ -34,8 +35,7 @@ class MemberAnswers:
         key = resource.group_resource, key_of(answer)
         self._answers.pop(key, None)
         self._answers[key] = _Answer(asked_when_ready_since, uid_of(answer), version_of(answer))
-        if len(self._answers) > MAX_ANSWERS:
-            del self._answers[next(iter(self._answers))]
+        keep_latest(self._answers, MAX_ANSWERS)
 
     def reach(self, resource: Resource[Any], cached: Manifest, ready_since: datetime | None) -> bool:
         """Tells whether what is cached is known to be no older than the cluster's present `Ready`."""

@@ -7,6 +7,8 @@ What is known here only spares work: who is forgotten is reconciled once more. S
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+from leeward.runtime.bounded import keep_latest
+
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
@@ -26,8 +28,7 @@ class StayingObjects(Generic[K, T]):
         """Notes the state in which an object was reconciled, with the status that it will have."""
         self.forget(key)
         self._states[key] = state
-        if len(self._states) > self._most:
-            del self._states[next(iter(self._states))]
+        keep_latest(self._states, self._most)
 
     def forget(self, key: K) -> None:
         """Has the object reconciled again whatever it becomes: something else has changed meanwhile."""

@@ -12,6 +12,7 @@ from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.controllers.scheduler.eviction_events import BURST_SECONDS, BURST_SIZE, EVICTED, SumsByCluster
+from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.events import NORMAL, WARNING, Rank
 
@@ -52,8 +53,7 @@ class MoveEvents:
         now = self._plane.clock.monotonic()
         self._under_way.pop((key, cluster), None)
         self._under_way[key, cluster] = _Move(key, template, cluster, message, now)
-        while len(self._under_way) > MOST_UNTOLD:
-            del self._under_way[next(iter(self._under_way))]
+        keep_latest(self._under_way, MOST_UNTOLD)
         if not self._is_looking:
             self._is_looking = True
             self._plane.supervisor.start(self._look_after(), "moves under way")
