@@ -9,7 +9,7 @@ from kubeapi.resource import Resource
 from kubeapi.status import Status
 from kubeserver.errors import status_response
 from kubeserver.handler import Response, StreamResponse
-from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
+from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.client import Request
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
@@ -21,7 +21,6 @@ from tests.world.stories import (
     POLICIES,
     apply,
     by_weight,
-    deployment,
     identities,
     play,
     policy,
@@ -30,10 +29,7 @@ from tests.world.stories import (
 )
 from tests.world.test_dependencies import TWO, config, followed, named, needed_in, one_of, reading, reasons
 
-CLAIMS = Resource.of_manifests("v1", "persistentvolumeclaims", "PersistentVolumeClaim", True)
 THREE_PUSH: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
-
-
 SLICES = Resource.of_manifests("discovery.k8s.io/v1", "endpointslices", "EndpointSlice", True)
 IMPORTS = Resource.of_manifests("multicluster.x-k8s.io/v1alpha1", "serviceimports", "ServiceImport", True)
 CRDS = Resource.of_manifests("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", False)
@@ -132,64 +128,6 @@ def test_what_leaves_directly_and_is_needed_where_it_was_is_made_anew_without_wa
         await world.sleep(120)
         assert not tasks(world, "settings-configmap")
         assert await identities(world, "settings", [here], CONFIG_MAPS) == before
-
-    play(story, THREE_PUSH)
-
-
-def claiming(name: str, claim: str) -> Manifest:
-    made = deployment(name, 1)
-    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
-    made["spec"]["template"]["spec"]["volumes"] = volumes
-    return made
-
-
-def claim(name: str) -> Manifest:
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
-
-
-def test_a_claim_stays_in_the_cluster_that_its_workload_was_evicted_from() -> None:
-    """The data in it would be gone. Holds: S12."""
-
-    async def story(world: World) -> None:
-        await world.client.create(CLAIMS, claim("data"), "default")
-        here, there = await one_runs(world, claiming("web", "data"))
-        before = await identities(world, "data", resource=CLAIMS)
-        assert set(before) == {here}
-        await world.member(here).stop()
-        await world.until(lambda: world.assigned("web-deployment") == {there: 1})
-        await world.until(lambda: not tasks(world, "web-deployment"))
-        await world.member(here).start()
-        await world.until(lambda: named(world, here, "Deployment", "web") is None)
-        await world.sleep(120)
-        after = await identities(world, "data", resource=CLAIMS)
-        assert set(after) == {here, there}
-        assert after[here] == before[here]
-        assert needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": ["member1", "member2"]}
-        narrow = {"spec": {"placement": {"clusterAffinity": {"clusterNames": [there]}}}}
-        await world.client.patch(POLICIES, "web", narrow, "default")
-        await world.until(lambda: needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": [there]})
-        await world.sleep(60)
-        assert set(await identities(world, "data", resource=CLAIMS)) == {there}, "the user has said so"
-
-    play(story, THREE_PUSH)
-
-
-def test_a_claim_that_has_left_with_its_cluster_is_not_kept_where_that_joins_again() -> None:
-    """Nothing is in it any more (seed 54324)."""
-
-    async def story(world: World) -> None:
-        await world.client.create(CLAIMS, claim("data"), "default")
-        here, there = await one_runs(world, claiming("web", "data"))
-        await world.member(here).stop()
-        await world.until(lambda: world.assigned("web-deployment") == {there: 1})
-        await world.until(lambda: not tasks(world, "web-deployment"))
-        await world.member(here).start()
-        await world.until(lambda: named(world, here, "Deployment", "web") is None)
-        await world.sleep(60)
-        assert set(await identities(world, "data", resource=CLAIMS)) == {here, there}
-        await world.client.delete(CLUSTERS, here)
-        await world.until(lambda: needed_in(world, "data-persistentvolumeclaim") == {"web-deployment": [there]}, 60)
 
     play(story, THREE_PUSH)
 

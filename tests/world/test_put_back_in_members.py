@@ -9,7 +9,7 @@ from leeward.operations.orphans import find_orphans
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
 from tests.world.stories import CONFIG_MAPS, POLICIES, identities, play, ready_replicas, tasks
-from tests.world.test_dependencies_in_trouble import CLAIMS, claim
+from tests.world.test_dependencies_with_data import CLAIMS, claim
 from tests.world.test_kinds import appears, selecting
 from tests.world.test_orphans import reach_in
 from tests.world.test_restored import PULLED, PUSHED, WEB, keeps_the_only_copy, moved, placed

@@ -3,7 +3,7 @@ would."""
 
 import msgspec
 
-from leeward.answers.fleet_state import FleetState
+from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.names import CLUSTER_POLICY_NAME_ANNOTATION, POLICY_NAME_ANNOTATION, POLICY_NAMESPACE_ANNOTATION
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.work import Binding
@@ -53,7 +53,7 @@ def claim_sentence(state: FleetState, binding: Binding) -> str:
     """`Claimed by PropagationPolicy payments/eu-only (priority 10), before ...`"""
     selecting, claimed = policies_selecting(state, binding), claimed_by_name(binding)
     if claimed is None:
-        return "No policy has claimed it: it follows what needs it." if binding.spec.required_by else "No policy."
+        return _following_sentence(state, binding) if binding.spec.required_by else "No policy."
     name = f"{claimed[0]} {'/'.join(filter(None, claimed[1:]))}"
     mine = next((each for each in selecting if (each.kind, each.namespace, each.name) == claimed), None)
     if mine is None:
@@ -64,6 +64,16 @@ def claim_sentence(state: FleetState, binding: Binding) -> str:
     if above:
         return f"{said}; {above[0]} would win anew, but a claim lasts while its policy selects the template."
     return f"{said}."
+
+
+def _following_sentence(state: FleetState, binding: Binding) -> str:
+    needed_by = (state.bindings.get(BindingName(each.namespace, each.name)) for each in binding.spec.required_by)
+    if any(each is not None and each.spec.propagate_deps for each in needed_by):
+        return "No policy has claimed it: it follows what needs it."
+    return (
+        "No policy has claimed it, and nothing needs it any more: it stays where it is, with what others keep in it, "
+        "until its own template is deleted."
+    )
 
 
 def _claim_of(policy: AnyPropagationPolicy, precision: int) -> PolicyClaim:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Collection, Iterator
 from datetime import datetime, timedelta
 
 from kubeapi.codec import to_wire
-from leeward.api.names import BINDING_ID_LABEL, binding_name, cluster_of_execution_space
+from leeward.api.names import BINDING_ID_LABEL, binding_name, cluster_of_execution_space, depended_by_label
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import BindingSnapshot, ResourceBinding, TargetCluster, Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, WorldError
@@ -26,9 +26,9 @@ from leeward.core.dependencies.requirements import (
     clusters_with_data,
     follows,
     is_done_with,
-    keeps_data,
     required_clusters,
 )
+from leeward.core.eviction.shared_resources import is_shared, lets_shared_go
 from leeward.core.propagation.claiming import belongs_to
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
@@ -90,6 +90,11 @@ class AttachedBindings:
         """The objects whose bindings say that this one needs them."""
         return frozenset(self._listed.get(dependant, ()))
 
+    def leaving_with(self, dependant: ResourceBinding) -> Collection[TemplateKey]:
+        """Objects of that listing that leave after it; what has data in it stays, and holds nothing up."""
+        listing, stays = self.listing(key_of(dependant)), self._leaves_last and not lets_shared_go(dependant)
+        return frozenset(each for each in listing if not (stays and _keeps_data(each)))
+
     def note(self, old: ResourceBinding | None, new: ResourceBinding | None) -> Collection[Key]:
         """Takes in a change of any binding. Returns the dependants that it does not list any more."""
         before, after = self._places_in(old), self._places_in(new)
@@ -138,7 +143,8 @@ class AttachedBindings:
         if present is not None and not belongs_to(to_wire(present), template):
             return
         ordered = sorted(dependants, key=lambda each: each.name)
-        agreement = agree(binding.spec for binding in self._needing(present, ordered))
+        asking = list(self._needing(present, ordered)) or ([present] if present is not None else [])
+        agreement = agree(binding.spec for binding in asking)
         written = await self._write(present, change_attached(template, present, ordered, agreement))
         if written:
             self._written[needed] = self._plane.clock.now()
@@ -166,17 +172,29 @@ class AttachedBindings:
         return change.deletes or change.patch is not None
 
     async def _dependants(self, needed: TemplateKey, present: ResourceBinding | None) -> AsyncIterator[Dependant]:
-        """Bindings that depend on the object, as far as they are known, with the clusters in which they need it."""
+        """Bindings that depend on the object, as far as they are known, with the clusters in which they need it, or in
+        which it stays although they do not."""
         places = {*self._index.dependants_of(needed), *self._places_in(present)}
         for place in sorted(places):
             dependant = self._bindings.get(place.name, place.namespace)
-            if dependant is None:
-                if await self._is_gone(place):
-                    yield _needing(place, (), "")
-                continue
-            clusters = await self._clusters_for(needed, present, dependant)
+            if dependant is not None:
+                clusters = await self._clusters_for(needed, present, dependant)
+                permanent_id = dependant.metadata.labels.get(BINDING_ID_LABEL, "")
+            else:
+                clusters = () if await self._is_gone(place) else None
+                permanent_id = present.metadata.labels.get(depended_by_label(*place), "") if present is not None else ""
             if clusters is not None:
-                yield _needing(place, clusters, dependant.metadata.labels.get(BINDING_ID_LABEL, ""))
+                kept = self._clusters_with_data(place, present, dependant)
+                clusters = (*clusters, *(each for each in kept if each.name not in {c.name for c in clusters}))
+                yield _needing(place, clusters, permanent_id)
+
+    def _clusters_with_data(
+        self, place: Key, present: ResourceBinding | None, dependant: ResourceBinding | None
+    ) -> tuple[TargetCluster, ...]:
+        if present is None or not self._leaves_last or not _keeps_data(_object_of(present)):
+            return ()
+        before = _listed_for(place, present)
+        return clusters_with_data(before, dependant, self._holding(key_of(present)), self._fleet)
 
     async def _clusters_for(
         self, needed: TemplateKey, present: ResourceBinding | None, dependant: ResourceBinding
@@ -196,23 +214,18 @@ class AttachedBindings:
             return dependant.spec.clusters if is_named and not is_going else ()
         if not is_named:
             return await self._lingering_clusters(needed, present, dependant)
-        holding = self._holding(place)
-        clusters = required_clusters(dependant, holding)
-        if present is not None and keeps_data(present.spec.resource):
-            kept = clusters_with_data(dependant, present, self._holding(key_of(present)), self._fleet)
-            clusters = (*clusters, *(each for each in kept if each.name not in {c.name for c in clusters}))
-        return clusters
+        return required_clusters(dependant, self._holding(place))
 
     async def _lingering_clusters(
         self, needed: TemplateKey, present: ResourceBinding | None, dependant: ResourceBinding
     ) -> tuple[TargetCluster, ...]:
         """Clusters in which a copy may still run that was made when its template named the object."""
-        place, before = key_of(dependant), present.spec.required_by if present is not None else ()
-        works = self._holding(place)
+        place = key_of(dependant)
+        before, works = _listed_for(place, present), self._holding(place)
         object_name = (needed.api_version, needed.kind, needed.key.name)
         replicas = {target.name: target.replicas for target in dependant.spec.clusters}
         lingering: list[TargetCluster] = []
-        for target in (t for s in before if (s.namespace, s.name) == place for t in s.clusters):
+        for target in before:
             work, cluster, count = works.get(target.name), self._clusters.get(target.name), replicas.get(target.name, 0)
             named = await self._plane.interpreter.known_dependencies(work)
             if named is None:
@@ -278,6 +291,16 @@ class AttachedBindings:
 
 def _needing(place: Key, clusters: tuple[TargetCluster, ...], permanent_id: str) -> Dependant:
     return Dependant(BindingSnapshot(name=place.name, namespace=place.namespace, clusters=clusters), permanent_id)
+
+
+def _listed_for(place: Key, attached: ResourceBinding | None) -> tuple[TargetCluster, ...]:
+    """The clusters in which `attached` says that this dependant needs it."""
+    listed = attached.spec.required_by if attached is not None else ()
+    return tuple(t for each in listed if (each.namespace, each.name) == place for t in each.clusters)
+
+
+def _keeps_data(needed: TemplateKey) -> bool:
+    return is_shared(needed.api_version, needed.kind)
 
 
 def _object_of(binding: ResourceBinding) -> TemplateKey:

@@ -93,7 +93,7 @@ class DependenciesDistributor:
         if template is None or not await self._plane.interpreter.has_dependencies(template):
             self._let_go(key)
             self._index.put(key, ())
-            await self._patch(dependant, {} if self._attached.listing(key) else release_patch(dependant))
+            await self._patch(dependant, {} if self._attached.leaving_with(dependant) else release_patch(dependant))
             return None
         try:
             dependencies = await self._plane.interpreter.dependencies(template)
@@ -154,12 +154,10 @@ class DependenciesDistributor:
             self._recorder.step(about, "GetDependenciesSucceed", f"Get dependencies({names}) succeed.")
 
     async def _finish(self, dependant: ResourceBinding) -> None:
-        """Lets a dependant go that is being deleted, when nothing lists it any more."""
-        key = key_of(dependant)
-        listing = self._attached.listing(key)
-        if listing:
-            self._attached.add(listing)
-        elif DEPENDENCIES_DISTRIBUTOR_FINALIZER in dependant.metadata.finalizers:
+        """Lets a dependant go that is being deleted, when nothing lists it any more that leaves with it."""
+        self._attached.add(self._attached.listing(key_of(dependant)))
+        is_held = DEPENDENCIES_DISTRIBUTOR_FINALIZER in dependant.metadata.finalizers
+        if is_held and not self._attached.leaving_with(dependant):
             await self._patch(dependant, release_patch(dependant))
 
     async def _template(self, dependant: ResourceBinding) -> Manifest | None:

@@ -9,7 +9,7 @@ from leeward.answers.explanation import NOTHING_MOVES, ApplicationState, explain
 from leeward.answers.fleet_state import key_of_binding
 from leeward.api.meta import Condition
 from leeward.api.policy import Placement
-from leeward.api.work import AggregatedStatusItem
+from leeward.api.work import AggregatedStatusItem, BindingResource, BindingSnapshot, ResourceBindingSpec
 from leeward.operations.binding_findings import not_overridden, refused, unremoved
 from leeward.operations.findings import Observed
 from leeward.operations.hindrances import HINDRANCES
@@ -101,3 +101,27 @@ def test_a_cluster_that_cannot_be_looked_into_is_not_said_to_be_lost() -> None:
     unseen = msgspec.structs.replace(unseen, status=msgspec.structs.replace(unseen.status, conditions=(refused,)))
     told = explain_binding(picture_of([dead("a"), unseen, cluster("c")], [placed]), key_of_binding(placed))
     assert told.headline == "a is lost, b is not seen; 0 of 3 are known to serve"
+
+
+@pytest.mark.parametrize(
+    ("follows", "said"),
+    [
+        (True, "No policy has claimed it: it follows what needs it."),
+        (False, "nothing needs it any more: it stays where it is, with what others keep in it, until its own template"),
+        (None, "nothing needs it any more"),
+    ],
+)
+def test_a_claim_that_nothing_needs_any_more_is_said_to_stay(follows: bool | None, said: str) -> None:
+    """Dependants may be gone, or let nothing follow any more."""
+    placed = binding(divided({"a": 1}), 1, targets(a=1))
+    needing = msgspec.structs.replace(placed, spec=msgspec.structs.replace(placed.spec, propagate_deps=follows))
+    snapshot = BindingSnapshot(namespace=placed.namespace, name=placed.name, clusters=targets(a=1))
+    resource = BindingResource(api_version="v1", kind="PersistentVolumeClaim", namespace="default", name="data")
+    attached = msgspec.structs.replace(
+        placed,
+        metadata=msgspec.structs.replace(placed.metadata, name="data-persistentvolumeclaim", uid="of-data"),
+        spec=ResourceBindingSpec(resource=resource, required_by=(snapshot,)),
+    )
+    bindings = [attached] if follows is None else [attached, needing]
+    told = explain_binding(picture_of([cluster("a")], bindings), key_of_binding(attached))
+    assert said in told.why[0]

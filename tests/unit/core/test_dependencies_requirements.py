@@ -13,7 +13,6 @@ from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import (
     BindingResource,
-    BindingSnapshot,
     GracefulEvictionTask,
     ResourceBinding,
     TargetCluster,
@@ -25,7 +24,6 @@ from leeward.core.dependencies.requirements import (
     is_done_with,
     is_named,
     is_own_in_each_cluster,
-    keeps_data,
     marks_patch,
     release_patch,
     required_clusters,
@@ -127,20 +125,6 @@ def test_only_who_asks_for_it_is_followed() -> None:
         assert follows(made) is bool(asked)
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "kept"),
-    [
-        ("v1", "PersistentVolumeClaim", True),
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", True),
-        ("v1", "ConfigMap", False),
-        ("example.io/v1", "PersistentVolumeClaim", False),
-    ],
-)
-def test_what_others_keep_something_in_is_known_by_its_group_and_kind(api_version: str, kind: str, kept: bool) -> None:
-    """Holds: S12."""
-    assert keeps_data(BindingResource(api_version=api_version, kind=kind, name="a")) is kept
-
-
 def test_what_is_in_reach_may_follow() -> None:
     assert dependency_problem(reference(), "default", Reach()) == ""
     assert dependency_problem(reference(name="", label_selector=LabelSelector()), "default", Reach()) == ""
@@ -148,19 +132,9 @@ def test_what_is_in_reach_may_follow() -> None:
         assert dependency_problem(reference(namespace=namespace), namespace, Reach()), "nothing of it is propagated"
 
 
-def attached(*clusters: str) -> ResourceBinding:
-    made = binding(Placement(), 0, clusters=())
-    snapshot = BindingSnapshot(name="app", namespace="default", clusters=tuple(map(TargetCluster, clusters)))
-    spec = msgspec.structs.replace(made.spec, resource=CLAIM, required_by=(snapshot,))
-    return msgspec.structs.replace(made, spec=spec)
-
-
-def kept(owner: ResourceBinding, *clusters: str, holding: tuple[str, ...] = (), without: str = "") -> list[str]:
-    owner = msgspec.structs.replace(
-        owner, metadata=msgspec.structs.replace(owner.metadata, name="app", namespace="default")
-    )
+def kept(owner: ResourceBinding | None, *clusters: str, holding: tuple[str, ...] = (), without: str = "") -> list[str]:
     fleet: dict[str, Cluster] = {name: cluster(name) for name in "abc" if name != without}
-    return [each.name for each in clusters_with_data(owner, attached(*clusters), holding, fleet)]
+    return [each.name for each in clusters_with_data(map(TargetCluster, clusters), owner, holding, fleet)]
 
 
 def test_a_claim_stays_where_data_is_as_long_as_the_placement_lets_the_cluster_in() -> None:
@@ -169,7 +143,8 @@ def test_a_claim_stays_where_data_is_as_long_as_the_placement_lets_the_cluster_i
     narrow = msgspec.structs.replace(dependant(b=2))
     narrow = msgspec.structs.replace(narrow, spec=msgspec.structs.replace(narrow.spec, placement=divided({"b": 1})))
     assert kept(narrow, "a", "b") == ["b"], "the user has said so"
-    assert kept(dependant(b=2, deleted=True), "a", "b") == []
+    assert kept(dependant(b=2, deleted=True), "a", "b") == ["a", "b"], "a deleted workload takes no data along"
+    assert kept(None, "a", "b") == ["a", "b"]
 
 
 def test_a_claim_stays_where_any_term_of_the_placement_lets_it() -> None:
@@ -183,7 +158,8 @@ def test_a_claim_stays_where_any_term_of_the_placement_lets_it() -> None:
 
 def test_a_claim_in_a_cluster_that_is_not_listed_stays_as_long_as_it_has_a_work() -> None:
     assert kept(dependant(b=2), "a", "b", holding=("a",), without="a") == ["a", "b"]
-    assert kept(dependant(b=2), "a", "b", without="a") == ["b"], "unjoining has taken the Work away"
+    for owner in (dependant(b=2), None):
+        assert kept(owner, "a", "b", without="a") == ["b"], "unjoining has taken the Work away"
 
 
 def test_a_policy_may_let_claims_go() -> None:

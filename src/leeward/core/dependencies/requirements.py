@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-import msgspec
-
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
@@ -12,7 +10,7 @@ from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_
 from leeward.api.work import BindingResource, ResourceBinding, TargetCluster, Work
 from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.core.eviction.purge_modes import rules_of_task
-from leeward.core.eviction.shared_resources import SHARED_KINDS, stays_under_taints
+from leeward.core.eviction.shared_resources import lets_shared_go
 from leeward.core.propagation.reach import Reach, reach_problems
 from leeward.core.scheduling.affinity import affinity_names, is_in_term
 
@@ -73,26 +71,22 @@ def required_clusters(binding: ResourceBinding, holding: Collection[str]) -> tup
     return tuple(needed.values())
 
 
-def keeps_data(resource: BindingResource) -> bool:
-    """Tells whether others keep something in an object of this kind that cannot be made anew, as in a claim."""
-    return (resource.api_version.rpartition("/")[0], resource.kind) in SHARED_KINDS
-
-
 def clusters_with_data(
-    binding: ResourceBinding, attached: ResourceBinding, holding: Collection[str], fleet: Mapping[str, Cluster]
+    before: Iterable[TargetCluster],
+    dependant: ResourceBinding | None,
+    holding: Collection[str],
+    fleet: Mapping[str, Cluster],
 ) -> tuple[TargetCluster, ...]:
-    """The clusters where what `attached` is for stays although its dependant is gone from there.
+    """The clusters of `before` where what others keep something in stays although nothing needs it there any more.
 
-    A claim does not leave a cluster because its workload was evicted, or was placed elsewhere by the scheduler: the
-    data in it would be gone. It leaves when the user's placement does not let the cluster in any more, and with the
-    workload. `holding` are the clusters that have a Work of `attached`. Holds: S12. Karmada deletes it.
+    A claim does not leave a cluster because its workload was evicted, was placed elsewhere by the scheduler, is deleted
+    or replaced, or names it no more: the data in it would be gone. It goes with its own template, and leaves where the
+    user's placement does not let the cluster in any more. `before` is where `dependant` needed it, None when that is
+    gone; `holding` are the clusters that have a Work of it. Holds: S12. Karmada deletes it.
     """
-    released = not stays_under_taints(msgspec.structs.replace(attached, metadata=binding.metadata))
-    if released or binding.metadata.deletion_timestamp is not None:
+    if dependant is not None and lets_shared_go(dependant):
         return ()
-    own = [s for s in attached.spec.required_by if (s.namespace, s.name) == (binding.namespace, binding.name)]
-    before = (target for snapshot in own for target in snapshot.clusters)
-    return tuple(target for target in before if _may_be_in(binding, target.name, holding, fleet))
+    return tuple(target for target in before if _may_be_in(dependant, target.name, holding, fleet))
 
 
 def is_done_with(
@@ -139,14 +133,16 @@ def release_patch(binding: ResourceBinding) -> Manifest:
     return {"metadata": patch} if patch else {}
 
 
-def _may_be_in(binding: ResourceBinding, name: str, holding: Collection[str], fleet: Mapping[str, Cluster]) -> bool:
+def _may_be_in(
+    binding: ResourceBinding | None, name: str, holding: Collection[str], fleet: Mapping[str, Cluster]
+) -> bool:
     """A cluster that is not listed is not gone as long as it has a Work: unjoining takes that away."""
     cluster = fleet.get(name)
     if cluster is None:
         return name in holding
-    return not cluster.is_being_deleted and any(
-        is_in_term(binding.spec, term, cluster) for term in affinity_names(binding.spec)
-    )
+    if cluster.is_being_deleted:
+        return False
+    return binding is None or any(is_in_term(binding.spec, term, cluster) for term in affinity_names(binding.spec))
 
 
 def _identity(dependency: DependentObjectReference) -> tuple[str, str, str]:

@@ -34,5 +34,9 @@ def has_shared(work: Work) -> bool:
 def stays_under_taints(binding: Binding) -> bool:
     """Tells whether no taint evicts what this binding is for."""
     resource = binding.spec.resource
-    is_released = binding.metadata.annotations.get(EVICT_SHARED_ANNOTATION) == "true"
-    return is_shared(resource.api_version, resource.kind) and not is_released
+    return is_shared(resource.api_version, resource.kind) and not lets_shared_go(binding)
+
+
+def lets_shared_go(binding: Binding) -> bool:
+    """Tells whether its policy asks that what others live in goes like anything else."""
+    return binding.metadata.annotations.get(EVICT_SHARED_ANNOTATION) == "true"
