@@ -17,6 +17,7 @@ from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     HUB_ANNOTATION,
     MANAGED_LABEL,
+    PRESERVED_ANNOTATION,
     SKIP_NAMESPACE_LABEL,
     execution_space,
     work_name,
@@ -37,6 +38,7 @@ from leeward.runtime.identity import key_of
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
+from tests.world.stories import POLICIES as NAMESPACED_POLICIES
 from tests.world.test_detection import answers, status
 from tests.world.test_nothing_to_gain import POLICIES, cluster_policy
 from tests.world.test_ownership import on, second_control_plane
@@ -381,3 +383,39 @@ def test_what_belongs_to_another_control_plane_is_no_orphan_of_this_one() -> Non
             assert (found.orphans, found.doubtful) == ((), ())
 
     play(story, THREE)
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_what_was_left_on_purpose_is_listed_apart_and_not_deleted(changes: bool) -> None:
+    """The last word of its policy counts."""
+
+    async def story(world: World) -> None:
+        kept, asked = policy("kept", on("member1")), {"preserveResourcesOnDeletion": True}
+        kept["spec"] |= {} if changes else asked
+        await apply(world.client, deployment("kept", 2), kept)
+        await world.sleep(60)
+        if changes:
+            await world.client.patch(NAMESPACED_POLICIES, "kept", {"spec": asked}, "default")
+            await world.sleep(60)
+        metadata = await metadata_of_kept(world)
+        await world.client.delete(DEPLOYMENTS, "kept", "default")
+        await world.sleep(60)
+        found = await found_in(world)
+        assert told(found.preserved) == {"Deployment default/kept in member1"}
+        assert (found.orphans, found.doubtful) == ((), ())
+        assert not told_by_status(found).findings, "nothing is to be done about it"
+        (orphan,) = found.preserved
+        assert not await delete_orphan(world.client, reach_in(world), orphan)
+        assert await metadata_of_kept(world) == metadata
+        await apply(world.client, deployment("kept", 2))
+        not_asked = {"preserveResourcesOnDeletion": False}
+        await world.client.patch(NAMESPACED_POLICIES, "kept", {"spec": not_asked}, "default")
+        await world.sleep(60)
+        assert (await metadata_of_kept(world))["uid"] == metadata["uid"], "it was taken over"
+        assert PRESERVED_ANNOTATION not in (await metadata_of_kept(world))["annotations"]
+
+    play(story, THREE)
+
+
+async def metadata_of_kept(world: World) -> Manifest:
+    return (await world.member("member1").client.get(DEPLOYMENTS, "kept", "default"))["metadata"]

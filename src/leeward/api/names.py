@@ -147,6 +147,9 @@ LINT_IGNORE_ANNOTATION = "leeward.dev/lint-ignore"
 (ours)."""
 PRESERVED_STATE_ANNOTATION = "leeward.dev/preserved-state"
 """Annotation on a binding: the labels that its last failover has preserved, and for which cluster, as JSON (ours)."""
+PRESERVED_ANNOTATION = "leeward.dev/preserved"
+"""Annotation on an object in a member: `true` says that it stays there when its Work goes, since its policy asks
+for that (`preserveResourcesOnDeletion`) (ours)."""
 RETAINED_ANNOTATION = "leeward.dev/retains-replicas"
 """Annotation on a template that a HorizontalPodAutoscaler names: `true` where `retain-replicas` was set for that
 (ours)."""

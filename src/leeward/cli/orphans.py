@@ -109,6 +109,12 @@ def _show(found: "Findings") -> None:
             "(no leeward.dev/hub, or another name): they are never deleted here\n"
         )
         say(_table(found.doubtful))
+    if found.preserved:
+        say(
+            "\nThese were left in their cluster on purpose (preserveResourcesOnDeletion), or are to be: they are never "
+            "deleted here; kubectl does it\n"
+        )
+        say(_table(found.preserved))
     for cluster, problem in sorted(found.unreadable.items()):
         complain(printable(f"cluster {cluster} could not be read: {problem}"))
 

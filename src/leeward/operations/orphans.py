@@ -6,8 +6,8 @@ A member is asked for every kind that it offers. The Works are asked for before 
 or taken away meanwhile is no orphan. Of a member that cannot be read whole nothing is concluded but what was seen.
 
 What names a Work that does not exist, but lacks the identity or has another name than such a Work gives, is listed
-apart and never deleted: it may be another control plane's, or somebody's copy. What a controller in the member made of
-an object (ReplicaSets carry the annotations of their Deployment) goes with its owner.
+apart and never deleted: it may be another control plane's, or somebody's copy. So is what stayed on purpose. What a
+controller in the member made of an object (ReplicaSets carry the annotations of their Deployment) goes with its owner.
 
 Beside them stand Works whose binding is gone (`orphan_works.py`), which is asked of the control plane alone.
 """
@@ -26,6 +26,7 @@ from leeward.api.names import (
     HUB_ANNOTATION,
     KUBE_SYSTEM_NAMESPACE,
     MANAGED_LABEL,
+    PRESERVED_ANNOTATION,
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,
     execution_space,
@@ -81,22 +82,32 @@ class ReadingObstacle(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """`doubtful` are those that are not known to be this control plane's; `unreadable` says by cluster what is,
+    """`preserved` are those that stayed because their policy asked for that (`preserveResourcesOnDeletion`); `doubtful`
+    are those that are not known to be this control plane's; `unreadable` says by cluster what is,
     and `obstacles` of some of these clusters, why. `works` are those whose binding is gone."""
 
     orphans: tuple[Orphan, ...]
     doubtful: tuple[Orphan, ...]
     unreadable: Mapping[str, str]
     works: tuple[OrphanWork, ...] = ()
+    preserved: tuple[Orphan, ...] = ()
     obstacles: Mapping[str, ReadingObstacle] = field(default_factory=dict[str, ReadingObstacle])
+
+
+class _Standing(Enum):
+    """Standing of an object that names a Work: it is known to be made of that by this control plane, and is not to be
+    there without it; it stays on purpose; or neither is known."""
+
+    OURS = "ours"
+    PRESERVED = "preserved"
+    DOUBTFUL = "doubtful"
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """Objects of one member that name a Work of its execution space."""
 
-    ours: tuple[Orphan, ...] = ()
-    doubtful: tuple[Orphan, ...] = ()
+    objects: tuple[tuple[Orphan, "_Standing"], ...] = ()
     problem: str = ""
     obstacle: ReadingObstacle | None = None
 
@@ -120,12 +131,18 @@ async def find_orphans(control_plane: Client, reach: Reach, seconds: float | Non
 
     seen = await asyncio.gather(*map(look, clusters))
     known = before | await _works(control_plane)
+
+    def orphans(standing: _Standing) -> tuple[Orphan, ...]:
+        objects = (each for found in seen for each in found.objects)
+        return tuple(orphan for orphan, its in objects if its is standing and orphan.work not in known)
+
     problems = {cluster.name: found.problem for cluster, found in zip(clusters, seen, strict=True) if found.problem}
     return Findings(
-        tuple(orphan for found in seen for orphan in found.ours if orphan.work not in known),
-        tuple(orphan for found in seen for orphan in found.doubtful if orphan.work not in known),
+        orphans(_Standing.OURS),
+        orphans(_Standing.DOUBTFUL),
         problems,
         await find_orphan_works(control_plane),
+        orphans(_Standing.PRESERVED),
         {cluster.name: found.obstacle for cluster, found in zip(clusters, seen, strict=True) if found.obstacle},
     )
 
@@ -141,8 +158,9 @@ async def delete_orphan(control_plane: Client, reach: Reach, orphan: Orphan) -> 
     try:
         for attempt in range(ATTEMPTS):
             found = await client.get(orphan.resource, orphan.key.name, orphan.key.namespace)
-            ours, certain = _read(found, hub, orphan.cluster, orphan.resource)
-            if ours is None or not certain or ours.uid != orphan.uid or await _has_work(control_plane, ours):
+            ours, standing = _read(found, hub, orphan.cluster, orphan.resource)
+            is_known = standing is _Standing.OURS
+            if ours is None or not is_known or ours.uid != orphan.uid or await _has_work(control_plane, ours):
                 return False
             try:
                 await _delete(client, ours)
@@ -199,20 +217,18 @@ async def _look(client: Client, cluster: str, hub: str) -> _Seen:
     discovery = Discovery(client)
     offer = await discovery.offer()
     problems = [f"its kinds of {version} cannot be read" for version in offer.failed]
-    found: dict[str, tuple[Orphan, bool]] = {}
+    found: dict[str, tuple[Orphan, _Standing]] = {}
     for api_version, kind in _kinds(offer.enablements):
         resource = await discovery.resource(api_version, kind)
         try:
             async for manifest in _managed(client, resource):
-                orphan, certain = _read(manifest, hub, cluster, resource)
+                orphan, standing = _read(manifest, hub, cluster, resource)
                 if orphan is not None:
-                    found.setdefault(orphan.uid, (orphan, certain))
+                    found.setdefault(orphan.uid, (orphan, standing))
         except ApiError as error:
             if not isinstance(error, NotFound) and error.code != METHOD_NOT_ALLOWED:
                 problems.append(f"its {resource.plural} cannot be listed: {error}")
-    ours = tuple(orphan for orphan, certain in found.values() if certain)
-    doubtful = tuple(orphan for orphan, certain in found.values() if not certain)
-    return _Seen(ours, doubtful, "; ".join(problems))
+    return _Seen(tuple(found.values()), "; ".join(problems))
 
 
 def _kinds(enablements: Collection[APIEnablement]) -> list[tuple[str, str]]:
@@ -238,21 +254,23 @@ async def _managed(client: Client, resource: Resource[Manifest]) -> AsyncGenerat
             return
 
 
-def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifest]) -> tuple[Orphan | None, bool]:
-    """Orphan, of an object that names a Work of the cluster, and whether it is known to be made of that Work by this
-    control plane."""
+def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifest]) -> tuple[Orphan | None, _Standing]:
+    """Orphan, of an object that names a Work of the cluster, and whose it is."""
     metadata, annotations = manifest["metadata"], annotations_of(manifest)
     owner = annotations.get(HUB_ANNOTATION, "")
     work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations.get(WORK_NAME_ANNOTATION, ""))
     owners = cast(list[Manifest], metadata.get("ownerReferences") or [])
     is_made_by_another = any(reference.get("controller") for reference in owners)
     if work.namespace != execution_space(cluster) or not work.name or owner not in ("", hub) or is_made_by_another:
-        return None, False
+        return None, _Standing.DOUBTFUL
     if "deletionTimestamp" in metadata:
-        return None, False
+        return None, _Standing.DOUBTFUL
     key = key_of(manifest)
     orphan = Orphan(cluster, resource, key, metadata["uid"], metadata["resourceVersion"], work)
-    return orphan, owner == hub and work.name == work_name(resource.kind, key.name, key.namespace)
+    if annotations.get(PRESERVED_ANNOTATION) == "true":
+        return orphan, _Standing.PRESERVED
+    is_known = owner == hub and work.name == work_name(resource.kind, key.name, key.namespace)
+    return orphan, _Standing.OURS if is_known else _Standing.DOUBTFUL
 
 
 async def _has_work(client: Client, orphan: Orphan) -> bool:

@@ -32,6 +32,15 @@ def test_nothing_is_said_to_be_nothing(capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out == "no orphans\n"
 
 
+def test_what_was_left_on_purpose_is_shown_apart_and_is_no_orphan(capsys: pytest.CaptureFixture[str]) -> None:
+    orphans._show(Findings((), (), {}, preserved=(orphan("ConfigMap"),)))  # pyright: ignore[reportPrivateUsage]
+    first, *apart = capsys.readouterr().out.splitlines()
+    assert first == "no orphans"
+    (row,) = (line for line in apart if line.startswith("m1"))
+    assert row.split() == ["m1", "ConfigMap", "-", "configmap", "uid-ConfigMap"]
+    assert any("on purpose" in line for line in apart)
+
+
 def orphan(kind: str, api_version: str = "v1") -> Orphan:
     resource: Resource[Manifest] = Resource.of_manifests(api_version, f"{kind.lower()}s", kind, namespaced=False)
     return Orphan("m1", resource, Key("", kind.lower()), f"uid-{kind}", "7", Key("karmada-es-m1", "a"))

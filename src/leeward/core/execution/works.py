@@ -22,6 +22,7 @@ from leeward.api.names import (
     CLUSTER_BINDING_NAME_ANNOTATION,
     CONFLICT_RESOLUTION_ANNOTATION,
     EXECUTION_CONTROLLER_FINALIZER,
+    PRESERVED_ANNOTATION,
     TEMPLATE_GENERATION_ANNOTATION,
     TEMPLATE_UID_ANNOTATION,
     WORK_ID_LABEL,
@@ -214,7 +215,8 @@ class _SharedParts:
         name = work_name(template["kind"], template["metadata"]["name"], text_at(template, "metadata", "namespace"))
         resolution = {CONFLICT_RESOLUTION_ANNOTATION: conflict_resolution(binding.spec, template).annotation}
         labels, annotations = _marks(binding)
-        origin = {**annotations, **_origin(template), **resolution}
+        preserved = {PRESERVED_ANNOTATION: "true"} if binding.spec.preserve_resources_on_deletion else {}
+        origin = {**annotations, **_origin(template), **resolution, **preserved}
         return _SharedParts(binding.spec, name, labels, {**annotations, **resolution}, origin)
 
     def work(

@@ -28,7 +28,8 @@ async def clear_orphans(world: World, scene: Scene) -> list[str]:
         return Client(LinkedTransport(world.member(cluster.name).place, ADMIN), "leeward")
 
     found = await find_orphans(world.client, reach)
-    listed = {(orphan.cluster, orphan.resource.kind, orphan.key) for orphan in (*found.orphans, *found.doubtful)}
+    seen = (*found.orphans, *found.doubtful, *found.preserved)
+    listed = {(orphan.cluster, orphan.resource.kind, orphan.key) for orphan in seen}
     unknown = {
         (member, *what)
         for member in world.members
