@@ -22,6 +22,7 @@ from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.override_rendering import OverrideRendering
 from leeward.controllers.removal_holds import RemovalHolds
+from leeward.controllers.scale_downs import ScaleDowns
 from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import TakenWork, WorkWriting, WrittenWorks
 from leeward.core.cluster_health.pending_condition import is_failing
@@ -72,6 +73,7 @@ class BindingController:
         self._bindings = plane.informers.of(kind.resource)
         self._clusters = plane.informers.of(CLUSTERS)
         self._holds = holds or RemovalHolds(plane)
+        self._scale_downs = ScaleDowns(plane, enabled=self._holds.enabled)
         self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
@@ -101,6 +103,7 @@ class BindingController:
         if found is None:
             self._reports.forget(key)
             self._staying.forget(key)
+            self._scale_downs.forget(key)
             await self._remove_orphans(key)
             return None
         binding = self._expected(found)
@@ -130,12 +133,12 @@ class BindingController:
         if synced.stands_still:
             self._reports.refuse(binding, works_taken(synced.taken))
             return
-        works = self._own_works(binding)
+        works, larger = self._own_works(binding), self._scale_downs.told(key_of(binding))
         report = SyncedWorks(
             synced.works,
             {cluster: work for cluster, work in works.items() if cluster in synced.not_rendered},
             synced.not_rendered,
-            removals_blocked(works, brake=self._holds.is_braked, kept=synced.kept),
+            removals_blocked(works, brake=self._holds.is_braked, kept=synced.kept, larger=larger),
             works_taken(synced.taken),
         )
         later = await self._reports.report(binding, template, report)
@@ -154,6 +157,7 @@ class BindingController:
     async def _sync_works(self, binding: Binding, template: Manifest) -> WrittenWorks:
         """Creates, updates and deletes Works. What fails for one cluster holds back no other (Holds: L4)."""
         present = self._own_works(binding)
+        binding = await self._scale_downs.held_back(binding, present)
         identities = {cluster: w.metadata.labels.get(WORK_ID_LABEL, "") for cluster, w in present.items()}
         counts = replicas_by_cluster(binding.spec).values() if binding.spec.is_workload else ()
         revised = await self._plane.interpreter.revise_each(template, counts)
@@ -291,6 +295,8 @@ class BindingController:
         wellness = [each and (each.is_ready, is_failing(each), each.is_being_deleted) for each in (old, new)]
         if self._holds.enabled and wellness[0] != wellness[1]:
             self._look_at_removals()
+            for key in sorted(self._scale_downs.waiting()):
+                self._controller.queue.add(key)
 
     def _queue_missing(self, cluster: str) -> None:
         """Queues each binding without a Work in the cluster, which may have been tried before that had joined. Of the

@@ -133,12 +133,19 @@ class Interpreter:
 
     async def growth(self, work: Work, manifest: ReadOnlyManifest) -> int | None:
         """Replicas that a Work would ask for by this manifest beyond what it does; None where nobody can say."""
+        before = await self._replicas_in(work.spec.workload.manifests)
+        after = await self._replicas_in(manifest["spec"]["workload"]["manifests"])
+        return None if before is None or after is None else after - before
+
+    async def replicas_of_work(self, work: Work) -> int | None:
+        """Replicas that a Work asks for; None where nobody can say."""
+        return await self._replicas_in(work.spec.workload.manifests)
+
+    async def _replicas_in(self, manifests: Iterable[ReadOnlyManifest]) -> int | None:
         try:
-            before = [(await self.replicas(each)).replicas for each in work.spec.workload.manifests]
-            after = [(await self.replicas(each)).replicas for each in manifest["spec"]["workload"]["manifests"]]
+            return sum([(await self.replicas(each)).replicas for each in manifests])
         except NotInterpreted:
             return None
-        return sum(after) - sum(before)
 
     async def revise(self, template: ReadOnlyManifest, replicas: int) -> Manifest:
         """The template with another number of replicas."""

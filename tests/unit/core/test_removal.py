@@ -16,6 +16,7 @@ from leeward.core.execution.removal import (
     asks_again_at,
     is_removal_held,
     is_return_kept,
+    is_scale_down_held,
     removal_blocked,
     removals_blocked,
     with_blocked_removals,
@@ -338,3 +339,43 @@ def test_s1_what_comes_back_of_a_work_that_is_gone_stays_until_all_that_is_asked
     other = PlacedCopies(spec, {"member2": work("member2", ready)})
     assert is_return_kept([well, other], alive, brake=brake) == kept
     assert not is_return_kept([], alive, brake=brake), "nobody asks for it"
+
+
+def leaving_fleet(there: Cluster) -> Cluster:
+    return msgspec.structs.replace(there, metadata=msgspec.structs.replace(there.metadata, deletion_timestamp=at(0)))
+
+
+@pytest.mark.parametrize(
+    ("there", "has_begun", "ready", "held"),
+    [
+        (dead("member1"), False, 2, True),
+        (dead("member1"), True, 2, True),
+        (cluster("member1"), True, 1, True),
+        (cluster("member1"), True, 2, False),
+        (cluster("member1"), False, 1, False),
+        (leaving_fleet(dead("member1")), True, 1, False),
+        (None, True, 1, False),
+    ],
+    ids=["away", "still away", "back, replacement lost", "back, replaced", "never away", "unjoined", "not listed"],
+)
+def test_s1_what_a_copy_is_to_give_up_while_its_cluster_is_away_stays_until_its_replacement_is_seen_healthy(
+    there: Cluster | None, *, has_begun: bool, ready: int, held: bool
+) -> None:
+    spec = binding(divided({"member1": 1, "member2": 1}), 4, targets(member1=2, member2=2)).spec
+    works = {"member1": work("member1", 0), "member2": work("member2", ready)}
+    alive = fleet(*filter(None, (there, cluster("member2"))))
+    assert is_scale_down_held(spec, "member1", works, alive, has_begun=has_begun) == held
+
+
+def test_a_scale_down_of_the_only_copy_waits_for_its_cluster_alone() -> None:
+    spec = binding(divided({"member1": 1}), 2, targets(member1=2)).spec
+    works = {"member1": work("member1", 4)}
+    assert is_scale_down_held(spec, "member1", works, fleet(dead("member1")), has_begun=False)
+    assert not is_scale_down_held(spec, "member1", works, fleet(cluster("member1")), has_begun=True)
+
+
+def test_a_binding_says_which_copies_are_not_scaled_down() -> None:
+    told = removals_blocked({}, larger=["member1", "member3"])
+    assert told is not None
+    message = "Not scaled down in member1, member3: what replaces it is not healthy."
+    assert (told.reason, told.message) == ("ReplacementLost", message)

@@ -3,6 +3,7 @@
 removal_blocked    what a Work says when somebody's finalizer keeps an object in the member, and with it what it runs
 is_removal_held    if the removal of a copy waits: its cluster was away, or did not carry it out, and what replaces the
                    copy may be lost by now
+is_scale_down_held if the scale-down of a copy waits: its cluster is away, or was, and what replaces it may be lost
 is_return_kept     if a copy stays that had been removed, and that its member brings back
 removals_blocked   what the binding says of its Works, with the clusters
 """
@@ -105,6 +106,28 @@ def asks_again_at(work: Work, now: datetime) -> datetime | None:
     return asked_at + CARRIED_OUT_WITHIN if asked_at is not None and now < asked_at + CARRIED_OUT_WITHIN else None
 
 
+def is_scale_down_held(
+    spec: ResourceBindingSpec,
+    cluster: str,
+    works: Mapping[str, Work],
+    clusters: Mapping[str, Cluster],
+    *,
+    has_begun: bool,
+) -> bool:
+    """Tells whether the copy in `cluster`, a target, keeps replicas that it is to give up.
+
+    A part that has moved is told to go while nobody can see it; when its cluster is back it serves, and what replaces
+    it may be lost by then. `has_begun` says that this was so while the cluster was away. Holds: S1.
+    """
+    own = clusters.get(cluster)
+    if own is None or own.is_being_deleted:
+        return False
+    others = msgspec.structs.replace(spec, clusters=tuple(each for each in spec.clusters if each.name != cluster))
+    if not own.is_ready or not has_begun:
+        return not own.is_ready
+    return bool(others.clusters) and not PlacedCopies(others, works).are_seen_healthy(clusters)
+
+
 def is_return_kept(copies: Sequence[PlacedCopies], clusters: Mapping[str, Cluster], *, brake: bool) -> bool:
     """Tells whether what a member brings back of a Work that is gone is not to be removed once more for now: `copies`
     are those that are asked for in its stead. Holds: S1, S4."""
@@ -126,9 +149,11 @@ def _is_well(cluster: Cluster | None) -> bool:
     return cluster is not None and cluster.is_ready and not is_failing(cluster)
 
 
-def removals_blocked(works: Mapping[str, Work], *, brake: bool = False, kept: Collection[str] = ()) -> Condition | None:
-    """The condition of a binding whose `works`, by cluster, are being deleted, or are `kept` for a copy that is purged;
-    `brake` is engaged."""
+def removals_blocked(
+    works: Mapping[str, Work], *, brake: bool = False, kept: Collection[str] = (), larger: Collection[str] = ()
+) -> Condition | None:
+    """The condition of a binding whose `works`, by cluster, are being deleted, are `kept` for a copy that is purged, or
+    are `larger` than they are to be; `brake` is engaged."""
     found = (
         (cluster, find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION))
         for cluster, work in sorted(works.items())
@@ -140,6 +165,9 @@ def removals_blocked(works: Mapping[str, Work], *, brake: bool = False, kept: Co
     if kept:
         reason, why = WAITING_FOR_PURGE, "nothing new is made before another copy, which is purged, is known to be gone"
         told.append(f"Not removed from {', '.join(sorted(kept))}: {why}.")
+    if larger:
+        reason = REPLACEMENT_LOST
+        told.append(f"Not scaled down in {', '.join(larger)}: what replaces it is not healthy.")
     if held:
         reason = BRAKE_ENGAGED if brake else REPLACEMENT_LOST
         why = "the brake is engaged" if brake else "what replaces it is not healthy, or its cluster is not"

@@ -113,7 +113,7 @@ class WorksChecker:
     def _is_excused(self, binding: Binding, key: Key, cluster: str) -> bool:
         """Tells whether it is excused. What is purged Directly goes first; where a cluster has only just come, there is
         no room for Works yet; and a binding whose template is gone, or is another one, soon is, too. What cannot be
-        overridden or understood stays as it is."""
+        overridden or understood stays as it is, and what is away is scaled down later."""
         truth = self._scene.truth
         purging = any(
             t.purge_mode == "Directly" and t.from_cluster in truth.works_of(key) for t in tasks_of(binding).values()
@@ -123,7 +123,23 @@ class WorksChecker:
         is_old = template is None or template["metadata"]["uid"] != binding.spec.resource.uid
         refused = None in effects(truth, binding.spec.resource.kind, binding.spec.resource.name, cluster)
         mute = binding.spec.resource.kind == BATCHES.kind and any(map(troubles_in, truth.of(CUSTOMIZATIONS).values()))
-        return purging or is_old or refused or mute or space not in truth.of("//namespaces/")
+        waits = self._scale_down_waits(binding, key, cluster)
+        return purging or is_old or refused or mute or waits or space not in truth.of("//namespaces/")
+
+    def _scale_down_waits(self, binding: Binding, key: Key, cluster: str) -> bool:
+        """Tells whether a copy has more replicas than it needs, and is away, or what replaces them does not serve."""
+        truth = self._scene.truth
+        work, needed, found = truth.works_of(key).get(cluster), needed_by(binding).get(cluster), truth.clusters
+        if work is None or needed is None or _replicas(work) <= needed:
+            return False
+        others = {target.name: target.replicas for target in binding.spec.clusters if target.name != cluster}
+        is_lost = any(
+            name not in found
+            or not found[name].is_ready
+            or truth.copies(name, binding).worst_since(self._scene.evidence_since(name)) < replicas
+            for name, replicas in others.items()
+        )
+        return cluster in found and (not found[cluster].is_ready or is_lost)
 
 
 def _wait_seconds(binding: Binding) -> float:

@@ -1,0 +1,94 @@
+"""Replicas that have moved, in a cluster that comes back: they go when what replaces them serves."""
+
+import pytest
+
+from leeward.api.meta import find_condition
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION
+from leeward.sim.world import World
+from tests.world.stories import DEPLOYMENTS, apply, identities, play, policy, ready_replicas, tasks
+from tests.world.test_partial_eviction import DYNAMIC, cordoned_node, hungry
+from tests.world.test_restored import PUSHED, WEB
+
+
+async def parted(world: World) -> dict[str, tuple[str, int]]:
+    """Has a part of what serves in member1 moved away from it while it is away; what is there as it was."""
+    await apply(world.client, hungry(8), policy("web", DYNAMIC))
+    await world.until(lambda: world.assigned(WEB) == {"member1": 4, "member2": 4}, 60)
+    await world.sleep(30)
+    await cordoned_node(world, "member2", True)
+    await world.sleep(30)
+    before = await identities(world, "web", ["member1"])
+    await world.member("member1").stop()
+    await world.until(lambda: world.assigned(WEB) != {"member1": 4, "member2": 4})
+    await world.until(lambda: not tasks(world, WEB), 1800)
+    await world.sleep(30)
+    return before
+
+
+def blocked(world: World) -> str:
+    binding = world.binding(WEB)
+    assert binding is not None
+    condition = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
+    return condition.message if condition is not None else ""
+
+
+def test_s1_replicas_that_have_moved_stay_in_a_cluster_that_returns_while_what_replaces_them_is_lost() -> None:
+    async def story(world: World) -> None:
+        before = await parted(world)
+        assert world.assigned(WEB)["member1"] < 4
+        await world.member("member2").stop()
+        await world.until(lambda: not world.is_ready("member2"), 120)
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        for _ in range(120):
+            await world.sleep(1)
+            assert await ready_replicas(world, "member1", "web") == 4
+        assert blocked(world) == "Not scaled down in member1: what replaces it is not healthy."
+        await image(world, "nginx:2")
+        await world.sleep(10)
+        assert await ready_replicas(world, "member1", "web") == 4
+        assert await image_in(world, "member1") == "nginx:2", "what the user asks for meanwhile is done"
+        assert uids(await identities(world, "web", ["member1"])) == uids(before)
+        await world.member("member2").start()
+        await cordoned_node(world, "member2", False)
+        await world.until(lambda: not tasks(world, WEB), 1800)
+        await world.sleep(120)
+        assert not blocked(world)
+        counts = {name: await ready_replicas(world, name, "web") for name in world.assigned(WEB)}
+        assert counts == world.assigned(WEB)
+        assert sum(counts.values()) == 8
+
+    play(story, PUSHED)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_replicas_that_have_moved_go_when_what_replaces_them_serves(restarts: bool) -> None:
+    async def story(world: World) -> None:
+        await parted(world)
+        left = world.assigned(WEB)["member1"]
+        await world.member("member1").start()
+        if restarts:
+            await world.stop_controllers()
+            world.start_controllers()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(60)
+        assert await ready_replicas(world, "member1", "web") == left == world.assigned(WEB)["member1"]
+        assert not blocked(world)
+
+    play(story, PUSHED)
+
+
+def uids(found: dict[str, tuple[str, int]]) -> dict[str, str]:
+    return {name: uid for name, (uid, _) in found.items()}
+
+
+async def image(world: World, name: str) -> None:
+    web = await world.client.get(DEPLOYMENTS, "web", "default")
+    (container,) = web["spec"]["template"]["spec"]["containers"]
+    patch = {"spec": {"template": {"spec": {"containers": [{**container, "image": name}]}}}}
+    await world.client.patch(DEPLOYMENTS, "web", patch, "default")
+
+
+async def image_in(world: World, member: str) -> str:
+    web = await world.member(member).client.get(DEPLOYMENTS, "web", "default")
+    return web["spec"]["template"]["spec"]["containers"][0]["image"]
