@@ -96,6 +96,7 @@ class ExecutionController:
             return None
         self._returned.discard(name)
         if work is None:
+            self._found.forget(name)
             return await self._keep_removed(name)
         if work.metadata.deletion_timestamp is not None:
             if REMOVAL_HELD_ANNOTATION in work.metadata.annotations and not cluster.is_being_deleted:
@@ -170,7 +171,7 @@ class ExecutionController:
 
     async def _take_finalizer_off(self, work: Work) -> None:
         self._blocked_removals.forget(work.name)
-        self._found.forget(work)
+        self._found.forget(work.name)
         finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
         await self._plane.client.patch(
             WORKS,

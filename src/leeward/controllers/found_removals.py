@@ -22,18 +22,15 @@ from leeward.core.execution.settling import (
     found_left,
     note_heartbeat,
 )
-from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import version_of
-
-MAX_REMEMBERED = 10_000
 
 
 class FoundRemovals:
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
-        self._found: dict[str, FoundRemoval] = {}
-        """Removals by uid of the Work."""
+        self._found: dict[str, tuple[str, FoundRemoval]] = {}
+        """Removals, with the uid of the Work, by its name. As many as there are Works that are being deleted."""
         self._asking = asyncio.Lock()
         self._read: tuple[float, HeartbeatSeen] | None = None
         """The heartbeat, and when it was asked for."""
@@ -45,29 +42,29 @@ class FoundRemovals:
         A Work in the place of another one, which is being deleted, may be from a backup: then nobody has seen it asked
         for either.
         """
-        uid = new.metadata.uid
         if new.metadata.deletion_timestamp is None:
-            self.forget(new)
-        elif old is None or old.metadata.uid != uid:
-            self._found[uid] = FoundRemoval(self._plane.clock.monotonic())
-            keep_latest(self._found, MAX_REMEMBERED)
+            self.forget(new.name)
+        elif old is None or old.metadata.uid != new.metadata.uid:
+            self._found[new.name] = new.metadata.uid, FoundRemoval(self._plane.clock.monotonic())
 
-    def forget(self, work: Work) -> None:
-        self._found.pop(work.metadata.uid, None)
+    def forget(self, name: str) -> None:
+        """Forgets the removal of a Work that is gone, or whose removal is carried out."""
+        self._found.pop(name, None)
 
     async def look_at(self, work: Work) -> datetime | None:
         """Instant at which to look again at the deletion of the Work; None when it may be carried out.
 
         Nothing is carried out on what was read before somebody was asked: who asks looks again. Raises: WorldError.
         """
-        found = self._found.get(work.metadata.uid)
-        if found is None:
+        uid, found = self._found.get(work.name, ("", None))
+        if found is None or uid != work.metadata.uid:
             return None
         has_asked = found.watched_at is None
         if has_asked:
             seen = await self._heartbeat(found.at)
             found = note_heartbeat(found, seen, self._plane.clock.monotonic())
-            self._found[work.metadata.uid] = found
+            if self._found.get(work.name, ("", None))[0] == uid:
+                self._found[work.name] = uid, found
         left = found_left(found, self._plane.clock.monotonic())
         return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if has_asked or left > 0 else None
 

@@ -98,11 +98,32 @@ def test_what_was_seen_being_asked_for_waits_for_nothing() -> None:
     async def story(shift: Shift) -> None:
         await shift.begin()
         work = await shift.find()
-        shift.removals.forget(work)
+        shift.removals.forget(work.name)
         shift.removals.note(work, work)
         shift.asked()
         assert await shift.left(work) is None
         assert shift.asked() == 0
+
+    tell(story)
+
+
+def test_s1_a_removal_that_is_found_while_the_heartbeat_is_asked_for_waits_as_well() -> None:
+    """The Work of that name is another one by then; what is gone is forgotten."""
+
+    async def story(shift: Shift) -> None:
+        await shift.begin()
+        earlier = await shift.find()
+        later = msgspec.structs.replace(earlier, metadata=msgspec.structs.replace(earlier.metadata, uid="another"))
+        asking = asyncio.ensure_future(shift.left(earlier))
+        await asyncio.sleep(0)
+        shift.removals.note(earlier, later)
+        await asking
+        assert await shift.left(later) == RENEWAL_POLL_SECONDS
+        asking = asyncio.ensure_future(shift.left(later))
+        await asyncio.sleep(0)
+        shift.removals.forget(later.name)
+        await asking
+        assert await shift.left(later) is None
 
     tell(story)
 
@@ -113,7 +134,7 @@ def test_s1_a_removal_of_another_work_of_that_name_was_not_seen_being_asked_for(
     async def story(shift: Shift) -> None:
         await shift.begin()
         earlier = await shift.find()
-        shift.removals.forget(earlier)
+        shift.removals.forget(earlier.name)
         later = msgspec.structs.replace(
             earlier, metadata=msgspec.structs.replace(earlier.metadata, uid="another", deletion_timestamp=None)
         )
