@@ -32,17 +32,21 @@ from leeward.operations.findings import Severity
 from leeward.operations.orphan_findings import SECONDS, OrphanFindings
 from leeward.operations.orphan_findings import told as told_by_status
 from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
-from leeward.operations.orphans import Findings, Orphan, Reach, delete_orphan, find_orphans
+from leeward.operations.orphans import Findings, Orphan, Reach, StillServes, delete_orphan, find_orphans
 from leeward.operations.status import FleetStatus, Found, look_at_fleet
 from leeward.runtime.identity import key_of
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas, tasks
 from tests.world.stories import POLICIES as NAMESPACED_POLICIES
 from tests.world.test_detection import answers, status
 from tests.world.test_nothing_to_gain import POLICIES, cluster_policy
 from tests.world.test_ownership import on, second_control_plane
 
+ONE_COPY: Manifest = {
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+    "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
+}
 NEW = work_name("Deployment", "new", "default")
 THREE: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
 
@@ -419,3 +423,38 @@ def test_what_was_left_on_purpose_is_listed_apart_and_not_deleted(changes: bool)
 
 async def metadata_of_kept(world: World) -> Manifest:
     return (await world.member("member1").client.get(DEPLOYMENTS, "kept", "default"))["metadata"]
+
+
+def test_s1_a_copy_that_serves_alone_is_not_deleted() -> None:
+    """The restored control plane has the application run elsewhere, where it has been lost by now."""
+
+    async def story(world: World) -> None:
+        anywhere = policy("web", {"clusterAffinity": {"clusterNames": ["member1", "member2"]}, **ONE_COPY})
+        await apply(world.client, deployment("web", 2), anywhere)
+        await world.until(lambda: bool(world.assigned("web-deployment")), 60)
+        await world.sleep(60)
+        (there,) = world.assigned("web-deployment")
+        (other,) = {"member1", "member2"} - {there}
+        backup = await world.medium.load()
+        await world.member(there).stop()
+        await world.until(lambda: set(world.assigned("web-deployment")) == {other})
+        await world.until(lambda: not tasks(world, "web-deployment"))
+        await world.stop_controllers()
+        await world.stop_apiserver()
+        world.medium.replace(backup)
+        await world.start_apiserver()
+        (orphan,) = (await found_in(world)).orphans
+        assert str(orphan) == f"Deployment default/web in {other}"
+        before = await uids(world, other)
+        world.start_controllers()
+        await world.sleep(120)
+        with pytest.raises(StillServes, match="in its stead is not healthy"):
+            await delete_orphan(world.client, reach_in(world), orphan)
+        assert await uids(world, other) == before
+        await world.member(there).start()
+        await world.until(lambda: world.is_ready(there))
+        await world.sleep(60)
+        for each in (await found_in(world)).orphans:
+            assert await delete_orphan(world.client, reach_in(world), each), "the other one serves by now"
+
+    play(story, {"member1": "Push", "member2": "Push"})

@@ -35,6 +35,7 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.client import ApiError, Client, Conflict, NotFound, NotServed, WorldError
 from leeward.core.eviction.shared_resources import is_shared
+from leeward.operations.orphan_replacements import is_relied_upon
 from leeward.operations.orphan_works import OrphanWork, find_orphan_works
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.identity import Key, key_of
@@ -69,6 +70,10 @@ class Orphan:
 
     def __str__(self) -> str:
         return f"{self.resource.kind} {self.key} in {self.cluster}"
+
+
+class StillServes(WorldError):
+    """Refusal to delete a copy of an application that does not serve elsewhere."""
 
 
 class ReadingObstacle(Enum):
@@ -150,7 +155,7 @@ async def find_orphans(control_plane: Client, reach: Reach, seconds: float | Non
 async def delete_orphan(control_plane: Client, reach: Reach, orphan: Orphan) -> bool:
     """Deletes one that was found, of the uid and the version that is there; whether it still was one. Holds: S5, S6.
 
-    Raises: WorldError.
+    Raises: WorldError; StillServes of a copy that has nothing healthy in its stead.
     """
     hub = identity_of(await control_plane.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE))
     cluster = await control_plane.get(CLUSTERS, orphan.cluster)
@@ -162,6 +167,8 @@ async def delete_orphan(control_plane: Client, reach: Reach, orphan: Orphan) -> 
             is_known = standing is _Standing.OURS
             if ours is None or not is_known or ours.uid != orphan.uid or await _has_work(control_plane, ours):
                 return False
+            if await is_relied_upon(control_plane, found, ours.work.name):
+                raise StillServes("what runs in its stead is not healthy; it goes when that is, or by kubectl")
             try:
                 await _delete(client, ours)
             except Conflict:
