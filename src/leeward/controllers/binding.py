@@ -26,6 +26,7 @@ from leeward.controllers.scale_downs import ScaleDowns
 from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import TakenWork, WorkWriting, WrittenWorks
 from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.purging import held_by_purge
 from leeward.core.execution.refusal import out_of_reach, works_taken
@@ -238,12 +239,15 @@ class BindingController:
 
     async def _dissolve(self, binding: Binding) -> None:
         """Deletes the Works of a deleted binding, and removes its finalizer when its own in Ready clusters are gone.
-        One in a cluster that is away goes when that is back; what is made again under its name waits for it there."""
+        One in a cluster that is away goes when that is back; what is made again under its name waits for it there.
+        What others may live in stays for the next binding where somebody has deleted this one alone (Holds: S12)."""
         if self._kind.finalizer not in binding.metadata.finalizers:
             return
         own = self._own_works(binding)
+        stays = self._holds.enabled and any(map(has_shared, own.values())) and await self._templates.outlives(binding)
         for work in self._works_of.get(key_of(binding)):
-            await self._writing.give_up(work, preserve=self._holds.preserves(binding, work, own))
+            preserve = self._holds.preserves(binding, work, own) or (stays and has_shared(work))
+            await self._writing.give_up(work, preserve=preserve)
         clusters = [self._clusters.get(name) for name in own]
         if any(cluster is not None and cluster.is_ready for cluster in clusters):
             return

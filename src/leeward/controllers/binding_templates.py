@@ -11,8 +11,9 @@ from functools import partial
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem
-from leeward.api.names import TEMPLATE_DIGEST_ANNOTATION
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, TEMPLATE_DIGEST_ANNOTATION
 from leeward.api.work import Binding
+from leeward.client import NotFound
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.controller_context import ControlPlane
@@ -53,6 +54,20 @@ class BindingTemplates:
         if template is not None and written_for is not None and template_digest(template) != written_for:
             self._ahead[TemplateKey(*kind, key_of(template))] = key_of(binding)
         return template
+
+    async def outlives(self, binding: Binding) -> bool:
+        """Tells whether the template of a binding that is deleted stays, and is claimed by a policy: the next binding
+        will be made of it. Only the API server can say so. Raises: WorldError."""
+        wanted = binding.spec.resource
+        try:
+            resource = await self._resource(binding)
+            template = await self._plane.client.get(resource, wanted.name, wanted.namespace)
+        except (NotFound, OutOfReach):
+            return False
+        metadata = template["metadata"]
+        if metadata["uid"] != wanted.uid or "deletionTimestamp" in metadata:
+            return False
+        return not {POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL}.isdisjoint(metadata.get("labels") or ())
 
     def known(self, binding: Binding) -> Manifest | None:
         """The template, as far as it was looked up before."""
