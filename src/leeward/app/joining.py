@@ -19,7 +19,7 @@ from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.api.rules.member_addresses import plain_http_fault
 from leeward.app.connect import CA_KEY, TOKEN_KEY
 from leeward.app.local.errors import FleetError
-from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, close_account, open_account
+from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, beside, close_account, free_account, open_account
 from leeward.client import Client, NotFound, NotServed
 from leeward.client.connection import Connection
 from leeward.controllers.agent_roles import end_approved_agent
@@ -57,6 +57,7 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
     await _refuse_joined(control_plane, joining.name, cluster_id)
     steward, speaker = accounts_of(joining.name)
     hub = await own_identity(control_plane)
+    steward = await free_account(member, steward, hub)
     token, spoken = await open_account(member, steward, hub), await open_account(member, speaker, hub)
     namespace: Manifest = {"metadata": {"name": CLUSTER_NAMESPACE}}
     await control_plane.apply(_UNTYPED_NAMESPACES, namespace, field_manager=FIELD_MANAGER)
@@ -72,7 +73,9 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
 async def forget_cluster(member: Client, name: str, hub: str = "") -> list[str]:
     """Takes out of the member what `join_cluster` has put there for the control plane with the identity `hub`. Returns
     what stays, because it is another's, by kind and name. Raises: WorldError."""
-    return [kept for account in accounts_of(name) for kept in await close_account(member, account, hub)]
+    steward, speaker = accounts_of(name)
+    accounts = (steward, beside(steward, hub), speaker) if hub else (steward, speaker)
+    return [kept for account in accounts for kept in await close_account(member, account, hub)]
 
 
 async def own_identity(control_plane: Client) -> str:

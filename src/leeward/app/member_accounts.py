@@ -4,14 +4,15 @@
     karmada-impersonator    may do nothing but impersonate: speaks for the users of the cluster proxy
 
 Each is a ServiceAccount in karmada-cluster with a Secret that holds its token, a ClusterRole and its binding. The
-annotation `leeward.dev/hub` says which control plane has made them: several may use one impersonator.
+annotation `leeward.dev/hub` says which control plane has made them: several may use one impersonator. Where another
+one calls the member by the same name, karmada-NAME is its own and goes when it leaves: ours is karmada-NAME-HUB then.
 
 Karmada: pkg/util/credential.go, the same accounts. The control plane asks for the right to `clusters/proxy`, and the
 member for all others; `unified_auth` cuts the impersonator down to who has that right, where it runs.
 """
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from kubeapi.meta import Manifest, annotations_of
@@ -27,6 +28,8 @@ from leeward.controllers.unified_auth import is_made_by_joining
 from leeward.runtime.deleting import delete_seen
 
 FIELD_MANAGER = "leeward-join"
+HUB_CHARACTERS = 8
+"""Part of the identity of a control plane that tells its account from those of others."""
 TOKEN_SECONDS, POLL_SECONDS = 30.0, 0.2
 _TOKEN_TYPE = "kubernetes.io/service-account-token"
 _ACCOUNT_OF_TOKEN = "kubernetes.io/service-account.name"
@@ -55,6 +58,21 @@ def accounts_of(cluster: str) -> tuple[Account, Account]:
     return Account(name, f"karmada-controller-manager:{name}", EVERYTHING), Account(
         IMPERSONATOR, IMPERSONATOR, SPEAKING
     )
+
+
+def beside(account: Account, hub: str) -> Account:
+    """The account that the control plane `hub` has where another one has `account`."""
+    ending = f"-{hub[:HUB_CHARACTERS]}"
+    return replace(account, name=account.name + ending, role=account.role + ending)
+
+
+async def free_account(member: Client, account: Account, hub: str) -> Account:
+    """The account, or the one beside it where another control plane has made a part of it. Raises: WorldError."""
+    found = [
+        await _find(member, resource, manifest, namespace) for resource, manifest, namespace in _parts(account, {})
+    ]
+    hubs = {annotations_of(there).get(HUB_ANNOTATION, hub) for there in found if there is not None}
+    return beside(account, hub) if hub and hubs - {hub} else account
 
 
 async def open_account(member: Client, account: Account, hub: str = "") -> bytes:

@@ -19,7 +19,7 @@ from leeward.api.schema import custom_resource_definitions
 from leeward.app.joining import Joining, forget_cluster, join_cluster, own_identity
 from leeward.app.leaving import Mode, unjoin_cluster
 from leeward.app.local.errors import FleetError
-from leeward.app.member_accounts import accounts_of, open_account
+from leeward.app.member_accounts import accounts_of, beside, close_account, open_account
 from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
 from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent
@@ -198,6 +198,25 @@ def test_s6_the_impersonator_of_another_control_plane_is_used_and_stays(by: str)
         ]
         assert await versions(member) == before
         assert "karmada-member1" not in (await member.get(ACCOUNTS)).names
+
+    tell(story)
+
+
+def test_another_control_plane_that_calls_the_member_alike_takes_no_credential_of_ours_along() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client, there = Client(plane.transport), Client(member.transport)
+        steward, _ = accounts_of("member1")
+        await open_account(there, steward, "another")
+        await join_cluster(client, there, JOINING)
+        hub = await own_identity(client)
+        token = (await client.get(SECRETS, "member1", "karmada-cluster")).data["token"]
+        assert bearer(member, token) == f"system:serviceaccount:karmada-cluster:karmada-member1-{hub[:8]}"
+        assert await close_account(there, steward, "another") == []
+        assert bearer(member, token) == f"system:serviceaccount:karmada-cluster:karmada-member1-{hub[:8]}"
+        await join_cluster(client, there, JOINING)
+        assert await forget_cluster(there, "member1", hub) == []
+        left = {name for path in (ACCOUNTS, ROLES, ROLE_BINDINGS) for name in (await member.get(path)).names}
+        assert not {name for name in left if "karmada-member1" in name}, beside(steward, hub)
 
     tell(story)
 
