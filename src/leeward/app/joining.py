@@ -10,6 +10,7 @@ Karmada: pkg/karmadactl/join, unjoin; the same objects, keys and names.
 """
 
 import base64
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kubeapi.meta import Manifest
@@ -20,7 +21,7 @@ from leeward.api.rules.member_addresses import plain_http_fault
 from leeward.app.connect import CA_KEY, TOKEN_KEY
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import FIELD_MANAGER, accounts_of, beside, close_account, free_account, open_account
-from leeward.client import Client, NotFound, NotServed
+from leeward.client import Client, NotFound, NotServed, WorldError
 from leeward.client.connection import Connection
 from leeward.controllers.agent_roles import end_approved_agent
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
@@ -68,6 +69,23 @@ async def join_cluster(control_plane: Client, member: Client, joining: Joining) 
     ):
         await control_plane.apply(_UNTYPED_SECRETS, secret, CLUSTER_NAMESPACE, field_manager=FIELD_MANAGER)
     await control_plane.apply(_UNTYPED_CLUSTERS, _cluster(joining, cluster_id), field_manager=FIELD_MANAGER)
+
+
+async def hub_that_leaves(control_plane: Client, member: Client, name: str) -> str:
+    """Identity of the control plane that is to leave the member called `name`, before anything is done. A member that
+    does not answer is not refused. Raises: WorldError; FleetError when it is another one than has joined."""
+    try:
+        joined = (await control_plane.get(CLUSTERS, name)).spec.id
+    except NotServed:
+        raise
+    except NotFound:
+        joined = ""
+    found = ""
+    with suppress(WorldError):
+        found = await cluster_id_of(member)
+    if joined and found and joined != found:
+        raise FleetError(f"--cluster-kubeconfig leads to another cluster than {name}: nothing was done")
+    return await own_identity(control_plane)
 
 
 async def forget_cluster(member: Client, name: str, hub: str = "") -> list[str]:

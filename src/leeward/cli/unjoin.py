@@ -34,13 +34,15 @@ def unjoin(
     `leeward unregister` is for Pull. One that is dead stays until it is back, unless --force gives up what runs there.
     """
     from kubeapi.loop.clock import SystemClock
-    from leeward.app.joining import forget_cluster, own_identity
+    from leeward.app.joining import forget_cluster, hub_that_leaves
     from leeward.app.leaving import unjoin_cluster
 
     hub = ""
     if cluster_kubeconfig is not None:
-        asked = client_of(connection_from(kubeconfig, context))
-        hub = carry_out(own_identity(asked), asked)
+        asked, member = (
+            client_of(connection_from(*at)) for at in ((kubeconfig, context), (cluster_kubeconfig, cluster_context))
+        )
+        hub = carry_out(hub_that_leaves(asked, member, name), asked, member)
     client = client_of(connection_from(kubeconfig, context))
     carry_out(
         unjoin_cluster(client, name, SystemClock(), force=force, wait_seconds=wait, tell=say_line, mode="Push"),
