@@ -92,6 +92,35 @@ def test_a_whole_backup_is_put_back_with_its_key(layout: Layout, backup: Path) -
     assert b"before" in (layout.control_plane / STORE).read_bytes()
 
 
+LATER = b'{"controlPlanePort": 20000, "leeward": "9.0.0", "whatComesLater": 1, "version": 2}'
+
+
+@pytest.mark.parametrize("content", [LATER, b"{", None])
+def test_what_the_fleet_is_comes_back_with_its_own_backup_where_this_version_cannot_read_it(
+    layout: Layout, tmp_path: Path, content: bytes | None
+) -> None:
+    """The way back from a version that writes more, which `leeward up` names before it goes there."""
+    kept, before = tmp_path / "kept.tar", load_fleet(layout)
+    back_up(layout, "", kept)
+    if content is None:
+        layout.fleet_file.unlink()
+    else:
+        layout.fleet_file.write_bytes(content)
+    assert restore(layout, "", kept).objects == 1
+    assert load_fleet(layout) == before
+    aside = layout.root / "fleet.json.unreadable"
+    assert (aside.read_bytes() if aside.exists() else None) == content
+
+
+def test_what_the_fleet_is_does_not_come_from_the_backup_of_another_one(layout: Layout, backup: Path) -> None:
+    write_file(layout.pki / "ca.crt", b"another authority")
+    layout.fleet_file.write_bytes(LATER)
+    before = tree(layout.root)
+    with pytest.raises(FleetError):
+        restore(layout, "", backup)
+    assert tree(layout.root) == before
+
+
 def test_a_backup_that_was_cut_off_anywhere_changes_nothing(layout: Layout, backup: Path, tmp_path: Path) -> None:
     before, nowhere = tree(layout.root), Layout(tmp_path / "nowhere")
     size = backup.stat().st_size

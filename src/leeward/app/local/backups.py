@@ -10,7 +10,7 @@ and a restore is all or nothing.
 
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ from leeward.app.local.starting import LOCK_SECONDS, start_components
 
 RESTORING = ".restoring"
 """Name, in the data directory, of a fleet that is being put back, until all of it is there."""
+UNREADABLE = ".json.unreadable"
 _CLUSTER_KEYS = f"/{CLUSTERS.group}/{CLUSTERS.plural}//"
 
 
@@ -60,7 +61,7 @@ def restore(layout: Layout, member: str, backup: Path) -> Restored:
     """
     if not backup.exists():
         raise FleetError(f"{backup} does not exist")
-    if not member and find_fleet(layout) is None and not is_archive(backup):
+    if not member and not is_archive(backup) and find_fleet(layout) is None:
         raise _makes_no_fleet(layout, backup)
     if member:
         load_fleet(layout).member(member)
@@ -68,12 +69,29 @@ def restore(layout: Layout, member: str, backup: Path) -> Restored:
         _refuse_other(checked, backup, member)
         with fleet_lock(layout, LOCK_SECONDS, create=not member):
             clear_interrupted(layout)
+            if not member:
+                _put_fleet_file_back(layout, Layout(checked))
             if find_fleet(layout) is None and not member:
                 return _found_fleet(layout, checked, backup)
             if not member:
                 _refuse_other_running(layout, checked)
             summary = _restore_component(layout, _component(layout, member), checked)
             return Restored(summary.objects, summary.revision)
+
+
+def _put_fleet_file_back(layout: Layout, backed_up: Layout) -> None:
+    """Puts back what the fleet is, from a backup of this very one, where its own file is lost or cannot be read: a
+    later version may have written it. That file is kept beside it."""
+    with suppress(FleetError):
+        if find_fleet(layout) is not None:
+            return
+    authorities = [each.pki / "ca.crt" for each in (layout, backed_up)]
+    if not backed_up.fleet_file.exists() or not all(path.exists() for path in authorities):
+        return
+    if authorities[0].read_bytes() == authorities[1].read_bytes():
+        if layout.fleet_file.exists():
+            layout.fleet_file.rename(layout.fleet_file.with_suffix(UNREADABLE))
+        write_file(layout.fleet_file, backed_up.fleet_file.read_bytes())
 
 
 def _refuse_other_running(layout: Layout, checked: Path) -> None:
