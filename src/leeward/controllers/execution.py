@@ -30,7 +30,7 @@ from leeward.api.work import Work, WorkStatus
 from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
-from leeward.controllers.member_objects import ROUNDING_SECONDS, Foreign, MemberObjects, WriteUndone
+from leeward.controllers.member_objects import ROUNDING_SECONDS, SETTLE_SECONDS, Foreign, MemberObjects, WriteUndone
 from leeward.controllers.object_removal import ObjectRemoval
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.execution.settled import is_carried_out
@@ -52,7 +52,12 @@ APPLIED, DISPATCHING = "Applied", "Dispatching"
 
 class ExecutionController:
     def __init__(
-        self, plane: ControlPlane, member: Member, works: MemberWorks, returned: ReturnedCopies | None = None
+        self,
+        plane: ControlPlane,
+        member: Member,
+        works: MemberWorks,
+        returned: ReturnedCopies | None = None,
+        settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
         """`returned` says of a copy that comes back whether it stays for now. Who cannot know, as an agent, leaves it:
         `leeward orphans` lists it."""
@@ -62,7 +67,7 @@ class ExecutionController:
         self._works = works
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
         backlinks = works.backlinks(self._add, self._controller.queue.has_failed, is_carried_out)
-        self._objects = MemberObjects(plane, member, works, backlinks, self._written)
+        self._objects = MemberObjects(plane, member, works, backlinks, self._written, settle_seconds)
         self._removal = ObjectRemoval(plane, member, works, backlinks, self._objects.forget, returned)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._found = FoundRemovals(plane)

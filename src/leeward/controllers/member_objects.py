@@ -25,11 +25,15 @@ from leeward.core.execution.ownership import other_hub, with_hub, without_due_hu
 from leeward.core.execution.retain import covers, merge
 from leeward.core.execution.undone import LastWrite, by_whom, note_write, pause_left
 from leeward.core.execution.work_generation import has_no_more, is_left, with_generation, without_due_generation
+from leeward.core.execution.written_later import is_shrunk_by_a_restore
+from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.owner_index import OwnerIndex
 
+SETTLE_SECONDS = 900.0
+MAX_REMEMBERED = 10_000
 ROUNDING_SECONDS = 0.01
 """Instants have whole microseconds: nobody shall wake just before a pause has ended."""
 
@@ -46,6 +50,10 @@ class WriteUndone(Exception):
         self.until = until
 
 
+class WrittenLater(WriteUndone):
+    """Contents of before a restore, which would take replicas from what has taken over since."""
+
+
 class MemberObjects:
     """`add` is called with the name of a Work whenever an object of its was changed or deleted by whomever."""
 
@@ -56,7 +64,9 @@ class MemberObjects:
         works: MemberWorks,
         backlinks: OwnerIndex,
         on_written: Callable[[Work], None],
+        settle_seconds: float = SETTLE_SECONDS,
     ) -> None:
+        """`settle_seconds` is how long a failover takes at most."""
         self._plane = plane
         self._member = member
         self._works = works
@@ -64,6 +74,9 @@ class MemberObjects:
         self.backlinks = backlinks
         self._written: dict[tuple[str, Key], str] = {}
         self._last_writes: dict[tuple[str, Key], LastWrite] = {}
+        self._settle_seconds = settle_seconds
+        self._found_later: dict[tuple[str, Key], tuple[str, float]] = {}
+        """Contents that were found to be of before a restore, and until when they wait."""
 
     async def apply(self, work: Work, manifest: Manifest) -> None:
         """Creates or updates one object, or does nothing when it is as it should be.
@@ -150,6 +163,7 @@ class MemberObjects:
         """Writes over what was seen, in the version in which it was seen. Raises: Conflict, NotFound."""
         key, since = key_of(desired), self._works.ready_since
         merged = merge(desired, observed, await self._plane.interpreter.retain(desired, observed))
+        self._refuse_shrinking(work, resource, observed, merged)
         with self.backlinks.holding(resource, key) as told:
             with self._plane.metrics.propagation.counted("update", desired, self._member.name):
                 updated = await self._member.server.client.update(resource, merged, key.name, key.namespace)
@@ -216,6 +230,22 @@ class MemberObjects:
                 f"{what} in cluster {self._member.name} whenever it is written ({last.undone + 1} times in a row), "
                 "so it is written less and less often; have whoever does that leave it alone, or change the template",
                 self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS),
+            )
+
+    def _refuse_shrinking(
+        self, work: Work, resource: Resource[Manifest], observed: Manifest, desired: Manifest
+    ) -> None:
+        """Lets what takes replicas away, and is older than these, wait until it has been looked at again."""
+        if not is_shrunk_by_a_restore(observed, desired, work):
+            return
+        now, key = self._plane.clock.monotonic(), (resource.group_resource, key_of(observed))
+        contents, until = self._found_later.setdefault(key, (_contents(work), now + self._settle_seconds))
+        keep_latest(self._found_later, MAX_REMEMBERED)
+        if contents == _contents(work) and now < until:
+            raise WrittenLater(
+                f"a later state of its Work gave it more replicas in cluster {self._member.name}, as a restored "
+                "control plane does not know: it keeps them until it is placed anew, or as long as a failover takes",
+                self._plane.clock.now() + timedelta(seconds=until - now + ROUNDING_SECONDS),
             )
 
     def _note(self, work: Work, resource: Resource[Manifest], written: Manifest, *, changed: bool) -> None:

@@ -18,16 +18,18 @@ from leeward.runtime.member_works import MemberWorks
 @dataclass(frozen=True, slots=True)
 class MemberSide:
     """Settings of a member's controllers, and which of them run. `probe_serving`: a cluster is Ready only while it
-    serves reads."""
+    serves reads; `keeps`: what is of before a restore takes no replicas until it was looked at again."""
 
     timing: Timing = field(default_factory=Timing)
     gates: FeatureGates = field(default_factory=FeatureGates)
     controllers: Choice = field(default_factory=Choice)
     probe_serving: bool = True
+    keeps: bool = True
 
     @staticmethod
     def of(settings: ManagerSettings) -> "MemberSide":
-        return MemberSide(settings.timing, settings.gates, settings.controllers, settings.safety.probe_serving)
+        safety, keeps = settings.safety, settings.safety.last_healthy_copy
+        return MemberSide(settings.timing, settings.gates, settings.controllers, safety.probe_serving, keeps)
 
     def start(
         self, plane: ControlPlane, member: Member, works_namespace: str = "", returned: ReturnedCopies | None = None
@@ -41,9 +43,14 @@ class MemberSide:
             return
         works = MemberWorks(plane, member, works_namespace)
         if runs("execution"):
-            ExecutionController(plane, member, works, returned).start()
+            ExecutionController(plane, member, works, returned, self._settle_seconds()).start()
         if runs("workStatus"):
             WorkStatusController(plane, member, works).start()
+
+    def _settle_seconds(self) -> float:
+        """Seconds within which what was restored has been looked at again: those that a failover takes."""
+        timing = self.timing
+        return timing.failover_eviction_timeout + timing.graceful_eviction_timeout if self.keeps else 0.0
 
     def _status_settings(self) -> ClusterStatusSettings:
         timing = self.timing
