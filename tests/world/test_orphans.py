@@ -39,7 +39,9 @@ from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas, tasks
 from tests.world.stories import POLICIES as NAMESPACED_POLICIES
+from tests.world.test_dependencies import config, reading
 from tests.world.test_detection import answers, status
+from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS
 from tests.world.test_nothing_to_gain import POLICIES, cluster_policy
 from tests.world.test_ownership import on, second_control_plane
 
@@ -458,3 +460,80 @@ def test_s1_a_copy_that_serves_alone_is_not_deleted() -> None:
             assert await delete_orphan(world.client, reach_in(world), each), "the other one serves by now"
 
     play(story, {"member1": "Push", "member2": "Push"})
+
+
+async def restored(world: World, backup: Loaded) -> None:
+    await world.stop_controllers()
+    await world.stop_apiserver()
+    world.medium.replace(backup)
+    await world.start_control_plane()
+    await world.sleep(30)
+
+
+def test_s1_a_custom_resource_that_is_alone_is_not_deleted() -> None:
+    """An operator in the member makes a database from it, which goes with it."""
+
+    async def story(world: World) -> None:
+        for client in (world.client, *(world.member(name).client for name in world.members)):
+            await client.create(DEFINITIONS, CRON_TAB_DEFINITION)
+        await world.sleep(30)
+        await world.client.create(CRON_TABS, {"metadata": {"name": "data"}, "spec": {"replicas": 1}}, "default")
+        chosen = policy("data", {"clusterAffinity": {"clusterNames": ["member1", "member2"]}, **ONE_COPY})
+        chosen["spec"]["resourceSelectors"] = [{"apiVersion": "stable.example.com/v1", "kind": "CronTab"}]
+        await apply(world.client, chosen)
+        await world.until(lambda: bool(world.assigned("data-crontab")), 60)
+        await world.sleep(60)
+        (lost,) = world.assigned("data-crontab")
+        (other,) = {"member1", "member2"} - {lost}
+        backup = await world.medium.load()
+        await world.member(lost).stop()
+        await world.until(lambda: set(world.assigned("data-crontab")) == {other})
+        await world.until(lambda: not tasks(world, "data-crontab"), 3600)
+        await restored(world, backup)
+        (orphan,) = (await found_in(world)).orphans
+        with pytest.raises(StillServes):
+            await delete_orphan(world.client, reach_in(world), orphan)
+        assert (await world.member(other).client.get(CRON_TABS, "data", "default"))["metadata"]["uid"] == orphan.uid
+
+    play(story, {"member1": "Push", "member2": "Push"})
+
+
+def test_s1_what_was_applied_again_and_is_not_placed_yet_is_not_deleted() -> None:
+    async def story(world: World) -> None:
+        await restored_without_new(world)
+        await world.stop_controllers()
+        await apply(world.client, deployment("new", 2))
+        found = (await found_in(world)).orphans
+        assert told(found) == {"Deployment default/new in member1", "Deployment default/new in member3"}
+        for orphan in found:
+            with pytest.raises(StillServes):
+                await delete_orphan(world.client, reach_in(world), orphan)
+
+    play(story, THREE)
+
+
+@pytest.mark.parametrize("app", ["web", "config", "web that reads"])
+def test_what_is_well_where_it_is_placed_needs_no_orphan(app: str) -> None:
+    """Placement that has changed after the backup."""
+
+    async def story(world: World) -> None:
+        templates = {"web": [deployment("web", 2)], "config": [config("c")], "web that reads": [reading("web", "c")]}[
+            app
+        ]
+        templates += [config("c")] if app == "web that reads" else []
+        name, kind, version = templates[0]["metadata"]["name"], templates[0]["kind"], templates[0]["apiVersion"]
+        chosen = policy(name, on("member1"), kind, version)
+        chosen["spec"]["propagateDeps"] = True
+        await apply(world.client, *templates, chosen)
+        await world.sleep(60)
+        backup = await world.medium.load()
+        moved = {"spec": {"placement": on("member1", "member3")}}
+        await world.client.patch(NAMESPACED_POLICIES, name, moved, "default")
+        await world.sleep(60)
+        await restored(world, backup)
+        await world.sleep(70)
+        found = (await found_in(world)).orphans
+        assert [orphan.cluster for orphan in found] == ["member3"] * len(templates)
+        assert all([await delete_orphan(world.client, reach_in(world), orphan) for orphan in found])
+
+    play(story, THREE)

@@ -1,8 +1,13 @@
 """Orphans that are still relied upon: copies of an application whose binding has it run elsewhere, where it does not
-serve. Only asked of the control plane; decides, and deletes nothing."""
+serve, or whose template is there and has no binding yet. Only asked of the control plane; decides, and deletes nothing.
 
-from kubeapi.meta import ReadOnlyManifest, annotations_of
-from leeward.api.cluster import Cluster
+Of a kind without replicas, as the custom resource from which an operator makes a database, no copy is any less alone.
+"""
+
+from typing import TypeVar
+
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
+from kubeapi.resource import Resource
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
     BINDING_NAMESPACE_ANNOTATION,
@@ -10,31 +15,58 @@ from leeward.api.names import (
     execution_space,
 )
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
-from leeward.api.work import Binding, Work
+from leeward.api.work import Binding
 from leeward.client import Client, NotFound, NotServed
+from leeward.core.eviction.evidence import is_seen_healthy, known_to_serve
 from leeward.core.execution.claims import name_of_works
-from leeward.core.execution.removal import PlacedCopies
+from leeward.core.execution.works import replicas_by_cluster
+from leeward.runtime.identity import Key
+
+T = TypeVar("T")
 
 
-async def is_relied_upon(control_plane: Client, found: ReadOnlyManifest, work_name: str) -> bool:
+async def is_relied_upon(control_plane: Client, found: ReadOnlyManifest, of: Resource[Manifest], work: str) -> bool:
     """Tells whether `found`, which was made of the Work of that name, is a copy of an application of which not all that
     is to run in its stead is seen healthy. Holds: S1. Raises: WorldError."""
     binding = await _binding_of(control_plane, found)
-    if binding is None or name_of_works(binding) != work_name or binding.metadata.deletion_timestamp is not None:
+    if binding is None:
+        return await _has_template(control_plane, of, found)
+    if name_of_works(binding) != work or binding.metadata.deletion_timestamp is not None:
         return False
-    spec = binding.spec
-    if not spec.is_workload or spec.asks_for_none:
+    if binding.spec.is_workload and binding.spec.asks_for_none:
         return False
-    works, clusters = dict[str, Work](), dict[str, Cluster]()
-    for target in spec.clusters:
-        try:
-            clusters[target.name] = await control_plane.get(CLUSTERS, target.name)
-            works[target.name] = await control_plane.get(WORKS, work_name, execution_space(target.name))
-        except NotServed:
-            raise
-        except NotFound:
+    placed = replicas_by_cluster(binding.spec)
+    for cluster, replicas in placed.items():
+        if not await _serves(control_plane, cluster, work, replicas):
             return True
-    return not PlacedCopies(spec, works).are_seen_healthy(clusters)
+    return not placed
+
+
+async def _serves(control_plane: Client, cluster: str, work: str, replicas: int) -> bool:
+    """Tells whether a copy is seen healthy, or is reported and of a kind whose health nobody can tell."""
+    there = await _get(control_plane, CLUSTERS, Key("", cluster))
+    copy = await _get(control_plane, WORKS, Key(execution_space(cluster), work))
+    serving = known_to_serve(copy, there)
+    return is_seen_healthy(copy, there, replicas) or (serving is not None and serving.ready >= max(1, replicas))
+
+
+async def _has_template(control_plane: Client, resource: Resource[Manifest], found: ReadOnlyManifest) -> bool:
+    """Tells whether there is a template of that name, which is placed soon; none where the kind is not served."""
+    metadata = found["metadata"]
+    try:
+        await control_plane.get(resource, metadata["name"], metadata.get("namespace", ""))
+    except NotFound:
+        return False
+    return True
+
+
+async def _get(control_plane: Client, resource: Resource[T], key: Key) -> T | None:
+    try:
+        return await control_plane.get(resource, key.name, key.namespace)
+    except NotServed:
+        raise
+    except NotFound:
+        return None
 
 
 async def _binding_of(control_plane: Client, found: ReadOnlyManifest) -> Binding | None:

@@ -167,7 +167,7 @@ async def delete_orphan(control_plane: Client, reach: Reach, orphan: Orphan) -> 
             is_known = standing is _Standing.OURS
             if ours is None or not is_known or ours.uid != orphan.uid or await _has_work(control_plane, ours):
                 return False
-            if await is_relied_upon(control_plane, found, ours.work.name):
+            if await is_relied_upon(control_plane, found, orphan.resource, ours.work.name):
                 raise StillServes("what runs in its stead is not healthy; it goes when that is, or by kubectl")
             try:
                 await _delete(client, ours)
