@@ -224,9 +224,13 @@ class ApplyFailed(WorldError):
 
 
 def _is_other_order(old: Work | None, new: Work) -> bool:
-    """Tells whether there is something else to do than before; what a Work reports is no order."""
+    """Tells whether there is something else to do than before; what a Work reports is no order.
+
+    A control plane that was restored gives a generation once more, to other contents.
+    """
     return old is None or (
         old.metadata.generation != new.metadata.generation
+        or old.spec != new.spec
         or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
         or old.metadata.uid != new.metadata.uid
     )
