@@ -1,11 +1,25 @@
 """Agents that do not know yet what their control plane says by now."""
 
+import random
+
 from kubeserver.store.backup import revision_behind
 from kubeserver.store.medium import Loaded
+from leeward.api.names import REMOVAL_HELD_ANNOTATION, work_name
+from leeward.api.resource import CLUSTERS
 from leeward.sim.member import agent_of
+from leeward.sim.network_faults import FaultProfile, NetworkFaults
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, apply, deployment, play, policy
+from tests.world.stories import DEPLOYMENTS, apply, deployment, identities, play, policy, tasks
+from tests.world.test_detection import answers, status
 from tests.world.test_ownership import on
+from tests.world.test_restored import PULLED, WEB, placed
+
+WORK = work_name("Deployment", "web", "default")
+
+
+class Longest(random.Random):
+    def random(self) -> float:
+        return 1.0
 
 
 async def image_in(world: World, member: str) -> str:
@@ -51,3 +65,30 @@ def test_l1_a_release_after_a_restore_reaches_the_agent_that_knew_another_one_of
         assert await image_in(world, "member1") == "good:3"
 
     play(story, {"member1": "Pull"})
+
+
+def test_s1_an_agent_that_has_not_heard_that_a_removal_is_held_asks_before_it_deletes() -> None:
+    """A copy leaves by a taint, and its cluster refuses the deletion; its replacement dies meanwhile, and the agent,
+    whose streams a proxy has lost, is told nothing any more."""
+
+    async def story(world: World) -> None:
+        old = await placed(world)
+        before = await identities(world, "web", [old])
+        answers(world.member(old).place, lambda r: status(500, "InternalError") if r.method == "DELETE" else None)
+        await world.client.patch(CLUSTERS, old, {"spec": {"taints": [{"key": "x", "effect": "NoExecute"}]}})
+        await world.until(lambda: old not in world.assigned(WEB) and not tasks(world, WEB), 600)
+        (new,) = world.assigned(WEB)
+        await world.sleep(10)
+        world.link(agent_of(old), world.NAME).faults = NetworkFaults(FaultProfile(lag_seconds=600), Longest())
+        await world.member(new).stop()
+        await world.until(lambda: not world.is_ready(new), 100)
+        await world.sleep(90)
+        work = world.work(old, WORK)
+        assert work is not None
+        assert REMOVAL_HELD_ANNOTATION in work.metadata.annotations
+        answers(world.member(old).place, lambda _: None)
+        await world.sleep(120)
+        assert world.is_ready(old)
+        assert await identities(world, "web", [old]) == before
+
+    play(story, PULLED)

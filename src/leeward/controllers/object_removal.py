@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import Conflict, NotFound, NotServed
@@ -130,7 +131,8 @@ class ObjectRemoval:
     async def _is_to_go(self, work: Work, *, ended: bool) -> bool:
         """Tells whether that is still so: asked of the control plane's API server, not of the cache.
 
-        A new Work of the same name has a claim to the object, and of a Work that was given up its objects stay.
+        A new Work of the same name has a claim to the object, and of a Work that was given up its objects stay. Whether
+        it is held may have been decided since the cache was told of it (Holds: S1).
         """
         try:
             current = await self._plane.client.get(WORKS, work.name, work.namespace)
@@ -138,8 +140,7 @@ class ObjectRemoval:
             return False
         except NotFound:
             return ended and self._returned is not None and not await self._returned.stays(work)
-        return not ended and (
-            current.metadata.uid == work.metadata.uid
-            and current.metadata.deletion_timestamp is not None
-            and not current.spec.preserve_resources_on_deletion
-        )
+        if ended or current.metadata.uid != work.metadata.uid or current.metadata.deletion_timestamp is None:
+            return False
+        is_held = REMOVAL_HELD_ANNOTATION in current.metadata.annotations
+        return not current.spec.preserve_resources_on_deletion and not (is_held and not await self._is_leaving())
