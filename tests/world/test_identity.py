@@ -10,8 +10,10 @@ from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.client import Invalid, Request, Response
 from leeward.sim.world import World
-from tests.world.stories import PUSH_PUSH_PULL, play
-from tests.world.test_detection import answers, status
+from tests.world.stories import POLICIES, PUSH_PUSH_PULL, apply, deployment, identities, play, policy
+from tests.world.test_detection import answers, reason_of, status
+from tests.world.test_ownership import on
+from tests.world.test_restored import PULLED
 
 
 async def own_id(world: World, name: str) -> str:
@@ -106,5 +108,41 @@ def test_an_agent_says_where_its_cluster_is_when_it_joins_and_changes_nothing_la
         again = await register(world.client, "member3", member.client, ClusterSpec(sync_mode="Pull", region="us"))
         assert again.spec == joined.spec
         assert "cluster member3 has joined before, and this changes nothing of it: region" in caplog.text
+
+    play(story)
+
+
+def test_s6_an_agent_beside_another_cluster_that_has_joined_applies_nothing_there_and_lets_go_of_nothing() -> None:
+    """The kubeconfig leads to the cluster of another agent when it restarts: somebody has switched contexts."""
+
+    async def story(world: World) -> None:
+        member, other = world.member("member2"), world.member("member3")
+        await apply(world.client, deployment("web", 2), policy("web", on("member2")))
+        await world.sleep(60)
+        before = await identities(world, "web")
+        await member.stop_agent()
+        own, member.place = member.place, other.place
+        member.start_agent()
+        member.place = own
+        await world.sleep(20)
+        assert await identities(world, "web") == before, "nothing is made in member3"
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member1")}}, "default")
+        await world.sleep(60)
+        assert not world.is_ready("member2"), "nobody looks after it"
+        await member.stop_agent()
+        member.start_agent()
+        await world.sleep(120)
+        assert set(await identities(world, "web")) == {"member1"}, "and now it is removed"
+
+    play(story, PULLED)
+
+
+def test_an_agent_beside_a_member_that_hangs_says_so_soon_after_it_has_begun() -> None:
+    async def story(world: World) -> None:
+        member = world.member("member3")
+        await member.stop_agent()
+        member.place.link.hang()
+        member.start_agent()
+        await world.until(lambda: reason_of(world, "member3") == ("False", "ClusterNotReachable"), 60)
 
     play(story)

@@ -14,7 +14,7 @@ from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
-from leeward.client import AlreadyExists, Client, Forbidden, NotFound, WorldError
+from leeward.client import AlreadyExists, Client, Forbidden, NotFound, NotServed, WorldError
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
 from leeward.runtime.retrying import Backoff, Trouble
 
@@ -98,20 +98,37 @@ class JoinedAlready(Exception):
 async def register(client: Client, name: str, member: Client, described: ClusterSpec = PULL) -> Cluster:
     """The Cluster in Pull mode, made where it is missing; it is known by what the member says of itself.
 
-    One that is there keeps what it says: an agent may not change it.
+    One that is there keeps what it says: an agent may not change it. An agent beside a member that has joined under
+    another name would apply there what is for this one, and let go of what it cannot see (Holds: S5, S6).
 
     Raises: WorldError; JoinedAlready.
     """
+    present = await _find(client, name)
     try:
-        return _keep(await client.get(CLUSTERS, name), described)
-    except NotFound:
         cluster_id = (await member.get(NAMESPACES, IDENTIFYING_NAMESPACE)).metadata.uid
+    except WorldError as error:
+        if present is None:
+            raise
+        log.warning("cluster %s cannot be asked whether it is the one that has joined: %s", name, error)
+        return _keep(present, described)
     clusters = (await client.list(CLUSTERS)).items
     joined = (Joined(cluster.name, cluster.spec.id, cluster.spec.sync_mode) for cluster in clusters)
     if problem := problem_of_identity(name, cluster_id, joined):
         raise JoinedAlready(problem)
+    if present is not None:
+        return _keep(present, described)
     cluster = Cluster(metadata=ObjectMeta(name=name), spec=msgspec.structs.replace(described, id=cluster_id))
     try:
         return await client.create(CLUSTERS, cluster)
     except AlreadyExists:
         return await client.get(CLUSTERS, name)
+
+
+async def _find(client: Client, name: str) -> Cluster | None:
+    """Raises: WorldError."""
+    try:
+        return await client.get(CLUSTERS, name)
+    except NotServed:
+        raise
+    except NotFound:
+        return None
