@@ -24,7 +24,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
-from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention
 from leeward.core.eviction.awaited_targets import NONE_AWAITED, AwaitedTargets
 from leeward.core.eviction.evidence import (
     is_current,
@@ -75,7 +75,8 @@ def find_stalled(
     its Works by cluster. `released`: the instant at which another release took the place of the one that the failover
     began with, and has the whole time from then on.
 
-    Only watched time counts (S13).
+    Only watched time counts (S13). An instant that is yet to come was given by a cluster whose clock is ahead, and says
+    nothing.
     """
     if not attention.has_settled(now):
         return StalledTargets(wake_at=attention.settles_at(now))
@@ -91,8 +92,9 @@ def find_stalled(
         judged = _judge(binding, target, clusters.get(target.name), work) if began is not None else None
         if began is None or judged is None:
             continue
-        stalled, since = judged
-        stalled_at = attention.time.moved(max(began, since or began, released or began)) + bound
+        stalled, told = judged
+        since = began if told is None or told > now + CLOCKS_APART else told
+        stalled_at = attention.time.moved(max(began, since, released or began)) + bound
         if now > stalled_at:
             found.append(stalled)
         else:

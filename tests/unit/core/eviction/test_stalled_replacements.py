@@ -100,6 +100,14 @@ def judged(
 
 
 LATE = BEGAN + GRACE_SECONDS + 1
+
+
+@pytest.mark.parametrize("seconds", [BEGAN, BEGAN + 3600], ids=["its clock is right", "its clock is an hour ahead"])
+def test_l2_a_cluster_that_gets_nothing_healthy_is_left_in_time_by_whatever_clock_it_says_so(seconds: float) -> None:
+    found = judged(COPIES, work("member2", 0, reflected=seconds), LATE)
+    assert [target.cluster for target in found.targets] == ["member2"]
+
+
 TWO_OF_THREE = "of what was moved there 2 of 3 replicas became ready"
 
 
