@@ -3,9 +3,11 @@
 import pytest
 
 from leeward.api.resource import CLUSTERS
+from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
-from tests.world.stories import identities, play, ready_replicas, tasks
+from tests.world.stories import POLICIES, apply, deployment, identities, play, policy, ready_replicas, tasks
 from tests.world.test_detection import answers, status
+from tests.world.test_ownership import on
 from tests.world.test_restored import PULLED, PUSHED, WEB, placed
 
 
@@ -34,3 +36,24 @@ def test_s1_what_a_member_did_not_let_go_stays_when_its_replacement_is_lost_mean
         assert await ready_replicas(world, new, "web") == 3
 
     play(story, members)
+
+
+def test_a_copy_that_its_member_does_not_delete_is_told_until_it_is_gone() -> None:
+    """An application moves, and runs twice: an admission webhook of the old cluster is down."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 3), policy("web", on("member1")))
+        await world.sleep(30)
+        answers(world.member("member1").place, lambda r: status(500, "InternalError") if r.method == "DELETE" else None)
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
+        await world.sleep(120)
+        assert [await ready_replicas(world, name, "web") for name in ("member1", "member2")] == [3, 3]
+        (told,) = (await look_at_fleet(world.client, world.clock)).findings
+        assert "is not removed (Refused)" in told.sentence
+        assert "Still runs in member1: the cluster refuses to delete Deployment default/web: " in told.sentence
+        answers(world.member("member1").place, lambda _: None)
+        await world.sleep(120)
+        assert await ready_replicas(world, "member1", "web") == -1
+        assert not (await look_at_fleet(world.client, world.clock)).findings
+
+    play(story, PULLED)

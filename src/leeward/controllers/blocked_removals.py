@@ -1,11 +1,12 @@
-"""Tells, on a Work, that its removal from the member does not come to an end, and whose finalizer holds it up."""
+"""Tells, on a Work, that its removal from the member does not come to an end: whose finalizer holds it up, or why the
+member does not take the deletion."""
 
 from collections.abc import Callable
 
 from kubeapi.meta import Manifest
 from leeward.api.meta import Condition
 from leeward.api.work import Work
-from leeward.core.execution.removal import removal_blocked
+from leeward.core.execution.removal import removal_blocked, removal_refused
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of
@@ -29,16 +30,24 @@ class BlockedRemovals:
 
     async def goes_on(self, work: Work) -> None:
         """The removal is not at its end yet. Raises: WorldError."""
-        now = self._plane.clock.monotonic()
-        if now - self._since.setdefault(work.name, now) < BLOCKED_SECONDS:
+        if not self._lasts(work):
             return
         found = [await self._observed(manifest) for manifest in work.spec.workload.manifests]
         blocked = removal_blocked([observed for observed in found if observed is not None])
         if blocked is not None:
             self._post(work, blocked)
 
+    def is_refused(self, work: Work, why: str) -> None:
+        """The member does not take the deletion; `why` names the object."""
+        if self._lasts(work):
+            self._post(work, removal_refused(why))
+
     def forget(self, name: str) -> None:
         self._since.pop(name, None)
+
+    def _lasts(self, work: Work) -> bool:
+        now = self._plane.clock.monotonic()
+        return now - self._since.setdefault(work.name, now) >= BLOCKED_SECONDS
 
     async def _observed(self, manifest: Manifest) -> Manifest | None:
         """Object from the cache, which follows the kind."""

@@ -31,7 +31,7 @@ from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, SETTLE_SECONDS, Foreign, MemberObjects, WriteUndone
-from leeward.controllers.object_removal import ObjectRemoval
+from leeward.controllers.object_removal import ObjectRemoval, RemovalRefused
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.settling import Return, note_return, settling_left
@@ -146,7 +146,12 @@ class ExecutionController:
         """Deletes what the Work had applied; the finalizer goes when it is known to be gone."""
         if EXECUTION_CONTROLLER_FINALIZER not in work.metadata.finalizers:
             return None
-        if await self._removal.remove(work):
+        try:
+            is_there = await self._removal.remove(work)
+        except RemovalRefused as error:
+            self._blocked_removals.is_refused(work, str(error))
+            raise
+        if is_there:
             await self._blocked_removals.goes_on(work)
             return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
         if self._removes_again:

@@ -15,7 +15,7 @@ from kubeapi.resource import Resource
 from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.client import Conflict, NotFound, NotServed
+from leeward.client import ApiError, Conflict, NotFound, NotServed, TooManyRequests, WorldError
 from leeward.controllers.missing_kinds import MissingKinds
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.eviction.shared_resources import is_shared
@@ -29,6 +29,10 @@ from leeward.runtime.owner_index import OwnerIndex
 ATTEMPTS = 3
 """Attempts to delete an object whose status changes meanwhile, before it is looked at again later."""
 MAX_REMEMBERED = 10_000
+
+
+class RemovalRefused(WorldError):
+    """Refusal of the member to delete an object, which the message names."""
 
 
 class ObjectRemoval:
@@ -121,9 +125,14 @@ class ObjectRemoval:
         self._deleted[metadata["uid"]] = None
         keep_latest(self._deleted, MAX_REMEMBERED)
         with self._plane.metrics.propagation.counted("delete", observed, self._member.name):
-            await self._member.server.client.delete(
-                resource, key.name, key.namespace, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
-            )
+            try:
+                await self._member.server.client.delete(
+                    resource, key.name, key.namespace, uid=metadata["uid"], resource_version=metadata["resourceVersion"]
+                )
+            except (Conflict, NotFound, TooManyRequests):
+                raise
+            except ApiError as error:
+                raise RemovalRefused(f"{observed['kind']} {key}: {error}") from error
 
     def _was_deleted(self, observed: Manifest) -> bool:
         return observed["metadata"]["uid"] in self._deleted

@@ -64,7 +64,8 @@ def unplaced_bindings(observed: Observed) -> Iterator[Finding]:
 
 
 def unremoved(observed: Observed) -> Iterator[Finding]:
-    """Finds copies that were taken out of a cluster and are still there, because finalizers of others keep them."""
+    """Finds copies that were taken out of a cluster and are still there: finalizers of others keep them, or the cluster
+    refuses the deletion."""
     blocked = list(_that_say(observed, REMOVAL_BLOCKED_CONDITION))
     what = HINDRANCES[REMOVAL_BLOCKED_CONDITION]
     yield from _first_few(blocked, lambda each: _told(each, what, observed.now), "more are not removed")

@@ -18,6 +18,7 @@ from leeward.core.execution.removal import (
     is_return_kept,
     is_scale_down_held,
     removal_blocked,
+    removal_refused,
     removals_blocked,
     with_blocked_removals,
 )
@@ -61,6 +62,24 @@ def test_a_binding_tells_of_works_that_are_being_deleted_and_of_no_others() -> N
     assert told.message == (
         "Still runs in member1: Deployment default/web has the finalizer a.com/x. "
         "Still runs in member2: Deployment default/web has the finalizer a.com/x."
+    )
+
+
+def test_a_binding_tells_why_a_cluster_deletes_nothing_before_whose_finalizers_keep_what_another_one_deletes() -> None:
+    kept_there = removal_blocked([kept("Deployment", "web", "a.com/x")])
+    refused = removal_refused("Deployment default/web: webhook is down")
+    leaving = ObjectMeta(name="web", deletion_timestamp=at(0))
+    works = {
+        name: Work(metadata=leaving, status=WorkStatus(conditions=(condition,)))
+        for name, condition in (("member1", refused), ("member2", kept_there))
+        if condition is not None
+    }
+    told = removals_blocked(works)
+    assert told is not None
+    assert (told.reason, told.message) == (
+        "Refused",
+        "Still runs in member1: the cluster refuses to delete Deployment default/web: webhook is down. "
+        "Still runs in member2: Deployment default/web has the finalizer a.com/x.",
     )
 
 

@@ -1,6 +1,7 @@
 """Removals that do not come to an end, or must not be made yet.
 
 removal_blocked    what a Work says when somebody's finalizer keeps an object in the member, and with it what it runs
+removal_refused    what it says when the member does not take the deletion
 is_removal_held    if the removal of a copy waits: its cluster was away, or did not carry it out, and what replaces the
                    copy may be lost by now
 is_scale_down_held if the scale-down of a copy waits: its cluster is away, or was, and what replaces it may be lost
@@ -25,6 +26,7 @@ from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.core.eviction.held_reasons import HeldReason
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
+REFUSED = "Refused"
 WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
 
 CARRIED_OUT_WITHIN = timedelta(seconds=60)
@@ -50,6 +52,11 @@ def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
     """The condition of a Work whose `objects` are still in the member, though their deletion was asked for."""
     kept = [text for text in map(_kept_by, objects) if text]
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", FINALIZERS, "; ".join(kept)) if kept else None
+
+
+def removal_refused(why: str) -> Condition:
+    """The condition of a Work of which the member does not let an object go."""
+    return Condition(REMOVAL_BLOCKED_CONDITION, "True", REFUSED, f"the cluster refuses to delete {why}")
 
 
 def _kept_by(observed: ReadOnlyManifest) -> str:
@@ -154,14 +161,15 @@ def removals_blocked(
 ) -> Condition | None:
     """The condition of a binding whose `works`, by cluster, are being deleted, are `kept` for a copy that is purged, or
     are `larger` than they are to be; `brake` is engaged."""
-    found = (
-        (cluster, find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION))
+    found = {
+        cluster: blocked
         for cluster, work in sorted(works.items())
         if work.metadata.deletion_timestamp is not None
-    )
-    told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found if blocked is not None]
+        and (blocked := find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)) is not None
+    }
+    told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found.items()]
     held = [cluster for cluster, work in sorted(works.items()) if REMOVAL_HELD_ANNOTATION in work.metadata.annotations]
-    reason = FINALIZERS
+    reason = REFUSED if any(blocked.reason == REFUSED for blocked in found.values()) else FINALIZERS
     if kept:
         reason, why = WAITING_FOR_PURGE, "nothing new is made before another copy, which is purged, is known to be gone"
         told.append(f"Not removed from {', '.join(sorted(kept))}: {why}.")
