@@ -6,6 +6,7 @@ from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.app.leaving import unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.client import NotFound
+from leeward.sim.member import agent_of
 from leeward.sim.world import World
 from tests.world.stories import (
     CONFIG_MAPS,
@@ -128,6 +129,19 @@ def test_a_dead_pull_cluster_leaves_by_itself() -> None:
         assert await unjoin(world, "member3") < 20
         await nothing_is_left_of(world, "member3")
         await world.until(lambda: world.assigned("web-deployment") == {"member1": 4}, 10)
+
+    play(story)
+
+
+def test_of_a_pull_cluster_that_is_only_cut_off_it_is_told_that_what_runs_there_runs_on() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, "member1", "member3")
+        world.link(agent_of("member3"), world.NAME).cut()
+        await world.until(lambda: not world.is_ready("member3"), 120)
+        told: list[str] = []
+        await unjoin(world, "member3", told=told)
+        assert told == ["member3 is not ready: what runs there is given up, and runs on if the cluster lives"]
+        assert await ready_replicas(world, "member3", "web") == 2
 
     play(story)
 

@@ -61,6 +61,8 @@ async def unjoin_cluster(
     if force and not cluster.is_ready:
         tell(f"{name} is not ready: what runs there is given up")
         await _give_up_works(client, name)
+    elif not cluster.is_ready and cluster.spec.sync_mode == "Pull":
+        tell(f"{name} is not ready: what runs there is given up, and runs on if the cluster lives")
     elif not cluster.is_ready:
         tell(f"{name} is not ready: waiting {wait_seconds:g} s for it to let go of what runs there")
     if not await _has_left(client, cluster, clock, wait_seconds) and force:
