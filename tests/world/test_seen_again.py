@@ -6,9 +6,13 @@ import pytest
 
 from leeward.api.meta import find_condition
 from leeward.api.names import REFLECTED_CONDITION, work_name
+from leeward.client import Request, Response
+from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.sim.member import agent_of
-from leeward.sim.world import World
+from leeward.sim.world import Mode, World
 from tests.world.stories import apply, deployment, play, policy, without_room
+from tests.world.test_detection import answers
+from tests.world.test_ownership import on
 
 WEB = work_name("Deployment", "web", "default")
 NOT_SEEN_SECONDS = 90.0
@@ -45,3 +49,34 @@ def test_a_copy_is_looked_at_anew_by_an_agent_that_was_cut_off(seed: int) -> Non
         assert seen >= ready.last_transition_time
 
     play(story, seed=seed)
+
+
+def unserved(request: Request) -> Response | None:
+    """The member does not serve workloads yet."""
+    if "/apis/apps" not in request.path:
+        return None
+    return Response(404, b"404 page not found", {"content-type": "text/plain"})
+
+
+@pytest.mark.parametrize("mode", ["Push", "Pull"])
+def test_l1_a_copy_is_looked_at_once_more_in_a_cluster_that_serves_its_kind_after_it_is_ready(mode: Mode) -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), policy("web", on("member1")))
+        await world.sleep(60)
+        member = world.member("member1")
+        await member.stop_apiserver()
+        await world.until(lambda: not world.is_ready("member1"), NOT_SEEN_SECONDS)
+        await member.start_apiserver()
+        answers(member.place, unserved)
+        await world.until(lambda: world.is_ready("member1"), NOT_SEEN_SECONDS)
+        await world.sleep(20)
+        work = world.work("member1", WEB)
+        assert work is not None
+        assert [status.health for status in work.status.manifest_statuses] == ["Healthy"], "as it was seen last"
+        assert not is_seen_healthy(work, world.cluster("member1"), 2)
+        answers(member.place, lambda _: None)
+        await world.sleep(60)
+        work = world.work("member1", WEB)
+        assert is_seen_healthy(work, world.cluster("member1"), 2)
+
+    play(story, {"member1": mode})

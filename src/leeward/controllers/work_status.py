@@ -23,7 +23,7 @@ from leeward.api.meta import Condition, find_condition, is_same_state, remove_co
 from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.resource import WORKS
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
-from leeward.client import NotFound
+from leeward.client import NotFound, NotServed
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.eviction.evidence import served_counts
 from leeward.core.execution.settled import is_reported
@@ -163,8 +163,12 @@ class WorkStatusController:
         return observed if observed is not None and self._works.owns(work, observed) else None
 
     async def _ask(self, resource: Resource[Manifest], name: str, namespace: str) -> Manifest | None:
+        """Raises: NotServed, and then nothing is reported of the Work: a kind that is served late is no absence, of
+        which nobody would be told when it ends (Holds: S5)."""
         try:
             return await self._member.server.client.get(resource, name, namespace)
+        except NotServed:
+            raise
         except NotFound:
             return None
 
