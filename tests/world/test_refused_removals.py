@@ -1,11 +1,27 @@
 """Removals that a member refuses for a while, and what has become of their reason until it carries them out."""
 
+from collections.abc import Callable
+
 import pytest
 
-from leeward.api.resource import CLUSTERS
+from kubeserver.handler import StreamResponse
+from leeward.api.names import execution_space
+from leeward.api.resource import CLUSTERS, WORKS
+from leeward.client import Request, Response
 from leeward.operations.status import look_at_fleet
+from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
-from tests.world.stories import POLICIES, apply, deployment, identities, play, policy, ready_replicas, tasks
+from tests.world.stories import (
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+)
 from tests.world.test_detection import answers, status
 from tests.world.test_ownership import on
 from tests.world.test_restored import PULLED, PUSHED, WEB, placed
@@ -57,3 +73,27 @@ def test_a_copy_that_its_member_does_not_delete_is_told_until_it_is_gone() -> No
         assert not (await look_at_fleet(world.client, world.clock)).findings
 
     play(story, PULLED)
+
+
+def test_l3_what_a_slow_member_makes_after_its_application_was_deleted_is_removed() -> None:
+    """The member answers too late: the object comes when the agent has asked in vain, and its Work is to go."""
+
+    async def story(world: World) -> None:
+        place = world.member("member1").place
+
+        async def slow(request: Request, work: Callable[[], Answering]) -> Response | StreamResponse:
+            if request.method == "POST" and request.path.endswith("/deployments"):
+                await world.sleep(20)
+            return await work()
+
+        place.audit = slow
+        await apply(world.client, deployment("web", 3), policy("web", on("member1")))
+        await world.sleep(12)
+        await world.client.delete(DEPLOYMENTS, "web", "default")
+        await world.sleep(5)
+        assert await ready_replicas(world, "member1", "web") == -1, "not yet"
+        await world.sleep(120)
+        assert await ready_replicas(world, "member1", "web") == -1
+        assert not (await world.client.list(WORKS, execution_space("member1"))).items
+
+    play(story, {"member1": "Pull"})

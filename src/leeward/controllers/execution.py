@@ -68,7 +68,7 @@ class ExecutionController:
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
         backlinks = works.backlinks(self._add, self._controller.queue.has_failed, is_carried_out)
         self._objects = MemberObjects(plane, member, works, backlinks, self._written, settle_seconds)
-        self._removal = ObjectRemoval(plane, member, works, backlinks, self._objects.forget, returned)
+        self._removal = ObjectRemoval(plane, member, works, backlinks, self._objects, returned)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._found = FoundRemovals(plane)
         self._removes_again = returned is not None

@@ -33,6 +33,10 @@ from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.owner_index import OwnerIndex
 
 SETTLE_SECONDS = 900.0
+"""Seconds that a failover takes at most."""
+LATE_SECONDS = 60.0
+"""Seconds for which a server may still carry out what it was asked for and has not answered: kube-apiserver's
+--request-timeout."""
 MAX_REMEMBERED = 10_000
 ROUNDING_SECONDS = 0.01
 """Instants have whole microseconds: nobody shall wake just before a pause has ended."""
@@ -77,6 +81,8 @@ class MemberObjects:
         self._settle_seconds = settle_seconds
         self._found_later: dict[tuple[str, Key], tuple[str, float]] = {}
         """Contents that were found to be of before a restore, and until when they wait."""
+        self._unanswered: dict[tuple[str, Key], float] = {}
+        """Objects that were to be created, without an answer, and when."""
 
     async def apply(self, work: Work, manifest: Manifest) -> None:
         """Creates or updates one object, or does nothing when it is as it should be.
@@ -118,6 +124,11 @@ class MemberObjects:
         self._written.pop((resource.group_resource, key), None)
         self._last_writes.pop((resource.group_resource, key), None)
 
+    def may_still_come(self, resource: Resource[Manifest], key: Key) -> bool:
+        """Tells whether what is not there may be created yet, as a slow member was asked for a while ago."""
+        asked_at = self._unanswered.get((resource.group_resource, key))
+        return asked_at is not None and self._plane.clock.monotonic() < asked_at + LATE_SECONDS
+
     def _is_of_now(self, work: Work, resource: Resource[Manifest], known: Manifest) -> bool:
         """Tells whether the cached object is ours, and is known to be from this side of the cluster's recovery: what
         the member would answer, unless it has changed meanwhile, which the version in the update shows."""
@@ -154,10 +165,19 @@ class MemberObjects:
         key = key_of(desired)
         with self.backlinks.holding(resource, key) as told:
             with self._plane.metrics.propagation.counted("create", desired, self._member.name):
-                created = await self._member.server.client.create(resource, desired, key.namespace)
+                created = await self._ask_to_create(resource, desired, key)
             self._works.answers.note(resource, created, since)
             self._note(work, resource, created, changed=True)
         await self._look_after(work, resource, created, desired, told)
+
+    async def _ask_to_create(self, resource: Resource[Manifest], desired: Manifest, key: Key) -> Manifest:
+        try:
+            return await self._member.server.client.create(resource, desired, key.namespace)
+        except Unreachable:
+            self._unanswered.pop((resource.group_resource, key), None)
+            self._unanswered[resource.group_resource, key] = self._plane.clock.monotonic()
+            keep_latest(self._unanswered, MAX_REMEMBERED)
+            raise
 
     async def _update(self, work: Work, resource: Resource[Manifest], desired: Manifest, observed: Manifest) -> None:
         """Writes over what was seen, in the version in which it was seen. Raises: Conflict, NotFound."""

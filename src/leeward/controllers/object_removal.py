@@ -7,7 +7,6 @@ is assigned again meanwhile keeps its object.
 Karmada: pkg/util/objectwatcher.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 
 from kubeapi.meta import Manifest
@@ -16,13 +15,14 @@ from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import ApiError, Conflict, NotFound, NotServed, TooManyRequests, WorldError
+from leeward.controllers.member_objects import MemberObjects
 from leeward.controllers.missing_kinds import MissingKinds
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.eviction.shared_resources import is_shared
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import Key, key_of
+from leeward.runtime.identity import key_of
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.owner_index import OwnerIndex
 
@@ -36,7 +36,7 @@ class RemovalRefused(WorldError):
 
 
 class ObjectRemoval:
-    """`forget` is called with an object that is to go. `returned` says of what comes back whether it stays for now;
+    """`objects` wrote what is to go, and forgets it. `returned` says of what comes back whether it stays for now;
     without it everything does."""
 
     def __init__(
@@ -45,14 +45,14 @@ class ObjectRemoval:
         member: Member,
         works: MemberWorks,
         backlinks: OwnerIndex,
-        forget: Callable[[Resource[Manifest], Key], None],
+        objects: MemberObjects,
         returned: ReturnedCopies | None = None,
     ) -> None:
         self._plane = plane
         self._member = member
         self._works = works
         self._backlinks = backlinks
-        self._forget = forget
+        self._objects = objects
         self._returned = returned
         self._missing = MissingKinds(plane, member, works)
         self._deleted: dict[str, None] = {}
@@ -89,7 +89,7 @@ class ObjectRemoval:
         resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         key = key_of(manifest)
         self._backlinks.follow(resource)
-        self._forget(resource, key)
+        self._objects.forget(resource, key)
         try:
             for _ in range(ATTEMPTS):
                 observed = await self._member.server.client.get(resource, key.name, key.namespace)
@@ -106,7 +106,7 @@ class ObjectRemoval:
         except NotServed:
             raise
         except NotFound:
-            return False
+            return self._objects.may_still_come(resource, key)
         return True
 
     async def _is_leaving(self) -> bool:

@@ -33,7 +33,7 @@ class Hands:
             desk.plane, desk.member, works, backlinks, lambda work: self.written.append(work.name)
         )
         self.removal = ObjectRemoval(
-            desk.plane, desk.member, works, backlinks, self.objects.forget, ReturnedCopies(desk.plane)
+            desk.plane, desk.member, works, backlinks, self.objects, ReturnedCopies(desk.plane)
         )
 
     def _add(self, name: str, _: bool) -> None:
