@@ -154,6 +154,8 @@ class WorkWriting:
             await self._plane.client.delete(
                 WORKS, work.name, work.namespace, uid=work.metadata.uid, resource_version=version
             )
+        except NotServed:
+            raise
         except NotFound:
             return
 

@@ -11,7 +11,7 @@ from leeward.api.names import binding_name
 from leeward.api.rebalancer import ObservedWorkload, WorkloadRebalancer, WorkloadReference
 from leeward.api.resource import WORKLOAD_REBALANCERS
 from leeward.api.work import Binding
-from leeward.client import NotFound
+from leeward.client import NotFound, NotServed
 from leeward.core.scheduling.rebalancing import expires_at, needs_trigger, next_status, observed, pending, triggered_at
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.controller_context import ControlPlane
@@ -51,6 +51,8 @@ class WorkloadRebalancerController:
                 patch = {"spec": {"rescheduleTriggeredAt": format_time(at)}}
                 version = binding.metadata.resource_version
                 await self._plane.client.patch(kind.resource, name, patch, workload.namespace, resource_version=version)
+        except NotServed:
+            raise
         except NotFound:
             return observed(workload, found=False)
         return observed(workload, found=True)
@@ -77,6 +79,8 @@ class WorkloadRebalancerController:
             await self._plane.client.delete(
                 WORKLOAD_REBALANCERS, rebalancer.name, uid=metadata.uid, resource_version=metadata.resource_version
             )
+        except NotServed:
+            raise
         except NotFound:
             return
 

@@ -11,7 +11,7 @@ from kubeapi.meta import Manifest
 from leeward.api.core import Lease
 from leeward.api.names import SHARD_LEASE_PREFIX, SHARDS_ANNOTATION
 from leeward.api.resource import LEASES
-from leeward.client import Client, NotFound
+from leeward.client import Client, NotFound, NotServed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class Sharding:
         for name in self.leases:
             try:
                 lease = await client.get(LEASES, name, namespace)
+            except NotServed:
+                raise
             except NotFound:
                 continue
             if lease.spec.holder_identity:

@@ -19,7 +19,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import TypedObject
-from leeward.client import Client, NotFound, WorldError
+from leeward.client import Client, NotFound, NotServed, WorldError
 from leeward.runtime.burst_detector import BurstDetector
 from leeward.runtime.identity import Key, key_of, uid_of, version_of
 from leeward.runtime.informer import Informer
@@ -204,6 +204,8 @@ class Statuses(Generic[T]):
             written = await self._client.patch(
                 self._resource, key.name, patch, key.namespace, subresource="status", resource_version=version
             )
+        except NotServed:
+            raise
         except NotFound:
             return
         self._informer.remember(written)

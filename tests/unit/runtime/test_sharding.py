@@ -2,13 +2,14 @@
 
 import pytest
 
+from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from leeward.api.core import Lease, LeaseSpec
 from leeward.api.names import SHARDS_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.api.resource import LEASES, NAMESPACES
-from leeward.client import WorldError
+from leeward.client import Client, NotServed, Response, WorldError
 from leeward.runtime.sharding import Sharding
-from tests.unit.runtime.small_world import SmallWorld, tell
+from tests.unit.runtime.small_world import ScriptedTransport, SmallWorld, tell
 
 THREE = Sharding(3)
 
@@ -82,3 +83,9 @@ def test_whether_shards_rest_is_not_known_where_nobody_could_look_s8() -> None:
             await THREE.is_at_rest(world.client, SYSTEM_NAMESPACE)
 
     tell(story)
+
+
+def test_leases_that_are_not_served_say_nothing_of_shards_s8() -> None:
+    page = Response(404, b"404 page not found\n")
+    with pytest.raises(NotServed):
+        run_virtual(THREE.is_at_rest(Client(ScriptedTransport([page] * 3)), SYSTEM_NAMESPACE))

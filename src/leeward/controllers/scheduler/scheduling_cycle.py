@@ -8,14 +8,12 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
-from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.api.work import Binding
-from leeward.client import NotFound, WorldError
+from leeward.client import WorldError
 from leeward.controllers.scheduler.bindings import BindingKey, Bindings
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import NO_OUTAGE, clusters_of
@@ -40,6 +38,7 @@ from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import Key
+from leeward.runtime.presence import is_there
 from leeward.runtime.statuses import BURST_SIZE
 
 _REACH = Reach(skipped_namespaces=())
@@ -173,18 +172,11 @@ class SchedulingCycle:
         space = execution_space(name)
         await self._namespaces.wait_synced()
         if self._namespaces.get(space) is None:
-            if await self._is_there(CLUSTERS, name):
+            if await is_there(self._plane.client, CLUSTERS, name):
                 raise Unlisted(f"cluster {name} is there, but was not in the list of clusters")
-            if not await self._is_there(NAMESPACES, space):
+            if not await is_there(self._plane.client, NAMESPACES, space):
                 return
         raise Unlisted(f"cluster {name} is not listed, but was not unjoined: its execution space {space} is there")
-
-    async def _is_there(self, resource: Resource[Any], name: str) -> bool:
-        try:
-            await self._plane.client.get(resource, name)
-        except NotFound:
-            return False
-        return True
 
     async def _reread(self, key: BindingKey) -> None:
         """Reads its clusters that evict anew, once after this process was away: a cached taint may be gone by now."""
