@@ -6,14 +6,14 @@ L4). A group is made anew when the Cluster's endpoint or credential changes.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from kubeapi.loop.supervisor import Supervisor
-from leeward.api.cluster import Cluster
+from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client import Client, NotFound
+from leeward.client import Client, NotFound, NotServed
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.manager.choice import UNIFIED_AUTH
@@ -21,6 +21,8 @@ from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.index import Index
 
+LOOK_AGAIN = timedelta(seconds=60)
+"""Pause after which a credential that is not followed is read again."""
 Connect = Callable[[Cluster, Secret | None], Client]
 """Makes the client of a member; a missing credential gives one whose every request raises NoCredential."""
 
@@ -68,25 +70,26 @@ class PushClusters:
         secret = await self._secret_of(cluster)
         made_of = (_connection(cluster), dict(secret.data) if secret else None)
         group = self._groups.get(name)
-        if group is not None and group.made_of == made_of:
-            return None
-        await self._end(name)
-        if not self._closed:
-            self._begin(cluster, secret, made_of)
-        return None
+        if group is None or group.made_of != made_of:
+            await self._end(name)
+            if not self._closed:
+                self._begin(cluster, secret, made_of)
+        return self._plane.clock.now() + LOOK_AGAIN if _is_elsewhere(cluster.spec.secret_ref) else None
 
     def _works_in(self, name: str) -> bool:
         return self._plane.share.leads or self._plane.share.owns_cluster(name)
 
     async def _secret_of(self, cluster: Cluster) -> Secret | None:
-        """Followed in `karmada-cluster`, where credentials belong; one elsewhere is read when its Cluster changes."""
+        """Followed in `karmada-cluster`, where credentials belong; one elsewhere is read again now and then."""
         reference = cluster.spec.secret_ref
         if reference is None:
             return None
-        if reference.namespace == CLUSTER_NAMESPACE:
+        if not _is_elsewhere(reference):
             return self._secrets.get(reference.name, reference.namespace)
         try:
             return await self._plane.client.get(SECRETS, reference.name, reference.namespace)
+        except NotServed:
+            raise
         except NotFound:
             return None
 
@@ -122,7 +125,12 @@ class PushClusters:
 def _name_of_secret(cluster: Cluster) -> str | None:
     """Name of the Secret of its credential, where that is followed."""
     reference = cluster.spec.secret_ref
-    return reference.name if reference is not None and reference.namespace == CLUSTER_NAMESPACE else None
+    return reference.name if reference is not None and not _is_elsewhere(reference) else None
+
+
+def _is_elsewhere(reference: LocalSecretReference | None) -> bool:
+    """Tells whether a credential lies where it is not followed."""
+    return reference is not None and reference.namespace != CLUSTER_NAMESPACE
 
 
 def _connection(cluster: Cluster) -> tuple[object, ...]:
