@@ -15,12 +15,12 @@ from leeward.api.names import leader_identity, lease_of_agent
 from leeward.app.config import AgentConfig
 from leeward.app.probes import Probes, served
 from leeward.app.renewal import CertificateRenewal
-from leeward.client import Client, Transport
+from leeward.client import Client
 from leeward.client.bounds import MEMBER_BOUNDS
 from leeward.client.connection import Connection, transport_of
 from leeward.client.incluster import load_in_cluster
 from leeward.client.kubeconfig import holds_one_user, load
-from leeward.client.limits import Limit, limited
+from leeward.client.limits import RequestPace, paced
 from leeward.client.replaceable import ReplaceableTransport
 from leeward.client.updating import UpdatingTransport
 from leeward.lua.jail import ProcessJail
@@ -60,18 +60,19 @@ class _Process:
 
     def __init__(self, config: AgentConfig, metrics: Metrics) -> None:
         self._config = config
-        self._limits = config.settings.limits
         self._metrics = metrics
         self._clock, self._randomness = SystemClock(), Randomness()
         self._home = load(config.control_plane_kubeconfig, config.control_plane_context)
-        self._control_plane = ReplaceableTransport(self._to_control_plane(self._home))
+        self._control_plane = ReplaceableTransport(transport_of(self._home))
         self._leases = ReplaceableTransport(transport_of(self._home))
-        self._member = _transport(_member(config), self._limits.members)
+        self._member = transport_of(_member(config))
+        limits = config.settings.limits
+        self._pace, self._pace_of_member = RequestPace.of(limits.control_plane), RequestPace.of(limits.members)
 
     def replica(self) -> AgentReplica:
         config = self._config
         described = ClusterSpec(sync_mode="Pull", **asdict(config.described))
-        member = Client(self._member, _NAME)
+        member = Client(paced(self._member, self._pace_of_member), _NAME)
         registration = Registration(config.cluster, self._unfenced(), member, self._clock, described)
         return AgentReplica(registration, self._make, self._elector(), self._metrics)
 
@@ -87,11 +88,11 @@ class _Process:
             await transport.close()
 
     async def _take(self, renewed: Connection) -> None:
-        await self._control_plane.replace(self._to_control_plane(renewed))
+        await self._control_plane.replace(transport_of(renewed))
         await self._leases.replace(transport_of(renewed))
 
     def _unfenced(self) -> Client:
-        return Client(UpdatingTransport(self._control_plane), _NAME)
+        return Client(UpdatingTransport(paced(self._control_plane, self._pace)), _NAME)
 
     def _elector(self) -> LeaderElector | None:
         if not self._config.settings.leader.enabled:
@@ -103,19 +104,12 @@ class _Process:
 
     def _make(self, supervisor: Supervisor, leadership: Leadership | None) -> Agent:
         config, led = self._config, {_NAME: leadership}
-        client = Client(UpdatingTransport(fenced(self._control_plane, led)), _NAME)
+        client = Client(UpdatingTransport(paced(fenced(self._control_plane, led), self._pace)), _NAME)
         jail = ProcessJail(supervisor)
         plane = ControlPlane.of(client, self._clock, self._randomness, self._metrics, supervisor, jail)
-        reached = Client(fenced(self._member, led), _NAME)
+        reached = Client(paced(fenced(self._member, led), self._pace_of_member), _NAME)
         member = Member.of(config.cluster, reached, self._randomness, supervisor, plane.limits)
         return Agent(plane, member, MemberSide.of(config.settings.manager))
-
-    def _to_control_plane(self, connection: Connection) -> Transport:
-        return _transport(connection, self._limits.control_plane)
-
-
-def _transport(connection: Connection, limit: Limit) -> Transport:
-    return limited(transport_of(connection), limit)
 
 
 def _member(config: AgentConfig) -> Connection:

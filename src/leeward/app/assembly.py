@@ -18,7 +18,7 @@ from leeward.app.connect import transport_to
 from leeward.app.estimating import estimator_channels
 from leeward.app.flags.settings import ComponentSettings
 from leeward.client import Client, Transport
-from leeward.client.limits import limited
+from leeward.client.limits import RequestPace, limited, paced
 from leeward.lua.jail import ProcessJail
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
@@ -29,13 +29,17 @@ from leeward.runtime.work_share import WorkShare
 
 
 class Assembly:
-    """Maker of the controllers of one process. `addresses` are the rules for those of members."""
+    """Maker of the controllers of one process. `addresses` are the rules for those of members, `pace` is that of what
+    goes to the control plane."""
 
-    def __init__(self, settings: ComponentSettings, transport: Transport, metrics: Metrics) -> None:
+    def __init__(
+        self, settings: ComponentSettings, transport: Transport, pace: RequestPace | None, metrics: Metrics
+    ) -> None:
         self.clock, self.randomness = SystemClock(), Randomness()
         self.addresses = DEFAULT_RULES
         self._settings = settings
         self._transport = transport
+        self._pace = pace
         self._metrics = metrics
 
     def make(
@@ -48,7 +52,7 @@ class Assembly:
         ends: AsyncExitStack,
     ) -> ControllerManager:
         """Makes those controllers of `choice` that are of the share. `led` are the leases by name."""
-        client = Client(fenced(self._transport, led), name)
+        client = Client(paced(fenced(self._transport, led), self._pace), name)
         jail = ProcessJail(supervisor)
         plane = ControlPlane.of(client, self.clock, self.randomness, self._metrics, supervisor, jail, share=share)
         channels = estimator_channels(client, self._settings.estimators)
@@ -62,6 +66,6 @@ class Assembly:
 
         def connect(cluster: Cluster, secret: Secret | None) -> Client:
             transport = transport_to(cluster, secret, self.addresses)
-            return Client(fenced(limited(transport, self._settings.limits.members), led), name)
+            return Client(limited(fenced(transport, led), self._settings.limits.members), name)
 
         return connect

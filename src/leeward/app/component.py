@@ -24,7 +24,7 @@ from leeward.app.shard import ShardProcess
 from leeward.app.shard_processes import ShardProcesses
 from leeward.client import Client, Transport
 from leeward.client.connection import Connection, transport_of
-from leeward.client.limits import limited
+from leeward.client.limits import RequestPace, paced
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.choice import DESCHEDULER, SCHEDULER, Choice
 from leeward.manager.control_plane import ControllerManager
@@ -58,12 +58,13 @@ async def run_component(config: ComponentConfig) -> None:
     metrics = Metrics()
     probes = Probes(metrics)
     async with served(probes, config.settings.serving):
-        transport = limited(transport_of(config.connection), config.settings.limits.control_plane)
+        transport = transport_of(config.connection)
+        pace = RequestPace.of(config.settings.limits.control_plane)
         leases = transport_of(config.connection)
         try:
-            await meet(Client(transport, "leeward"))
+            await meet(Client(paced(transport, pace), "leeward"))
             probes.ready = True
-            await _process(config, transport, leases, metrics)
+            await _process(config, Assembly(config.settings, transport, pace, metrics), leases, metrics)
         finally:
             await transport.close()
             await leases.close()
@@ -75,9 +76,8 @@ async def meet(client: Client) -> None:
     await attempt(partial(ensure_namespaces, client), pauses, Trouble(log, "waiting for the control plane"))
 
 
-async def _process(config: ComponentConfig, transport: Transport, leases: Transport, metrics: Metrics) -> None:
+async def _process(config: ComponentConfig, assembly: Assembly, leases: Transport, metrics: Metrics) -> None:
     settings = config.settings
-    assembly = Assembly(settings, transport, metrics)
     assembly.addresses = await address_rules(config.connection.server, settings.limits.member_addresses)
     only = settings.shards.only
     if isinstance(only, int):

@@ -7,14 +7,14 @@ import pytest
 
 from kubeapi.loop.virtual import run_virtual
 from leeward.client import Request, Unreachable
-from leeward.client.limits import Limit, LimitedTransport, limited
+from leeward.client.limits import Limit, LimitedTransport, RequestPace, limited
 from tests.transports import Sent
 
 
 def play(story: Callable[[Sent, LimitedTransport], Awaitable[None]], per_second: float, burst: int) -> None:
     async def run() -> None:
         sent = Sent()
-        await story(sent, LimitedTransport(sent, per_second, burst))
+        await story(sent, LimitedTransport(sent, RequestPace(per_second, burst)))
 
     run_virtual(run())
 
