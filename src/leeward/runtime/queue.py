@@ -94,10 +94,11 @@ class WorkQueue(Generic[K]):
         self._add_after(key, (instant - self._clock.now()).total_seconds())
 
     def retry(self, key: K, at_least: float = 0) -> None:
-        """Has `key` reconciled again after a failure, later with every failure in a row, `at_least` so many seconds."""
+        """Has `key` reconciled again after a failure, later with every failure in a row, `at_least` so many seconds as
+        the server has asked for, within reason: who is busy now may be so no more long before a day is over."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         delay = min(FIRST_RETRY_SECONDS * 2 ** min(failures - 1, 30), LAST_RETRY_SECONDS)
-        self._add_after(key, self._randomness.jitter(max(delay, at_least)))
+        self._add_after(key, self._randomness.jitter(max(delay, min(at_least, LAST_RETRY_SECONDS))))
 
     def succeeded(self, key: K) -> None:
         """Ends the row of failures of `key`."""

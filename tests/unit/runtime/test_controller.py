@@ -17,6 +17,7 @@ from leeward.client import Conflict, TooManyRequests, Unreachable
 from leeward.client.caller import HEADER, with_caller
 from leeward.runtime.controller import Controller
 from leeward.runtime.metrics import Metrics
+from leeward.runtime.queue import LAST_RETRY_SECONDS
 from tests.kubeapi.loop.busy_loop import busy, run_busy
 
 CLOCK = VirtualClock()
@@ -83,6 +84,14 @@ def test_a_server_that_has_too_much_to_do_is_left_alone_for_as_long_as_it_says()
     first, second = reconciler.began["a"]
     assert second - first >= 7
     assert reconciler.counted("throttled") == 1
+
+
+def test_a_server_that_asks_for_a_day_is_asked_again_within_a_minute() -> None:
+    busy = TooManyRequests(Status(code=429, details=StatusDetails(retry_after_seconds=86_400)))
+    reconciler = Reconciler(a=[busy])
+    reconciler.run(90_000)
+    first, second = reconciler.began["a"]
+    assert LAST_RETRY_SECONDS <= second - first <= 2 * LAST_RETRY_SECONDS
 
 
 def test_it_comes_back_when_the_reconciliation_said() -> None:
