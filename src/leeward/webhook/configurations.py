@@ -1,7 +1,8 @@
 """The webhook configurations that point a kube-apiserver to us.
 
 Policies, Clusters and the other kinds of Karmada's are never written past the webhook (`failurePolicy: Fail`); the
-deletion of users' objects, which only protection by label asks us about, goes on when we cannot be asked.
+deletion of users' objects, which only protection by label asks us about, goes on when we cannot be asked; so does what
+our controllers write in an outage (`conditions.py`).
 
 Karmada: artifacts/deploy/webhook-configuration.yaml; one rule for all of a group's kinds instead of one for each.
 """
@@ -12,8 +13,9 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import AGENT_GROUP, CLUSTER_NAMESPACE, SYSTEM_NAMESPACE, WORK_ID_LABEL
+from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from leeward.api.validation import DELETION_PROTECTED_LABEL
+from leeward.webhook.conditions import CHANGES_BINDING, CHANGES_CLUSTER, CONDITIONS, IS_AGENT, LACKS_IDENTITY
 
 NAME = "leeward-webhook"
 CERTIFICATE_SECRET = "leeward-webhook-cert"
@@ -21,7 +23,6 @@ CERTIFICATE_SECRET = "leeward-webhook-cert"
 TIMEOUT_SECONDS = 5
 NAME_LABEL = "kubernetes.io/metadata.name"
 """Label of a namespace: its own name. Servers before 1.21 do not set it; `leeward init` does for ours."""
-CONDITIONS = "matchConditions"
 _GROUP_VERSION = "admissionregistration.k8s.io/v1"
 MUTATING: Resource[Manifest] = Resource.of_manifests(
     _GROUP_VERSION, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", False
@@ -50,17 +51,6 @@ _USERS = [
 ]
 _DEFAULTED = [*_USERS, _rule("work.karmada.io", [*_OURS, "works"], _CREATES)]
 """Bindings and Works, which our own controllers write in their thousands, are given an identity, once."""
-_LACKS_IDENTITY = {
-    "name": "lacks-its-identity.leeward.dev",
-    "expression": (
-        '!(request.resource.group == "work.karmada.io" && request.resource.resource == "works"'
-        f' && has(object.metadata.labels) && "{WORK_ID_LABEL}" in object.metadata.labels'
-        f' && object.metadata.labels["{WORK_ID_LABEL}"] != "")'
-    ),
-}
-"""A Work that brings its own, as those of our controllers do, is left as it is: nobody need be asked. That is said of
-the Work and not of who writes it, so that there is nothing to pretend. Servers before 1.28 do not know conditions, drop
-them, and ask for each."""
 _CHECKED = [*_USERS, _rule("work.karmada.io", _OURS, _WRITES)]
 _OF_AGENTS = [_rule("coordination.k8s.io", ["leases"], _CREATES), _rule("", ["secrets"], _CREATES)]
 """RBAC cannot say which name a new object may have: who makes leases or Secrets of clusters is asked for its own."""
@@ -68,11 +58,6 @@ _SECRETS = [_rule("", ["secrets"], _WRITES)]
 """Rule for Secrets: those of clusters are marked with the agent that has made them, so that no agent joins over
 others'."""
 _LEASES_OF_AGENTS = [_rule("coordination.k8s.io", ["leases"], _CREATES)]
-_IS_AGENT = {
-    "name": "is-an-agent.leeward.dev",
-    "expression": f'"{AGENT_GROUP}" in request.userInfo.groups',
-}
-"""Condition for `karmada-system`, where components make their Leases, too: they need not ask."""
 _DELETIONS = [_rule("*", ["*"], ["DELETE"])]
 
 
@@ -99,7 +84,11 @@ class Endpoint:
         return {"service": service, "caBundle": bundle}
 
 
-def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[Manifest], Manifest]]:
+def configurations(
+    endpoint: Endpoint, ca_bundle: bytes, *, quotas: bool = False
+) -> list[tuple[Resource[Manifest], Manifest]]:
+    """Both, with their kinds. `quotas`: they are enforced, so that each placement is judged."""
+    unjudged = [CHANGES_CLUSTER] if quotas else [CHANGES_CLUSTER, CHANGES_BINDING]
     of_clusters, of_system = (
         {"namespaceSelector": {"matchLabels": {NAME_LABEL: name}}} for name in (CLUSTER_NAMESPACE, SYSTEM_NAMESPACE)
     )
@@ -110,7 +99,7 @@ def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[
             MUTATING,
             _configuration(
                 [
-                    _hook("defaults.leeward.dev", _DEFAULTED, mutate) | {CONDITIONS: [_LACKS_IDENTITY]},
+                    _hook("defaults.leeward.dev", _DEFAULTED, mutate) | {CONDITIONS: [LACKS_IDENTITY, CHANGES_CLUSTER]},
                     _hook("makers.leeward.dev", _SECRETS, mutate) | of_clusters,
                 ]
             ),
@@ -119,9 +108,9 @@ def configurations(endpoint: Endpoint, ca_bundle: bytes) -> list[tuple[Resource[
             VALIDATING,
             _configuration(
                 [
-                    _hook("rules.leeward.dev", _CHECKED, validate),
+                    _hook("rules.leeward.dev", _CHECKED, validate) | {CONDITIONS: unjudged},
                     _hook("agents.leeward.dev", _OF_AGENTS, validate) | of_clusters,
-                    _hook("leaders.leeward.dev", _LEASES_OF_AGENTS, validate) | of_system | {CONDITIONS: [_IS_AGENT]},
+                    _hook("leaders.leeward.dev", _LEASES_OF_AGENTS, validate) | of_system | {CONDITIONS: [IS_AGENT]},
                     _hook("protection.leeward.dev", _DELETIONS, validate) | protected | {"failurePolicy": "Ignore"},
                 ]
             ),

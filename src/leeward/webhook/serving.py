@@ -24,7 +24,8 @@ from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
 from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
 from leeward.core.propagation.reach import Reach
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
-from leeward.webhook.configurations import CERTIFICATE_SECRET, CONDITIONS, Endpoint, configurations
+from leeward.webhook.conditions import CONDITIONS
+from leeward.webhook.configurations import CERTIFICATE_SECRET, Endpoint, configurations
 from leeward.webhook.credentials import judge_credentials
 from leeward.webhook.customizations import judge_customization
 from leeward.webhook.joining import judge_joining
@@ -158,7 +159,9 @@ class Webhook:
 
     async def _configure(self, ca_bundle: bytes) -> None:
         """Raises: WorldError."""
-        for resource, wanted in configurations(self._settings.endpoint, ca_bundle):
+        for resource, wanted in configurations(
+            self._settings.endpoint, ca_bundle, quotas=self._settings.quota_enforcement
+        ):
             try:
                 present = await self._client.get(resource, wanted["metadata"]["name"])
             except NotFound:

@@ -1,8 +1,10 @@
-"""Questions to the webhook: none are about Works that bring their identity, which are most of all creations."""
+"""Questions to the webhook: none are about Works that bring their identity, which are most of all creations, nor about
+updates that change nothing which is judged."""
 
 import json
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,12 +13,25 @@ from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
-from leeward.api.names import WORK_ID_LABEL
-from leeward.api.resource import WORKS
+from kubeapi.resource import Resource
+from kubeserver.handler import User
+from kubeserver.inprocess import ADMIN
+from leeward.api.names import (
+    AGENT_GROUP,
+    AGENT_USER_PREFIX,
+    ALLOW_HTTP_ANNOTATION,
+    BINDING_ID_LABEL,
+    NOT_READY_TAINT,
+    WORK_ID_LABEL,
+)
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
+from leeward.api.rules.bindings import DEPENDENCIES_ANNOTATION
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client, Request, Response, Transport
+from leeward.client.client import MERGE_PATCH
 from leeward.webhook import Endpoint, Webhook, WebhookSettings
-from leeward.webhook.configurations import CONDITIONS, MUTATING, configurations
+from leeward.webhook.conditions import CONDITIONS
+from leeward.webhook.configurations import MUTATING, configurations
 from tests.certificates import Authority
 from tests.kubeserver.api_world import api_world
 from tests.kubeserver.webhooks import InProcessWebhooks, allow, url_of
@@ -91,3 +106,77 @@ def test_a_server_that_drops_the_condition_is_told_once_more_and_then_left_alone
             assert server.written == [*written, "PATCH", "PATCH"]
 
     run_virtual(story())
+
+
+READY_TAINT, OTHER_TAINT = ({"key": key, "effect": "NoExecute"} for key in (NOT_READY_TAINT, "example.com/mine"))
+REFERENCE: Manifest = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
+CLUSTER: Manifest = {"syncMode": "Push", "apiEndpoint": "https://one.example", "taints": [OTHER_TAINT]}
+BINDING: Manifest = {"resource": REFERENCE, "clusters": [{"name": "member1"}]}
+AGENT = User(AGENT_USER_PREFIX + "member1", (AGENT_GROUP, "system:masters"))
+MOVED: Manifest = {
+    "metadata": {"annotations": {"policy.karmada.io/applied-placement": "{}"}},
+    "spec": {
+        "clusters": [{"name": "member2"}],
+        "gracefulEvictionTasks": [{"fromCluster": "member1", "producer": "p", "reason": "r"}],
+        "requiredBy": [{"namespace": "default", "name": "other"}],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("resource", "spec", "patch", "user", "asked"),
+    [
+        (CLUSTERS, CLUSTER, {"spec": {"taints": [READY_TAINT, OTHER_TAINT]}}, ADMIN, False),
+        (CLUSTERS, {**CLUSTER, "taints": None}, {"spec": {"taints": [READY_TAINT]}}, ADMIN, False),
+        (CLUSTERS, {**CLUSTER, "taints": [READY_TAINT]}, {"spec": {"taints": None}}, ADMIN, False),
+        (CLUSTERS, CLUSTER, {"metadata": {"annotations": {"example.com/noted": "yes"}}}, ADMIN, False),
+        (CLUSTERS, CLUSTER, {"spec": {"taints": [READY_TAINT]}}, ADMIN, True),
+        (CLUSTERS, CLUSTER, {"spec": {"apiEndpoint": "https://other.example"}}, ADMIN, True),
+        (CLUSTERS, CLUSTER, {"spec": {"apiEndpoint": None}}, ADMIN, True),
+        (CLUSTERS, CLUSTER, {"spec": {"proxyURL": "https://other.example"}}, ADMIN, True),
+        (CLUSTERS, CLUSTER, {"metadata": {"annotations": {ALLOW_HTTP_ANNOTATION: "true"}}}, ADMIN, True),
+        (CLUSTERS, CLUSTER, {"metadata": {"labels": {"example.com/noted": "yes"}}}, ADMIN, True),
+        (CLUSTERS, CLUSTER, {"spec": {"taints": [READY_TAINT, OTHER_TAINT]}}, AGENT, True),
+        (RESOURCE_BINDINGS, BINDING, MOVED, ADMIN, False),
+        (RESOURCE_BINDINGS, BINDING, {"spec": {"resource": {"name": "other"}}}, ADMIN, True),
+        (RESOURCE_BINDINGS, BINDING, {"spec": {"components": [{"name": "a", "replicas": 1}]}}, ADMIN, True),
+        (RESOURCE_BINDINGS, BINDING, {"metadata": {"labels": {BINDING_ID_LABEL: "other"}}}, ADMIN, True),
+        (RESOURCE_BINDINGS, BINDING, {"metadata": {"annotations": {DEPENDENCIES_ANNOTATION: "{"}}}, ADMIN, True),
+    ],
+)
+def test_an_update_asks_nobody_that_changes_nothing_which_is_judged(
+    resource: Resource[Any], spec: Manifest, patch: Manifest, user: User, asked: bool
+) -> None:
+    assert bool(questions_about(resource, spec, patch, user)) is asked
+
+
+def test_where_quotas_are_enforced_each_placement_is_judged() -> None:
+    assert len(questions_about(RESOURCE_BINDINGS, BINDING, MOVED, ADMIN, quotas=True)) == 1
+
+
+def questions_about(
+    resource: Resource[Any], spec: Manifest, patch: Manifest, user: User, *, quotas: bool = False
+) -> list[Any]:
+    """Questions to the webhook about an update of an object with this spec."""
+    hooks = InProcessWebhooks(hook=allow)
+
+    async def story() -> None:
+        async with api_world(crds=custom_resource_definitions(), webhook_client=hooks) as world:
+            path = resource.path("default" if resource.namespaced else "")
+            wanted = {
+                "apiVersion": resource.api_version,
+                "kind": resource.kind,
+                "metadata": {"name": "a"},
+                "spec": spec,
+            }
+            made = await world.create(path, wanted)
+            assert made.code == 201, made.body
+            for kind, configuration in configurations(ENDPOINT, b"", quotas=quotas):
+                for each in configuration["webhooks"]:
+                    each["clientConfig"] = {"url": url_of("hook")}
+                assert (await world.create(kind.path(), configuration)).code == 201
+            answer = await world.call("PATCH", f"{path}/a", patch, content_type=MERGE_PATCH, user=user)
+            assert answer.code == 200, answer.body
+
+    run_virtual(story())
+    return hooks.requests["hook"]

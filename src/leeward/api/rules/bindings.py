@@ -10,11 +10,11 @@ from msgspec import DecodeError, json
 
 from kubeapi.field import Node, Problems
 
-_DEPENDENCIES = "resourcebinding.karmada.io/dependencies"
+DEPENDENCIES_ANNOTATION = "resourcebinding.karmada.io/dependencies"
 
 
 def binding_problems(binding: Node) -> Problems:
-    yield from _dependencies_problems(binding["metadata"]["annotations"][_DEPENDENCIES])
+    yield from _dependencies_problems(binding["metadata"]["annotations"][DEPENDENCIES_ANNOTATION])
     seen: set[str] = set()
     for component in binding["spec"]["components"].items():
         name = component["name"]
