@@ -1,9 +1,10 @@
 """The webhook at work: keeps its certificate and its configurations right, and serves.
 
-    Secret leeward-webhook-cert  ──▶ TLS context        looked at again before it ends, and every hour
+    Secret leeward-webhook-cert  ──▶ TLS context        looked at again before it ends, and every minute
                                  └─▶ caBundle of the two webhook configurations
 
-Several replicas share the Secret: who comes second takes what the first has made.
+Several replicas share the Secret: who comes second takes what the first has made. Where it is deleted they put back
+what they serve with. The kube-apiserver hears of another authority before anybody serves with what that has signed.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from leeward.api.defaulting import DefaultingSettings
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import SECRETS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
-from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
+from leeward.client import AlreadyExists, Client, Conflict, NotFound, NotServed, WorldError
 from leeward.core.propagation.reach import Reach
 from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
 from leeward.webhook.conditions import CONDITIONS
@@ -37,7 +38,9 @@ from leeward.webhook.server import WebhookServer
 
 log = logging.getLogger(__name__)
 
-LOOK_AGAIN, RETRY = timedelta(hours=1), timedelta(seconds=5)
+LOOK_AGAIN, RETRY = timedelta(minutes=1), timedelta(seconds=5)
+"""Pause after which it is seen that somebody has changed a configuration: until then what is written may be refused, or
+unjudged; and that after a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +123,15 @@ class Webhook:
 
     async def _refresh(self) -> None:
         """Raises: WorldError."""
-        await self._load()
-        await self._configure(self._loaded[CA])
+        data = await self._certificate()
+        await self._configure(data[CA])
+        self._serve_with(data)
 
     async def _load(self) -> None:
         """Raises: WorldError."""
-        data = await self._certificate()
+        self._serve_with(await self._certificate())
+
+    def _serve_with(self, data: Mapping[str, bytes]) -> None:
         if data != self._loaded:
             load_pair(self._context, data[CERTIFICATE], data[KEY])
             self._loaded = data
@@ -139,11 +145,15 @@ class Webhook:
         try:
             secret = await self._client.get(SECRETS, CERTIFICATE_SECRET, SYSTEM_NAMESPACE)
             data, version = dict(secret.data), secret.metadata.resource_version
+        except NotServed:
+            raise
         except NotFound:
-            data, version = {}, ""
+            data, version = dict(self._loaded), ""
         fresh = renewed(data, self._settings.endpoint.hosts, self._clock.now())
         if fresh is None:
-            return data
+            if version:
+                return data
+            fresh = data
         encoded = {key: base64.b64encode(value).decode() for key, value in fresh.items()}
         body: Manifest = {"metadata": {"name": CERTIFICATE_SECRET}, "type": "kubernetes.io/tls", "data": encoded}
         try:

@@ -1,6 +1,7 @@
 """The webhook starts on a control plane: what it does first, and what it does again."""
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
@@ -10,9 +11,12 @@ import pytest
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from leeward.api.resource import SECRETS
 from leeward.client import Client, Request, Response, Transport, Unreachable
 from leeward.webhook import Endpoint, Webhook, WebhookSettings, serving
-from leeward.webhook.configurations import VALIDATING
+from leeward.webhook.certificates import CA
+from leeward.webhook.configurations import CERTIFICATE_SECRET, NAME, VALIDATING
 from tests.kubeserver.api_world import api_world
 from tests.ports import free_port
 
@@ -73,3 +77,27 @@ def test_a_control_plane_is_pointed_to_a_webhook_that_listens_and_soon_again_whe
             return pointed.listening
 
     assert asyncio.run(main()) == [True, True, True]
+
+
+def test_replicas_whose_secret_is_deleted_stay_trusted() -> None:
+    async def story() -> None:
+        async with api_world() as world:
+            await world.create("/api/v1/namespaces", {"metadata": {"name": "karmada-system"}})
+            settings = WebhookSettings(endpoint=Endpoint("https://webhook.example"), host="127.0.0.1", port=0)
+            clients = [Client(world.transport) for _ in range(2)]
+            replicas = [Webhook(client, SystemClock(), Randomness(1), settings) for client in clients]
+            for replica in replicas:
+                await replica._refresh()  # pyright: ignore[reportPrivateUsage]
+            trusted = await trusted_by(clients[0])
+            await clients[0].delete(SECRETS, CERTIFICATE_SECRET, "karmada-system")
+            await replicas[0]._refresh()  # pyright: ignore[reportPrivateUsage]
+            assert await trusted_by(clients[0]) == trusted, "what the other one serves with was signed by that"
+            assert (await clients[0].get(SECRETS, CERTIFICATE_SECRET, "karmada-system")).data[CA] == trusted
+
+    run_virtual(story())
+
+
+async def trusted_by(client: Client) -> bytes:
+    """The authorities by which the kube-apiserver knows a webhook."""
+    (hook, *_) = (await client.get(VALIDATING, NAME))["webhooks"]
+    return base64.b64decode(hook["clientConfig"]["caBundle"])
