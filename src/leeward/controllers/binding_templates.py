@@ -13,7 +13,7 @@ from kubeapi.resource import Resource
 from kubeapi.status import Problem
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, TEMPLATE_DIGEST_ANNOTATION
 from leeward.api.work import Binding
-from leeward.client import NotFound
+from leeward.client import NotFound, NotServed
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.controller_context import ControlPlane
@@ -62,6 +62,8 @@ class BindingTemplates:
         try:
             resource = await self._resource(binding)
             template = await self._plane.client.get(resource, wanted.name, wanted.namespace)
+        except NotServed:
+            raise
         except (NotFound, OutOfReach):
             return False
         metadata = template["metadata"]
