@@ -6,7 +6,9 @@ from typing import Any, cast
 from kubeapi.codec import DecodeError, from_wire, to_wire
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
+    MANAGED_ANNOTATIONS_ANNOTATION,
     MANAGED_LABELS_ANNOTATION,
+    PRESERVED_ANNOTATION,
     WORK_ID_LABEL,
     cluster_of_execution_space,
 )
@@ -44,7 +46,7 @@ def works_of(case: Case) -> dict[str, Any] | str:
         rendered[cluster] = after
     inject = "StatefulFailoverInjection=true" in case.given["featureGates"]
     works = build_works(binding, template, rendered=rendered, inject=inject)
-    return {cluster: without_work_id(works[cluster]) for cluster in sorted(works)}
+    return {cluster: without_own_marks(works[cluster]) for cluster in sorted(works)}
 
 
 def recorded_works(case: Case) -> dict[str, Any]:
@@ -110,10 +112,15 @@ def without_counts(work: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": work["metadata"], "manifest": {**manifest, "spec": spec}, **rest}
 
 
-def without_work_id(work: dict[str, Any]) -> dict[str, Any]:
-    """The recorded Works have not been through admission, which lists the Work's permanent id."""
+def without_own_marks(work: dict[str, Any]) -> dict[str, Any]:
+    """Work as recorded: not through admission, which lists its permanent id; and Karmada does not mark what
+    is preserved."""
     for manifest in work["spec"]["workload"]["manifests"]:
         annotations = manifest["metadata"]["annotations"]
+        if annotations.pop(PRESERVED_ANNOTATION, None):
+            listed = annotations[MANAGED_ANNOTATIONS_ANNOTATION].split(",")
+            listed.remove(PRESERVED_ANNOTATION)
+            annotations[MANAGED_ANNOTATIONS_ANNOTATION] = ",".join(listed)
         managed = annotations[MANAGED_LABELS_ANNOTATION].split(",")
         annotations[MANAGED_LABELS_ANNOTATION] = ",".join(label for label in managed if label != WORK_ID_LABEL)
     return work
