@@ -33,9 +33,11 @@ from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, SETTLE_SECONDS, Foreign, MemberObjects, WriteUndone
 from leeward.controllers.object_removal import ObjectRemoval, RemovalRefused
 from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
+from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of, reference_of
@@ -44,6 +46,9 @@ from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
 
 RETRY_SECONDS = 1.0
+SHARED_REST_SECONDS = 3.0
+"""Seconds for which what others may live in stays when the deletion of its Work is seen: until it is known whether the
+Work alone was deleted, and is wanted again (decision 24)."""
 LOOK_AGAIN = timedelta(seconds=20)
 """Pause after which what has come back, and is still there, is looked at again."""
 MAX_REMEMBERED = 10_000
@@ -73,6 +78,8 @@ class ExecutionController:
         self._found = FoundRemovals(plane)
         self._removes_again = returned is not None
         self._carried_out: dict[str, Work] = {}
+        self._resting: dict[str, float] = {}
+        """The Works of what others may live in that are being deleted, by uid, and since when that is known."""
         self._return: Return | None = None
         self._returned: set[str] = set()
         """Works of these that were seen again while the cluster was not Ready."""
@@ -106,7 +113,8 @@ class ExecutionController:
         if work.metadata.deletion_timestamp is not None:
             if REMOVAL_HELD_ANNOTATION in work.metadata.annotations and not cluster.is_being_deleted:
                 return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
-            look_at = self._settles_at(work.metadata.deletion_timestamp) or await self._found.look_at(work)
+            look_at = self._settles_at(work.metadata.deletion_timestamp) or self._shared_rests_until(work)
+            look_at = look_at or await self._found.look_at(work)
             return look_at or await self._remove(work)
         self._carried_out.pop(name, None)
         if work.spec.suspend_dispatching:
@@ -167,6 +175,16 @@ class ExecutionController:
             await self._take_finalizer_off(work)
         return None
 
+    def _shared_rests_until(self, work: Work) -> datetime | None:
+        """Instant at which to look again at the deletion of what others may live in; None when it may be made. Somebody
+        may have deleted the Work alone, and whoever wants it has to say so first. Holds: S5."""
+        if not has_shared(work):
+            return None
+        now = self._plane.clock.monotonic()
+        left = self._resting.setdefault(work.metadata.uid, now) + SHARED_REST_SECONDS - now
+        keep_latest(self._resting, MAX_REMEMBERED)
+        return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None
+
     def _settles_at(self, deleted_at: datetime) -> datetime | None:
         """Instant at which to look again at a deletion that was asked for while the cluster was away; None when it may
         be made."""
@@ -180,6 +198,7 @@ class ExecutionController:
         return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None
 
     async def _take_finalizer_off(self, work: Work) -> None:
+        self._resting.pop(work.metadata.uid, None)
         self._blocked_removals.forget(work.name)
         self._found.forget(work.name)
         finalizers = [f for f in work.metadata.finalizers if f != EXECUTION_CONTROLLER_FINALIZER]
