@@ -29,7 +29,7 @@ from leeward.core.dependencies.requirements import (
     required_clusters,
 )
 from leeward.core.propagation.reach import Reach
-from tests.builders import NOW, binding, cluster, divided, targets, work
+from tests.builders import NOW, at, binding, cluster, divided, targets, work
 
 CLAIM = BindingResource(api_version="v1", kind="PersistentVolumeClaim", namespace="default", name="data")
 SETTINGS = ("v1", "ConfigMap", "settings")
@@ -160,6 +160,17 @@ def test_a_claim_in_a_cluster_that_is_not_listed_stays_as_long_as_it_has_a_work(
     assert kept(dependant(b=2), "a", "b", holding=("a",), without="a") == ["a", "b"]
     for owner in (dependant(b=2), None):
         assert kept(owner, "a", "b", without="a") == ["b"], "unjoining has taken the Work away"
+
+
+def test_a_claim_leaves_a_cluster_that_leaves() -> None:
+    leaving = cluster("a")
+    leaving = msgspec.structs.replace(
+        leaving, metadata=msgspec.structs.replace(leaving.metadata, deletion_timestamp=at(0))
+    )
+    alive: dict[str, Cluster] = {"a": leaving, "b": cluster("b")}
+    for owner in (dependant(b=2), None):
+        stays = clusters_with_data(map(TargetCluster, "ab"), owner, ("a", "b"), alive)
+        assert [each.name for each in stays] == ["b"]
 
 
 def test_a_policy_may_let_claims_go() -> None:

@@ -203,6 +203,23 @@ def test_a_dependency_that_nobody_needs_any_more_waits_for_nothing() -> None:
     assert held_now(placed, works, fleet(cluster("member1"), dead("member2"))), "one that is placed itself does"
 
 
+@pytest.mark.parametrize(
+    ("asked", "ready", "held"),
+    [(10, 3, False), (10, 2, True), (85, 2, False)],
+    ids=["healthy", "not healthy", "asked since"],
+)
+def test_s13_a_dependency_that_is_removed_of_old_stays_until_what_needs_it_is_seen_healthy(
+    asked: float, ready: int, *, held: bool
+) -> None:
+    spec = msgspec.structs.replace(binding(duplicated("member1"), 0).spec, placement=None)
+    needing = PlacedCopies(
+        binding(duplicated("member2"), 3, targets(member2=3)).spec, {"member2": work("member2", ready)}
+    )
+    alive = fleet(cluster("member1"), cluster("member2"))
+    works, gap = {"member1": asked_at(asked)}, away(20, 80, 100)
+    assert is_removal_held(spec, "member1", works, alive, gap, at(110), needed_by=[needing]) is held
+
+
 def asked_at(seconds: float, *, held: bool = False) -> Work:
     """A Work of 3 replicas whose deletion was asked for then."""
     copy = work("member1", 3)
