@@ -27,6 +27,7 @@ WRITERS = (
     "leeward/controllers/execution.py",
     "leeward/controllers/member_objects.py",
     "leeward/controllers/namespace_sync.py",
+    "leeward/controllers/object_removal.py",
     "leeward/controllers/policies.py",
     "leeward/controllers/scheduler/decision_writer.py",
     "leeward/controllers/work_writing.py",
