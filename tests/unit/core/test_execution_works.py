@@ -1,12 +1,12 @@
-"""Comparison of a Work with the template that it was made of, which may be an earlier one under the same name."""
+"""Works as they are built, and compared with the template of which they were made."""
 
 import msgspec
 import pytest
 
 from kubeapi.meta import ObjectMeta
-from leeward.api.names import TEMPLATE_UID_ANNOTATION
-from leeward.api.work import Work, WorkloadTemplate, WorkSpec
-from leeward.core.execution.works import is_of_deleted_template, is_of_wanted_template
+from leeward.api.names import PRESERVED_ANNOTATION, TEMPLATE_UID_ANNOTATION
+from leeward.api.work import GracefulEvictionTask, Work, WorkloadTemplate, WorkSpec
+from leeward.core.execution.works import build_works, is_of_deleted_template, is_of_wanted_template
 from tests.builders import at, binding, duplicated, targets
 
 
@@ -26,3 +26,30 @@ def test_a_work_is_of_an_earlier_template_where_both_say_so(made: str, wanted: s
     found = [is_of_deleted_template(work, bound) for work in works]
     assert found == [is_earlier, False, False], "what is asked for later has another reason"
     assert is_of_wanted_template(works[0], {"spec": {"workload": {"manifests": [new]}}}) != is_earlier
+
+
+def test_a_manifest_without_an_identity_is_of_no_other_template() -> None:
+    unmarked, marked = ({"metadata": {"annotations": each}} for each in ({}, {TEMPLATE_UID_ANNOTATION: "one"}))
+    work = Work(spec=WorkSpec(workload=WorkloadTemplate(manifests=(unmarked,))))
+    assert is_of_wanted_template(work, {"spec": {"workload": {"manifests": [marked]}}})
+
+
+@pytest.mark.parametrize("asked", [None, False, True])
+def test_an_object_says_that_its_policy_leaves_it_in_its_cluster(asked: bool | None) -> None:
+    """A copy that is evicted is removed, and says so until it is."""
+    evicted = GracefulEvictionTask("member1", "Test", "Test")
+    bound = binding(duplicated(), 1, targets(member2=1), (evicted,))
+    bound = msgspec.structs.replace(
+        bound, spec=msgspec.structs.replace(bound.spec, preserve_resources_on_deletion=asked)
+    )
+    template = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "nginx", "namespace": "default"}}
+    works = build_works(bound, template)
+    marks = {
+        cluster: work["spec"]["workload"]["manifests"][0]["metadata"]["annotations"].get(PRESERVED_ANNOTATION)
+        for cluster, work in works.items()
+    }
+    assert marks == dict.fromkeys(("member1", "member2"), "true" if asked else None)
+    assert [works[name]["spec"]["preserveResourcesOnDeletion"] for name in ("member1", "member2")] == [
+        False,
+        bool(asked),
+    ]

@@ -108,6 +108,12 @@ def test_l2_a_cluster_that_gets_nothing_healthy_is_left_in_time_by_whatever_cloc
     assert [target.cluster for target in found.targets] == ["member2"]
 
 
+@pytest.mark.parametrize("ahead", [-30.0, 60.0], ids=["a moment ago", "clocks that lie apart"])
+def test_l2_a_cluster_that_has_said_something_since_has_the_whole_time_from_then_on(ahead: float) -> None:
+    found = judged(COPIES, work("member2", 0, reflected=LATE + ahead), LATE)
+    assert found == StalledTargets((), at(LATE + ahead + GRACE_SECONDS + 0.000001))
+
+
 TWO_OF_THREE = "of what was moved there 2 of 3 replicas became ready"
 
 
