@@ -217,6 +217,10 @@ class Client:
         request = Request(method, path, query or {}, headers={**self._headers, "accept": accept}, body=body)
         return await self._transport.send(request, timeout_seconds=timeout_seconds)
 
+    def behind(self, wrap: Callable[[Transport], Transport]) -> "Client":
+        """A client of the same server, whose requests go through what `wrap` makes of its transport."""
+        return Client(wrap(self._transport), self._headers["user-agent"])
+
     async def close(self) -> None:
         await self._transport.close()
 

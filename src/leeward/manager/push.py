@@ -5,21 +5,26 @@ L4). A group is made anew when the Cluster's endpoint or credential changes.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from kubeapi.loop.supervisor import Supervisor
 from leeward.api.cluster import Cluster, LocalSecretReference
 from leeward.api.core import Secret
 from leeward.api.names import ALLOW_HTTP_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
-from leeward.client import Client, NotFound, NotServed
+from leeward.client import Client, NotFound, NotServed, WorldError
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.unified_auth import UnifiedAuthController
+from leeward.core.reached_cluster import problem_of_reached
+from leeward.core.registration import Joined
 from leeward.manager.choice import UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.index import Index
+from leeward.runtime.member_identity import IdentifiedTransport
 
 LOOK_AGAIN = timedelta(seconds=60)
 """Pause after which a credential that is not followed is read again."""
@@ -94,13 +99,26 @@ class PushClusters:
             return None
 
     def _begin(self, cluster: Cluster, secret: Secret | None, made_of: tuple[object, ...]) -> None:
-        client = self._connect(cluster, secret)
+        judge = partial(self._problem_of, cluster.name)
+        client = self._connect(cluster, secret).behind(lambda transport: IdentifiedTransport(transport, judge))
         supervisor = Supervisor(f"cluster {cluster.name}")
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
         member = Member.of(cluster.name, client, self._plane.randomness, supervisor, self._plane.limits)
         self._member_side.start(self._plane, member, returned=self._returned)
         if self._plane.share.leads and self._member_side.controllers.runs(UNIFIED_AUTH):
             UnifiedAuthController(self._plane, member).start()
+
+    async def _problem_of(self, name: str, found: str) -> str:
+        """The reason why nothing is done for the cluster `name` in the one with the id `found`; empty for none."""
+        cluster = self._clusters.get(name)
+        if cluster is None or cluster.spec.id in ("", found):
+            return ""
+        identity = self._plane.server.identity
+        if not identity.cluster_id:
+            with suppress(WorldError):
+                await identity.read()
+        joined = (Joined(other.name, other.spec.id, other.spec.sync_mode) for other in self._clusters.list())
+        return problem_of_reached(name, found, joined, identity.cluster_id)
 
     async def _end(self, name: str) -> None:
         group = self._groups.pop(name, None)

@@ -29,6 +29,8 @@ class ServerIdentity:
         """Set when the question that is under way has been answered, or has failed."""
         self.known = ""
         """Identity as it was read last; empty before that, and where it may not be read."""
+        self.cluster_id = ""
+        """Id of the server as a cluster, read with it."""
 
     async def read(self) -> str:
         """Identity of the server. What is known already serves while it does not answer. Raises: WorldError before it
@@ -60,7 +62,8 @@ class ServerIdentity:
 
     async def _ask(self) -> None:
         try:
-            self.known = identity_of(await self._client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE))
+            namespace = await self._client.get(NAMESPACES, KUBE_SYSTEM_NAMESPACE)
+            self.known, self.cluster_id = identity_of(namespace), namespace.metadata.uid
         except Forbidden as error:
             log.warning("objects are not marked as this control plane's, whose identity cannot be read: %s", error)
         except WorldError:

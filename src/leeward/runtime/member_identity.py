@@ -1,0 +1,159 @@
+"""Identity of a Push member: who answers at its endpoint is first asked for the uid of its Namespace `kube-system`.
+
+An endpoint or a credential that was given by mistake leads to another cluster of the fleet. There its Works would be
+carried out a second time, and what cannot be seen there would count as gone (Holds: S5, S6). So nothing is sent to who
+is known to be another one; a probe hears the reason.
+
+A probe asks for that Namespace anyhow. Its answer serves, the first one and each later one: what an address leads to
+can change without the Cluster. Who does not answer is told nothing else; who may not be asked is taken for the member.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+import msgspec
+
+from kubeapi import codec
+from kubeapi.errors import Unreachable, Untrusted
+from kubeapi.transport import Request, Response, Transport
+from leeward.api.resource import NAMESPACES
+from leeward.core.registration import IDENTIFYING_NAMESPACE
+
+ASK_SECONDS = 10.0
+"""Deadline of the question before a watch; another request has its own."""
+ASK_AGAIN_SECONDS = 10.0
+"""Pause after which who was another one is asked again, when there is something to be sent."""
+PATH = NAMESPACES.path(name=IDENTIFYING_NAMESPACE)
+_QUESTION = Request("GET", PATH, headers={"accept": "application/json"})
+_HEALTH = ("/readyz", "/healthz")
+"""Paths that are asked of whoever answers: of a member whose store is dead they say something, and it says nothing."""
+_NOBODY_TELLS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+"""Answers of who does not tell, now or later."""
+
+Judge = Callable[[str], Awaitable[str]]
+"""Tells why nothing is done in the cluster with this id; empty where there is no reason."""
+
+
+class AnotherCluster(Untrusted):
+    """The server is known to be another cluster than is to be reached; nothing was sent."""
+
+
+@dataclass(slots=True)
+class _Question:
+    """Question that is under way. `over` is set when it has its answer, or has failed."""
+
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    answer: Response | None = None
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    uid: str = ""
+
+
+class _Namespace(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+
+
+class IdentifiedTransport:
+    """A `Transport` that sends nothing to a server which `judge` says is another one. Holds: S5, S6."""
+
+    def __init__(self, inner: Transport, judge: Judge) -> None:
+        self._inner = inner
+        self._judge = judge
+        self._answered_at: float | None = None
+        self._problem = ""
+        self._asking: _Question | None = None
+
+    async def send(self, request: Request, *, timeout_seconds: float) -> Response:
+        """Raises: AnotherCluster; Unreachable, also where it is not known who would answer."""
+        if request.method == "GET" and request.path == PATH:
+            response = await self._ask(request, timeout_seconds)
+            self._refuse()
+            return response
+        if request.path in _HEALTH:
+            self._refuse()
+        elif self._has_to_ask():
+            loop = asyncio.get_running_loop()
+            deadline = loop.time() + timeout_seconds
+            await self._identify(timeout_seconds)
+            timeout_seconds = max(deadline - loop.time(), 0.0)
+        return await self._inner.send(request, timeout_seconds=timeout_seconds)
+
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[bytes], None]:
+        """Raises: AnotherCluster; and as of any transport."""
+        if self._has_to_ask():
+            await self._identify(ASK_SECONDS)
+        async with self._inner.stream(request) as lines:
+            yield lines
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    def _has_to_ask(self) -> bool:
+        return self._answered_at is None or bool(self._problem)
+
+    async def _identify(self, seconds: float) -> None:
+        """Returns when nothing is known that speaks against who answers. All that wait have one question.
+
+        Raises: AnotherCluster, Unreachable.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                if self._is_due():
+                    response = await self._ask(_QUESTION, seconds)
+                    if self._answered_at is None:
+                        raise Unreachable(f"GET {PATH}: HTTP {response.code}, so that nobody knows which cluster it is")
+        except TimeoutError:
+            raise Unreachable(f"GET {PATH}: no answer within {seconds:g} s") from None
+        self._refuse()
+
+    def _is_due(self) -> bool:
+        if self._answered_at is None:
+            return True
+        return bool(self._problem) and asyncio.get_running_loop().time() - self._answered_at >= ASK_AGAIN_SECONDS
+
+    async def _ask(self, request: Request, timeout_seconds: float) -> Response:
+        """The answer to the question who it is, taken in: to one that is under way, where that gets any. Raises:
+        Unreachable."""
+        while self._asking is not None:
+            earlier = self._asking
+            await earlier.over.wait()
+            if earlier.answer is not None:
+                return earlier.answer
+        question = self._asking = _Question()
+        try:
+            response = await self._inner.send(request, timeout_seconds=timeout_seconds)
+            await self._take_in(response)
+            question.answer = response
+            return response
+        finally:
+            self._asking = None
+            question.over.set()
+
+    async def _take_in(self, response: Response) -> None:
+        """Judges an answer. One that says nothing changes nothing of what is known."""
+        found = _uid_in(response)
+        if found is not None:
+            self._problem = await self._judge(found)
+        elif response.code not in _NOBODY_TELLS:
+            return
+        self._answered_at = asyncio.get_running_loop().time()
+
+    def _refuse(self) -> None:
+        """Raises: AnotherCluster."""
+        if self._problem:
+            raise AnotherCluster(self._problem)
+
+
+def _uid_in(response: Response) -> str | None:
+    """The uid of the Namespace in an answer; None where it says nothing of that."""
+    if response.code != HTTPStatus.OK:
+        return None
+    try:
+        return codec.decode(response.body, _Namespace).metadata.uid
+    except codec.DecodeError:
+        return None
