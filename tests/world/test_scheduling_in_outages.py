@@ -190,3 +190,44 @@ def test_a_failover_goes_where_copies_are_dispatched() -> None:
         assert await ready_replicas(world, "member3", "web") == 2
 
     play(story, THREE)
+
+
+async def without_region(world: World, *names: str) -> None:
+    """Region a has both clusters of the application, of which member1 dies; then member2 is in none."""
+    for name, region in {"member1": "a", "member2": "a", "member3": "b"}.items():
+        await world.client.patch(CLUSTERS, name, {"spec": {"region": region}})
+    one_region = [{"spreadByField": "region", "minGroups": 1, "maxGroups": 1}, {**ONE_CLUSTER[0], "maxGroups": 2}]
+    everywhere = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
+    placement = {**everywhere, "clusterAffinity": {"clusterNames": list(names)}, "spreadConstraints": one_region}
+    await apply(world.client, deployment("web", 2), policy("web", placement))
+    await world.until(lambda: world.assigned(WEB) == {"member1": 2, "member2": 2}, 60)
+    await world.sleep(30)
+    await world.member("member1").stop()
+    await world.sleep(60)
+    await world.client.patch(CLUSTERS, "member2", {"spec": {"region": None}})
+
+
+def test_s1_a_cluster_that_has_lost_its_region_gives_nothing_up_for_a_dead_one() -> None:
+    async def story(world: World) -> None:
+        await without_region(world, "member1", "member2")
+        before = await uids(world, "member2")
+        for _ in range(700):
+            assert await ready_replicas(world, "member2", "web") == 2
+            await world.sleep(1)
+        await world.client.patch(CLUSTERS, "member2", {"spec": {"region": "a"}})
+        await world.member("member1").start()
+        await world.sleep(90)
+        assert await uids(world, "member2") == before
+        assert world.assigned(WEB) == {"member1": 2, "member2": 2}
+
+    play(story, THREE)
+
+
+def test_l2_the_region_that_is_alive_takes_what_would_be_left_to_a_dead_cluster() -> None:
+    async def story(world: World) -> None:
+        await without_region(world, *THREE)
+        await world.sleep(10)
+        assert world.assigned(WEB) == {"member3": 2}
+        assert await ready_replicas(world, "member3", "web") == 2
+
+    play(story, THREE)

@@ -20,20 +20,27 @@ Targets = tuple[TargetCluster, ...]
 @dataclass(frozen=True, slots=True)
 class Price:
     """Price of a result: replicas that clusters which look dead `gain`, those that clusters which are alive `lose`, and
-    those that `stay` in dead ones. Of copies that are not divided each counts as one."""
+    those that `stay` in dead ones. Of copies that are not divided each counts as one. `lives`: one that is alive has
+    any of it."""
 
     gain: int
     lose: int
     stay: int
+    lives: bool = True
 
     @property
     def is_due(self) -> bool:
         """Tells whether there is something to spare."""
         return self.gain > 0 or (self.lose > 0 and self.stay > 0)
 
+    @property
+    def takes_all(self) -> bool:
+        """Tells whether nothing is left of what clusters that are alive have now."""
+        return self.lose > 0 and not self.lives
+
     def is_less_than(self, other: "Price") -> bool:
-        no_more = self.gain <= other.gain and self.lose <= other.lose
-        return no_more and (self.gain, self.lose) != (other.gain, other.lose)
+        own, others = ((price.gain, price.lose, not price.lives) for price in (self, other))
+        return own != others and all(here <= there for here, there in zip(own, others, strict=True))
 
 
 def price_of(spec: ResourceBindingSpec, result: Targets, fleet: Mapping[str, Cluster]) -> Price:
@@ -44,6 +51,7 @@ def price_of(spec: ResourceBindingSpec, result: Targets, fleet: Mapping[str, Clu
         gain=sum(max(0, after.get(name, 0) - before.get(name, 0)) for name in dead),
         lose=sum(max(0, before[name] - after.get(name, 0)) for name in alive),
         stay=sum(after.get(name, 0) for name in dead),
+        lives=any(count and name not in dead and not is_unjoined(fleet.get(name)) for name, count in after.items()),
     )
 
 
@@ -52,12 +60,13 @@ def ways_to_spare(
 ) -> Iterator[tuple[Targets, set[str]]]:
     """Questions to ask instead, in their order: which dead targets stay as what, and who may have nothing of the rest.
 
-    Of what is divided dead targets keep as many replicas as are wanted beyond those that are alive, or `pinned`. Copies
-    that are not divided stay in dead clusters, or only where that takes none from one that is alive, nowhere there.
+    Of what is divided dead targets keep as many replicas as are wanted beyond those that are alive, or `pinned`, or
+    else none. Copies that are not divided stay in dead clusters, or else are nowhere there.
     """
     dead = {name for name, cluster in fleet.items() if _is_dead(cluster)}
     if spec.is_divided:
         yield _kept(spec, fleet, dead.difference(pinned)), dead
+        yield (), dead
         return
     yield (), dead - {target.name for target in spec.clusters}
     yield (), dead

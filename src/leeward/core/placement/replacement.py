@@ -92,13 +92,15 @@ def place_anew(
 
     Nothing new goes to the `tried` clusters, nor to those that are held down, as long as it can go elsewhere. A
     target of which a part is leaving is no candidate, and keeps the other part. A target that looks dead gains nothing,
-    and gives before one that is alive, as long as there is such a placement; not where it is to be `exact` (S1).
+    and gives before one that is alive, as long as there is such a placement; and what is alive is not given up for
+    dead targets alone. Not where it is to be `exact` (S1).
     """
     told = len(trace.terms) if trace is not None else 0
     leaving = {task.from_cluster for task in spec.graceful_eviction_tasks}
     parts = tuple(target for target in spec.clusters if spec.is_divided and target.name in leaving)
     result = _place_beside(binding, spec, parts, fleet, now, tried, (), trace)
-    if exact or isinstance(result, Unplaceable) or not price_of(spec, result.clusters, fleet).is_due:
+    price = None if exact or isinstance(result, Unplaceable) else price_of(spec, result.clusters, fleet)
+    if price is None or isinstance(result, Unplaceable) or not price.is_due:
         return result
     for kept, barred in ways_to_spare(spec, fleet, leaving):
         again = Trace()
@@ -107,7 +109,7 @@ def place_anew(
             if trace is not None:
                 trace.terms[told:] = again.terms
             return spared
-    return result
+    return NOBODY_ALIVE if price.takes_all else result
 
 
 def _is_better(

@@ -7,7 +7,7 @@ import pytest
 from leeward.api.policy import Placement
 from leeward.core.placement.dead_targets import Price, price_of, ways_to_spare
 from leeward.core.placement.replacement import place_anew
-from leeward.core.scheduling import Placed, Trace
+from leeward.core.scheduling import Placed, Trace, Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets
 from tests.unit.core.eviction.test_withdrawal import leaving
 
@@ -20,7 +20,7 @@ COPIES = duplicated("a", "b", "c")
 @pytest.mark.parametrize(
     ("placement", "before", "after", "price"),
     [
-        (SHARES, {"a": 2, "b": 2}, {"a": 4}, Price(gain=2, lose=2, stay=4)),
+        (SHARES, {"a": 2, "b": 2}, {"a": 4}, Price(gain=2, lose=2, stay=4, lives=False)),
         (SHARES, {"a": 2, "b": 2}, {"a": 2, "b": 1}, Price(gain=0, lose=1, stay=2)),
         (SHARES, {"a": 2, "b": 2}, {"b": 1}, Price(gain=0, lose=1, stay=0)),
         (SHARES, {"a": 2, "b": 2}, {"a": 1, "b": 3}, Price(gain=0, lose=0, stay=1)),
@@ -45,6 +45,8 @@ def test_a_price_is_less_where_nobody_pays_more_and_somebody_less() -> None:
     assert not Price(1, 1, 0).is_less_than(Price(1, 1, 5))
     assert not Price(0, 2, 0).is_less_than(Price(1, 1, 0))
     assert not Price(2, 0, 0).is_less_than(Price(1, 1, 0))
+    assert Price(0, 1, 0).is_less_than(Price(0, 1, 1, lives=False))
+    assert not Price(0, 1, 0, lives=False).is_less_than(Price(0, 2, 0))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,16 @@ def test_of_what_is_divided_the_dead_keep_what_is_wanted_beyond_the_living(
 ) -> None:
     spec = binding(SHARES, replicas, targets(**before)).spec
     there = fleet(LOST, B, C, leaving(cluster("d")), dead("e"))
-    assert list(ways_to_spare(spec, there, pinned)) == [(targets(**kept), {"a", "e"})]
+    assert list(ways_to_spare(spec, there, pinned)) == [(targets(**kept), {"a", "e"}), ((), {"a", "e"})]
+
+
+@pytest.mark.parametrize("placement", [divided({"a": 1}), duplicated("a")], ids=["divided", "copies"])
+def test_s1_what_is_alive_is_not_given_up_for_dead_targets_alone(placement: Placement) -> None:
+    bound = binding(placement, 4, targets(a=2, b=2))
+    result = place_anew(bound, bound.spec, fleet(LOST, B, C), at(10))
+    assert isinstance(result, Unplaceable)
+    assert result.message == "no cluster that is alive would hold a copy"
+    assert isinstance(place_anew(bound, bound.spec, fleet(LOST, B, C), at(10), exact=True), Placed)
 
 
 def test_copies_leave_a_dead_cluster_last() -> None:
