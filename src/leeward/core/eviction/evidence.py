@@ -141,6 +141,16 @@ def relied_upon(work: Work | None, cluster: Cluster | None, replicas: int) -> in
     return replicas if is_seen_healthy(work, cluster, replicas) else min(replicas, seen_ready(work, cluster))
 
 
+def not_to_be_taken(work: Work | None, cluster: Cluster | None, replicas: int) -> int:
+    """Replicas of a copy of `replicas` that no other one may take the place of: those that may be relied upon; where
+    nothing fresh is known of it, though its cluster is Ready, those that were reported last, which may serve still.
+
+    Holds: S1."""
+    is_unknown = cluster is not None and cluster.is_ready and known_to_serve(work, cluster) is None
+    last = min(replicas, reported_ready(work)) if is_unknown else 0
+    return max(last, relied_upon(work, cluster, replicas))
+
+
 def is_fresh(work: Work, cluster: Cluster) -> bool:
     """Tells whether the statuses speak of the Work's present generation, and of a time since the cluster became
     Ready."""

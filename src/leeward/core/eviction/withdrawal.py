@@ -40,7 +40,7 @@ from leeward.core.eviction.evidence import (
     is_seen_healthy,
     known_to_serve,
     may_serve,
-    relied_upon,
+    not_to_be_taken,
     was_there_before,
 )
 from leeward.core.eviction.purge_modes import rules_of_task
@@ -121,8 +121,8 @@ class _Copies:
         return is_seen_healthy(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
 
     def ready_in(self, target: TargetCluster) -> int:
-        """Number of its replicas that may be relied upon."""
-        return relied_upon(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
+        """Number of its replicas that nothing else takes the place of."""
+        return not_to_be_taken(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
 
     def served_before(self, task: GracefulEvictionTask, name: str) -> bool:
         """Tells whether the copy is none that replaces what the task is about, and not known to serve nothing."""

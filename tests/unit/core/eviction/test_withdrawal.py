@@ -176,6 +176,13 @@ def test_replicas_that_are_not_known_to_be_ready_are_given_up() -> None:
     assert result(withdraw(bound, {name: copies[name] for name in "ab"})) == {"a": 2, "b": 4}
 
 
+def test_s1_replicas_that_were_ready_when_they_were_seen_last_are_not_given_up() -> None:
+    bound = moved(SHARES, task("a", 2), replicas=6, b=2, c=4)
+    stale = {"b": work("b", 2, carried=0)}
+    assert withdraw(bound, works({"a": 2, "c": 4}) | stale) is None
+    assert result(withdraw(bound, works({"a": 2, "c": 2}) | stale)) == {"a": 2, "b": 2, "c": 2}
+
+
 def of_a_custom_kind(copy: Work) -> Work:
     """Work of the same copy, of a kind whose replicas nobody counts."""
     (told,) = copy.status.manifest_statuses
