@@ -8,12 +8,13 @@ import pytest
 from leeward.answers.explanation import NOTHING_MOVES, ApplicationState, explain_binding
 from leeward.answers.fleet_state import key_of_binding
 from leeward.api.meta import Condition
+from leeward.api.names import BINDING_NAME_ANNOTATION, BINDING_NAMESPACE_ANNOTATION, REMOVAL_HELD_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import AggregatedStatusItem, BindingResource, BindingSnapshot, ResourceBindingSpec
 from leeward.operations.binding_findings import not_overridden, refused, unremoved
 from leeward.operations.findings import Observed
 from leeward.operations.hindrances import HINDRANCES
-from tests.builders import binding, cluster, dead, divided, duplicated, targets
+from tests.builders import binding, cluster, dead, divided, duplicated, targets, work
 from tests.fleet_pictures import picture_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -125,3 +126,20 @@ def test_a_claim_that_nothing_needs_any_more_is_said_to_stay(follows: bool | Non
     bindings = [attached] if follows is None else [attached, needing]
     told = explain_binding(picture_of([cluster("a")], bindings), key_of_binding(attached))
     assert said in told.why[0]
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        (False, "what is in a is deleted when that is back"),
+        (True, "what is in a is deleted when that is back, and what replaces it is healthy"),
+    ],
+)
+def test_what_becomes_of_a_copy_in_a_lost_cluster_depends_on_what_replaces_it(*, held: bool, said: str) -> None:
+    moved = binding(divided({"a": 1, "b": 1}), 2, targets(b=2))
+    left = work("a", 2)
+    marks = {BINDING_NAMESPACE_ANNOTATION: moved.namespace, BINDING_NAME_ANNOTATION: moved.name}
+    marks |= {REMOVAL_HELD_ANNOTATION: "true"} if held else {}
+    left = msgspec.structs.replace(left, metadata=msgspec.structs.replace(left.metadata, annotations=marks))
+    picture = picture_of([dead("a", since=-900), cluster("b")], [moved], [left])
+    assert said in [step.sentence for step in explain_binding(picture, key_of_binding(moved)).next]

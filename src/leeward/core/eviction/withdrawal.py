@@ -41,8 +41,10 @@ from leeward.core.eviction.evidence import (
     known_to_serve,
     may_serve,
     not_to_be_taken,
+    relied_upon,
     was_there_before,
 )
+from leeward.core.eviction.making_room import without_partly_ready, without_unready
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 from leeward.core.eviction.tasks import grace_of
@@ -121,7 +123,11 @@ class _Copies:
         return is_seen_healthy(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
 
     def ready_in(self, target: TargetCluster) -> int:
-        """Number of its replicas that nothing else takes the place of."""
+        """Number of its replicas that may be relied upon."""
+        return relied_upon(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
+
+    def serving_in(self, target: TargetCluster) -> int:
+        """Number of its replicas that nothing else takes the place of, as long as there is time."""
         return not_to_be_taken(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
 
     def served_before(self, task: GracefulEvictionTask, name: str) -> bool:
@@ -207,46 +213,19 @@ def _partly(
 
 
 def _divided_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[TargetCluster, ...] | None:
-    """The present targets, less replicas that are not ready, plus those that left; None when too many are ready."""
+    """The present targets, less replicas that are not ready, plus those that left; None when too many are ready, or,
+    before it is late, may be."""
     spec, name = copies.spec, task.from_cluster
     others = tuple(target for target in spec.clusters if target.name != name)
-    ready = {target.name: copies.ready_in(target) for target in others}
+    ready = {target.name: copies.serving_in(target) for target in others}
     back = task.replicas or 0
     if reason_rules_of_task(task).is_failback:
         back = min(back, sum(target.replicas - ready[target.name] for target in others))
-    kept, total = _without_unready(others, ready, back), back + replicas_in(spec, name)
+    kept, total = without_unready(others, ready, back), back + replicas_in(spec, name)
     if kept is None and copies.is_late(task):
-        kept = _without_partly_ready(others, ready, back)
+        ready = {target.name: copies.ready_in(target) for target in others}
+        kept = without_unready(others, ready, back) or without_partly_ready(others, ready, back)
     return None if kept is None or total == 0 else _with_target(kept, TargetCluster(name, total))
-
-
-def _without_unready(
-    targets: tuple[TargetCluster, ...], ready: Mapping[str, int], excess: int
-) -> tuple[TargetCluster, ...] | None:
-    """Takes `excess` replicas away from where they are not ready. None where that is too little."""
-    kept: list[TargetCluster] = []
-    for target in sorted(targets, key=lambda target: (ready[target.name] - target.replicas, target.name)):
-        taken = min(excess, target.replicas - ready[target.name])
-        excess -= taken
-        if target.replicas > taken:
-            kept.append(msgspec.structs.replace(target, replicas=target.replicas - taken))
-    return tuple(kept) if excess == 0 else None
-
-
-def _without_partly_ready(
-    targets: tuple[TargetCluster, ...], ready: Mapping[str, int], excess: int
-) -> tuple[TargetCluster, ...] | None:
-    """Takes `excess` replicas away, which are more than are not ready: all of those, and ready ones of targets that are
-    ready in part. A target that is ready as a whole loses none. None where that is too little."""
-    from_ready = excess - sum(target.replicas - ready[target.name] for target in targets)
-    kept: list[TargetCluster] = []
-    for target in targets:
-        is_partly_ready = ready[target.name] < target.replicas
-        taken = min(from_ready, ready[target.name]) if is_partly_ready else 0
-        from_ready -= taken
-        if ready[target.name] > taken:
-            kept.append(msgspec.structs.replace(target, replicas=ready[target.name] - taken))
-    return tuple(kept) if from_ready == 0 else None
 
 
 def _duplicated_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[TargetCluster, ...] | None:

@@ -183,6 +183,13 @@ def test_s1_replicas_that_were_ready_when_they_were_seen_last_are_not_given_up()
     assert result(withdraw(bound, works({"a": 2, "c": 2}) | stale)) == {"a": 2, "b": 2, "c": 2}
 
 
+def test_s1_when_it_is_late_what_is_unknown_is_given_up_before_what_is_seen_ready() -> None:
+    bound = moved(SHARES, task("a", 2), replicas=6, b=1, c=5)
+    copies = works({"a": 2, "c": 4}) | {"b": work("b", 1, carried=0)}
+    assert withdraw(bound, copies) is None
+    assert result(withdraw(bound, copies, seconds=GRACE_SECONDS + 1)) == {"a": 2, "c": 4}
+
+
 def of_a_custom_kind(copy: Work) -> Work:
     """Work of the same copy, of a kind whose replicas nobody counts."""
     (told,) = copy.status.manifest_statuses
