@@ -9,12 +9,16 @@ from collections.abc import Iterator
 from leeward.api.cluster import Cluster
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.work import Work
+from leeward.core.eviction.shared_resources import has_shared
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.ground_truth import WORKS, Change
 
 SERVED_SECONDS = 2.0
 """Seconds to apply a Work, or to take it back; a write, a few reads, and the pace of the queues."""
+SHARED_SECONDS = 3.0
+"""Seconds for which what others keep something in stays when its Work is deleted, since somebody may have done so by
+hand (decision 24)."""
 
 
 class IsolationChecker:
@@ -36,10 +40,10 @@ class IsolationChecker:
     def _note(self, change: Change) -> None:
         if cluster_of_execution_space(change.key.namespace) not in self._scene.calm:
             return
-        if change.new is None or not _waits(change.new):
+        if change.new is None or not _waits(change.new) or (change.old is not None and _begins_to_go(change)):
             self._due.pop(change.key, None)
-        else:
-            self._due.setdefault(change.key, change.seconds + SERVED_SECONDS)
+        if change.new is not None and _waits(change.new):
+            self._due.setdefault(change.key, change.seconds + _seconds_for(change.new))
 
     def _overdue(self, now: float) -> Iterator[Violation]:
         for key, due in list(self._due.items()):
@@ -50,6 +54,16 @@ class IsolationChecker:
     def _looks_dead(self, now: float, old: Cluster, new: Cluster) -> Iterator[Violation]:
         if new.name in self._scene.calm and old.is_ready and not new.is_ready and old.metadata.uid == new.metadata.uid:
             yield Violation("L4", now, f"nothing is wrong with {new.name}, but it is said: {new.ready}")
+
+
+def _begins_to_go(change: Change) -> bool:
+    """Tells whether the Work is to be gone from now on, whatever was to be tried before."""
+    return change.old.metadata.deletion_timestamp is None and change.new.metadata.deletion_timestamp is not None
+
+
+def _seconds_for(work: Work) -> float:
+    is_shared_and_goes = work.metadata.deletion_timestamp is not None and has_shared(work)
+    return SERVED_SECONDS + (SHARED_SECONDS if is_shared_and_goes else 0.0)
 
 
 def _waits(work: Work) -> bool:
