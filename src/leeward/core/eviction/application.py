@@ -32,6 +32,7 @@ from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.eviction.binding_release import is_other_release, release_of
 from leeward.core.eviction.evidence import is_fresh
+from leeward.core.eviction.failover_release import moves_on
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state
 from leeward.core.eviction.task_reasons import Producer, TaskReason
@@ -132,7 +133,7 @@ def find_failures(
     settled = attention.has_settled(now)
     failed = tuple(item for name, item in unhealthy.items() if settled and now > due[name])
     ends = [at for at in (*due.values(), *_settling(unhealthy, attention)) if now <= at]
-    record, round_ends = _end_round(msgspec.structs.replace(record, since=since), targets, items, now, toleration)
+    record, round_ends = _end_round(msgspec.structs.replace(record, since=since), spec, items, now, toleration)
     instants = [end + timedelta(microseconds=1) for end in ends] + ([round_ends] if round_ends else [])
     return FailedCopies(record, failed, min(instants, default=None))
 
@@ -141,8 +142,7 @@ def remember_failures(
     spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...], record: FailureRecord, now: datetime
 ) -> FailedCopies:
     """The record without application failover: where the release went in vain, until all copies have long been well."""
-    targets = {target.name for target in spec.clusters}
-    record, round_ends = _end_round(msgspec.structs.replace(record, since={}), targets, items, now, timedelta())
+    record, round_ends = _end_round(msgspec.structs.replace(record, since={}), spec, items, now, timedelta())
     return FailedCopies(record, wake_at=round_ends)
 
 
@@ -159,14 +159,17 @@ def toleration_seconds(spec: ResourceBindingSpec) -> float:
 
 def _end_round(
     record: FailureRecord,
-    targets: set[str],
+    spec: ResourceBindingSpec,
     items: tuple[AggregatedStatusItem, ...],
     now: datetime,
     toleration: timedelta,
 ) -> tuple[FailureRecord, datetime | None]:
-    """Forgets the clusters that were left, once all copies have been healthy for long; else says when that will be."""
+    """Forgets the clusters that were left, once all copies have been healthy for long; else says when that will be. Not
+    while a failover goes on: what is healthy may have fewer replicas than it was given (C1)."""
     healthy = {item.cluster_name for item in items if health_rules_in(item).is_well}
-    if not record.left or not targets or not targets <= healthy:
+    targets = {target.name for target in spec.clusters}
+    is_moving = any(map(moves_on, spec.graceful_eviction_tasks))
+    if not record.left or not targets or not targets <= healthy or is_moving:
         return msgspec.structs.replace(record, healthy_since=None), None
     healthy_since = record.healthy_since or now
     ends = healthy_since + max(toleration, timedelta(seconds=CALM_SECONDS))

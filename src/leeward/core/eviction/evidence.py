@@ -56,6 +56,14 @@ def is_seen_healthy(work: Work | None, cluster: Cluster | None, replicas: int) -
     return bool(statuses) and all(health_rules_in(s).is_well and _has_ready(s, replicas) for s in statuses)
 
 
+def is_well_by_itself(work: Work | None, cluster: Cluster | None) -> bool:
+    """Tells whether the copy is healthy with as many replicas as its own cluster wants, by fresh evidence: fewer than
+    it was given, perhaps, where an autoscaler there decides. Nothing is known of kinds that do not say how many."""
+    statuses = work.status.manifest_statuses if work is not None else ()
+    wanted = min(map(_wanted_there, statuses), default=0)
+    return wanted > 0 and all(is_seen_healthy(work, cluster, count) for count in map(_wanted_there, statuses))
+
+
 @dataclass(frozen=True, slots=True)
 class Serving:
     """A number of ready replicas that the member is known to run, and the instant since which it has not changed."""
@@ -274,6 +282,11 @@ _FIELDS_BESIDE = {
 def _has_ready(status: ManifestStatus, replicas: int) -> bool:
     """Tells whether as many are ready; kinds that do not count their replicas are judged by health alone."""
     return status.identifier.kind not in _READY_FIELDS or _ready_replicas(status) >= replicas
+
+
+def _wanted_there(status: ManifestStatus) -> int:
+    fields = cast(Mapping[str, Any], status.status or {})
+    return plausible_count(fields.get("replicas"))
 
 
 def _ready_replicas(status: ManifestStatus) -> int:

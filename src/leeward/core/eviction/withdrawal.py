@@ -38,6 +38,7 @@ from leeward.core.eviction.due_evictions import decide_stay, replicas_in
 from leeward.core.eviction.evidence import (
     is_current,
     is_seen_healthy,
+    is_well_by_itself,
     known_to_serve,
     may_serve,
     not_to_be_taken,
@@ -150,10 +151,8 @@ class _Copies:
         return self.is_late(task) or any(cluster is None or not cluster.is_ready for cluster in targets)
 
     def is_alive_again(self, task: GracefulEvictionTask, *, late: bool = False) -> bool:
-        """Tells whether the old copy may stay, and is seen healthy.
-
-        A cluster that is held down keeps it only when the replacement is `late`: at once would be to and fro (C1).
-        """
+        """Tells whether the old copy may stay, and is seen healthy, or well with what its cluster wants. One that is
+        held down keeps it only when the replacement is `late`: at once would be to and fro (C1)."""
         cluster, work = self.clusters.get(task.from_cluster), self.works.get(task.from_cluster)
         if cluster is None or cluster.is_being_deleted or not reason_rules_of_task(task).withdraws:
             return False
@@ -163,7 +162,9 @@ class _Copies:
         may_stay = not decide_stay(cluster.spec.taints, spec.tolerations, self.now).is_over(self.now)
         replicas = (task.replicas or 0) + replicas_in(spec, task.from_cluster)
         asked = tolerating_hold_down(spec) if late else spec
-        return may_stay and _is_feasible(asked, task, cluster) and is_seen_healthy(work, cluster, replicas)
+        is_enough = is_well_by_itself(work, cluster) and not reason_rules_of_task(task).was_never_healthy
+        is_well = is_enough or is_seen_healthy(work, cluster, replicas)
+        return may_stay and is_well and _is_feasible(asked, task, cluster)
 
 
 def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:

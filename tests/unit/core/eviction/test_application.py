@@ -252,6 +252,9 @@ def test_scaling_is_no_new_release() -> None:
 
 def test_a_round_ends_when_the_workload_was_healthy_for_long() -> None:
     state = after(once_around(), decide(once_around(), works({"member3": 2}), 122))
+    assert parse_record(after(state, decide(state, works({"member3": 2}), 999))).left, "not while it is being replaced"
+    begun = left_behind(once_around())
+    state = after(begun, decide(begun, works({"member3": 2}), 122))
     assert parse_record(after(state, decide(state, works({"member3": 2}), 421))).left == ("member1", "member2")
     calm = after(state, decide(state, works({"member3": 2}), 422))
     assert APPLICATION_FAILURES_ANNOTATION not in calm.metadata.annotations

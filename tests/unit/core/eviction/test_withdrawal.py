@@ -190,6 +190,23 @@ def test_s1_when_it_is_late_what_is_unknown_is_given_up_before_what_is_seen_read
     assert result(withdraw(bound, copies, seconds=GRACE_SECONDS + 1)) == {"a": 2, "c": 4}
 
 
+def wanting(replicas: int, copy: Work) -> Work:
+    """Work of the same copy, which its own cluster wants so large."""
+    (report,) = copy.status.manifest_statuses
+    told = msgspec.structs.replace(report, status={**(report.status or {}), "replicas": replicas})
+    return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, manifest_statuses=(told,)))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason", "returns"), [(1, "", True), (2, "", False), (1, "ReplacementFailed", False)]
+)
+def test_l1_a_copy_that_is_as_large_as_its_cluster_wants_returns(wanted: int, reason: str, returns: bool) -> None:
+    left = task("a", 2, **({"reason": reason} if reason else {}))
+    bound = moved(SHARES, left, replicas=6, b=3, c=3)
+    found = withdraw(bound, works({"b": 1, "c": 1}) | {"a": wanting(wanted, work("a", 1))})
+    assert result(found) == ({"a": 2, "b": 1, "c": 3} if returns else None)
+
+
 def of_a_custom_kind(copy: Work) -> Work:
     """Work of the same copy, of a kind whose replicas nobody counts."""
     (told,) = copy.status.manifest_statuses
