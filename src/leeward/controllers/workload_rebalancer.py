@@ -12,7 +12,15 @@ from leeward.api.rebalancer import ObservedWorkload, WorkloadRebalancer, Workloa
 from leeward.api.resource import WORKLOAD_REBALANCERS
 from leeward.api.work import Binding
 from leeward.client import NotFound, NotServed
-from leeward.core.scheduling.rebalancing import expires_at, needs_trigger, next_status, observed, pending, triggered_at
+from leeward.core.scheduling.rebalancing import (
+    asked_at,
+    expires_at,
+    needs_trigger,
+    next_status,
+    observed,
+    pending,
+    triggered_at,
+)
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.controller_context import ControlPlane
 
@@ -48,7 +56,7 @@ class WorkloadRebalancerController:
         try:
             binding: Binding = await self._plane.client.get(kind.resource, name, workload.namespace)
             if needs_trigger(binding, at):
-                patch = {"spec": {"rescheduleTriggeredAt": format_time(at)}}
+                patch = {"spec": {"rescheduleTriggeredAt": format_time(asked_at(binding, at))}}
                 version = binding.metadata.resource_version
                 await self._plane.client.patch(kind.resource, name, patch, workload.namespace, resource_version=version)
         except NotServed:

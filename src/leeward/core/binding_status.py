@@ -45,7 +45,7 @@ def _scheduling_status(
         return msgspec.structs.replace(status, conditions=conditions)
     is_news = decision.result is not None and status.scheduler_observed_generation != generation
     times = [t for t in (status.last_scheduled_time, binding.status.last_scheduled_time) if t is not None]
-    scheduled_at = wire_time(now) if is_news or not times else max(times)
+    scheduled_at = _done_at(binding, now) if is_news or not times else max(times)
     return msgspec.structs.replace(
         status,
         conditions=conditions,
@@ -53,6 +53,12 @@ def _scheduling_status(
         scheduler_observed_generation=generation,
         last_scheduled_time=scheduled_at,
     )
+
+
+def _done_at(binding: Binding, now: datetime) -> datetime:
+    """Instant of a scheduling: not before what has asked for it, by whatever clock, so that it is done once (C3)."""
+    asked = binding.spec.reschedule_triggered_at
+    return max(wire_time(now), asked) if asked is not None else wire_time(now)
 
 
 def _exceeding_status(status: ResourceBindingStatus, decision: Decision, now: datetime) -> ResourceBindingStatus:

@@ -32,6 +32,13 @@ def needs_trigger(binding: Binding, at: datetime) -> bool:
     return before is None or before < at
 
 
+def asked_at(binding: Binding, at: datetime) -> datetime:
+    """Instant to ask for, so that it is done: clocks differ, and the binding may have been scheduled later than that by
+    the clock of who schedules."""
+    scheduled = binding.status.last_scheduled_time
+    return at if scheduled is None or scheduled < at else scheduled + timedelta(seconds=1)
+
+
 def pending(rebalancer: WorkloadRebalancer) -> tuple[WorkloadReference, ...]:
     """The listed workloads, each once, that are still to be rebalanced. What was not found is looked for once only."""
     status = rebalancer.status
