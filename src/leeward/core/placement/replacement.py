@@ -68,9 +68,9 @@ def find_replacement(
 ) -> Placed | Unplaceable:
     """A place for what is missing in `left`, on clusters that are alive and not `excluded`.
 
-    Targets that look dead, or are excluded, keep what they have, unless the place is in an affinity term that they are
-    not in. Those of `staying` keep it in any case, and count for no group that a spread constraint asks for. As a
-    `last_resort` clusters that are held down will do. `trace` is told why.
+    Targets that look dead, are excluded, or of which a part is leaving, keep what they have, unless the place is in an
+    affinity term that they are not in. Those of `staying` keep it in any case, and count for no group that a spread
+    constraint asks for. As a `last_resort` clusters that are held down will do. `trace` is told why.
     """
     result = _find_replacement(binding, left, fleet, now, excluded, staying, trace)
     if last_resort and _would_fit_held_down(result, fleet):
@@ -169,7 +169,8 @@ def _find_replacement(
     trace: Trace | None,
 ) -> Placed | Unplaceable:
     kept = {*excluded, *staying}
-    pinned = tuple(t for t in left.clusters if t.name in kept or is_copy_lost(fleet.get(t.name)))
+    parted = {task.from_cluster for task in left.graceful_eviction_tasks if left.is_divided}
+    pinned = tuple(t for t in left.clusters if t.name in kept | parted or is_copy_lost(fleet.get(t.name)))
     asked, barred = _without_pinned(left, pinned, staying), {*kept, *(target.name for target in pinned)}
     if left.is_divided and not asked.is_divided:
         return NOBODY_ALIVE

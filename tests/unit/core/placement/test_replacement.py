@@ -8,7 +8,7 @@ import pytest
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint, Toleration
 from leeward.api.names import FLAPPING_TAINT
-from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
+from leeward.api.policy import ClusterAffinityTerm, Placement, ReplicaSchedulingStrategy, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, TargetCluster
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
 from leeward.core.placement import Snapshot, decide
@@ -207,6 +207,18 @@ def test_what_leaves_finds_its_place_among_those_that_live_and_the_others_keep_w
 
 
 WIDER = divided({"a": 1, "b": 1, "c": 1, "d": 1, "e": 1})
+
+
+@pytest.mark.parametrize("strategy", [DYNAMIC, AGGREGATED])
+def test_c2_a_target_of_which_a_part_is_leaving_keeps_the_other_part_in_a_failover(
+    strategy: ReplicaSchedulingStrategy,
+) -> None:
+    bound = of(Placement(replica_scheduling=strategy), 4, leaving("c", 1), a=1, c=2)
+    alive = [roomy(cluster(name), 9) for name in "abc"]
+    placed = found(place_of(bound, *alive))
+    assert placed is not None
+    assert placed["c"] == 2, "neither less, nor more"
+    assert sum(placed.values()) == 4
 
 
 def test_s2_what_keeps_its_place_counts_for_the_groups_of_clusters_and_for_no_others() -> None:
