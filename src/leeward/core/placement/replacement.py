@@ -93,7 +93,7 @@ def place_anew(
     Nothing new goes to the `tried` clusters, nor to those that are held down, as long as it can go elsewhere. A
     target of which a part is leaving is no candidate, and keeps the other part. A target that looks dead gains nothing,
     and gives before one that is alive, as long as there is such a placement; and what is alive is not given up for
-    dead targets alone. Not where it is to be `exact` (S1).
+    dead targets alone, unless somebody asks for one anew. Not where it is to be `exact` (S1).
     """
     told = len(trace.terms) if trace is not None else 0
     leaving = {task.from_cluster for task in spec.graceful_eviction_tasks}
@@ -109,7 +109,8 @@ def place_anew(
             if trace is not None:
                 trace.terms[told:] = again.terms
             return spared
-    return NOBODY_ALIVE if price.takes_all else result
+    is_asked_for = not {target.name for target in result.clusters} <= {target.name for target in spec.clusters}
+    return NOBODY_ALIVE if price.takes_all and not is_asked_for else result
 
 
 def _is_better(

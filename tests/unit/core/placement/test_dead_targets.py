@@ -76,6 +76,9 @@ def test_s1_what_is_alive_is_not_given_up_for_dead_targets_alone(placement: Plac
     assert isinstance(result, Unplaceable)
     assert result.message == "no cluster that is alive would hold a copy"
     assert isinstance(place_anew(bound, bound.spec, fleet(LOST, B, C), at(10), exact=True), Placed)
+    elsewhere = binding(placement, 4, targets(b=4))
+    asked = place_anew(elsewhere, elsewhere.spec, fleet(cluster("a", ready="False"), B, C), at(10))
+    assert isinstance(asked, Placed), "somebody wants it where it has not been"
 
 
 def test_copies_leave_a_dead_cluster_last() -> None:
