@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from kubeapi.codec import from_wire, to_wire
-from leeward.api.work import ResourceBinding, Work
+from leeward.api.work import ResourceBinding, ResourceBindingStatus, Work
 from leeward.core.execution.aggregate import aggregate, rendered_generation
 from leeward.core.execution.ownership import is_ours, other_hub, stamp, with_hub, without_due_hub
 from leeward.core.execution.retain import covers, merge
@@ -185,6 +186,30 @@ def test_before_anything_was_rendered_it_is_no_generation() -> None:
 
 def test_a_binding_without_any_cluster_is_not_fully_applied() -> None:
     assert aggregate(binding(), {})[1].status == "False"
+
+
+@pytest.mark.parametrize(
+    ("scheduled", "says"),
+    [
+        ([], "Nothing is applied, since it is not scheduled to any cluster"),
+        (
+            [{"type": "Scheduled", "status": "False", "reason": "NoClusterFit"}],
+            "Nothing is applied, since it is not scheduled to any cluster, see the condition Scheduled",
+        ),
+    ],
+)
+def test_what_is_not_scheduled_says_so_and_points_to_no_absent_field(scheduled: list[Any], says: str) -> None:
+    unscheduled = msgspec.structs.replace(binding(), status=from_wire({"conditions": scheduled}, ResourceBindingStatus))
+    items, condition = aggregate(unscheduled, {})
+    assert not items
+    assert (condition.status, condition.message) == ("False", says)
+
+
+def test_clusters_without_a_work_are_named_and_no_absent_field() -> None:
+    clusters = [{"name": f"m{n}", "replicas": 1} for n in range(7)]
+    items, condition = aggregate(binding(clusters=clusters), {})
+    assert not items
+    assert condition.message == "Nothing is applied yet: there is no Work for m0, m1, m2, m3, m4 and 2 more"
 
 
 def test_s1_a_generation_is_rendered_only_when_every_work_could_be_written() -> None:

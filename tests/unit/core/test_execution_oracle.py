@@ -138,8 +138,12 @@ def comparable(work: dict[str, Any]) -> dict[str, Any]:
 
 def test_reports_are_added_up_as_karmada_does() -> None:
     def differs(case: Case) -> Difference | None:
-        reason = "a Work that holds another manifest is told of, where Karmada fails for the whole binding"
-        return Difference(reason, tells_of_the_one) if holding_another(case) else None
+        if holding_another(case):
+            reason = "a Work that holds another manifest is told of, where Karmada fails for the whole binding"
+            return Difference(reason, tells_of_the_one)
+        if "error" not in case.expected and not all_at(case.expected, "aggregatedStatus"):
+            return Difference("the condition points to no status that is not there", says_that_nothing_is_applied)
+        return None
 
     def answer(case: Case) -> tuple[Any, Any]:
         works = {
@@ -156,6 +160,13 @@ def test_reports_are_added_up_as_karmada_does() -> None:
         said = [{"clusterName": name, "appliedMessage": message, "health": "Unknown"} for name in names]
         assert got[0] == sorted((*theirs, *said), key=lambda item: item["clusterName"])
         assert got[1][0]["status"] == "False"
+
+    def says_that_nothing_is_applied(case: Case, got: Any) -> None:
+        items, [condition] = got
+        [theirs] = case.expected["conditions"]
+        assert not items
+        assert "Nothing is applied" in condition["message"]
+        assert {**condition, "message": ""} == {**theirs, "message": ""}
 
     def expected(case: Case) -> object:
         if "error" in case.expected:

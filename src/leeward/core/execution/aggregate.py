@@ -22,6 +22,8 @@ _NOT_APPLIED = Condition(
     "FullyAppliedFailed",
     "Failed to apply all works, see status.aggregatedStatus for details",
 )
+_NAMED = 5
+"""Number of clusters that a message names."""
 _UNKNOWN = ResourceHealth.UNKNOWN.value
 
 
@@ -37,8 +39,22 @@ def aggregate(
     items = tuple(_item(cluster, living[cluster], binding.spec.resource) for cluster in sorted(living))
     applied = {item.cluster_name for item in items if item.applied}
     wanted = set(replicas_by_cluster(binding.spec))
-    complete = bool(wanted) and applied == wanted and len(items) == len(wanted) and not stale
-    return items, _APPLIED if complete else _NOT_APPLIED
+    if wanted and applied == wanted and len(items) == len(wanted) and not stale:
+        return items, _APPLIED
+    return items, _NOT_APPLIED if items else msgspec.structs.replace(
+        _NOT_APPLIED, message=_why_nothing(binding, wanted)
+    )
+
+
+def _why_nothing(binding: Binding, wanted: Collection[str]) -> str:
+    """The reason why no cluster has anything to report; it points only to what is there."""
+    if not wanted:
+        scheduled = find_condition(binding.status.conditions, "Scheduled")
+        where = ", see the condition Scheduled" if scheduled is not None and scheduled.status != "True" else ""
+        return f"Nothing is applied, since it is not scheduled to any cluster{where}"
+    names = sorted(wanted)
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"Nothing is applied yet: there is no Work for {', '.join(names[:_NAMED])}{more}"
 
 
 def rendered_generation(binding: Binding, works: Mapping[str, Work], stale: Collection[str] = ()) -> int:
