@@ -16,8 +16,8 @@ import yaml
 from cryptography import x509
 
 from kubeapi.certificate_requests import Subject, make_request
-from kubeapi.files import write_file
 from kubeapi.meta import Manifest
+from kubeapi.named_files import write_named
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.app.local.errors import FleetError
 from leeward.client import Client
@@ -86,7 +86,7 @@ def renew_at(certificate: bytes) -> datetime:
 
 
 def write_kubeconfig(path: Path, connection: Connection, cluster: str) -> None:
-    """Replaces the file at once; nobody but its owner may read it. Raises: OSError."""
+    """Writes what `path` names; nobody but its owner may read a file. Raises: OSError."""
 
     def text(data: bytes) -> str:
         return base64.b64encode(data).decode()
@@ -105,4 +105,4 @@ def write_kubeconfig(path: Path, connection: Connection, cluster: str) -> None:
         "clusters": [{"name": "karmada-apiserver", "cluster": where}],
         "users": [{"name": user, "user": who}],
     }
-    write_file(path, yaml.safe_dump(document))
+    write_named(path, yaml.safe_dump(document).encode(), private=True)

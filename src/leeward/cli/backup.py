@@ -4,15 +4,17 @@ from pathlib import Path
 
 import click
 
+from kubeapi.named_files import is_regular, is_standard_output
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import Layout
 from leeward.cli.connections import Target, operator_options, target_of
+from leeward.cli.named_files import OutputFile
 from leeward.cli.output import say, say_next
 from leeward.cli.settings import Settings
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=OutputFile())
 @click.option("--member", default="", metavar="NAME", help="Back up a member.  [default: the control plane]")
 @operator_options
 @click.pass_obj
@@ -21,6 +23,7 @@ def backup(settings: Settings, file: Path, member: str, kubeconfig: Path | None,
 
     It is those of the control plane, or of one member, with the keys that a restore on a new machine needs. FILE holds
     Secrets and private keys in clear, so only its owner can read it: keep it where you would keep a password.
+    `-` is standard output.
 
     A backup is a copy of the store, so it is taken where the store is. Of a kube-apiserver that is etcd: the command
     says how, and writes nothing.
@@ -28,10 +31,16 @@ def backup(settings: Settings, file: Path, member: str, kubeconfig: Path | None,
     from leeward.app.local.backups import back_up
 
     layout = _layout_of(target_of(settings, kubeconfig, context), settings)
-    summary = back_up(layout, member, file)
-    say(f"{file}: {summary.objects} objects at revision {summary.revision}, and the keys they go with")
-    say("it holds Secrets and private keys in clear (mode 0600): who has it, has the fleet")
-    say_next(f"leeward restore {file}, which brings it back")
+    is_output = is_standard_output(file)
+    try:
+        summary = back_up(layout, member, file)
+    except OSError as error:
+        raise FleetError(f"the backup {file} cannot be written: {error.strerror or error}") from error
+    say(f"{file}: {summary.objects} objects at revision {summary.revision}, and the keys they go with", err=is_output)
+    mode = " (mode 0600)" if is_regular(file) else ""
+    say(f"it holds Secrets and private keys in clear{mode}: who has it, has the fleet", err=is_output)
+    if is_regular(file):
+        say_next(f"leeward restore {file}, which brings it back")
 
 
 def _layout_of(target: Target, settings: Settings) -> Layout:

@@ -12,6 +12,7 @@ from kubeapi.process import serve
 from leeward.app.flags.table import Component, FlagProblem
 from leeward.app.local.errors import FleetError
 from leeward.cli.flags import start_log, written_flags
+from leeward.cli.named_files import InputFile, kubeconfig_in
 
 if TYPE_CHECKING:
     from leeward.app.component import Part
@@ -23,7 +24,7 @@ YOUNG_OBJECTS = 5_000
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 kubeconfig_option = click.option(
-    "--kubeconfig", type=FILE, help="The control plane's kubeconfig.  [default: the service account of this Pod]"
+    "--kubeconfig", type=InputFile(), help="The control plane's kubeconfig.  [default: the service account of this Pod]"
 )
 context_option = click.option(
     "--context", "kubeconfig_context", default="", help="The context of it.  [default: its current one]"
@@ -51,7 +52,7 @@ def connection_of(kubeconfig: Path | None, kubeconfig_context: str, master: str 
     if master and not kubeconfig:
         raise FleetError("--master: give --kubeconfig, too: it says who we are there")
     try:
-        connection = load(kubeconfig, kubeconfig_context) if kubeconfig else load_in_cluster(os.environ)
+        connection = load(kubeconfig_in(kubeconfig), kubeconfig_context) if kubeconfig else load_in_cluster(os.environ)
         return replace(connection, server=master if "://" in master else f"https://{master}") if master else connection
     except KubeconfigError as error:
         raise FleetError(str(error)) from error

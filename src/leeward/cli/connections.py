@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from leeward.app.local.errors import FleetError, no_fleet, no_trust
+from leeward.cli.named_files import InputFile, kubeconfig_in
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
     from leeward.app.local.layout import Layout
     from leeward.client import Client
     from leeward.client.connection import Connection
+    from leeward.client.kubeconfig import KubeconfigSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -39,7 +41,7 @@ def operator_options(command: F) -> F:
 def _options(command: F, default: str) -> F:
     command = click.option(
         "--kubeconfig",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=InputFile(),
         help=f"Kubeconfig of the control plane.  [default: {default}]",
     )(command)
     return click.option(
@@ -65,7 +67,7 @@ def target_of(settings: Settings, kubeconfig: Path | None, context: str) -> Targ
     from leeward.client.kubeconfig import default_paths
 
     if kubeconfig is not None:
-        return _named_target((kubeconfig,), context)
+        return _named_target(kubeconfig_in(kubeconfig), context)
     layout = settings.layout
     if settings.is_kubectl_plugin and not settings.names_data_dir:
         return _named_target(default_paths(os.environ), context)
@@ -79,12 +81,12 @@ def target_of(settings: Settings, kubeconfig: Path | None, context: str) -> Targ
     return _named_target(paths, "")
 
 
-def _named_target(paths: tuple[Path, ...], context: str) -> Target:
+def _named_target(source: "KubeconfigSource", context: str) -> Target:
     from leeward.client.kubeconfig import KubeconfigError, current_context, load
 
     try:
-        connection = load(paths, context)
-        return Target(context or current_context(paths), connection)
+        connection = load(source, context)
+        return Target(context or current_context(source), connection)
     except KubeconfigError as error:
         raise FleetError(str(error)) from error
 
@@ -161,7 +163,7 @@ def connection_from(kubeconfig: Path | None, context: str = "") -> "Connection":
     from leeward.client.kubeconfig import KubeconfigError, default_paths, load
 
     try:
-        return load(kubeconfig or default_paths(os.environ), context)
+        return load(kubeconfig_in(kubeconfig) if kubeconfig else default_paths(os.environ), context)
     except KubeconfigError as error:
         raise FleetError(str(error)) from error
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubeapi.named_files import is_standard_output
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import ask, target_of
+from leeward.cli.named_files import OutputFile, write_output
 from leeward.cli.questions import (
     FINDINGS,
     WELL,
@@ -16,7 +18,6 @@ from leeward.cli.questions import (
     picture_options,
     say_answer,
     without_collecting,
-    write_named,
 )
 from leeward.cli.settings import Settings
 
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 @click.argument("resource", metavar="TYPE/NAME")
 @click.option("-n", "--namespace", default="default", show_default=True, help="Of the resource.")
 @click.option(
-    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Also write what is decided on, for `replay`."
+    "--record",
+    type=OutputFile(),
+    help="Also write what is decided on, for `replay`. With `-` the answer goes to stderr.",
 )
 @picture_options
 @click.pass_obj
@@ -52,7 +55,7 @@ def explain(
     """
     with without_collecting():
         state, answer = _answer(settings, resource, namespace, record, file, kubeconfig, context)
-        say_answer(state, answer, output, _lines(answer))
+        say_answer(state, answer, output, _lines(answer), err=record is not None and is_standard_output(record))
     return FINDINGS if answer.needs_somebody else WELL
 
 
@@ -74,7 +77,7 @@ def _answer(
         state = _state(settings, asked, file, kubeconfig, context)
         answer = explain_in(state, asked)
         if record is not None:
-            write_named(record, record_of(state, asked))
+            write_output(record, record_of(state, asked))
     except OperationFailed as error:
         raise FleetError(str(error)) from error
     return state, answer

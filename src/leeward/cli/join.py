@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.named_files import InputFile
 from leeward.cli.output import say, say_next
 
 
@@ -13,7 +14,7 @@ from leeward.cli.output import say, say_next
 @click.option(
     "--cluster-kubeconfig",
     required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputFile(exists=True),
     help="Kubeconfig of the cluster that joins.",
 )
 @click.option("--cluster-context", default="", help="Context in that kubeconfig.  [default: the current one]")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kubeapi.named_files import STANDARD
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import Target, ask, target_of
 from leeward.cli.output import complain, say_coloured
@@ -51,6 +52,8 @@ def lint(
     """
     from leeward.lint.checking import lint as check
 
+    if STANDARD in (file, kubeconfig) and str(STANDARD) in files:
+        raise FleetError("standard input can be one file only: name the manifests, or what they are held against")
     rules, unseen = _rules(ignored), list[str]()
     picture, asked = _picture(settings, files, namespace, file, kubeconfig, context, unseen)
     report = check(picture, asked, rules, unseen)

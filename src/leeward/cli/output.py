@@ -38,6 +38,6 @@ def complain(problem: str) -> None:
     click.echo("\n".join([f"leeward: {first}", *(f"  | {line.strip()}" for line in more)]), err=True)
 
 
-def say_coloured(text: str) -> None:
+def say_coloured(text: str, *, err: bool = False) -> None:
     """Says what `text_lines` has coloured and made printable. On a terminal, and unless NO_COLOR is set."""
-    click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
+    click.echo(text, err=err, color=False if os.environ.get("NO_COLOR") else None)

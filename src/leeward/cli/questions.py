@@ -15,6 +15,7 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import Target, ask, operator_options, target_of
+from leeward.cli.named_files import InputFile, decode_file
 from leeward.cli.output import complain, say_coloured
 from leeward.cli.settings import Settings
 
@@ -40,6 +41,9 @@ class AnswerCommand(click.Command):
         except click.UsageError as error:
             where = error.ctx.command_path if error.ctx is not None else "leeward"
             complain(f"{error.format_message().rstrip('.')} (see `{where} --help`)")
+            raise click.exceptions.Exit(COULD_NOT_LOOK) from None
+        except FleetError as error:
+            complain(str(error))
             raise click.exceptions.Exit(COULD_NOT_LOOK) from None
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -75,7 +79,7 @@ def source_options(command: F) -> F:
     return click.option(
         "--from",
         "file",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=InputFile(),
         help="Ask a file of `leeward snapshot` instead of a control plane.",
     )(operator_options(command))
 
@@ -98,40 +102,7 @@ def picture_in(file: Path, kubeconfig: Path | None = None, context: str = "") ->
 
     if kubeconfig is not None or context:
         raise FleetError("--from asks a file: leave out --kubeconfig and --context")
-    return decode_file(file, decode_state, DecodeError, "make one with `leeward snapshot FILE`")
-
-
-def write_named(file: Path, content: bytes) -> None:
-    """Writes a file that the user has named, in a directory that is there. Raises: FleetError."""
-    from kubeapi.files import write_file
-
-    refuse_no_directory(file)
-    try:
-        write_file(file, content)
-    except OSError as error:
-        raise FleetError(f"{file} cannot be written: {error.strerror}") from error
-
-
-def refuse_no_directory(file: Path) -> None:
-    """Raises: FleetError where the directory of a file that is to be written is not there: it may be mistyped."""
-    if not file.parent.is_dir():
-        raise FleetError(f"{file} cannot be written: there is no directory {file.parent}")
-
-
-def decode_file(
-    file: Path, decode: Callable[[bytes], T], failure: type[Exception], way_out: str, limit: int = MAX_PICTURE_BYTES
-) -> T:
-    """Reads no more than `limit` bytes: a device or a pipe has no size. Raises: FleetError."""
-    try:
-        with file.open("rb") as opened:
-            body = opened.read(limit + 1)
-        if len(body) > limit:
-            raise FleetError(f"{file} is larger than {limit} bytes")
-        return decode(body)
-    except OSError as error:
-        raise FleetError(f"{file} cannot be read: {error.strerror}") from error
-    except failure as error:
-        raise FleetError(f"{file} cannot be read: {error}; {way_out}") from error
+    return decode_file(file, decode_state, DecodeError, "make one with `leeward snapshot FILE`", MAX_PICTURE_BYTES)
 
 
 async def _read(client: "Client", target: Target) -> "FleetState":
@@ -141,12 +112,12 @@ async def _read(client: "Client", target: Target) -> "FleetState":
     return await read_fleet(client, SystemClock(), target.name)
 
 
-def say_answer(state: "FleetState", answer: object, output: str, lines: Iterable[str]) -> None:
+def say_answer(state: "FleetState", answer: object, output: str, lines: Iterable[str], *, err: bool = False) -> None:
     """Says an answer from a picture: as JSON or YAML, or by its `lines`; before them, that nobody watches."""
     if output in ("json", "yaml"):
-        say_coloured(rendered(answer, output, {"unwatchedSince": state.recorded.unwatched_since}))
+        say_coloured(rendered(answer, output, {"unwatchedSince": state.recorded.unwatched_since}), err=err)
     else:
-        say_coloured("\n".join((*_unwatched(state), *lines)))
+        say_coloured("\n".join((*_unwatched(state), *lines)), err=err)
 
 
 def _unwatched(state: "FleetState") -> Iterator[str]:

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
+from kubeapi.named_files import is_standard_output
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.connections import carry_out, client_of
+from leeward.cli.named_files import OutputFile
 from leeward.cli.output import say
 
 
@@ -23,10 +25,10 @@ from leeward.cli.output import say
 @click.option("--cluster-name", required=True, help="What the cluster is to be called.")
 @click.option(
     "--karmada-kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutputFile(),
     default=Path("karmada-agent.kubeconfig"),
     show_default=True,
-    help="The file that the agent's identity is written into.",
+    help="The file that the agent's identity is written into; `-` is standard output.",
 )
 def register(endpoint: str, token: str, ca_hash: str, cluster_name: str, karmada_kubeconfig: Path) -> None:
     """Get an identity for the agent of a cluster, which joins in Pull mode when it starts."""
@@ -46,11 +48,16 @@ def register(endpoint: str, token: str, ca_hash: str, cluster_name: str, karmada
             known = await obtain_certificate(client, anonymous, cluster_name)
         finally:
             await client.close()
-        write_kubeconfig(karmada_kubeconfig, known, cluster_name)
+        try:
+            write_kubeconfig(karmada_kubeconfig, known, cluster_name)
+        except OSError as error:
+            problem = f"--karmada-kubeconfig: {karmada_kubeconfig} cannot be written: {error.strerror or error}"
+            raise FleetError(problem) from error
 
     carry_out(get_identity())
     say(
         f"{karmada_kubeconfig} is the identity of the agent of {cluster_name}: now run\n"
         f"leeward agent --cluster-name {cluster_name} --karmada-kubeconfig {karmada_kubeconfig} "
-        "--kubeconfig KUBECONFIG_OF_THE_CLUSTER"
+        "--kubeconfig KUBECONFIG_OF_THE_CLUSTER",
+        err=is_standard_output(karmada_kubeconfig),
     )

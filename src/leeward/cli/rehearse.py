@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.app.local.errors import FleetError
+from leeward.cli.named_files import InputFile, called, decode_file
 from leeward.cli.output import complain, say_coloured
 from leeward.cli.questions import (
     FINDINGS,
     WELL,
     AnswerCommand,
-    decode_file,
     picture_options,
     rendered,
     whole_picture,
@@ -28,7 +28,7 @@ MAX_SCENARIO_BYTES = 4 * 1024**2
 
 
 @click.command(cls=AnswerCommand)
-@click.argument("scenario", type=click.Path(path_type=Path))
+@click.argument("scenario", type=InputFile())
 @click.option("--wide", is_flag=True, help="Print the whole time line.")
 @picture_options
 @click.pass_obj
@@ -73,6 +73,6 @@ def _play(state: "FleetState", parsed: "Scenario", file: Path, *, quiet: bool) -
     try:
         return rehearse(state, parsed)
     except (ScenarioProblem, RehearsalFailed) as error:
-        raise FleetError(f"{file}: {error}") from error
+        raise FleetError(f"{called(file)}: {error}") from error
     finally:
         logging.disable(logging.NOTSET)

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from leeward.cli.named_files import InputFile, decode_file
 from leeward.cli.output import say_coloured
-from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, decode_file, rendered
+from leeward.cli.questions import FINDINGS, MAX_PICTURE_BYTES, WELL, AnswerCommand, rendered
 
 if TYPE_CHECKING:
     from leeward.answers.replay import Replay
 
 
 @click.command(cls=AnswerCommand)
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=InputFile())
 @click.option("-o", "--output", type=click.Choice(["table", "json", "yaml"]), default="table", help="The form.")
 def replay(file: Path, output: str) -> int:
     """Decide a recorded decision again, with its reasons.
@@ -28,7 +29,8 @@ def replay(file: Path, output: str) -> int:
     from leeward.answers.replay import replay as replay_recorded
     from leeward.planning.recording import decode_recorded
 
-    snapshot, recorded = decode_file(file, decode_recorded, DecodeError, "record one with `leeward explain --record`")
+    way_out = "record one with `leeward explain --record`"
+    snapshot, recorded = decode_file(file, decode_recorded, DecodeError, way_out, MAX_PICTURE_BYTES)
     told = replay_recorded(snapshot, recorded)
     say_coloured(rendered(told, output) if output != "table" else "\n".join(_lines(told)))
     return WELL if told.is_same else FINDINGS

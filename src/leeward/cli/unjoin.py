@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from leeward.cli.connections import carry_out, client_of, connection_from, control_plane_options
+from leeward.cli.named_files import InputFile
 from leeward.cli.output import say, say_line
 from leeward.cli.parameters import Duration
 
@@ -15,7 +16,7 @@ from leeward.cli.parameters import Duration
 @click.option("--wait", type=Duration(), default="1m", show_default=True, metavar="DURATION", help="Wait so long.")
 @click.option(
     "--cluster-kubeconfig",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputFile(exists=True),
     help="Kubeconfig of the cluster, to take out of it what `leeward join` has put there.",
 )
 @click.option("--cluster-context", default="", help="Context in that kubeconfig.  [default: the current one]")

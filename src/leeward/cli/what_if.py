@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leeward.app.local.errors import FleetError
+from leeward.cli.named_files import InputFile, decode_file
 from leeward.cli.output import say
 from leeward.cli.parameters import Duration
 from leeward.cli.questions import FINDINGS, WELL, AnswerCommand, picture_options, say_answer, whole_picture
@@ -35,7 +36,7 @@ class Delay(Duration):
     "--apply",
     "files",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=InputFile(),
     help="Policies that are applied; templates beside them are left out.",
 )
 @click.option("--scale", "scales", multiple=True, metavar="TYPE/NAME=N", help="An application with other replicas.")
@@ -100,7 +101,6 @@ def _applied(state: "FleetState", files: Sequence[Path]) -> "Mapping[BindingName
     from kubeapi.codec import parse_yaml
     from kubeapi.untrusted import mapping_in
     from leeward.answers.imagined import imagine_policies, is_beside_policies
-    from leeward.cli.questions import decode_file
 
     def read(data: bytes) -> list[dict[str, object]]:
         if manifests := list(parse_yaml(data)):

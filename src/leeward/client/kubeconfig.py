@@ -19,14 +19,18 @@ from leeward.api.rules.texts import proxy_fault
 from leeward.client.connection import Connection, transport_of
 from leeward.client.credentials import EXEC_API_VERSIONS, ExecPlugin
 
-__all__ = ["Connection", "KubeconfigError", "load", "transport_of"]
+__all__ = ["Connection", "KubeconfigError", "KubeconfigSource", "load", "transport_of"]
+
+
+KubeconfigSource = Path | Sequence[Path] | Mapping[str, Any]
+"""One file, several, or the contents of one."""
 
 
 class KubeconfigError(ValueError):
     """`<file>: <field>: <problem>`."""
 
 
-def load(source: Path | Sequence[Path] | Mapping[str, Any], context: str = "") -> Connection:
+def load(source: KubeconfigSource, context: str = "") -> Connection:
     """The connection of `context`, or of the current one. Raises: KubeconfigError."""
     files = _read_all(source)
     name = context or next(filter(None, (file.text("current-context") for file in files)), "")
@@ -39,7 +43,7 @@ def load(source: Path | Sequence[Path] | Mapping[str, Any], context: str = "") -
     return _connection(cluster, user, chosen.text("namespace"))
 
 
-def current_context(source: Path | Sequence[Path]) -> str:
+def current_context(source: KubeconfigSource) -> str:
     """The name of the context that is used when none is named; empty when there is none. Raises: KubeconfigError."""
     return next(filter(None, (file.text("current-context") for file in _read_all(source))), "")
 
@@ -148,7 +152,7 @@ class _Section:
         return f"{self._path}.{field}" if self._path else field
 
 
-def _read_all(source: Path | Sequence[Path] | Mapping[str, Any]) -> list[_Section]:
+def _read_all(source: KubeconfigSource) -> list[_Section]:
     """Reads all files, at least one. Raises: KubeconfigError."""
     if isinstance(source, Mapping):
         return [_Section("kubeconfig", Path(), "", source)]

@@ -1,9 +1,14 @@
 """A restore looks at its file before it touches anything, and does all of it or nothing."""
 
 import asyncio
+import io
+import os
 import socket
+import stat
+import sys
 import tarfile
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +95,50 @@ def test_a_whole_backup_is_put_back_with_its_key(layout: Layout, backup: Path) -
     assert restore(layout, "", backup).objects == 1
     assert (layout.control_plane / SIGNING_KEY_FILE).read_bytes() == b"key of before"
     assert b"before" in (layout.control_plane / STORE).read_bytes()
+
+
+def test_a_backup_goes_through_a_fifo_and_comes_back_through_one(
+    layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    fifo, received = tmp_path / "fifo", list[bytes]()
+    os.mkfifo(fifo)
+    reader = threading.Thread(target=lambda: received.append(fifo.read_bytes()), daemon=True)
+    reader.start()
+    before = make_fleet(tmp_path / "before", b"before")
+    back_up(before, "", fifo)
+    reader.join(30)
+    writer = threading.Thread(target=lambda: fifo.write_bytes(received[0]), daemon=True)
+    writer.start()
+    assert restore(layout, "", fifo).objects == 1
+    writer.join(30)
+    assert (layout.control_plane / SIGNING_KEY_FILE).read_bytes() == b"key of before"
+    assert fifo.is_fifo()
+    assert not list(tmp_path.glob("leeward-restore-*")), "keys are left nowhere"
+
+
+def test_a_backup_comes_from_standard_input(
+    layout: Layout, backup: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    back_up(layout, "", Path("-"))
+    written = capfdbinary.readouterr().out
+    for content, key in ((backup.read_bytes(), b"key of before"), (written, b"key of now")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        restore(layout, "", Path("-"))
+        assert (layout.control_plane / SIGNING_KEY_FILE).read_bytes() == key
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"none")))
+    with pytest.raises(FleetError, match="is no backup"):
+        restore(layout, "", Path("-"))
+
+
+def test_a_link_to_a_backup_to_be_stays_a_link(layout: Layout, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there/backup.tar")
+    back_up(layout, "", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert stat.S_IMODE((tmp_path / "there" / "backup.tar").stat().st_mode) == 0o600
+    with pytest.raises(FleetError, match="exists already"):
+        back_up(layout, "", tmp_path / "link")
 
 
 LATER = b'{"controlPlanePort": 20000, "leeward": "9.0.0", "whatComesLater": 1, "version": 2}'
@@ -252,6 +301,25 @@ def test_what_a_restore_that_was_killed_has_unpacked_is_deleted_by_the_next_one(
     with unpacking() as other:
         restore(layout, "", tmp_path / "kept.tar")
         assert [path.name for path in tmp_path.glob("leeward-restore-*")] == [other.name]
+
+
+def test_a_directory_that_another_restore_takes_for_left_behind_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    make, made = tempfile.mkdtemp, list[str]()
+
+    def taken_at_first(*arguments: str | None, **options: str) -> str:
+        made.append(make(*arguments, **options))
+        if len(made) == 1:
+            Path(made[0]).rmdir()
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", taken_at_first)
+    with unpacking() as directory:
+        assert directory.is_dir()
+    assert len(made) == 2
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("empty", [False, True])

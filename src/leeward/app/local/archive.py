@@ -29,6 +29,8 @@ MAX_STORE_BYTES = 16 << 30
 MAX_FILE_BYTES = 1 << 20
 """Most bytes of each file but the store: a key, a certificate, a table of tokens, fleet.json."""
 MAX_ENTRIES = 20_000
+MAX_ARCHIVE_BYTES = MAX_STORE_BYTES + (1 << 30)
+"""Most bytes that are taken of a backup that comes through a pipe."""
 
 _CONTENTS = "backup.json"
 _FLEET = "fleet.json"

@@ -1,7 +1,9 @@
 """Writing the backup of one component: a copy of its store, and what makes that worth something on another machine."""
 
+import os
 from pathlib import Path
 
+from kubeapi.named_files import STANDARD, is_regular, write_named
 from kubeserver.store import MediumFailed
 from kubeserver.store import backup as copies
 from kubeserver.store.backup import Summary
@@ -9,6 +11,7 @@ from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local.archive import STORE, problem_of_name, write_archive
 from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import CONTROL_PLANE, Layout
+from leeward.app.local.restore_directory import unpacking
 
 
 def directory_of(layout: Layout, component: str) -> Path:
@@ -17,9 +20,23 @@ def directory_of(layout: Layout, component: str) -> Path:
 
 
 def write_backup(layout: Layout, component: str, target: Path) -> Summary:
-    """`target` must not be there. The server may run. Raises: FleetError."""
-    if target.exists():
+    """`target` must not be a file that is there; what is no regular file is written through. The server may run.
+
+    Raises: FleetError, OSError.
+    """
+    if is_regular(target):
         raise FleetError(f"{target} exists already: give another name")
+    if target != STANDARD and not target.exists():
+        return _write_file(layout, component, Path(os.path.realpath(target)))
+    with unpacking() as directory:
+        archive = directory / "archive"
+        summary = _write_file(layout, component, archive)
+        with archive.open("rb") as file:
+            write_named(target, file)
+    return summary
+
+
+def _write_file(layout: Layout, component: str, target: Path) -> Summary:
     copy = target.with_name(f".{target.name}.store")
     try:
         copy.unlink(missing_ok=True)

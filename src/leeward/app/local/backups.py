@@ -8,21 +8,24 @@ A backup is input, which may come from anybody: names, ports, flags and sizes ar
 and a restore is all or nothing.
 """
 
+import os
 import shutil
+import sys
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from kubeapi.files import sync_directory, write_file
+from kubeapi.files import PRIVATE, sync_directory, write_file
 from kubeapi.loop.randomness import Randomness
+from kubeapi.named_files import STANDARD, is_regular
 from kubeserver.store import MediumFailed
 from kubeserver.store import backup as copies
 from kubeserver.store.backup import Summary
 from leeward.api.resource import CLUSTERS
 from leeward.app.config import SIGNING_KEY_FILE
 from leeward.app.local import processes
-from leeward.app.local.archive import STORE, is_archive, unpack
+from leeward.app.local.archive import MAX_ARCHIVE_BYTES, STORE, is_archive, unpack
 from leeward.app.local.backup_writing import directory_of, write_backup
 from leeward.app.local.components import settings_of_fleet
 from leeward.app.local.errors import FleetError
@@ -37,6 +40,7 @@ from leeward.app.local.starting import LOCK_SECONDS, start_components
 RESTORING = ".restoring"
 """Name, in the data directory, of a fleet that is being put back, until all of it is there."""
 UNREADABLE = ".json.unreadable"
+_PIECE = 1 << 20
 _CLUSTER_KEYS = f"/{CLUSTERS.group}/{CLUSTERS.plural}//"
 
 
@@ -59,8 +63,12 @@ def restore(layout: Layout, member: str, backup: Path) -> Restored:
     The backup is looked through first, to its last record: what is damaged, not whole or another cluster's changes and
     stops nothing. Raises: FleetError.
     """
-    if not backup.exists():
-        raise FleetError(f"{backup} does not exist")
+    if not is_regular(backup):
+        if backup != STANDARD and not backup.exists():
+            raise FleetError(f"{backup} does not exist")
+        with unpacking() as directory:
+            name = "standard-input" if backup == STANDARD else backup.name
+            return restore(layout, member, _received(backup, directory / name))
     if not member and not is_archive(backup) and find_fleet(layout) is None:
         raise _makes_no_fleet(layout, backup)
     if member:
@@ -77,6 +85,20 @@ def restore(layout: Layout, member: str, backup: Path) -> Restored:
                 _refuse_other_running(layout, checked)
             summary = _restore_component(layout, _component(layout, member), checked)
             return Restored(summary.objects, summary.revision)
+
+
+def _received(backup: Path, copy: Path) -> Path:
+    """A file with what comes through a pipe or a device, which has no size. Raises: FleetError."""
+    try:
+        source = nullcontext(sys.stdin.buffer) if backup == STANDARD else backup.open("rb")
+        with source as opened, open(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
+            while piece := opened.read(_PIECE):
+                file.write(piece)
+                if file.tell() > MAX_ARCHIVE_BYTES:
+                    raise FleetError(f"{backup} is no backup of Leeward's: it has over {MAX_ARCHIVE_BYTES} bytes")
+    except OSError as error:
+        raise FleetError(f"the backup {backup} cannot be read: {error.strerror or error}") from error
+    return copy
 
 
 def _put_fleet_file_back(layout: Layout, backed_up: Layout) -> None:

@@ -1,4 +1,4 @@
-"""Directory in which a backup is unpacked, beside all data directories: it holds Secrets and keys, and goes at the end.
+"""Directory in which a backup is unpacked, or made for a pipe. It holds Secrets and keys, and goes at the end.
 
 Its lock ends with its process. What a process that was killed has left is deleted by the next one.
 """
@@ -17,12 +17,23 @@ PREFIX = "leeward-restore-"
 @contextmanager
 def unpacking() -> Generator[Path]:
     _delete_left_behind()
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as name:
-        descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
-        try:
+    path, descriptor = _locked()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _locked() -> tuple[Path, int]:
+    """A directory of its own, and its lock. Another process may take one for left behind before it is locked."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        with suppress(FileNotFoundError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield Path(name)
-        finally:
+            if path.exists():
+                return path, descriptor
             os.close(descriptor)
 
 
