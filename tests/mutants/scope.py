@@ -31,7 +31,9 @@ WRITERS = (
     "leeward/controllers/policies.py",
     "leeward/controllers/scheduler/decision_writer.py",
     "leeward/controllers/work_writing.py",
+    "leeward/runtime/brake.py",
     "leeward/runtime/deleting.py",
+    "leeward/runtime/leader.py",
     "leeward/runtime/reassignment.py",
     "leeward/runtime/shard_leases.py",
     "leeward/runtime/sharding.py",
@@ -39,7 +41,7 @@ WRITERS = (
     "leeward/runtime/work_share.py",
 )
 """Modules of the controllers that write to Works, bindings, taints, finalizers and the objects of members; and what
-says whose work is whose."""
+says whose work is whose, who leads, and whether evictions are held."""
 
 ROOMS = (
     Room("core", ("leeward/core", "leeward/planning"), ("tests/unit/core", "tests/unit/planning")),

@@ -124,6 +124,25 @@ def test_before_each_deletion_the_control_plane_is_asked_whether_the_work_is_sti
     tell(story)
 
 
+def test_the_deletion_of_another_work_of_that_name_removes_nothing_s5() -> None:
+    """An order is about one object: what it says of a Work with another uid was decided about something else."""
+
+    async def story(hands: Hands) -> None:
+        await hands.objects.apply(*await hands.work())
+        work = await hands.going()
+        await hands.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
+        await hands.work()
+        another = await hands.going()
+        assert another.metadata.uid != work.metadata.uid
+        hands.desk.line.writes()
+        assert await hands.removal.remove(work) is True
+        assert hands.desk.line.writes() == []
+        assert await hands.removal.remove(another) is False
+        assert [sent.method for sent in hands.desk.line.writes()] == ["DELETE"]
+
+    tell(story)
+
+
 def test_of_a_work_whose_end_was_seen_what_comes_back_is_removed_unless_it_is_there_again_l3() -> None:
     async def story(hands: Hands) -> None:
         await hands.objects.apply(*await hands.work())

@@ -33,6 +33,12 @@ def joined(cluster: Cluster) -> Cluster:
     )
 
 
+def leaving(cluster: Cluster, name: str) -> Cluster:
+    """A cluster that somebody unjoins."""
+    metadata = msgspec.structs.replace(cluster.metadata, name=name, deletion_timestamp=at(0))
+    return msgspec.structs.replace(cluster, metadata=metadata)
+
+
 def fleet(alive: int, lost: int) -> list[Cluster]:
     return [joined(cluster(f"alive{n}")) for n in range(alive)] + [joined(dead(f"lost{n}")) for n in range(lost)]
 
@@ -150,6 +156,28 @@ def test_s5_one_of_three_that_has_vanished_is_less_than_half() -> None:
 
 def test_it_holds_already_before_its_state_is_written() -> None:
     assert holds(Brake(), fleet(0, 3), SETTINGS)
+
+
+def test_s4_it_holds_until_it_is_released_though_the_fleet_looks_well() -> None:
+    """The minute before a release: clusters are back, and may be gone again in the next moment."""
+    calming = decide_brake(Brake(at(0)), fleet(3, 0), at(100), SETTINGS).brake
+    assert holds(calming, fleet(3, 0), SETTINGS)
+    released = decide_brake(calming, fleet(3, 0), at(160), SETTINGS).brake
+    assert not holds(released, fleet(3, 0), SETTINGS)
+    assert not holds(calming, fleet(3, 0), BrakeSettings(enabled=False))
+
+
+@pytest.mark.parametrize(
+    ("alive", "lost", "leaving_alive", "leaving_lost", "alarming"),
+    [(2, 2, 0, 1, False), (1, 2, 0, 1, False), (2, 3, 2, 0, True), (0, 1, 3, 0, True)],
+)
+def test_s4_clusters_that_are_being_deleted_are_no_part_of_the_fleet(
+    alive: int, lost: int, leaving_alive: int, leaving_lost: int, alarming: bool
+) -> None:
+    """Neither as lost, where they would raise the alarm, nor as alive, where they would keep it off."""
+    staying = fleet(alive, lost)
+    going = [leaving(each, f"leaving-{each.name}") for each in fleet(leaving_alive, leaving_lost)]
+    assert is_alarming([*staying, *going], SETTINGS) is alarming
 
 
 @pytest.mark.parametrize(("alive", "lost", "held"), [(2, 1, True), (5, 1, False), (2, 0, False), (1, 1, True)])
