@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -44,11 +44,21 @@ class Entry(NamedTuple):
 
 
 class RecordedWorld(World):
-    """Stands where the recording was taken; `__aenter__` starts API servers and members, and no controllers."""
+    """Stands where the recording was taken; `__aenter__` starts API servers and members, and no controllers.
 
-    def __init__(self, timing: Timing | None = None, manager: ManagerSettings | None = None) -> None:
+    `as_stored` changes the objects of the control plane as an older Karmada would have stored them.
+    """
+
+    def __init__(
+        self,
+        timing: Timing | None = None,
+        manager: ManagerSettings | None = None,
+        as_stored: Callable[[Entry], None] = lambda entry: None,
+    ) -> None:
         super().__init__(MEMBERS, timing or Timing.karmada(), clock=VirtualClock(TAKEN_AT), manager=manager)
         control_plane = recorded(CONTROL_PLANE)
+        for entry in control_plane:
+            as_stored(entry)
         self.medium.become(contents_of([*control_plane, *_cluster_role_templates(control_plane)]))
         for name, member in self.members.items():
             objects = recorded(name)

@@ -8,7 +8,7 @@ Karmada: pkg/webhook/*/mutating.go, pkg/registry/cluster; same, plus the cluster
 every policy. Works' manifests are not touched here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,7 @@ from kubeapi.codec import copy_manifest
 from kubeapi.meta import Manifest, format_time
 from kubeapi.untrusted import mapping_in, mappings_in
 from leeward.api import names
-from leeward.api.purge_mode import GRACE_PURGE_MODES
+from leeward.api.purge_mode import GRACE_PURGE_MODES, OLD_WORDS, word_of_today
 from leeward.api.rules.texts import label_value_fault
 from leeward.api.spread_field import SpreadField
 
@@ -68,6 +68,8 @@ def _default_propagation_spec(spec: Manifest, settings: DefaultingSettings) -> N
     for constraint in mappings_in(placement, "spreadConstraints"):
         _default_spread_constraint(constraint)
     _default_replica_scheduling(mapping_in(placement, "replicaScheduling"))
+    for holder in _purge_mode_holders(spec):
+        _modernise_purge_mode(holder)
     _default_grace_period(mapping_in(mapping_in(spec, "failover"), "application"))
     _default_tolerations(placement, settings)
     if not placement:
@@ -88,6 +90,20 @@ def _default_spread_constraint(constraint: Manifest) -> None:
 def _default_replica_scheduling(strategy: Manifest) -> None:
     if strategy.get("replicaSchedulingType") == "Divided" and not strategy.get("replicaDivisionPreference"):
         strategy["replicaDivisionPreference"] = "Weighted"
+
+
+def _purge_mode_holders(spec: Manifest) -> Iterator[Manifest]:
+    """Parts of a policy's or a binding's spec that may name a purge mode."""
+    failover = mapping_in(spec, "failover")
+    yield mapping_in(failover, "application")
+    yield mapping_in(failover, "cluster")
+    yield from mappings_in(spec, "gracefulEvictionTasks")
+
+
+def _modernise_purge_mode(holder: Manifest) -> None:
+    """Writes an old word as the one of today, which all definitions since Karmada 1.15 take."""
+    if holder.get("purgeMode") in OLD_WORDS:
+        holder["purgeMode"] = word_of_today(holder["purgeMode"])
 
 
 def _default_grace_period(failover: Manifest) -> None:
@@ -136,6 +152,18 @@ def _default_id(manifest: Manifest, settings: DefaultingSettings, old: Manifest 
     if labels.get(id_label):
         return manifest
     return manifest | {"metadata": metadata | {"labels": labels | {id_label: settings.new_uid()}}}
+
+
+def _default_binding(
+    manifest: Manifest, settings: DefaultingSettings, old: Manifest | None, *, id_label: str
+) -> Manifest:
+    binding = _default_id(manifest, settings, old, id_label=id_label)
+    if not any(holder.get("purgeMode") in OLD_WORDS for holder in _purge_mode_holders(mapping_in(binding, "spec"))):
+        return binding
+    binding = copy_manifest(binding)
+    for holder in _purge_mode_holders(mapping_in(binding, "spec")):
+        _modernise_purge_mode(holder)
+    return binding
 
 
 def _default_cluster(manifest: Manifest, settings: DefaultingSettings, old: Manifest | None) -> Manifest:
@@ -223,7 +251,7 @@ _DEFAULTS: dict[tuple[str, str], _Default] = {
         finalizer=names.CLUSTER_PROPAGATION_POLICY_CONTROLLER_FINALIZER,
     ),
     ("policy.karmada.io", "OverridePolicy"): _default_override_policy,
-    ("work.karmada.io", "ResourceBinding"): partial(_default_id, id_label=names.BINDING_ID_LABEL),
-    ("work.karmada.io", "ClusterResourceBinding"): partial(_default_id, id_label=names.CLUSTER_BINDING_ID_LABEL),
+    ("work.karmada.io", "ResourceBinding"): partial(_default_binding, id_label=names.BINDING_ID_LABEL),
+    ("work.karmada.io", "ClusterResourceBinding"): partial(_default_binding, id_label=names.CLUSTER_BINDING_ID_LABEL),
     ("work.karmada.io", "Work"): partial(_default_id, id_label=names.WORK_ID_LABEL),
 }

@@ -5,18 +5,20 @@ with it stays as it is.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from kubeapi.meta import Object
-from leeward.api.meta import TypedObject
+from leeward.api.meta import ON_WIRE, TypedObject
 from leeward.api.policy import ClusterAffinity, ResourceSelector
 
 OverrideOperator = Literal["add", "remove", "replace"]
 
 
 class LabelAnnotationOverrider(Object, frozen=True, forbid_unknown_fields=True):
+    """Karmada before 1.12 stored some without `value`: they change nothing."""
+
     operator: OverrideOperator
-    value: Mapping[str, str]
+    value: Annotated[Mapping[str, str], ON_WIRE] = {}
 
 
 class ImagePredicate(Object, frozen=True, forbid_unknown_fields=True):

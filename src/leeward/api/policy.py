@@ -3,14 +3,23 @@
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import force_setattr
 
 from kubeapi.meta import Int32, LabelSelector, LabelSelectorRequirement, Object
 from leeward.api.core import Toleration
 from leeward.api.meta import TypedObject, schema_default
-from leeward.api.purge_mode import DEFAULT_PURGE_MODE, PurgeModeText, TaintPurgeModeText
+from leeward.api.purge_mode import (
+    DEFAULT_PURGE_MODE,
+    MODE_SCHEMA,
+    TAINT_MODE_SCHEMA,
+    StoredPurgeModeText,
+    StoredTaintPurgeModeText,
+    word_of_today,
+)
 from leeward.api.spread_field import SpreadFieldText
 
-AffinityName = Annotated[str, Meta(min_length=1, max_length=32)]
+AffinityName = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 32})]
+"""Karmada 1.5 had no bounds: names that were stored then are read, and only new ones are held to the schema."""
 _PurgeDefault = schema_default(DEFAULT_PURGE_MODE.value)
 
 
@@ -99,14 +108,20 @@ class DecisionConditions(Object, frozen=True):
 
 class ApplicationFailover(Object, frozen=True):
     decision_conditions: DecisionConditions
-    purge_mode: Annotated[PurgeModeText, _PurgeDefault] = ""
+    purge_mode: Annotated[StoredPurgeModeText, MODE_SCHEMA, _PurgeDefault] = ""
     grace_period_seconds: Int32 | None = None
     state_preservation: StatePreservation | None = None
 
+    def __post_init__(self) -> None:
+        force_setattr(self, "purge_mode", word_of_today(self.purge_mode))
+
 
 class ClusterFailover(Object, frozen=True):
-    purge_mode: Annotated[TaintPurgeModeText, _PurgeDefault] = ""
+    purge_mode: Annotated[StoredTaintPurgeModeText, TAINT_MODE_SCHEMA, _PurgeDefault] = ""
     state_preservation: StatePreservation | None = None
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "purge_mode", word_of_today(self.purge_mode))
 
 
 class FailoverBehavior(Object, frozen=True):
@@ -129,7 +144,8 @@ class SchedulePriority(Object, frozen=True):
 
 
 class PropagationSpec(Object, frozen=True):
-    resource_selectors: Annotated[tuple[ResourceSelector, ...], Meta(min_length=1)]
+    resource_selectors: Annotated[tuple[ResourceSelector, ...], Meta(extra_json_schema={"minItems": 1})]
+    """An empty list selects nothing: Karmada 1.3 stored such policies."""
     placement: Placement = Placement()
     association: bool | None = None
     propagate_deps: bool | None = None

@@ -2,12 +2,18 @@
 
 What a policy may say, what is filled in and checked, and what decisions do follow from the row.
 
+Karmada 1.6 to 1.18 had two older words, and `Graciously` was the default of its definitions up to 1.14. Objects that
+were stored then keep them: they are read as the words of today (`OLD_WORDS`), which is all that Leeward writes.
+
 Karmada: `PurgeMode` of the policy API; a task that says nothing goes Gracefully.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, assert_never
+
+from msgspec import Meta
 
 
 class PurgeMode(StrEnum):
@@ -19,10 +25,16 @@ class PurgeMode(StrEnum):
 DEFAULT_PURGE_MODE = PurgeMode.GRACEFULLY
 """Mode of policies and tasks that say nothing, and of the flag."""
 
+OLD_WORDS: Mapping[str, PurgeMode] = {"Graciously": PurgeMode.GRACEFULLY, "Immediately": PurgeMode.DIRECTLY}
+"""Modes by the words that Karmada had for them before 1.15."""
 PurgeModeText = Literal["", "Directly", "Gracefully", "Never"]
 """Texts that tasks, and policies about application failover, may have."""
+StoredPurgeModeText = Literal[PurgeModeText, "Graciously", "Immediately"]
+"""Texts that such objects may have in a store; once read, none of them is an old word."""
 TaintPurgeModeText = Literal["", "Directly", "Gracefully"]
 """Texts that policies may have for taints: the modes that `serves_taints`."""
+StoredTaintPurgeModeText = Literal[TaintPurgeModeText, "Graciously", "Immediately"]
+"""Texts that are read there. No Karmada has stored an old word: the field came with the words of today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,5 +107,13 @@ def find_purge_mode(text: str) -> PurgeMode | None:
     return next((mode for mode in PurgeMode if mode == (text or DEFAULT_PURGE_MODE)), None)
 
 
+def word_of_today(text: str) -> str:
+    """The word that Karmada has for the mode today; any other text stays as it is."""
+    return OLD_WORDS[text].value if text in OLD_WORDS else text
+
+
 TAINT_PURGE_MODES = tuple(mode for mode in PurgeMode if rules_of(mode).serves_taints)
+MODE_SCHEMA = Meta(extra_json_schema={"enum": [mode.value for mode in PurgeMode]})
+TAINT_MODE_SCHEMA = Meta(extra_json_schema={"enum": [mode.value for mode in TAINT_PURGE_MODES]})
+"""Schemas of fields of which old words are read: what is new has the words of today."""
 GRACE_PURGE_MODES = tuple(mode for mode in PurgeMode if rules_of(mode).has_grace)

@@ -4,7 +4,7 @@ The model: one generator of problems per kind (package `rules`), read lazily int
 or knows another one than the object and what it replaces; run `defaulting` first.
 
 Karmada: pkg/webhook/*/validating.go, pkg/apis/cluster/validation; the same fields and kinds of problems, proven by the
-recorded cases of `tests/data/oracle`. The messages are ours.
+recorded cases of `tests/data/oracle`. The messages are ours. `validate_change` differs: it lets stay what was stored.
 """
 
 import re
@@ -16,6 +16,7 @@ from kubeapi.field import Node
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from leeward.api import names
+from leeward.api.purge_mode import OLD_WORDS
 from leeward.api.resource import (
     CLUSTER_OVERRIDE_POLICIES,
     CLUSTER_PROPAGATION_POLICIES,
@@ -55,16 +56,29 @@ def validate(
     return list(rules(Node("", manifest), None if old is None else Node("", old))) if rules else []
 
 
+def validate_change(manifest: Manifest, old: Manifest | None = None) -> list[Problem]:
+    """Problems that a write brings: those that `old` has as well, of the same field and value, were there before.
+
+    Older versions of Karmada have stored objects that it refuses today. Whoever takes a finalizer off one of them, or
+    reports on it, has to be able to write it.
+    """
+    problems = validate(manifest, old)
+    stood = validate(old, old) if problems and old is not None else ()
+    return [problem for problem in problems if problem not in stood]
+
+
 def validate_types(manifest: Manifest, old: Manifest | None = None) -> list[Problem]:
     """Problem of what our types cannot hold, though a schema may let it pass, as a whole number that is written 1.0.
 
     `old` is what an update replaces: what could not be read before can be changed otherwise, and let go.
     """
-    problem = _type_problem(manifest)
-    return [problem] if problem is not None and (old is None or _type_problem(old) is None) else []
+    problem = type_problem(manifest)
+    return [problem] if problem is not None and (old is None or type_problem(old) is None) else []
 
 
-def _type_problem(manifest: Manifest) -> Problem | None:
+def type_problem(manifest: Manifest) -> Problem | None:
+    """Problem for which controllers cannot read the object; None where they can, and for kinds that they do not
+    read."""
     group, kind = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
     if (group, kind) not in _TYPES:
         return None
@@ -75,7 +89,8 @@ def _type_problem(manifest: Manifest) -> Problem | None:
         path = at.strip("`")
         unsupported = _UNSUPPORTED.search(said)
         if unsupported is not None:
-            choices = [choice for choice in choices_of(_TYPES[group, kind], path_of(path)) if choice]
+            known = choices_of(_TYPES[group, kind], path_of(path))
+            choices = [choice for choice in known if choice and choice not in OLD_WORDS]
             return Problem.not_supported(path.lstrip("."), unsupported[1], choices)
         return Problem(path.lstrip("."), "FieldValueTypeInvalid", f"Invalid value: {said}")
     return None

@@ -6,13 +6,14 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import force_setattr
 
 from kubeapi.meta import Int32, Int64, Manifest, Object
 from kubeapi.quantity import Quantity
 from leeward.api.core import NodeSelector, Toleration
 from leeward.api.meta import ON_WIRE, Condition, TypedObject, find_condition, schema_default
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
-from leeward.api.purge_mode import PurgeModeText
+from leeward.api.purge_mode import MODE_SCHEMA, StoredPurgeModeText, word_of_today
 
 Health = Literal["", "Healthy", "Unhealthy", "Unknown"]
 RawObject = Annotated[Any, Meta(extra_json_schema={"type": "object"})]
@@ -70,7 +71,7 @@ class GracefulEvictionTask(Object, frozen=True):
     from_cluster: str
     reason: Annotated[str, Meta(min_length=1, max_length=32, pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")]
     producer: str
-    purge_mode: PurgeModeText = ""
+    purge_mode: Annotated[StoredPurgeModeText, MODE_SCHEMA] = ""
     replicas: Int32 | None = None
     message: Annotated[str, Meta(max_length=1024)] = ""
     grace_period_seconds: Int32 | None = None
@@ -78,6 +79,9 @@ class GracefulEvictionTask(Object, frozen=True):
     creation_timestamp: datetime | None = None
     preserved_label_state: Mapping[str, str] = {}
     clusters_before_failover: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "purge_mode", word_of_today(self.purge_mode))
 
 
 class BindingSnapshot(Object, frozen=True):

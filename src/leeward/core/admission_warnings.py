@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.untrusted import mapping_in
 from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
-from leeward.api.purge_mode import find_purge_mode, rules_of
+from leeward.api.purge_mode import OLD_WORDS, find_purge_mode, rules_of
 from leeward.core.interpreter.kinds import KINDS
 
 MAX_WARNING_CHARACTERS: Final = 256
@@ -22,6 +22,7 @@ MAX_WARNING_CHARACTERS: Final = 256
 
 POLICY, CLUSTER = "policy.karmada.io", "cluster.karmada.io"
 _PROPAGATION = ((POLICY, "PropagationPolicy"), (POLICY, "ClusterPropagationPolicy"))
+_BINDINGS = (("work.karmada.io", "ResourceBinding"), ("work.karmada.io", "ClusterResourceBinding"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ _WITH_REPLICAS = frozenset(kind for kind, rules in KINDS.items() if rules.replic
 class Concern(Enum):
     """Subject of a warning."""
 
+    OLD_WORD = auto()
     UNSUPPORTED = auto()
     GATED = auto()
     NOT_ENFORCED = auto()
@@ -72,6 +74,11 @@ class Concern(Enum):
 def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
     """Warnings for whoever creates or updates this object; nothing for one that is being deleted."""
     return [warning for _, warning in concerns_in(manifest)]
+
+
+def old_word_warnings(manifest: ReadOnlyManifest) -> list[str]:
+    """Warnings of words that Karmada has taken away since, to be asked before defaults replace them."""
+    return [] if _value_at(manifest, "metadata.deletionTimestamp") else [*_old_words(manifest, _key_of(manifest))]
 
 
 def concerns_in(manifest: ReadOnlyManifest) -> Iterator[tuple[Concern, str]]:
@@ -104,6 +111,19 @@ def warnings_of_live_templates(manifest: ReadOnlyManifest) -> list[str]:
 def _key_of(manifest: ReadOnlyManifest) -> tuple[str, str]:
     """Group and kind."""
     return str(manifest.get("apiVersion")).partition("/")[0], str(manifest.get("kind"))
+
+
+def _old_words(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
+    if key not in (*_PROPAGATION, *_BINDINGS):
+        return
+    fields = [f"spec.failover.{part}.purgeMode" for part in ("application", "cluster")]
+    words = [(field, _value_at(manifest, field)) for field in fields]
+    for index, task in enumerate(_mappings(manifest, "spec.gracefulEvictionTasks")):
+        words.append((f"spec.gracefulEvictionTasks[{index}].purgeMode", task.get("purgeMode")))
+    for field, word in words:
+        if isinstance(word, str) and word in OLD_WORDS:
+            today = OLD_WORDS[word].value
+            yield f"{field}: {word} is read as {today}: write {today}, since Karmada 1.19 refuses {word}"
 
 
 def _unsupported(manifest: ReadOnlyManifest, key: tuple[str, str]) -> Iterator[str]:
@@ -209,6 +229,7 @@ def _value_at(manifest: ReadOnlyManifest, path: str) -> object:
 
 
 _WARNINGS: Mapping[Concern, Callable[[ReadOnlyManifest, tuple[str, str]], Iterator[str]]] = {
+    Concern.OLD_WORD: _old_words,
     Concern.UNSUPPORTED: _unsupported,
     Concern.GATED: _gated,
     Concern.NOT_ENFORCED: _not_enforced,

@@ -24,8 +24,8 @@ from leeward.api.resource import (
 )
 from leeward.api.rules.bounds import policy_count_problem
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
-from leeward.api.validation import validate, validate_bounds, validate_deletion, validate_types
-from leeward.core.admission_warnings import warnings_for
+from leeward.api.validation import validate_bounds, validate_change, validate_deletion, validate_types
+from leeward.core.admission_warnings import old_word_warnings, warnings_for
 from leeward.core.member_credentials import exposed_secrets, exposure_refusal
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
@@ -80,7 +80,7 @@ class KarmadaAdmission:
             unreachable_toleration_seconds=self._timing.default_unreachable_toleration_seconds,
         )
         obj = apply_defaults(review.object, settings, old)
-        _refuse([*validate_types(obj, old), *validate(obj, old), *reference_problems(obj, old, self._reach)])
+        _refuse([*validate_types(obj, old), *validate_change(obj, old), *reference_problems(obj, old, self._reach)])
         if review.kind.prefix == _CLUSTERS:
             if _id(obj) != _id(old or {}):
                 self._refuse_joined(obj)
@@ -88,7 +88,7 @@ class KarmadaAdmission:
             _refuse(list(address_problems(Node("", obj), Node("", old or {}), self._addresses)))
         if review.kind.prefix == _CUSTOMIZATIONS:
             _refuse(customization_problems(obj, self._customizations()))
-        for warning in warnings_for(obj):
+        for warning in (*old_word_warnings(review.object), *warnings_for(obj)):
             warn(warning)
         return obj
 

@@ -15,8 +15,8 @@ from kubeapi.untrusted import mapping_in
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
-from leeward.api.validation import validate, validate_deletion, validate_types
-from leeward.core.admission_warnings import warnings_for, warnings_of_live_templates
+from leeward.api.validation import validate_change, validate_deletion, validate_types
+from leeward.core.admission_warnings import old_word_warnings, warnings_for, warnings_of_live_templates
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import (
     cluster_of_agent,
@@ -61,8 +61,9 @@ def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest
         wanted = with_maker(given, before, agent_who_asks(request))
     else:
         wanted = apply_defaults(given, settings, before)
-    patch = json_patch(given, wanted)
-    return {"allowed": True, **({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})}
+    patch, warnings = json_patch(given, wanted), old_word_warnings(given)
+    answer: Manifest = {"allowed": True, **({"warnings": warnings} if warnings else {})}
+    return answer | ({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})
 
 
 def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: AddressRules = DEFAULT_RULES) -> Manifest:
@@ -75,7 +76,7 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: Add
         problems, code, warnings = validate_deletion(old), 403, list[str]()
     else:
         before = old or None
-        problems = [*validate_types(given, before), *validate(given, before)]
+        problems = [*validate_types(given, before), *validate_change(given, before)]
         problems += reference_problems(given, before, reach or Reach())
         if mapping_in(request, "resource").get("resource") == CLUSTERS.plural:
             problems += address_problems(Node("", given), Node("", old), addresses)

@@ -49,6 +49,49 @@ def test_a_policy_is_given_its_defaults_by_a_patch() -> None:
     assert patched["metadata"]["labels"] == {"propagationpolicy.karmada.io/permanent-id": "an-id"}
 
 
+@pytest.mark.parametrize(("old", "today"), [("Graciously", "Gracefully"), ("Immediately", "Directly")])
+def test_an_old_purge_mode_is_stored_as_the_word_of_today_with_a_warning(old: str, today: str) -> None:
+    failover = {"application": {"decisionConditions": {"tolerationSeconds": 60}, "purgeMode": old}}
+    policy = {**POLICY, "spec": {**POLICY["spec"], "failover": failover, "propagateDeps": True}}
+    response = mutate(request("CREATE", object=policy), SETTINGS)
+    patched = jsonpatch.apply(policy, json.loads(base64.b64decode(response["patch"])))
+    assert patched["spec"]["failover"]["application"]["purgeMode"] == today
+    assert [f"read as {today}" in warning for warning in response["warnings"]] == [True]
+    assert judge(request("CREATE", object=patched)) == {"allowed": True}
+
+
+def test_a_binding_has_its_old_words_replaced_and_nothing_else_changed() -> None:
+    task = {"fromCluster": "a", "reason": "R", "producer": "P", "purgeMode": "Immediately"}
+    label = {"resourcebinding.karmada.io/permanent-id": "an-id"}
+    binding: dict[str, Any] = {
+        "apiVersion": "work.karmada.io/v1alpha2",
+        "kind": "ResourceBinding",
+        "metadata": {"name": "nginx-deployment", "namespace": "default", "labels": label},
+        "spec": {"gracefulEvictionTasks": [{**task, "purgeMode": "Never"}, task]},
+    }
+    response = mutate(request("UPDATE", object=binding, oldObject=binding), SETTINGS)
+    patched = jsonpatch.apply(binding, json.loads(base64.b64decode(response["patch"])))
+    assert [each.pop("purgeMode") for each in patched["spec"]["gracefulEvictionTasks"]] == ["Never", "Directly"]
+    assert (patched["metadata"], patched["spec"].keys()) == (binding["metadata"], {"gracefulEvictionTasks"})
+    assert response["warnings"] == [
+        "spec.gracefulEvictionTasks[1].purgeMode: Immediately is read as Directly: write Directly, since Karmada 1.19 "
+        "refuses Immediately"
+    ]
+
+
+def test_a_problem_that_was_stored_before_refuses_no_update_and_a_new_one_does() -> None:
+    """An older Karmada took a constraint by zone alone; its finalizer has to come off all the same."""
+    labels = {"propagationpolicy.karmada.io/permanent-id": "an-id"}
+    spec = {**POLICY["spec"], "placement": {"spreadConstraints": [{"spreadByField": "zone", "minGroups": 1}]}}
+    stored = {**POLICY, "metadata": {**POLICY["metadata"], "labels": labels, "finalizers": ["a/b"]}, "spec": spec}
+    released = {**stored, "metadata": {**stored["metadata"], "finalizers": []}}
+    assert judge(request("UPDATE", object=released, oldObject=stored))["allowed"]
+    assert not judge(request("CREATE", object=stored))["allowed"]
+    wrong = {"spreadConstraints": [{"spreadByField": "region", "minGroups": 1}]}
+    changed = {**released, "spec": {**spec, "placement": wrong}}
+    assert not judge(request("UPDATE", object=changed, oldObject=stored))["allowed"]
+
+
 def test_what_has_its_defaults_is_not_patched() -> None:
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "nginx"}}
     assert mutate(request("CREATE", object=deployment), SETTINGS) == {"allowed": True}

@@ -8,7 +8,7 @@ from collections import Counter
 from kubeapi.field import Node, Problems
 from leeward.api.failback import FailbackFault, parse_failback
 from leeward.api.names import EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
-from leeward.api.purge_mode import GRACE_PURGE_MODES
+from leeward.api.purge_mode import GRACE_PURGE_MODES, OLD_WORDS
 from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
 from leeward.api.rules.texts import qualified_name_fault
@@ -74,7 +74,7 @@ def _application_failover_problems(application: Node) -> Problems:
     if toleration.number < 0:
         yield toleration.invalid("must be 0 or more seconds")
     grace, mode = application["gracePeriodSeconds"], application["purgeMode"].text
-    has_grace = mode in GRACE_PURGE_MODES
+    has_grace = OLD_WORDS.get(mode, mode) in GRACE_PURGE_MODES
     if has_grace and not grace.is_set:
         yield grace.invalid(f"must be set when purgeMode is {mode}")
     elif has_grace and grace.number <= 0:

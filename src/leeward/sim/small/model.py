@@ -9,8 +9,9 @@ make worlds that differ in nothing that matters equal, which is what keeps their
           └─ BrakeState
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from leeward.api.purge_mode import StoredPurgeModeText
 from leeward.core.cluster_health.ready_condition import Sight
 
 GRACE_TICKS = 2
@@ -59,7 +60,7 @@ class Task(NamedTuple):
 
     cluster: int
     replicas: int | None
-    mode: Literal["", "Directly", "Gracefully", "Never"]
+    mode: StoredPurgeModeText
     age: int = 0
 
 
