@@ -9,7 +9,9 @@ from leeward.sim.histories.generator import draw_history
 from leeward.sim.histories.model import (
     CutOff,
     Deploy,
+    Explain,
     History,
+    MemberIsKilled,
     MemberStops,
     Plan,
     Release,
@@ -40,6 +42,24 @@ def test_l1_a_failover_and_its_end_hold_every_invariant() -> None:
     run = play(OUTAGE)
     assert run.violations == []
     assert run.writes > 100
+
+
+@pytest.mark.parametrize("tenths", range(0, 40, 5))
+def test_a_history_ends_though_a_member_dies_beside_its_operator(tenths: int) -> None:
+    """An operator works from the moment at which its object is made: for three seconds."""
+    duplicated = Plan(division="Duplicated", clusters=("m1",), groups=(1, 1))
+    run = play(
+        History(
+            seed=1,
+            members=(("m1", "Push"),),
+            steps=(
+                Explain(at=36, version=1),
+                Deploy(at=45, app="app1", plan=duplicated, replicas=2, scripted=True),
+                MemberIsKilled(at=45 + tenths / 10, lasts=20, member="m1"),
+            ),
+        )
+    )
+    assert run.violations == []
 
 
 @pytest.mark.parametrize("seed", [1, 4])

@@ -4,6 +4,7 @@ All replicas of an object are ready a moment after they were asked for; an opera
 """
 
 import asyncio
+from contextvars import Context, copy_context
 
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
@@ -24,11 +25,13 @@ class Operators:
         self._world = world
         self._truth = truth
         self._supervisor: Supervisor | None = None
+        self._own = Context()
+        """Context of who begins. The API server that tells a change has another, and an operator outlives that."""
         self._busy: set[tuple[str, Key]] = set()
 
     def begin(self, supervisor: Supervisor) -> None:
         """`supervisor` has their tasks from now on."""
-        self._supervisor = supervisor
+        self._supervisor, self._own = supervisor, copy_context()
 
     def look(self, change: Change) -> None:
         """Looks at a change; to be called with every one."""
@@ -37,7 +40,8 @@ class Operators:
         supervisor, what = self._supervisor, (change.place, change.key)
         if supervisor is not None and what not in self._busy and _wanted(change.new) is not None:
             self._busy.add(what)
-            supervisor.start(self._work(change.place, change.key), f"operator of {change.key} in {change.place}")
+            name = f"operator of {change.key} in {change.place}"
+            self._own.copy().run(supervisor.start, self._work(change.place, change.key), name)
 
     async def _work(self, member: str, key: Key) -> None:
         client = Client(LinkedTransport(self._world.member(member).place, ADMIN), "operator")
