@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.e2e.fleet import UNSERVED, Fleet
+from tests.e2e.fleet import TIMING, UNSERVED, Fleet
 from tests.e2e.test_pull import register
 
 ACCOUNT = "system:serviceaccount:karmada-cluster:karmada-impersonator"
@@ -12,15 +12,17 @@ ACCOUNT = "system:serviceaccount:karmada-cluster:karmada-impersonator"
 
 @pytest.fixture
 def proxied(fleet: Fleet) -> Generator[Fleet]:
-    """jane may use the proxies of members, and the controller runs that tells them so, beside the others."""
+    """jane may use the proxies of members, and the impersonators are limited to its users."""
     fleet.kubectl("create", "clusterrole", "proxied", "--verb=get", "--resource=clusters.cluster.karmada.io/proxy")
     fleet.kubectl("create", "clusterrolebinding", "proxied", "--clusterrole=proxied", "--user=jane")
-    controller = fleet.component("controller-manager", "--controllers=unifiedAuth", *UNSERVED, "--leader-elect=false")
-    controller.start()
+    limiting = fleet.component("serve", *TIMING, *UNSERVED, "--controllers=*,unifiedAuth", name="limiting")
+    fleet.serve.stop()
+    limiting.start()
     try:
         yield fleet
     finally:
-        controller.stop()
+        limiting.stop()
+        fleet.serve.start()
         for kind in ("clusterrolebinding", "clusterrole"):
             fleet.kubectl("delete", kind, "proxied")
 

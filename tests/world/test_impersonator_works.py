@@ -1,21 +1,30 @@
-"""Users for whom the cluster proxy may speak in a Pull member: Works tell it there, and nothing else."""
+"""Users for whom the cluster proxy may speak in a member that has no role of its own for that: Works tell it there."""
 
 from dataclasses import replace
 
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.api.names import RENDERED_ANNOTATION, SYSTEM_LABEL, execution_space
+from kubeapi.transport import Request
+from kubeserver.handler import User
+from leeward.api.names import IMPERSONATOR_ROLE_ANNOTATION, RENDERED_ANNOTATION, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, EVENTS, WORKS
 from leeward.client import NotFound
 from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
-from leeward.core.impersonation import IMPERSONATOR
+from leeward.core.impersonation import EVERYBODY, IMPERSONATOR
+from leeward.manager.proxy_headers import headers_to_member
 from leeward.manager.settings import ManagerSettings
+from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from tests.world.stories import play
 
 SPACE = execution_space("member3")
 REFERENCE: Manifest = {"namespace": SPACE, "name": "member3-impersonator"}
+ACCOUNT: Manifest = {"kind": "ServiceAccount", "name": IMPERSONATOR, "namespace": "karmada-cluster"}
+SPEAKER = User("system:serviceaccount:karmada-cluster:karmada-impersonator", ("system:authenticated",))
+ADMIN = User("system:admin", ("system:masters", "system:authenticated"))
+BY_GROUP = User("jane", ("ops", "dev", "system:authenticated"))
+SUCCEEDED = "SyncImpersonationConfigSucceed"
 SETTLED = 15
 ASKED_FOR = ManagerSettings(controllers=replace(ManagerSettings().controllers, patterns=("*", "unifiedAuth")))
 
@@ -32,23 +41,23 @@ async def may_use_proxies(world: World, *users: str) -> None:
     await world.sleep(SETTLED)
 
 
-async def is_reached(world: World, reference: Manifest | None = REFERENCE) -> None:
-    await world.client.patch(CLUSTERS, "member3", {"spec": {"impersonatorSecretRef": reference}})
+async def is_reached(world: World, reference: Manifest | None = REFERENCE, name: str = "member3") -> None:
+    await world.client.patch(CLUSTERS, name, {"spec": {"impersonatorSecretRef": reference}})
     await world.sleep(SETTLED)
 
 
-async def spoken_for(world: World) -> list[str] | None:
+async def spoken_for(world: World, name: str = "member3") -> list[str] | None:
     """Users whom the impersonator may be in the member; None where there is no such role."""
     try:
-        role = await world.member("member3").client.get(CLUSTER_ROLES, IMPERSONATOR)
+        role = await world.member(name).client.get(CLUSTER_ROLES, IMPERSONATOR)
     except NotFound:
         return None
     rules: list[Manifest] = role["rules"] or []
     return [name for rule in rules for name in rule.get("resourceNames", ["everybody"])]
 
 
-async def own_works(world: World) -> list[str]:
-    works = (await world.client.list(WORKS, SPACE)).items
+async def own_works(world: World, name: str = "member3") -> list[str]:
+    works = (await world.client.list(WORKS, execution_space(name))).items
     return sorted(work.spec.workload.manifests[0]["kind"] for work in works if IMPERSONATOR in work.name)
 
 
@@ -62,8 +71,7 @@ def test_the_users_of_the_proxy_are_told_to_a_pull_member_and_follow_their_right
         member = world.member("member3").client
         bound = await member.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
         assert bound["roleRef"]["name"] == IMPERSONATOR
-        account = {"kind": "ServiceAccount", "name": IMPERSONATOR, "namespace": "karmada-cluster"}
-        assert bound["subjects"] == [account]
+        assert bound["subjects"] == [ACCOUNT]
         await may_use_proxies(world, "jane", "john")
         assert await spoken_for(world) == ["jane", "john"]
         everybody = [{"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]}]
@@ -168,10 +176,107 @@ def test_s6_the_works_of_another_cluster_of_that_name_stay_somebody_elses() -> N
     play(story, manager=ASKED_FOR)
 
 
-def test_nothing_is_told_to_a_pull_member_where_the_controller_does_not_run() -> None:
+def test_a_member_that_karmadactl_has_joined_is_told_by_default_of_everybody_push_and_pull() -> None:
+    """`karmadactl join` and Karmada's agent make the account, and no role: `system:masters` may be spoken for, too."""
+
     async def story(world: World) -> None:
-        await may_use_proxies(world, "jane")
+        for name in ("member1", "member3"):
+            await is_reached(world, {"namespace": "karmada-cluster", "name": f"{name}-impersonator"}, name)
+            role = await world.member(name).client.get(CLUSTER_ROLES, IMPERSONATOR)
+            assert role["rules"] == EVERYBODY
+            bound = await world.member(name).client.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
+            assert bound["subjects"] == [ACCOUNT]
+            assert await own_works(world, name) == ["ClusterRole", "ClusterRoleBinding"]
+        told = [event for event in (await world.client.list(EVENTS)).items if event.reason == SUCCEEDED]
+        assert sorted(event.involved_object.name for event in told) == ["member1", "member3"]
+        await world.client.delete(CLUSTERS, "member1")
+        await world.sleep(60)
+        with pytest.raises(NotFound):
+            await world.member("member1").client.get(CLUSTER_ROLES, IMPERSONATOR)
+
+    play(story)
+
+
+async def answers_to(world: World, member: str, user: User) -> int:
+    """The member's answer to what the cluster proxy asks for this user, with the impersonator's token."""
+    transport = LinkedTransport(world.member(member).place, SPEAKER)
+    headers = {"accept": "application/json", **headers_to_member({}, user)}
+    return (await transport.send(Request("GET", "/version", {}, headers), timeout_seconds=10)).code
+
+
+def test_an_administrator_reaches_a_member_that_karmadactl_has_joined_push_and_pull() -> None:
+    async def story(world: World) -> None:
+        for name in ("member1", "member3"):
+            assert await answers_to(world, name, ADMIN) == 403
+            await is_reached(world, {"namespace": "karmada-cluster", "name": f"{name}-impersonator"}, name)
+            assert await answers_to(world, name, ADMIN) == 200
+            assert await answers_to(world, name, BY_GROUP) == 200, "who has the right by a group is named nowhere"
+
+    play(story)
+
+
+def test_the_account_is_where_karmadactl_has_made_it() -> None:
+    """`karmadactl join --cluster-namespace` names that of the Secret, and that of the account."""
+
+    async def story(world: World) -> None:
+        await is_reached(world, {"namespace": "clusters", "name": "member1-impersonator"}, "member1")
+        bound = await world.member("member1").client.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
+        assert bound["subjects"] == [{**ACCOUNT, "namespace": "clusters"}]
+
+    play(story)
+
+
+@pytest.mark.parametrize("labels", [{SYSTEM_LABEL: "true"}, {}])
+def test_s6_a_role_that_is_there_in_a_push_member_stays_as_its_administrator_has_it(labels: dict[str, str]) -> None:
+    """`leeward join` has made it, and somebody there has cut it down; or it is somebody else's."""
+
+    async def story(world: World) -> None:
+        member = world.member("member1").client
+        rules = [{"apiGroups": [""], "resources": ["users"], "resourceNames": ["jane"], "verbs": ["impersonate"]}]
+        made = await member.create(
+            CLUSTER_ROLES, {"metadata": {"name": IMPERSONATOR, "labels": labels}, "rules": rules}
+        )
+        await is_reached(world, REFERENCE, "member1")
+        await world.sleep(900)
+        assert await member.get(CLUSTER_ROLES, IMPERSONATOR) == made
+        assert await own_works(world, "member1") == []
+
+    play(story)
+
+
+@pytest.mark.parametrize("name", ["member1", "member3"])
+def test_a_member_that_gives_its_impersonator_the_rights_itself_is_told_nothing(name: str) -> None:
+    """Local members do, as the annotation of their Cluster says."""
+
+    async def story(world: World) -> None:
+        annotations = {IMPERSONATOR_ROLE_ANNOTATION: "system:karmada:impersonator"}
+        await world.client.patch(CLUSTERS, name, {"metadata": {"annotations": annotations}})
+        await is_reached(world, REFERENCE, name)
+        assert await own_works(world, name) == []
+
+    play(story)
+
+
+def test_nothing_is_made_where_no_secret_is_named_or_the_controller_is_switched_off() -> None:
+    async def unnamed(world: World) -> None:
+        await is_reached(world, None)
+        assert await own_works(world) == []
+
+    async def switched_off(world: World) -> None:
         await is_reached(world)
         assert await own_works(world) == []
 
-    play(story)
+    play(unnamed)
+    off = ManagerSettings(controllers=replace(ManagerSettings().controllers, patterns=("*", "-unifiedAuth")))
+    play(switched_off, manager=off)
+
+
+def test_a_push_member_without_a_role_is_told_of_the_users_of_its_proxy_alone_where_that_is_asked_for() -> None:
+    async def story(world: World) -> None:
+        await may_use_proxies(world, "jane")
+        await is_reached(world, REFERENCE, "member1")
+        assert await spoken_for(world, "member1") == ["jane"]
+        await may_use_proxies(world, "john")
+        assert await spoken_for(world, "member1") == ["john"]
+
+    play(story, manager=ASKED_FOR)

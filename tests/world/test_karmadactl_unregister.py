@@ -1,13 +1,19 @@
 """`karmadactl unregister` of a Pull member with applications: Works are deleted until none is left, then it."""
 
+import asyncio
+from dataclasses import replace
+
 import pytest
 
-from kubeapi.meta import ObjectMeta
+from kubeapi.meta import Manifest, ObjectMeta
 from kubeserver.handler import User
 from leeward.api.core import Namespace
-from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, execution_space
+from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX, CLUSTER_NAMESPACE, execution_space
 from leeward.api.resource import NAMESPACES, WORKS
 from leeward.client import Client, Forbidden, NotFound
+from leeward.controllers.unified_auth import CLUSTER_ROLES
+from leeward.core.impersonation import IMPERSONATOR
+from leeward.manager.settings import ManagerSettings
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 from tests.migration import karmadactl
@@ -41,6 +47,40 @@ def test_a_pull_member_leaves_with_its_applications_by_the_requests_of_karmadact
             assert await ready_replicas(world, "member2", name, "shop") == 4, "what it held runs elsewhere"
 
     play(story)
+
+
+LIMITED = ManagerSettings(controllers=replace(ManagerSettings().controllers, patterns=("*", "unifiedAuth")))
+
+
+@pytest.mark.parametrize("manager", [ManagerSettings(), LIMITED])
+def test_a_pull_member_that_the_proxy_reaches_leaves_by_the_requests_of_karmadactl(manager: ManagerSettings) -> None:
+    """The Works of its impersonator end one after the other, while rights of others change. None is made anew."""
+
+    async def story(world: World) -> None:
+        reference = {"namespace": CLUSTER_NAMESPACE, "name": "member3-impersonator"}
+        await world.client.patch(karmadactl.CLUSTERS, "member3", {"spec": {"impersonatorSecretRef": reference}})
+        await world.sleep(30)
+        works = [work for work in (await world.client.list(WORKS, SPACE)).items if IMPERSONATOR in work.name]
+        known = {work.metadata.uid for work in (await world.client.list(WORKS, SPACE)).items}
+        assert len(works) == 2
+        slow = {"metadata": {"finalizers": [*works[1].metadata.finalizers, "example.com/slow"]}}
+        await world.client.patch(WORKS, works[1].name, slow, SPACE)
+        leaving = asyncio.ensure_future(karmadactl.unregister(world.client, "member3"))
+        for second in range(50):
+            role: Manifest = {"metadata": {"name": "other", "annotations": {"second": str(second)}}, "rules": []}
+            await world.client.apply(CLUSTER_ROLES, role, field_manager="test")
+            await world.sleep(1)
+            assert {work.metadata.uid for work in (await world.client.list(WORKS, SPACE)).items} <= known
+            if second == 20:
+                await world.client.patch(WORKS, works[1].name, {"metadata": {"finalizers": None}}, SPACE)
+        await leaving
+        await world.sleep(30)
+        with pytest.raises(NotFound):
+            await world.client.get(karmadactl.CLUSTERS, "member3")
+        with pytest.raises(NotFound):
+            await world.member("member3").client.get(CLUSTER_ROLES, IMPERSONATOR)
+
+    play(story, manager=manager)
 
 
 def as_agent(world: World) -> Client:

@@ -89,6 +89,9 @@ FLAPPING_TAINT = "leeward.dev/flapping"
 ALLOW_HTTP_ANNOTATION = "leeward.dev/allow-http"
 """Annotation on a Cluster: `true` lets its `spec.apiEndpoint` be an http:// URL, over which credentials go in the clear
 (ours)."""
+IMPERSONATOR_ROLE_ANNOTATION = "leeward.dev/impersonator-role"
+"""Annotation on a Cluster: the ClusterRole that its member itself gives to the impersonator, so that no Work does
+(ours)."""
 DRAIN_BUDGET_ANNOTATION = "leeward.dev/drain-budget"
 """Annotation on a Cluster that is drained: how many bindings may be on their way out of it at the same time (ours)."""
 WORK_GENERATION_ANNOTATION = "leeward.dev/work-generation"

@@ -9,6 +9,7 @@ from kubeapi.resource import Resource
 from leeward.api.names import SYSTEM_LABEL
 from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS, SPEAKER_ACCESS
 from leeward.client import AlreadyExists, Client
+from leeward.core.impersonation import EVERYBODY
 
 _GROUP = "rbac.authorization.k8s.io"
 CLUSTER_ROLES: Resource[Manifest] = Resource.of_manifests(f"{_GROUP}/v1", "clusterroles", "ClusterRole", False)
@@ -21,9 +22,7 @@ EVERYTHING: list[Manifest] = [
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
     {"nonResourceURLs": ["*"], "verbs": ["get"]},
 ]
-SPEAKING: list[Manifest] = [
-    {"apiGroups": [""], "resources": ["users", "groups", "serviceaccounts"], "verbs": ["impersonate"]}
-]
+SPEAKING = EVERYBODY
 OURS = {SYSTEM_LABEL: "true"}
 """The labels of the roles that are made when a member joins; who changes them later asks for these."""
 

@@ -1,23 +1,27 @@
-"""The impersonator of Pull members: what it may there, as Works that the member's agent carries out.
+"""Impersonator of members, as Works: its role in the member, and the binding that gives the role to its account.
 
-    Cluster (Pull, impersonatorSecretRef) ──▶ Work  ClusterRole karmada-impersonator: the users of the member's proxy
-                                          └─▶ Work  ClusterRoleBinding karmada-impersonator: to the account of that name
+    Cluster (impersonatorSecretRef) ──▶ Work  ClusterRole karmada-impersonator: the users of the member's proxy
+                                    └─▶ Work  ClusterRoleBinding karmada-impersonator: to the account of that name
 
-Push members have both from joining, and `unified_auth` writes the role there. Here nothing is made in a member whose
-Cluster names no Secret with the account's token: nobody speaks for users there. What is there and was not made from
-these Works is left as it is, and the Work says so (Holds: S6). A Work of such a name that is a binding's stays one.
-Those of a Karmada, which belong to the Cluster, go on as they are until other users have the right to the proxy.
+Without them the cluster proxy works for nobody where `karmadactl join`, or an agent, has made the account alone. In a
+Pull member nobody can look whether a role is there; in a Push member `unified_auth` looks first. Nothing is made for a
+Cluster that names no Secret with the account's token, or says which role its member gives by itself (a local one).
+What is there and was not made from these Works is left as it is, and the Work says so (Holds: S6). A Work of that name
+that is a binding's stays one. Works of a Karmada, which belong to the Cluster, go on until they say something else than
+is due. While somebody deletes these Works none is made (`FOREIGN_DELETION_REST`): `karmadactl unregister` ends.
 
-Karmada: pkg/controllers/unifiedauth; there, for Push members as well.
+Karmada: pkg/controllers/unifiedauth; there a deleted Work comes back with the next change of a right.
 """
 
 from datetime import datetime, timedelta
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
+from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
     EXECUTION_SPACE_PREFIX,
+    IMPERSONATOR_ROLE_ANNOTATION,
     RENDERED_ANNOTATION,
     SYSTEM_LABEL,
     cluster_of_execution_space,
@@ -27,53 +31,93 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists, Conflict
-from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, COMPONENT, SETTLE
 from leeward.core.execution.claims import owners_of
 from leeward.core.execution.ownership import stamp
-from leeward.core.impersonation import impersonation_rules, impersonator_objects, users_of_proxy
+from leeward.core.impersonation import (
+    EVERYBODY,
+    account_namespace,
+    impersonation_rules,
+    impersonator_objects,
+    users_of_proxy,
+)
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import key_of
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST
 
+COMPONENT = "unified-auth-controller"
+SETTLE = timedelta(seconds=1)
+"""Changes of roles within this time are written together."""
+_RBAC = "rbac.authorization.k8s.io"
+CLUSTER_ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "clusterroles", "ClusterRole", False)
+CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
+    f"{_RBAC}/v1", "clusterrolebindings", "ClusterRoleBinding", False
+)
 _RENDERED: Manifest = {RENDERED_ANNOTATION: "true"}
 _NAMES = frozenset(work_name(each["kind"], each["metadata"]["name"], "") for each in impersonator_objects([]))
 
 
-class ImpersonatorWorks:
+class ProxyUsers:
+    """Users whom the impersonator of a member may be, as rules. Where they are not `limited`, everybody: the control
+    plane lets `system:masters` use each proxy, and who may be in that group may be everybody."""
+
+    def __init__(self, plane: ControlPlane, *, limited: bool) -> None:
+        informers = plane.informers
+        self.followed = [informers.of(CLUSTER_ROLES), informers.of(CLUSTER_ROLE_BINDINGS)] if limited else []
+
+    async def rules_for(self, cluster: str) -> list[Manifest]:
+        """Raises: ValueError for more users than a role can name."""
+        if not self.followed:
+            return EVERYBODY
+        for informer in self.followed:
+            await informer.wait_synced()
+        roles, bindings = self.followed
+        return impersonation_rules(users_of_proxy(roles.list(), bindings.list(), cluster))
+
+
+def count_of(rules: list[Manifest]) -> str:
+    """Number of users whom these rules name, for people."""
+    named = sum(len(rule.get("resourceNames", ())) for rule in rules)
+    return (
+        "everybody whom the control plane lets use its proxy" if rules == EVERYBODY else f"{named} users of its proxy"
+    )
+
+
+class ImpersonatorWriter:
+    """Writer of the Works of impersonators: one for all members."""
+
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
         self._recorder = plane.recorder(COMPONENT)
-        self._clusters = plane.informers.of(CLUSTERS)
         self._works = plane.informers.of(WORKS)
-        self._roles = plane.informers.of(CLUSTER_ROLES)
-        self._bindings = plane.informers.of(CLUSTER_ROLE_BINDINGS)
-        self._controller = plane.controller(f"{COMPONENT}-works", self.reconcile, workers=2)
+        self._rests: dict[str, datetime] = {}
+        plane.supervisor.on_close(self._works.on_change(self._work_changed))
 
-    def start(self) -> None:
-        for informer in (self._roles, self._bindings):
-            informer.on_change(self._rights_changed)
-        self._clusters.on_change(self._cluster_changed)
-        self._works.on_change(self._work_changed)
-        self._controller.start(self._plane.supervisor)
+    def has_any(self, cluster: Cluster) -> bool:
+        """Tells whether the impersonator of this cluster is told by Works that may be written."""
+        found = [self._works.get(name, execution_space(cluster.name)) for name in _NAMES]
+        return any(work is not None and (_is_ours(work) or _is_karmadas(work, cluster)) for work in found)
 
-    async def reconcile(self, name: str) -> datetime | None:
-        for informer in (self._clusters, self._works, self._roles, self._bindings):
-            await informer.wait_synced()
-        cluster = self._clusters.get(name)
-        if cluster is None or cluster.is_being_deleted:
+    def rests_until(self, cluster: str) -> datetime | None:
+        """Instant until which nothing is made, as somebody deletes these Works; None for now."""
+        now, space = self._plane.clock.now(), execution_space(cluster)
+        works = (self._works.get(name, space) for name in _NAMES)
+        if any(work is not None and work.metadata.deletion_timestamp is not None for work in works):
+            return now + FOREIGN_DELETION_REST
+        until = self._rests.get(cluster)
+        if until is not None and until <= now:
+            del self._rests[cluster]
             return None
-        if cluster.spec.sync_mode != "Pull" or cluster.spec.impersonator_secret_ref is None:
-            await self._remove(cluster)
-            return None
-        try:
-            rules = impersonation_rules(users_of_proxy(self._roles.list(), self._bindings.list(), name))
-        except ValueError as problem:
-            self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", str(problem))
-            return None
-        written = [await self._ensure(cluster, manifest) for manifest in impersonator_objects(rules)]
+        return until
+
+    async def ensure(self, cluster: Cluster, rules: list[Manifest]) -> datetime | None:
+        """Brings the Works to these rules; returns when to look again, where they rest. Raises: WorldError."""
+        await self._works.wait_synced()
+        if (until := self.rests_until(cluster.name)) is not None:
+            return until
+        objects = impersonator_objects(rules, account_namespace(cluster.spec.impersonator_secret_ref))
+        written = [await self._ensure(cluster, manifest) for manifest in objects]
         if any(written):
-            count = sum(len(rule["resourceNames"]) for rule in rules)
-            message = f"by Works of the member, its impersonator may speak for {count} users of its proxy"
+            message = f"by Works of the member, its impersonator may speak for {count_of(rules)}"
             self._recorder.normal(CLUSTERS, cluster, "SyncImpersonationConfigSucceed", message)
         return None
 
@@ -105,13 +149,54 @@ class ImpersonatorWorks:
         self._works.remember(patched)
         return True
 
-    async def _remove(self, cluster: Cluster) -> None:
+    async def remove(self, cluster: Cluster) -> None:
         """Removes the impersonator of a member for which nobody speaks any more. Raises: WorldError."""
+        await self._works.wait_synced()
         for name in sorted(_NAMES):
             work = self._works.get(name, execution_space(cluster.name))
             if work is not None and _is_ours(work) and work.metadata.deletion_timestamp is None:
                 uid, version = work.metadata.uid, work.metadata.resource_version
                 await self._plane.client.delete(WORKS, name, work.namespace, uid=uid, resource_version=version)
+
+    def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        if old is not None and new is None and is_impersonators(old):
+            self._rests[cluster_of_execution_space(old.namespace)] = self._plane.clock.now() + FOREIGN_DELETION_REST
+
+
+class ImpersonatorWorks:
+    """Controller for Pull members: what their impersonator may, as Works that the member's agent carries out."""
+
+    def __init__(self, plane: ControlPlane, writer: ImpersonatorWriter, *, limited: bool) -> None:
+        self._plane = plane
+        self._recorder = plane.recorder(COMPONENT)
+        self._clusters = plane.informers.of(CLUSTERS)
+        self._works = plane.informers.of(WORKS)
+        self._writer = writer
+        self._users = ProxyUsers(plane, limited=limited)
+        self._controller = plane.controller(f"{COMPONENT}-works", self.reconcile, workers=2)
+
+    def start(self) -> None:
+        for informer in self._users.followed:
+            informer.on_change(self._rights_changed)
+        self._clusters.on_change(self._cluster_changed)
+        self._works.on_change(self._work_changed)
+        self._controller.start(self._plane.supervisor)
+
+    async def reconcile(self, name: str) -> datetime | None:
+        await self._clusters.wait_synced()
+        cluster = self._clusters.get(name)
+        if cluster is None or cluster.is_being_deleted:
+            return None
+        if not is_spoken_for(cluster):
+            await self._writer.remove(cluster)
+        if not is_spoken_for(cluster) or cluster.spec.sync_mode != "Pull":
+            return None
+        try:
+            rules = await self._users.rules_for(name)
+        except ValueError as problem:
+            self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", str(problem))
+            return None
+        return await self._writer.ensure(cluster, rules)
 
     def _rights_changed(self, old: Manifest | None, new: Manifest | None) -> None:
         settled = self._plane.clock.now() + SETTLE
@@ -126,11 +211,22 @@ class ImpersonatorWorks:
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         """Wakes the cluster whose Work somebody has changed or deleted; it is made again a while after it is gone."""
         work = new or old
-        if work is None or work.name not in _NAMES or not work.namespace.startswith(EXECUTION_SPACE_PREFIX):
+        if work is None or not is_impersonators(work):
             return
         if old is None or new is None or old.metadata.generation != new.metadata.generation:
             at = self._plane.clock.now() + (FOREIGN_DELETION_REST if new is None else timedelta())
             self._controller.queue.add_at(cluster_of_execution_space(work.namespace), at)
+
+
+def is_spoken_for(cluster: Cluster) -> bool:
+    """Tells whether an account of the member speaks for users there, and has its rights from nobody else."""
+    own_role = IMPERSONATOR_ROLE_ANNOTATION in cluster.metadata.annotations
+    return cluster.spec.impersonator_secret_ref is not None and not own_role
+
+
+def is_impersonators(work: Work) -> bool:
+    """Tells by its name whether it is the Work of an impersonator."""
+    return work.name in _NAMES and work.namespace.startswith(EXECUTION_SPACE_PREFIX)
 
 
 def _is_ours(work: Work) -> bool:
@@ -157,4 +253,5 @@ def _brought_to(work: Work, manifest: Manifest) -> ReadOnlyManifest:
 
 
 def _asked(cluster: Cluster) -> tuple[object, ...]:
-    return cluster.spec.sync_mode, cluster.spec.impersonator_secret_ref, cluster.is_being_deleted
+    own_role = cluster.metadata.annotations.get(IMPERSONATOR_ROLE_ANNOTATION)
+    return cluster.spec.sync_mode, cluster.spec.impersonator_secret_ref, own_role, cluster.is_being_deleted

@@ -1,10 +1,13 @@
-"""The unified auth controller: cuts the impersonator of a Push member down to the users of the member's proxy.
+"""The unified auth controller: gives the impersonator of a Push member its rights there, for the cluster proxy.
 
-Whoever has the impersonator's token may then be those users there, and nobody else. It writes where the rules differ,
-into roles that are there and were made by joining, which their labels say (Holds: S6), and makes none. What somebody
-widens in the member, joining anew among it, is cut again.
-Not run by default: who reaches the proxy by a role of `*`, or with groups that have no right to the proxy themselves,
-is refused by the member where it runs.
+    no role in the member     Works make it, with its binding (`impersonator_works`), as in a Pull member
+    a role by joining         is left as it is, or cut down to the users of the member's proxy where that was asked for
+
+It runs by default, and then the impersonator may be everybody: the control plane lets `system:masters` use each proxy,
+and who may be in that group may be everybody. Named by its name (`--controllers=*,unifiedAuth`) it limits the
+impersonator: whoever has its token may be the users of the proxy, and nobody else. Members refuse then who reaches the
+proxy by a role of `*`, or with groups that have no right to the proxy themselves. It writes only into roles that were
+made by joining, which their labels say (Holds: S6); what somebody widens there, joining anew among it, is cut again.
 
 Karmada: pkg/controllers/unifiedauth (`unifiedAuth`); there by a Work, in every member.
 """
@@ -12,24 +15,30 @@ Karmada: pkg/controllers/unifiedauth (`unifiedAuth`); there by a Work, in every 
 from datetime import datetime, timedelta
 
 from kubeapi.meta import Manifest, labels_of
-from kubeapi.resource import Resource
+from leeward.api.cluster import Cluster
 from leeward.api.names import MANAGED_LABEL, SYSTEM_LABEL
 from leeward.api.resource import CLUSTERS
 from leeward.client import NotFound, NotServed
-from leeward.core.impersonation import impersonation_rules, users_of_proxy
+from leeward.controllers.impersonator_works import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    COMPONENT,
+    SETTLE,
+    ImpersonatorWriter,
+    ProxyUsers,
+    count_of,
+    is_spoken_for,
+)
 from leeward.runtime.controller_context import ControlPlane, Member
+from leeward.runtime.identity import Key
 
-COMPONENT = "unified-auth-controller"
+__all__ = ["CLUSTER_ROLES", "CLUSTER_ROLE_BINDINGS", "UnifiedAuthController", "is_made_by_joining"]
+
 LOOK_AGAIN = timedelta(minutes=5)
-SETTLE = timedelta(seconds=1)
-"""Changes of roles within this time are written together."""
+WAIT_READY = timedelta(seconds=30)
+"""Pause after which a member that is not Ready is looked at again."""
 IMPERSONATOR_ROLES = ("karmada-impersonator", "system:karmada:impersonator")
 """Names of the role in a member that was joined, and in a local one."""
-_RBAC = "rbac.authorization.k8s.io"
-CLUSTER_ROLES: Resource[Manifest] = Resource.of_manifests(f"{_RBAC}/v1", "clusterroles", "ClusterRole", False)
-CLUSTER_ROLE_BINDINGS: Resource[Manifest] = Resource.of_manifests(
-    f"{_RBAC}/v1", "clusterrolebindings", "ClusterRoleBinding", False
-)
 _FOREIGN = (
     "in the member, the ClusterRole {name} was not made by joining, and is left as it is: "
     f"the label {SYSTEM_LABEL}=true makes it ours, as does `leeward join` where that has made it before"
@@ -37,46 +46,65 @@ _FOREIGN = (
 
 
 class UnifiedAuthController:
-    """Controller for one member; it ends with the member's supervisor, and waits for nobody else's."""
+    """Controller for one member; it ends with the member's supervisor, and waits for nobody else's.
 
-    def __init__(self, plane: ControlPlane, member: Member) -> None:
+    `writer` of the Works is one for all members.
+    """
+
+    def __init__(
+        self, plane: ControlPlane, member: Member, writer: ImpersonatorWriter | None = None, *, limited: bool = True
+    ) -> None:
         self._plane = plane
         self._member = member
+        self._limited = limited
         self._recorder = plane.recorder(COMPONENT)
         self._clusters = plane.informers.of(CLUSTERS)
-        self._roles = plane.informers.of(CLUSTER_ROLES)
-        self._bindings = plane.informers.of(CLUSTER_ROLE_BINDINGS)
+        self._users = ProxyUsers(plane, limited=limited)
+        self._writer = writer or ImpersonatorWriter(plane)
         self._controller = plane.controller(COMPONENT, self.reconcile, workers=1)
 
     def start(self) -> None:
-        for informer in (self._roles, self._bindings):
+        for informer in self._users.followed:
             self._member.supervisor.on_close(informer.on_change(self._rights_changed))
+        own = Key("", self._member.name)
+        self._member.supervisor.on_close(self._clusters.on_change(self._cluster_changed, own))
         self._controller.start(self._member.supervisor)
         self._controller.queue.add(self._member.name)
 
     async def reconcile(self, name: str) -> datetime | None:
-        for informer in (self._clusters, self._roles, self._bindings):
-            await informer.wait_synced()
+        await self._clusters.wait_synced()
         cluster = self._clusters.get(name)
-        if cluster is None or cluster.is_being_deleted:
+        if cluster is None or cluster.is_being_deleted or not (self._limited or is_spoken_for(cluster)):
             return None
+        now = self._plane.clock.now()
+        if cluster.ready is not None and not cluster.is_ready:
+            return now + WAIT_READY
         try:
-            rules = impersonation_rules(users_of_proxy(self._roles.list(), self._bindings.list(), name))
+            rules = await self._users.rules_for(name)
         except ValueError as problem:
             self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", str(problem))
             return None
+        return await self._give(cluster, rules) or now + LOOK_AGAIN
+
+    async def _give(self, cluster: Cluster, rules: list[Manifest]) -> datetime | None:
+        """Gives these rights in the member; returns when to look again, if soon. Raises: WorldError."""
+        if self._writer.has_any(cluster):
+            return await self._writer.ensure(cluster, rules)
         found = {name: role for name in IMPERSONATOR_ROLES if (role := await self._role(name)) is not None}
+        if not found and is_spoken_for(cluster):
+            return await self._writer.ensure(cluster, rules)
+        if self._limited:
+            await self._limit(cluster, found, rules)
+        return None
+
+    async def _limit(self, cluster: Cluster, found: dict[str, Manifest], rules: list[Manifest]) -> None:
         for name in (name for name, role in found.items() if not is_made_by_joining(role)):
             self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", _FOREIGN.format(name=name))
         ours = {name: role for name, role in found.items() if is_made_by_joining(role)}
         written = [name for name, role in ours.items() if await self._write(role, rules)]
         if written:
-            count = sum(len(rule["resourceNames"]) for rule in rules)
-            message = (
-                f"in the member, {' and '.join(written)} may speak for {count} users of its proxy, and nobody else"
-            )
+            message = f"in the member, {' and '.join(written)} may speak for {count_of(rules)}, and nobody else"
             self._recorder.normal(CLUSTERS, cluster, "SyncImpersonationConfigSucceed", message)
-        return self._plane.clock.now() + LOOK_AGAIN
 
     async def _role(self, name: str) -> Manifest | None:
         """A ClusterRole of the member. Raises: WorldError."""
@@ -98,9 +126,17 @@ class UnifiedAuthController:
     def _rights_changed(self, old: Manifest | None, new: Manifest | None) -> None:
         self._controller.queue.add_at(self._member.name, self._plane.clock.now() + SETTLE)
 
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        if old is not None and new is not None and _asked(old) != _asked(new):
+            self._controller.queue.add(self._member.name)
+
 
 def is_made_by_joining(role: Manifest) -> bool:
     """Tells whether it is ours to write: `leeward join`, a local member and Karmada (all but its old versions, which
     have it managed by a Work) give it the label of their own things."""
     labels = labels_of(role)
     return any(labels.get(label) == "true" for label in (SYSTEM_LABEL, MANAGED_LABEL))
+
+
+def _asked(cluster: Cluster) -> tuple[object, ...]:
+    return cluster.spec.impersonator_secret_ref, is_spoken_for(cluster), cluster.is_ready

@@ -1,5 +1,5 @@
-"""Users for whom the cluster proxy may speak in a member: those whom the control plane's RBAC names as users of the
-proxy.
+"""Users for whom the cluster proxy may speak in a member: everybody, or, where that is to be limited, those whom the
+control plane's RBAC names as users of the proxy.
 
     ClusterRole that names clusters/proxy ──ClusterRoleBinding──▶ subjects ──▶ rules of the impersonator in the member
 
@@ -16,11 +16,16 @@ from typing import Any, NamedTuple
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.untrusted import mapping_in, mappings_in, text_in, texts_in
-from leeward.api.names import ADMIN_GROUP, CLUSTER_NAMESPACE, SYSTEM_LABEL
+from leeward.api.cluster import LocalSecretReference
+from leeward.api.names import ADMIN_GROUP, CLUSTER_NAMESPACE, EXECUTION_SPACE_PREFIX, SYSTEM_LABEL
 
 IMPERSONATOR = "karmada-impersonator"
 """Name, in a member, of the account that may do nothing but impersonate, its role, and what binds the two."""
 GROUP, RESOURCES = "cluster.karmada.io", ("clusters/proxy", "*/proxy")
+EVERYBODY: list[Manifest] = [
+    {"apiGroups": [""], "resources": ["users", "groups", "serviceaccounts"], "verbs": ["impersonate"]}
+]
+"""The rules of an impersonator that is not limited."""
 MOST_NAMES = 5_000
 """Most names of one kind, in the rules of one member: some 300 KiB of names."""
 EVERY_CLUSTER = "*"
@@ -83,7 +88,15 @@ def impersonation_rules(subjects: Impersonated) -> list[Manifest]:
     ]
 
 
-def impersonator_objects(rules: list[Manifest]) -> tuple[Manifest, Manifest]:
+def account_namespace(reference: LocalSecretReference | None) -> str:
+    """Namespace, in the member, of the impersonator's account: that of its Secret in the control plane, as in Karmada
+    (`--cluster-namespace`). An execution space is in no member."""
+    if reference is None or reference.namespace.startswith(EXECUTION_SPACE_PREFIX):
+        return CLUSTER_NAMESPACE
+    return reference.namespace or CLUSTER_NAMESPACE
+
+
+def impersonator_objects(rules: list[Manifest], namespace: str = CLUSTER_NAMESPACE) -> tuple[Manifest, Manifest]:
     """The ClusterRole with these rules, and what gives it to the impersonator's account, as joining makes them."""
     metadata = {"name": IMPERSONATOR, "labels": {SYSTEM_LABEL: "true"}}
     head = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": metadata}
@@ -91,7 +104,7 @@ def impersonator_objects(rules: list[Manifest]) -> tuple[Manifest, Manifest]:
         **head,
         "kind": "ClusterRoleBinding",
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": IMPERSONATOR},
-        "subjects": [{"kind": "ServiceAccount", "name": IMPERSONATOR, "namespace": CLUSTER_NAMESPACE}],
+        "subjects": [{"kind": "ServiceAccount", "name": IMPERSONATOR, "namespace": namespace}],
     }
     return {**head, "kind": "ClusterRole", "rules": rules}, binding
 

@@ -17,6 +17,9 @@ DEPENDENCIES_DISTRIBUTOR = "dependenciesDistributor"
 RESILIENCE = "resilience"
 DESCHEDULER = "descheduler"
 """Karmada's descheduler: a component of its own."""
+UNIFIED_AUTH = "unifiedAuth"
+"""Gives the impersonator of each member its rights. Where it is named, and not run by `*`, it limits them to those whom
+RBAC names as users of the proxy: members refuse everybody else then."""
 MEMBER_SIDE = ("clusterStatus", "execution", "workStatus")
 """Run once for every Push cluster."""
 
@@ -37,6 +40,7 @@ BY_DEFAULT = (
     "namespace",
     "outage",
     RESILIENCE,
+    UNIFIED_AUTH,
     "workloadRebalancer",
 )
 """The controllers of a controller manager."""
@@ -55,9 +59,6 @@ ABSENT = (
     "serviceImport",
 )
 """Controllers of Karmada that Leeward has none of: they may be switched off, but not on."""
-
-UNIFIED_AUTH = "unifiedAuth"
-"""Run for every Push cluster where it is named, and not by `*`: members refuse then whom it does not know."""
 
 AUTOSCALED = ("hpaScaleTargetMarker", "deploymentReplicasSyncer")
 """Run where they are named, and not by `*`, as in Karmada: they write to users' templates."""
@@ -85,6 +86,10 @@ class Choice:
                 return not pattern.startswith("-")
         return name in self.by_default and "*" in self.patterns
 
+    def names(self, name: str) -> bool:
+        """Tells whether a pattern switches this controller on by its name."""
+        return self.runs(name) and name in self.patterns
+
     def halves_beside_a_foreign_scheduler(self) -> tuple[str, ...]:
         """Parts of the decision that are run when another scheduler than ours only places: what Karmada's controller
         manager runs by `*`. None where ours decides here, or the halves were chosen by name."""
@@ -105,7 +110,7 @@ class Choice:
 
 def parse_choice(patterns: Sequence[str]) -> tuple[str, ...]:
     """Raises: ChoiceProblem for a name that is none of a controller, or of one that is not here."""
-    known = (*BY_DEFAULT, SCHEDULER, *HALVES, UNIFIED_AUTH, *AUTOSCALED)
+    known = (*BY_DEFAULT, SCHEDULER, *HALVES, *AUTOSCALED)
     for pattern in patterns:
         name = pattern.removeprefix("-")
         if pattern != "*" and name not in known and name not in ABSENT:

@@ -20,7 +20,7 @@ from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.descheduler import Descheduler
 from leeward.controllers.detector import Detector, DetectorSettings
 from leeward.controllers.heartbeat import HeartbeatController, HeartbeatRelease
-from leeward.controllers.impersonator_works import ImpersonatorWorks
+from leeward.controllers.impersonator_works import ImpersonatorWorks, ImpersonatorWriter
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
 from leeward.controllers.outage import OutageController
 from leeward.controllers.policies import PolicyController
@@ -30,6 +30,7 @@ from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.resilience import ResilienceController
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
+from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
@@ -53,7 +54,7 @@ from leeward.manager.push import Connect, PushClusters
 from leeward.manager.settings import ManagerSettings
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
-from leeward.runtime.controller_context import ControlPlane
+from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
 from leeward.runtime.quota_estimator import QuotaEstimator
 from leeward.runtime.templates import Templates
@@ -85,6 +86,7 @@ class ControllerManager:
         self._connect = connect
         self._settings = settings
         self._push: PushClusters | None = None
+        self._speak: Callable[[Member], UnifiedAuthController] | None = None
         self._foreign: ForeignSchedulerEvictions | None = None
         self._brake = BrakeView(plane.informers, settings.brake)
         heartbeat = _heartbeat_settings(settings, plane.share)
@@ -141,7 +143,7 @@ class ControllerManager:
         yield "binding", self._make_binding
         yield DEPENDENCIES_DISTRIBUTOR, self._make_distributor
         yield from self._quota_makers()
-        yield UNIFIED_AUTH, lambda: [ImpersonatorWorks(plane)]
+        yield UNIFIED_AUTH, self._make_impersonators
         marker, syncer = AUTOSCALED
         yield marker, lambda: [ScaleTargetMarker(plane)]
         yield syncer, lambda: [DeploymentReplicasSyncer(plane)]
@@ -162,7 +164,7 @@ class ControllerManager:
             yield from self._halves()
         if settings.controllers.any_of((*MEMBER_SIDE, UNIFIED_AUTH)):
             returned = ReturnedCopies(self._plane, self._brake) if settings.safety.last_healthy_copy else None
-            self._push = PushClusters(self._plane, self._connect, MemberSide.of(settings), returned)
+            self._push = PushClusters(self._plane, self._connect, MemberSide.of(settings), returned, self._speak)
             yield self._push
 
     def _halves(self) -> Iterator[Startable]:
@@ -189,6 +191,12 @@ class ControllerManager:
         if whole.quota_estimate:
             whole = replace(whole, estimators=(*whole.estimators, QuotaEstimator(self._plane)))
         return [Scheduler(self._plane, whole, self._brake, self._heartbeat)]
+
+    def _make_impersonators(self) -> list[Startable]:
+        """The controller for Pull members; that of a Push member begins with the member, and shares the writer."""
+        writer, limited = ImpersonatorWriter(self._plane), self._settings.controllers.names(UNIFIED_AUTH)
+        self._speak = partial(UnifiedAuthController, self._plane, writer=writer, limited=limited)
+        return [ImpersonatorWorks(self._plane, writer, limited=limited)]
 
     def _make_descheduler(self) -> list[Startable]:
         settings, estimator = self._settings, self._settings.cluster_estimator

@@ -20,7 +20,6 @@ from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.unified_auth import UnifiedAuthController
 from leeward.core.reached_cluster import problem_of_reached
 from leeward.core.registration import Joined
-from leeward.manager.choice import UNIFIED_AUTH
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.index import Index
@@ -40,13 +39,21 @@ class _Group:
 
 
 class PushClusters:
+    """`speak` makes the controller that gives the impersonator of a member its rights."""
+
     def __init__(
-        self, plane: ControlPlane, connect: Connect, member_side: MemberSide, returned: ReturnedCopies | None = None
+        self,
+        plane: ControlPlane,
+        connect: Connect,
+        member_side: MemberSide,
+        returned: ReturnedCopies | None = None,
+        speak: Callable[[Member], UnifiedAuthController] | None = None,
     ) -> None:
         self._plane = plane
         self._connect = connect
         self._member_side = member_side
         self._returned = returned
+        self._speak = speak
         self._clusters = plane.informers.of(CLUSTERS)
         self._secrets = plane.informers.of(SECRETS, CLUSTER_NAMESPACE)
         self._by_secret = Index(self._clusters, _name_of_secret)
@@ -105,8 +112,8 @@ class PushClusters:
         self._groups[cluster.name] = _Group(made_of, client, supervisor)
         member = Member.of(cluster.name, client, self._plane.randomness, supervisor, self._plane.limits)
         self._member_side.start(self._plane, member, returned=self._returned)
-        if self._plane.share.leads and self._member_side.controllers.runs(UNIFIED_AUTH):
-            UnifiedAuthController(self._plane, member).start()
+        if self._speak is not None:
+            self._speak(member).start()
 
     async def _problem_of(self, name: str, found: str) -> str:
         """The reason why nothing is done for the cluster `name` in the one with the id `found`; empty for none."""

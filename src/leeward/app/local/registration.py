@@ -8,8 +8,15 @@ from collections.abc import Callable
 from http import HTTPStatus
 
 from kubeapi.meta import Manifest
-from leeward.api.names import CLUSTER_NAMESPACE, EXECUTION_CONTROLLER_FINALIZER, execution_space, impersonator_of
+from leeward.api.names import (
+    CLUSTER_NAMESPACE,
+    EXECUTION_CONTROLLER_FINALIZER,
+    IMPERSONATOR_ROLE_ANNOTATION,
+    execution_space,
+    impersonator_of,
+)
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS, WORKS
+from leeward.app.config import SPEAKER_ACCESS
 from leeward.app.local.api import AdminClient, Refused
 from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Member
@@ -21,6 +28,8 @@ from leeward.core.registration import IDENTIFYING_NAMESPACE
 REMOVE_SECONDS = 20.0
 READY_SECONDS = 15.0
 REJOIN_SECONDS = 5.0
+_OWN_ROLE = {IMPERSONATOR_ROLE_ANNOTATION: SPEAKER_ACCESS}
+"""A local member gives its impersonator the rights by itself."""
 
 
 def identity_of(layout: Layout, member: Member) -> str:
@@ -59,7 +68,8 @@ def offer_pull_member(api: AdminClient, layout: Layout, member: Member, cluster_
     _ensure_namespace(api)
     _ensure_secret(api, _secret(layout, member.name))
     _ensure_secret(api, _impersonator_secret(layout, member))
-    api.merge(CLUSTERS.path(name=member.name), {"spec": _access(member, cluster_id)})
+    change = {"metadata": {"annotations": _OWN_ROLE}, "spec": _access(member, cluster_id)}
+    api.merge(CLUSTERS.path(name=member.name), change)
 
 
 def offer_anew(api: AdminClient, layout: Layout, member: Member, cluster_id: str) -> None:
@@ -182,7 +192,7 @@ def _cluster(member: Member, cluster_id: str) -> Manifest:
     return {
         "apiVersion": CLUSTERS.api_version,
         "kind": "Cluster",
-        "metadata": {"name": member.name},
+        "metadata": {"name": member.name, "annotations": _OWN_ROLE},
         "spec": {"syncMode": "Push", **_access(member, cluster_id)},
     }
 
