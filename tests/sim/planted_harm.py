@@ -31,7 +31,7 @@ from leeward.core.cluster_health.watched_time import UNKEPT, WatchedTime
 from leeward.core.eviction import progress, withdrawal
 from leeward.core.eviction.stalled_replacements import StalledTargets
 from leeward.core.execution import removal, settling
-from leeward.core.execution.works import build_works, evicted_from
+from leeward.core.execution.works import build_works
 from leeward.core.placement import PlacementSettings, actions, situation
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.operations import orphans
@@ -107,7 +107,8 @@ def _forget_what_is_leaving() -> Any:
 
     def built(binding: Binding, *arguments: Any, **more: Any) -> dict[str, Manifest]:
         works = build_works(binding, *arguments, **more)
-        return {cluster: work for cluster, work in works.items() if cluster not in evicted_from(binding.spec)}
+        targets = {target.name for target in binding.spec.clusters}
+        return {cluster: work for cluster, work in works.items() if cluster in targets}
 
     return mock.patch.object(binding_controller, "build_works", built)
 

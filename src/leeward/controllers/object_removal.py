@@ -141,7 +141,8 @@ class ObjectRemoval:
         """Tells whether that is still so: asked of the control plane's API server, not of the cache.
 
         A new Work of the same name has a claim to the object, and of a Work that was given up its objects stay. Whether
-        it is held may have been decided since the cache was told of it (Holds: S1).
+        it is held may have been decided since the cache was told of it. A Work that its binding asks for waits until
+        that is said of it (Holds: S1).
         """
         try:
             current = await self._plane.client.get(WORKS, work.name, work.namespace)
@@ -152,4 +153,7 @@ class ObjectRemoval:
         if ended or current.metadata.uid != work.metadata.uid or current.metadata.deletion_timestamp is None:
             return False
         is_held = REMOVAL_HELD_ANNOTATION in current.metadata.annotations
-        return not current.spec.preserve_resources_on_deletion and not (is_held and not await self._is_leaving())
+        is_wanted = self._returned is not None and self._returned.wants(current, self._member.name)
+        if (is_held or is_wanted) and not await self._is_leaving():
+            return False
+        return not current.spec.preserve_resources_on_deletion

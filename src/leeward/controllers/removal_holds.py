@@ -12,7 +12,7 @@ from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.controllers.returned_copies import placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.execution.removal import PlacedCopies, asks_again_at, is_removal_held
-from leeward.core.execution.works import evicted_from, is_of_deleted_template
+from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -83,13 +83,12 @@ class RemovalHolds:
         return self.is_held(binding, cluster, {**present, cluster: deleted})[0]
 
     def preserves(self, binding: Binding, work: Work, present: Mapping[str, Work]) -> bool:
-        """Tells whether the objects of a Work stay when its binding is deleted: as its policy asks, but that of an
-        eviction one copy stays: the old one until what replaces it is seen healthy. Holds: S1."""
+        """Tells whether the objects of a Work stay when its binding is deleted: as its policy asks. A copy that is
+        surplus stays only until the targets are seen healthy. Holds: S1."""
         spec, cluster = binding.spec, cluster_of_execution_space(work.namespace)
         if not spec.preserve_resources_on_deletion:
             return False
-        is_evicted = spec.is_workload and cluster in evicted_from(spec)
-        return not is_evicted or not PlacedCopies(spec, present).are_seen_healthy(self._fleet)
+        return not is_surplus(spec, cluster) or not PlacedCopies(spec, present).are_seen_healthy(self._fleet)
 
     def is_held(
         self, binding: Binding, cluster: str, present: Mapping[str, Work], is_wanted: bool = False

@@ -1,10 +1,15 @@
-"""Copies that a member brings back of Works that are gone: it was restored from its past.
+"""Bindings asked about the copies of Works that go, or are gone: a binding may want its copy by now.
 
-Such a copy has left for another cluster, and is removed once more. But it may be the only one that runs by now: while
-its binding lives, and asks for it, it stays under the brake, and until what replaces it is seen healthy. Holds: S1, S4.
+    wants   the Work is being deleted, and the binding still asks for it: somebody has deleted the Work alone
+    stays   the Work is gone, and a member that was restored from its past brings its copy back
+
+A copy that is brought back has left for another cluster, and is removed once more. But it may be the only one that runs
+by now: while its binding lives, and asks for it, it stays under the brake, and until what replaces it is seen healthy.
+Holds: S1, S4.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
@@ -12,7 +17,7 @@ from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.client import NotFound, NotServed
 from leeward.core.execution.claims import Owner, name_of_works, owners_of
 from leeward.core.execution.removal import PlacedCopies, is_return_kept, only_follows
-from leeward.core.execution.works import is_of_deleted_template
+from leeward.core.execution.works import asks_for, is_of_deleted_template
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
@@ -26,6 +31,21 @@ class ReturnedCopies:
     def __init__(self, plane: ControlPlane, brake: BrakeView | None = None) -> None:
         self._plane = plane
         self._brake = brake
+
+    def wants(self, work: Work, cluster: str) -> bool:
+        """Tells whether a binding asks for what is in the cluster of a Work that is being deleted, as far as is known.
+
+        The binding controller says so of the Work itself, a moment later (`runtime.reassignment`).
+        """
+        return any(self._asks_for(owner, work, cluster) for owner in owners_of(work))
+
+    def _asks_for(self, owner: Owner, work: Work, cluster: str) -> bool:
+        kind = RESOURCE_BINDING if owner.namespace else CLUSTER_RESOURCE_BINDING
+        bindings: Informer[Any] = self._plane.informers.of(kind.resource)
+        binding: Binding | None = bindings.get(owner.name, owner.namespace)
+        if binding is None:
+            return not bindings.synced
+        return name_of_works(binding) == work.name and asks_for(binding, work, cluster)
 
     async def stays(self, work: Work) -> bool:
         """Tells whether what a member brings back of a Work that is gone stays there for now. Raises: WorldError."""

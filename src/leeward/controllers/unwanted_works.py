@@ -8,7 +8,7 @@ from leeward.api.work import Binding, Work
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
 from leeward.core.execution.purging import purged_now
-from leeward.core.execution.works import evicted_from
+from leeward.core.execution.works import is_surplus
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.reassignment import mark_removal
 
@@ -53,13 +53,17 @@ class UnwantedWorks:
                 continue
             if cluster not in purged and self._holds.would_hold(binding, cluster, present):
                 work = await mark_removal(self._client, work, held=True)
-            evicted = binding.spec.is_workload and cluster in evicted_from(binding.spec)
-            await self._writing.delete(await self._writing.preserve(work, preserve=False) if evicted else work)
+            if is_surplus(binding.spec, cluster) and not self._leaves_fleet(cluster):
+                work = await self._writing.preserve(work, preserve=False)
+            await self._writing.delete(work)
             has_written = True
         return has_written
 
     def _may_stay(self, binding: Binding, cluster: str) -> bool:
         """Tells whether the copy may serve on; not where its cluster leaves the fleet, nor where none is asked for."""
+        return self._holds.enabled and not self._leaves_fleet(cluster) and not binding.spec.asks_for_none
+
+    def _leaves_fleet(self, cluster: str) -> bool:
+        """Tells whether the cluster is unjoined, or will be: it keeps what its policy preserves."""
         found = self._clusters.get(cluster)
-        is_there = found is not None and not found.is_being_deleted
-        return self._holds.enabled and is_there and not binding.spec.asks_for_none
+        return found is None or found.is_being_deleted

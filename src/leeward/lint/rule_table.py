@@ -174,7 +174,8 @@ RULES: Sequence[LintRule] = (
         "workload-preserved",
         NOTE,
         "preserveResourcesOnDeletion of what has replicas",
-        "It is not honoured in a failover, since the same copy would run twice.",
+        "It keeps the application as a whole, when its template goes. A single copy that scheduling or a failover "
+        "takes away goes: it would run on uncounted.",
         "place what is to be preserved by a policy of its own",
         warned_of(Concern.NOT_PRESERVED),
     ),

@@ -10,14 +10,17 @@ from kubeapi.meta import ObjectMeta
 from leeward.api.work import ClusterResourceBinding, Work
 from leeward.core.execution.retain import covers, merge, only_reports
 from leeward.core.execution.works import (
+    asks_for,
     build_work,
     build_works,
     is_purging,
+    is_surplus,
     manifests_by_cluster,
     needed_by_others,
     replicas_by_cluster,
 )
 from leeward.core.overrides.rendering import Overridden
+from tests.builders import at
 from tests.unit.core.test_execution import TEMPLATE, binding, manifest_of, task
 
 UID, GENERATION = "resourcetemplate.karmada.io/uid", "resourcetemplate.karmada.io/generation"
@@ -204,6 +207,48 @@ def test_what_a_deleted_template_preserves_is_preserved_where_it_stays(tasks: li
     wish = {"preserveResourcesOnDeletion": True, "gracefulEvictionTasks": tasks}
     works = build_works(binding(clusters=clusters, **wish), TEMPLATE)
     assert works["m1"]["spec"]["preserveResourcesOnDeletion"] is preserved
+
+
+def going(uid: str = "u") -> Work:
+    """The Work of a template."""
+    manifest = {**TEMPLATE, "metadata": {**TEMPLATE["metadata"], "annotations": {UID: uid}}}
+    return from_wire({"metadata": {"name": "web"}, "spec": {"workload": {"manifests": [manifest]}}}, Work)
+
+
+@pytest.mark.parametrize(
+    ("spec", "asked"),
+    [
+        ({"clusters": [{"name": "m1", "replicas": 2}]}, True),
+        ({"clusters": [{"name": "m2", "replicas": 2}]}, False),
+        ({"gracefulEvictionTasks": [task("m1", "Gracefully", 2)]}, True),
+        ({"gracefulEvictionTasks": [task("m1", "Directly", 2)]}, False),
+    ],
+    ids=["a target", "no target", "leaving", "purged"],
+)
+def test_a_work_that_goes_is_asked_for_where_its_binding_needs_it_s1(spec: dict[str, Any], *, asked: bool) -> None:
+    assert asks_for(binding(**{"clusters": [], **spec}), going(), "m1") == asked
+
+
+def test_a_work_that_goes_is_not_asked_for_by_a_binding_that_goes_or_that_is_of_another_template() -> None:
+    bound = binding(clusters=[{"name": "m1", "replicas": 2}])
+    of_another = msgspec.structs.replace(bound.spec, resource=msgspec.structs.replace(bound.spec.resource, uid="u"))
+    assert asks_for(msgspec.structs.replace(bound, spec=of_another), going(), "m1")
+    assert not asks_for(msgspec.structs.replace(bound, spec=of_another), going("another"), "m1")
+    metadata = msgspec.structs.replace(bound.metadata, deletion_timestamp=at(0))
+    assert not asks_for(msgspec.structs.replace(bound, metadata=metadata), going(), "m1")
+
+
+@pytest.mark.parametrize(
+    ("spec", "surplus"),
+    [
+        ({"clusters": [{"name": "m1", "replicas": 2}]}, False),
+        ({"clusters": [{"name": "m2", "replicas": 2}]}, True),
+        ({"requiredBy": [{"name": "a", "namespace": "default", "clusters": [{"name": "m1"}]}]}, False),
+    ],
+    ids=["a target", "no target", "others need it"],
+)
+def test_a_copy_is_surplus_where_nothing_counts_it(spec: dict[str, Any], *, surplus: bool) -> None:
+    assert is_surplus(binding(**{"clusters": [], "replicas": 2, **spec}).spec, "m1") == surplus
 
 
 def test_what_has_been_evicted_is_not_preserved() -> None:

@@ -4,8 +4,9 @@ Clusters that need one: the targets, those of the bindings that depend on this o
 being left but not `Directly`: there the copy stays as it is until its replacement is healthy (Holds: S1).
 
 Karmada: pkg/controllers/binding/common.go (`ensureWork`); same, except that Karmada leaves the Works of clusters being
-left untouched, and here they follow the template; and that a workload which is evicted is removed when its cluster is
-back, also with `preserveResourcesOnDeletion`, so that it does not run twice.
+left untouched, and here they follow the template. `preserveResourcesOnDeletion` differs, too: Karmada preserves each
+copy whose Work goes. Here a workload is preserved as a whole, when its template or binding is deleted. A single copy
+that scheduling or an eviction takes away is removed, for it would run on uncounted.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -120,6 +121,15 @@ def is_of_deleted_template(work: Work, binding: Binding) -> bool:
     asked_at, bound_at = work.metadata.deletion_timestamp, binding.metadata.creation_timestamp
     is_asked_before_binding = asked_at is not None and bound_at is not None and asked_at <= bound_at
     return is_asked_before_binding and bool(made and uid) and uid not in made
+
+
+def asks_for(binding: Binding, work: Work, cluster: str) -> bool:
+    """Tells whether a binding that lives wants the objects of this Work, of the cluster, there. Then somebody else has
+    deleted the Work alone."""
+    made, uid = _template_uids(work.spec.workload.manifests), binding.spec.resource.uid
+    is_of_template = not made or not uid or uid in made
+    is_alive = binding.metadata.deletion_timestamp is None
+    return is_alive and is_of_template and cluster in replicas_by_cluster(binding.spec)
 
 
 def _template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:
@@ -267,9 +277,8 @@ def _is_suspended(spec: ResourceBindingSpec, cluster: str) -> bool:
 
 
 def _is_preserved(spec: ResourceBindingSpec, cluster: str) -> bool:
-    """Tells whether objects stay behind where the template is deleted, or evicted; replicas that are evicted would run
-    twice, and never stay."""
-    return bool(spec.preserve_resources_on_deletion) and not (spec.is_workload and cluster in evicted_from(spec))
+    """Tells whether objects stay in the cluster when their Work is deleted."""
+    return bool(spec.preserve_resources_on_deletion) and not is_surplus(spec, cluster)
 
 
 def needed_by_others(spec: ResourceBindingSpec) -> frozenset[str]:
@@ -277,10 +286,11 @@ def needed_by_others(spec: ResourceBindingSpec) -> frozenset[str]:
     return frozenset(target.name for snapshot in spec.required_by for target in snapshot.clusters)
 
 
-def evicted_from(spec: ResourceBindingSpec) -> frozenset[str]:
-    """The clusters that are being left altogether."""
-    targets = {target.name for target in spec.clusters}
-    return frozenset(task.from_cluster for task in spec.graceful_eviction_tasks) - targets
+def is_surplus(spec: ResourceBindingSpec, cluster: str) -> bool:
+    """Tells whether a copy of a workload in the cluster counts for nothing: it is no target, nor do others need it
+    there. `preserveResourcesOnDeletion` keeps none of these."""
+    is_target = any(target.name == cluster for target in spec.clusters)
+    return spec.is_workload and not is_target and cluster not in needed_by_others(spec)
 
 
 def is_purging(spec: ResourceBindingSpec, clusters: Collection[str]) -> bool:
