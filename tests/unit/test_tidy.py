@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import invariants, tidiness
+from tests.walked_twice import walked_twice
 
 MOST_LINES_OF_A_FUNCTION, MOST_LINES_OF_A_FILE = 40, 330
 NO_BEGINNINGS = (
@@ -147,6 +148,37 @@ def test_a_class_that_changes_itself_is_seen(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "core/some.py").write_text(CHANGING + FROZEN)
     monkeypatch.setattr(tidiness, "ROOT", tmp_path)
     assert tidiness.changing_classes("core") == {"Open", "AlsoOpen", "Wire", "Cache", "Counter", "Queue", "Forgetful"}
+
+
+def test_what_can_be_walked_once_is_walked_once() -> None:
+    found = walked_twice((str(path), text) for path, text in tidiness.sources("src"))
+    assert found == [], "the second walk finds nothing: ask for a Collection, or make a tuple of it"
+
+
+def test_a_second_walk_is_seen() -> None:
+    text = """
+def made() -> Iterator[int]: ...
+def asked(given: Iterable[int], other: Iterable[int]) -> bool:
+    if not flag:
+        return any(other)
+    return sum(given) > 1 or any(each in given for each in other)
+async def reconciled(self):
+    there = self.informer.list("ns")
+    for template in self.templates.list("ns"):
+        patch(template, there)
+    numbers = made()
+    total = sum(numbers) + max(numbers)
+    self.kept = (each for each in numbers)
+    fine = tuple(made())
+    either = map(str, fine)
+    return sum(either) if fine else max(either)
+"""
+    assert walked_twice([("a.py", text)]) == [
+        "a.py: asked.given",
+        "a.py: there",
+        "a.py: numbers",
+        "a.py: self.kept",
+    ]
 
 
 def test_every_flag_and_every_field_has_a_reader_and_no_code_is_dead() -> None:

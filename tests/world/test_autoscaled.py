@@ -81,6 +81,47 @@ def test_a_deployment_follows_what_its_autoscalers_decide() -> None:
     play(story, TWO, manager=NAMED)
 
 
+async def autoscaled(world: World, *names: str) -> None:
+    """Deployments of the namespace, each with an autoscaler of its own, all propagated."""
+    both = by_weight(dict.fromkeys(TWO, 1))
+    for name in names:
+        scaler = autoscaler()
+        scaler["metadata"]["name"] = scaler["spec"]["scaleTargetRef"]["name"] = name
+        of_scaler = policy(name, both, AUTOSCALERS.kind, AUTOSCALERS.api_version)
+        of_scaler["metadata"]["name"] = f"scaler-{name}"
+        await apply(world.client, deployment(name, 2), policy(name, both))
+        await world.client.create(AUTOSCALERS, scaler, "default")
+        await world.client.create(POLICIES, of_scaler, "default")
+
+
+def test_every_target_of_a_namespace_is_marked_and_keeps_its_mark_over_a_restart() -> None:
+    names = ("api", "shop", "web")
+
+    async def marks(world: World) -> dict[str, str]:
+        found = (await world.client.list(DEPLOYMENTS, "default")).items
+        return {each["metadata"]["name"]: labels_of(each).get(RETAIN_REPLICAS_LABEL, "") for each in found}
+
+    async def generations(world: World) -> list[int]:
+        return [each["metadata"]["generation"] for each in (await world.client.list(DEPLOYMENTS, "default")).items]
+
+    async def story(world: World) -> None:
+        await autoscaled(world, *names)
+        await world.sleep(60)
+        assert await marks(world) == dict.fromkeys(names, "true")
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(60)
+        assert await marks(world) == dict.fromkeys(names, "true")
+        before = await generations(world)
+        await world.sleep(60)
+        assert await generations(world) == before, "nobody writes again and again"
+        await world.client.delete(AUTOSCALERS, "api", "default")
+        await world.sleep(30)
+        assert await marks(world) == {"api": "", "shop": "true", "web": "true"}
+
+    play(story, TWO, manager=NAMED)
+
+
 @pytest.mark.long
 def test_nothing_is_followed_that_a_lost_cluster_has_said() -> None:
     async def story(world: World) -> None:

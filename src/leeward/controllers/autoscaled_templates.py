@@ -43,7 +43,7 @@ class ScaleTargetMarker:
         await autoscalers.wait_synced()
         if not namespace:
             return None
-        there = autoscalers.list(namespace)
+        there = tuple(autoscalers.list(namespace))
         for template in deployments.list(namespace):
             patch = scale_target_patch(template, there)
             if patch:

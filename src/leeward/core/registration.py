@@ -221,7 +221,7 @@ def clusters_of_token(groups: Iterable[str]) -> tuple[str, ...]:
     return tuple(group.removeprefix(prefix) for group in groups if group.startswith(prefix))
 
 
-def is_agent(groups: Iterable[str]) -> bool:
+def is_agent(groups: Collection[str]) -> bool:
     """Tells whether a user of these groups is bound as an agent; who may do anything is not."""
     return AGENT_GROUP in groups and ADMIN_GROUP not in groups
 

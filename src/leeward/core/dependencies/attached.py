@@ -169,7 +169,7 @@ def _labels_patch(
 
 
 def _labels(
-    present: Mapping[str, str], wanted: Iterable[BindingSnapshot], dependants: Iterable[Dependant]
+    present: Mapping[str, str], wanted: Iterable[BindingSnapshot], dependants: Collection[Dependant]
 ) -> dict[str, str]:
     """Labels with one for each dependant that is listed, with its permanent id; labels of others stay."""
     listed: Collection[DependantName] = {(snapshot.namespace, snapshot.name) for snapshot in wanted}
