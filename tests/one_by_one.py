@@ -5,11 +5,13 @@ and nothing of the arrays. Karmada: pkg/scheduler/core/generic_scheduler.go; sam
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from leeward.core.scheduling.affinity import tier_of
+from leeward.core.scheduling.claim_locality import claim_ranks
 from leeward.core.scheduling.model import MAX_REPLICAS, Candidate, Profile, Rejection, Request
 from leeward.core.scheduling.pipeline import affinity_names_to_try
 from leeward.core.scheduling.preserve_assigned import without_loss
@@ -35,8 +37,12 @@ def schedule_one_by_one(
             keep_assigned=keep_assigned,
             multiple_pod_templates=profile.multiple_pod_templates,
             trace=None if trace is None else trace.of_term(name),
+            claims=claim_ranks(profile.held_claims(spec), profile.may_serve),
         )
-        outcome = without_loss(request, place_one_by_one(request, clusters, profile), clusters, profile)
+        found = place_one_by_one(request, clusters, profile)
+        if request.claims and isinstance(found, Unplaceable):
+            found = place_one_by_one(replace(request, claims={}), clusters, profile)
+        outcome = without_loss(request, found, clusters, profile)
         if isinstance(outcome, Placed):
             return outcome
         failures.append(outcome)
@@ -75,6 +81,7 @@ def candidates_of(request: Request, clusters: Sequence[Cluster], profile: Profil
             score=sum(plugin.score(request, cluster) for plugin in profile.scores),
             room=room_in(cluster),
             assigned=request.assigned.get(cluster.name, 0),
+            claims=request.claims.get(cluster.name, 0),
         )
         for cluster in clusters
     ]

@@ -51,6 +51,8 @@ def fleet_of(state: FleetState, clusters: Iterable[Cluster] | None = None) -> Fl
     groups = WorkloadGroups(state.bindings.values()) if settings.workload_affinity else None
     given = state.clusters.values() if clusters is None else clusters
     fleet = placement_fleet(given, groups=groups, multiple_pod_templates=settings.multiple_pod_templates)
+    for binding in state.bindings.values():
+        fleet.claims.put(binding.spec.resource, state.held_claims(binding))
     reserve_coming(fleet, state.coming)
     return fleet
 

@@ -223,6 +223,7 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
     passing = "would pass" if is_only_asked else "passes" if len(kept) == 1 else "pass"
     yield f"{anew}{len(kept)} of {counted(len(state.clusters), 'cluster')} {passing}: {', '.join(kept) or 'none'}."
     term = asked.trace.terms[-1] if asked.trace.terms else None
+    yield from _claims(state, binding, term)
     for division in () if term is None else term.divisions:
         yield division_sentence(division, is_only_asked=is_only_asked)
     if is_only_asked and _would_be_elsewhere(binding, asked):
@@ -233,6 +234,15 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
         yield f"{asked.result.message.rstrip('.')}."
     for hindrance in hindrances_of(binding):
         yield f"{hindrance.message.rstrip('.')} ({hindrance.reason})."
+
+
+def _claims(state: FleetState, binding: Binding, term: TermTrace | None) -> Iterator[str]:
+    """`Its claim data is in member1: of equally good clusters, member1 comes first.`"""
+    preferred = {} if term is None else {name: rank for name, rank in term.claims.items() if name in term.candidates}
+    for claim, clusters in state.held_claims(binding).items():
+        first = max((name for name in clusters if name in preferred), key=lambda name: preferred[name], default="")
+        comes = f"of equally good clusters, {first} comes first" if first else "it cannot be placed there now"
+        yield f"Its claim {claim} is in {', '.join(clusters)}: {comes}."
 
 
 def _would_be_elsewhere(binding: Binding, asked: Explained) -> bool:

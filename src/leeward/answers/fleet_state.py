@@ -30,6 +30,8 @@ from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, R
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.dependencies.held_claims import dependants_of_claim, held_claims
+from leeward.core.scheduling.claim_locality import HeldClaims
 from leeward.core.settings_in_force import SettingsInForce
 
 API_VERSION, KIND = "leeward.dev/v1alpha1", "FleetState"
@@ -169,6 +171,24 @@ class FleetState:
     def works_of(self, key: BindingName) -> Mapping[str, Work]:
         """The Works of a binding, by cluster."""
         return self._works.get(key, {})
+
+    def held_claims(self, binding: Binding) -> HeldClaims:
+        """The clusters that hold each claim which its template names."""
+        return held_claims(
+            binding,
+            lambda: self._claims.get((binding.namespace, binding.name), ()),
+            lambda name: self.bindings.get(BindingName(binding.namespace, name)),
+            lambda claim: self.works_of(key_of_binding(claim)),
+        )
+
+    @cached_property
+    def _claims(self) -> Mapping[tuple[str, str], Sequence[ResourceBinding]]:
+        """Bindings of claims, by the binding that needs them."""
+        found: dict[tuple[str, str], list[ResourceBinding]] = defaultdict(list)
+        for claim in self.recorded.bindings:
+            for dependant in dependants_of_claim(claim):
+                found[dependant].append(claim)
+        return found
 
     def template_of(self, binding: Binding) -> TemplateMetadata:
         """Template of the binding, without labels where it could not be seen."""

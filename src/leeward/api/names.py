@@ -142,6 +142,8 @@ EVICT_SHARED_ANNOTATION = "leeward.dev/evict-shared-resources"
 Namespaces, PersistentVolumes and PersistentVolumeClaims, with everything that others keep in them (ours)."""
 CLAIMS_ANNOTATION = "leeward.dev/claims"
 """Annotation on a binding of a StatefulSet: the claims that its Pods use, for people (ours)."""
+NAMED_CLAIMS_ANNOTATION = "leeward.dev/named-claims"
+"""Annotation on a binding: the PersistentVolumeClaims that its template names, with commas between (ours)."""
 VOLUMES_FOLLOW_ANNOTATION = "leeward.dev/volumes-follow"
 """Annotation on a policy, and from there on its bindings: `true` says that the volumes of a StatefulSet are in every
 cluster, as replicated storage is, so that a failover may move it (ours)."""

@@ -56,8 +56,8 @@ class BindingTemplates:
         return template
 
     async def outlives(self, binding: Binding) -> bool:
-        """Tells whether the template of a binding that is deleted stays, and is claimed by a policy: the next binding
-        will be made of it. Only the API server can say so. Raises: WorldError."""
+        """Tells whether the template of a binding that is deleted stays, and is claimed or needed by others: the next
+        binding will be made of it. Only the API server can say so. Raises: WorldError."""
         wanted = binding.spec.resource
         try:
             resource = await self._resource(binding)
@@ -69,6 +69,8 @@ class BindingTemplates:
         metadata = template["metadata"]
         if metadata["uid"] != wanted.uid or "deletionTimestamp" in metadata:
             return False
+        if binding.spec.required_by:
+            return True
         return not {POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL}.isdisjoint(metadata.get("labels") or ())
 
     def known(self, binding: Binding) -> Manifest | None:

@@ -32,7 +32,7 @@ from leeward.controllers.detected_bindings import DetectedBindings, concerns_its
 from leeward.controllers.detected_templates import DetectedTemplates
 from leeward.controllers.feature_holds import FeatureHolds
 from leeward.controllers.template_events import TemplateEvents, described, lowered, name_of_policy
-from leeward.core.eviction.volumes import claims_annotation
+from leeward.core.dependencies.held_claims import claim_annotations
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.placement.concern import is_propagated
 from leeward.core.propagation.activation import decide_activation
@@ -271,7 +271,7 @@ class Detector:
         present = bindings.get(key.name, key.namespace)
         noted = present.metadata.annotations.get(TEMPLATE_DIGEST_ANNOTATION) if present is not None else None
         digests = digest_annotations(template, noted)
-        desired["metadata"]["annotations"] |= {**digests, **claims_annotation(template), **marks}
+        desired["metadata"]["annotations"] |= {**digests, **claim_annotations(template), **marks}
         if present is None:
             await self._written.create(kind, bindings, desired)
             message = f"Apply policy({name_of_policy(policy)}) succeed"

@@ -19,12 +19,14 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
+from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.estimates import estimator_of
 from leeward.core.scheduling.model import Placed, PlacementKey, Profile, Request, Unplaceable
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.scheduling.vector_allocation import Floats, Ints, listed
 from leeward.core.scheduling.workload_affinity import workload_affinity_filters
+from leeward.planning.claim_holders import ClaimHolders
 from leeward.planning.estimates import Estimates
 from leeward.planning.feasibility import CachedArrays, CachedAvailability, CachedFeasibility, CachedStays
 from leeward.planning.reservations import Reservations
@@ -40,7 +42,7 @@ MAX_ANSWERS = 10_000
 
 
 class Fleet(ClusterArrays):
-    """`estimates` and `groups` are what the plug-ins of the profile read, where it has such plug-ins."""
+    """`estimates`, `groups` and `claims` are read by the plug-ins of the profile, where it has such plug-ins."""
 
     def __init__(
         self,
@@ -48,10 +50,12 @@ class Fleet(ClusterArrays):
         profile: Profile = DEFAULT_PROFILE,
         estimates: Estimates | None = None,
         groups: WorkloadGroups | None = None,
+        claims: ClaimHolders | None = None,
     ) -> None:
         self.profile = profile
         self.estimates = estimates if estimates is not None else Estimates()
         self.groups = groups
+        self.claims = claims if claims is not None else ClaimHolders()
         self.reservations = Reservations()
         self._by_name: dict[str, Cluster] = {}
         self._in_outage: dict[str, None] = {}
@@ -224,13 +228,21 @@ def placement_fleet(
         cluster = fleet.get(name)
         return cluster is None or cluster.is_being_deleted or looks_dead(cluster) or cluster.has_no_execute
 
-    estimates = estimates if estimates is not None else Estimates()
+    def may_serve(name: str) -> bool:
+        """Tells whether a claim in the cluster counts: it is worth nothing while the cluster fails."""
+        cluster = fleet.get(name)
+        is_well = cluster is not None and (cluster.ready is None or cluster.is_ready) and not is_failing(cluster)
+        return is_well and not is_left(name)
+
+    estimates, claims = estimates if estimates is not None else Estimates(), ClaimHolders()
     filters = () if groups is None else workload_affinity_filters(groups.others, is_left)
     profile = Profile(
         filters=(*DEFAULT_PROFILE.filters, *filters),
         scores=DEFAULT_PROFILE.scores,
         estimators=(estimator_of(estimates.of),),
         multiple_pod_templates=multiple_pod_templates,
+        held_claims=claims.of,
+        may_serve=may_serve,
     )
-    fleet = Fleet(clusters, profile, estimates, groups)
+    fleet = Fleet(clusters, profile, estimates, groups, claims)
     return fleet

@@ -1,8 +1,9 @@
 """Snapshots as JSON, so that a decision of production can be decided again elsewhere.
 
 `decide(decode_snapshot(encode_snapshot(snapshot)))` is `decide(snapshot)`. Of a fleet it keeps what this binding could
-be told: its clusters, what is reserved in them for others, what estimators answered about its replicas, and where the
-others of its affinity groups are. Objects are written whole; a status may hold what its user regards as secret.
+be told: its clusters, what is reserved in them for others, what estimators answered about its replicas, where the
+others of its affinity groups are, and which clusters hold claims of its template. Objects are written whole; a status
+may hold what its user regards as secret.
 """
 
 from collections.abc import Mapping
@@ -59,7 +60,8 @@ class RecordedOutcome(Object, frozen=True, omit_defaults=False):
 
 
 class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
-    """The file's layout. `binding` is one of two kinds; `reserved` and `works` are by cluster name."""
+    """The file's layout. `binding` is one of two kinds; `reserved` and `works` are by cluster name. `claims` are the
+    clusters that hold each claim which the template names."""
 
     api_version: str
     kind: str
@@ -75,6 +77,7 @@ class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
     reserved: Mapping[str, tuple[Reserved, ...]] = {}
     estimates: tuple[RecordedEstimate, ...] = ()
     group_members: tuple[GroupMember, ...] = ()
+    claims: Mapping[str, tuple[str, ...]] = {}
     workload_affinity: bool = False
     multiple_pod_templates: bool = False
     outcome: RecordedOutcome | None = None
@@ -111,6 +114,7 @@ def encode_snapshot(snapshot: Snapshot, outcome: RecordedOutcome | None = None) 
             for question, answers in asked
         ),
         group_members=() if fleet.groups is None else fleet.groups.members_beside(binding),
+        claims={name: tuple(clusters) for name, clusters in fleet.claims.of(binding.spec).items()},
         workload_affinity=fleet.groups is not None,
         multiple_pod_templates=fleet.profile.multiple_pod_templates,
         outcome=outcome,
@@ -157,6 +161,7 @@ def _fleet_of(recorded: RecordedSnapshot, binding: Binding) -> Fleet:
         groups=groups,
         multiple_pod_templates=recorded.multiple_pod_templates,
     )
+    fleet.claims.put(binding.spec.resource, recorded.claims)
     for name, reserved in recorded.reserved.items():
         fleet.reservations.restore(name, reserved)
     return fleet

@@ -5,12 +5,14 @@ from typing import Any, NamedTuple
 
 from kubeapi.resource import Resource
 from leeward.api.names import cluster_of_execution_space
-from leeward.api.resource import WORKS
+from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, Work
+from leeward.core.dependencies.held_claims import dependants_of_claim, held_claims
+from leeward.core.scheduling.claim_locality import HeldClaims
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
-from leeward.runtime.index import Index
+from leeward.runtime.index import Index, IndexOfMany
 from leeward.runtime.informer import Informer
 from leeward.runtime.statuses import Statuses
 
@@ -28,6 +30,7 @@ class Bindings:
         self._informers = {kind.resource.plural: plane.informers.of(kind.resource) for kind in KINDS}
         self._resources: dict[str, Resource[Any]] = {kind.resource.plural: kind.resource for kind in KINDS}
         self._statuses: dict[str, Statuses[Any]] = {k.resource.plural: plane.statuses.of(k.resource) for k in KINDS}
+        self._claims = IndexOfMany(plane.informers.of(RESOURCE_BINDINGS), dependants_of_claim)
         self._works_of = {kind.resource.plural: Index(self.works, kind.key_of_work) for kind in KINDS}
 
     def get(self, key: BindingKey) -> Binding | None:
@@ -51,6 +54,16 @@ class Bindings:
 
     def works_by_cluster(self, key: BindingKey) -> dict[str, Work]:
         return {cluster_of_execution_space(w.namespace): w for w in self._works_of[key.plural].get(key.key)}
+
+    def held_claims(self, binding: Binding) -> HeldClaims:
+        """The clusters that hold each claim which its template names."""
+        namespaced = self._informers[RESOURCE_BINDINGS.plural]
+        return held_claims(
+            binding,
+            lambda: self._claims.get((binding.namespace, binding.name)),
+            lambda name: namespaced.get(name, binding.namespace),
+            lambda claim: self.works_by_cluster(BindingKey(RESOURCE_BINDINGS.plural, key_of(claim))),
+        )
 
     def keys_of_work(self, work: Work) -> Iterator[BindingKey]:
         """Keys of the bindings that it may belong to."""

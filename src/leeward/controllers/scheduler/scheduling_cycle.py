@@ -143,6 +143,7 @@ class SchedulingCycle:
             self._limiter.see_evictions(_evicted_at(new), now)
         elif old is not None:
             self._fleet.release(owner_of(old))
+            self._fleet.claims.put(old.spec.resource, {})
             self._limiter.forget(key)
         return self._see_in_group(key, old, new)
 
@@ -207,6 +208,7 @@ class SchedulingCycle:
         self._limiter.look(now, self._plane.clock.monotonic())
 
         def decide_one(key: BindingKey, binding: Binding) -> Decision:
+            self._fleet.claims.put(binding.spec.resource, self._bindings.held_claims(binding))
             budget = self._limiter.budget(key, self._fleet, now)
             works = self._bindings.works_by_cluster(key)
             refusal, fleet = self._refusals.get(key, ""), self._fleet

@@ -83,10 +83,10 @@ UNLIMITED = EvictionBudget()
 class Snapshot:
     """`clusters` and the binding's `works` are by cluster name.
 
-    `clusters` know what is reserved in them for other bindings, what estimators answered, and where the others of a
-    workload affinity group are, too; the decision only reads them. `brake`: it is engaged. `attention`: who watches
-    the clusters, and since when (S13). `quota_refusal`: why a quota has refused a larger result; what there is
-    may move, but not grow.
+    `clusters` know what is reserved in them for other bindings, what estimators answered, where the others of a
+    workload affinity group are, and which of them hold claims that the template names; the decision only reads them.
+    `brake`: it is engaged. `attention`: who watches the clusters, and since when (S13). `quota_refusal`: why a quota
+    has refused a larger result; what there is may move, but not grow.
     """
 
     binding: Binding

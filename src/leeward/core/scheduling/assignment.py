@@ -13,7 +13,7 @@ from typing import Literal
 from leeward.api.cluster import Cluster
 from leeward.api.policy import ReplicaSchedulingStrategy
 from leeward.core.scheduling.affinity import cluster_matches
-from leeward.core.scheduling.division import divide
+from leeward.core.scheduling.division import divide, first_seats
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
 from leeward.core.scheduling.trace import DivisionTrace
 
@@ -138,8 +138,9 @@ def share_out(
     if total < target:
         return too_little_room(total, step)
     if aggregated:
-        weights = _fewest(target, weights, used)
-    return _divide(request, target, weights)
+        weights = _fewest(target, weights, used, request.claims)
+    first = first_seats(target, weights, used, request.claims)
+    return _divide(request, target - len(first), weights, first)
 
 
 def too_little_room(total: int, step: str) -> Unplaceable:
@@ -148,16 +149,16 @@ def too_little_room(total: int, step: str) -> Unplaceable:
 
 
 def _divide(request: Request, replicas: int, weights: Assignment, initial: Assignment | None = None) -> Assignment:
-    result = divide(replicas, weights, initial, request.spec.resource.uid)
+    result = divide(replicas, weights, initial, request.spec.resource.uid, request.claims)
     if request.trace is not None:
         request.trace.divisions.append(DivisionTrace.of(replicas, weights, initial or {}, result))
     return result
 
 
-def _fewest(target: int, weights: Assignment, used: Sequence[str]) -> Assignment:
-    """The first clusters that together have room: those in use first, then the roomiest."""
+def _fewest(target: int, weights: Assignment, used: Sequence[str], claims: Assignment) -> Assignment:
+    """The first clusters that together have room: those in use first, then those with claims, then the roomiest."""
     chosen: dict[str, int] = {}
-    for name in sorted(weights, key=lambda name: (name not in used, -weights[name])):
+    for name in sorted(weights, key=lambda name: (name not in used, -claims.get(name, 0), -weights[name])):
         if sum(chosen.values()) >= target:
             break
         chosen[name] = weights[name]

@@ -4,7 +4,7 @@ Room is by the lowest estimate. What clusters report of themselves is in `Cluste
 reserved for other bindings; from the answers of other estimators that is taken off here, since they cannot know of it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,8 @@ from leeward.core.scheduling.vector_allocation import Bools, Ints, listed
 class Candidates:
     """The clusters that passed the filters, in the order of their names.
 
-    `kept` are those that a failover keeps as they are; `turn` is who comes first on a tie.
+    `kept` are those that a failover keeps as they are; `claims` is above 0 where claims are held; `turn` is who comes
+    first on a tie.
     """
 
     rows: Ints
@@ -29,20 +30,21 @@ class Candidates:
     assigned: Ints
     score: Ints
     kept: Bools
+    claims: Ints
     turn: Ints | None = None
 
     @staticmethod
     def of(request: Request, arrays: ClusterArrays, rows: Ints) -> "Candidates":
         assigned = np.zeros(len(rows), dtype=np.int64)
         score, kept = np.zeros_like(assigned), np.zeros(len(rows), dtype=np.bool_)
-        for name, replicas in request.assigned.items():
-            row = arrays.rows.get(name)
-            at = len(rows) if row is None else int(np.searchsorted(rows, row))
-            if at < len(rows) and rows[at] == row:
-                assigned[at], score[at], kept[at] = replicas, MAX_SCORE, request.keep_assigned
+        claims = np.zeros_like(assigned)
+        for at, name in _positions(request.assigned, arrays, rows):
+            assigned[at], score[at], kept[at] = request.assigned[name], MAX_SCORE, request.keep_assigned
+        for at, name in _positions(request.claims, arrays, rows):
+            claims[at] = request.claims[name]
         if arrays.profile.scores != (CLUSTER_LOCALITY,):
             score = np.array([_score(request, arrays, row) for row in rows], dtype=np.int64)
-        return Candidates(rows, _room(request, arrays, rows), assigned, score, kept)
+        return Candidates(rows, _room(request, arrays, rows), assigned, score, kept, claims)
 
     @property
     def available(self) -> Ints:
@@ -51,20 +53,30 @@ class Candidates:
     @property
     def order(self) -> Ints:
         """Positions from the best on: first what a failover keeps."""
-        if not (self.score.any() or self.kept.any()):
+        if not (self.score.any() or self.kept.any() or self.claims.any()):
             return np.argsort(-self.available, kind="stable")
-        return np.lexsort((-self.available, -self.score, ~self.kept))
+        return np.lexsort((-self.available, -self.claims, -self.score, ~self.kept))
 
     def at(self, chosen: Ints) -> "Candidates":
         """Chosen ones only, in the order of their names; they take their turns as they are given."""
         turn = np.argsort(chosen)
         at = chosen[turn]
-        return Candidates(self.rows[at], self.room[at], self.assigned[at], self.score[at], self.kept[at], turn)
+        numbers = (self.rows[at], self.room[at], self.assigned[at], self.score[at])
+        return Candidates(*numbers, self.kept[at], self.claims[at], turn)
 
     def candidate(self, arrays: ClusterArrays, feasibility: Feasibility, at: int) -> Candidate:
         row = int(self.rows[at])
-        numbers = (int(feasibility.tiers[row]), int(self.score[at]), int(self.room[at]), int(self.assigned[at]))
-        return Candidate(arrays.clusters[row], *numbers)
+        columns = (self.score, self.room, self.assigned, self.claims)
+        return Candidate(arrays.clusters[row], int(feasibility.tiers[row]), *(int(column[at]) for column in columns))
+
+
+def _positions(names: Iterable[str], arrays: ClusterArrays, rows: Ints) -> Iterator[tuple[int, str]]:
+    """Positions of those of these clusters that are among the rows."""
+    for name in names:
+        row = arrays.rows.get(name)
+        at = len(rows) if row is None else int(np.searchsorted(rows, row))
+        if at < len(rows) and rows[at] == row:
+            yield at, name
 
 
 def room_in(request: Request, arrays: ClusterArrays, name: str) -> int:

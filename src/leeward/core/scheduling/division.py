@@ -7,22 +7,28 @@ Karmada: pkg/util/helper/webster.go; same. Weights are compared as IEEE doubles,
 """
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from leeward.api.names import fnv1a_32
 
+NOBODY: Mapping[str, int] = {}
+
 
 def divide(
-    replicas: int, weights: Mapping[str, int], initial: Mapping[str, int] | None = None, uid: str = ""
+    replicas: int,
+    weights: Mapping[str, int],
+    initial: Mapping[str, int] | None = None,
+    uid: str = "",
+    first: Mapping[str, int] = NOBODY,
 ) -> dict[str, int]:
-    """`replicas` more on top of `initial`, by weight; unchanged when no party has weight.
+    """`replicas` more on top of `initial`, by weight; unchanged when no party has weight. Ranks in `first` break ties.
 
     Holds: S3 (the sum grows by exactly `replicas`, when there is weight at all).
     """
     held = dict(initial or {})
     if sum(weights.values()) == 0 or (replicas == 0 and held):
         return held
-    return allocate_seats(replicas, weights, held, names_descend(uid))
+    return allocate_seats(replicas, weights, held, names_descend(uid), first)
 
 
 def names_descend(uid: str) -> bool:
@@ -30,11 +36,25 @@ def names_descend(uid: str) -> bool:
     return bool(uid) and fnv1a_32(uid) % 2 == 1
 
 
+def first_seats(
+    replicas: int, weights: Mapping[str, int], used: Collection[str], first: Mapping[str, int]
+) -> dict[str, int]:
+    """One replica for each party of `first` that is not `used`, the greatest rank first, as long as there are any."""
+    ranked = sorted(first, key=lambda party: (-first[party], party))
+    return dict.fromkeys([party for party in ranked if weights.get(party) and party not in used][:replicas], 1)
+
+
 def allocate_seats(
-    seats: int, votes: Mapping[str, int], initial: Mapping[str, int], descend: bool = False
+    seats: int,
+    votes: Mapping[str, int],
+    initial: Mapping[str, int],
+    descend: bool = False,
+    first: Mapping[str, int] = NOBODY,
 ) -> dict[str, int]:
     """The pure method: parties only in `initial` take part without votes."""
     parties = sorted({*votes, *initial}, reverse=descend)
+    if first:
+        parties.sort(key=lambda party: -first.get(party, 0))
     held = {party: max(0, initial.get(party, 0)) for party in parties}
     remaining = seats - _seat_the_certain(seats, votes, held)
     order = {party: position for position, party in enumerate(parties)}

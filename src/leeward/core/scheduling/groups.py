@@ -15,6 +15,8 @@ from leeward.core.scheduling.spread_fields import field_of
 
 WEIGHT_UNIT = 1000
 """One fulfilled replica outweighs any score."""
+CLAIM_UNIT = 2**31 * WEIGHT_UNIT * 2
+"""One claim outweighs all replicas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,19 @@ def _label_values(label: str) -> Callable[[Cluster], Iterable[str]]:
 
 
 def _weigher(request: Request, min_groups: int, min_clusters: int) -> Callable[[Sequence[Candidate]], int]:
+    def weigh(group: Sequence[Candidate]) -> int:
+        return weigh_room(group) + weight_of_claims(request, max(candidate.claims for candidate in group))
+
+    weigh_room = _room_weigher(request, min_groups, min_clusters)
+    return weigh
+
+
+def weight_of_claims(request: Request, rank: int) -> int:
+    """Weight that a group has by the claims in it: what is placed already stays with its groups."""
+    return 0 if request.assigned else rank * CLAIM_UNIT
+
+
+def _room_weigher(request: Request, min_groups: int, min_clusters: int) -> Callable[[Sequence[Candidate]], int]:
     replicas, strategy = request.spec.replicas, request.placement.replica_scheduling
     if strategy is None or strategy.replica_scheduling_type == "Duplicated":
         return lambda group: _weight_of_copies(replicas, group)

@@ -1,7 +1,7 @@
 """The values that scheduling is made of: the request, the candidates, the plug-ins, and the two outcomes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -10,6 +10,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.cached_property import CachedProperty
+from leeward.core.scheduling.claim_locality import HeldClaims, no_claims
 from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.scheduling.trace import TermTrace
 
@@ -56,6 +57,7 @@ class Request:
     `multiple_pod_templates`: components that go to exactly one cluster are placed as a set.
     `trace`: where to note why; None asks for nothing.
     `keep_assigned`: a failover asks. What is assigned stays, under static weights, too; only the rest is divided.
+    `claims` ranks the clusters that hold claims of the template, see `claim_locality`.
     """
 
     spec: ResourceBindingSpec
@@ -65,6 +67,7 @@ class Request:
     keep_assigned: bool = False
     multiple_pod_templates: bool = False
     trace: TermTrace | None = None
+    claims: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @CachedProperty
     def placement(self) -> Placement:
@@ -128,7 +131,7 @@ class Candidate:
     """A cluster that passed all filters.
 
     `tier` is 0 for the primary affinity, i+1 for its overflow affinity i; `room` is how many more replicas fit, by
-    estimate; `assigned` how many the earlier result has there.
+    estimate; `assigned` how many the earlier result has there; `claims` is above 0 where it holds claims.
     """
 
     cluster: Cluster
@@ -136,6 +139,7 @@ class Candidate:
     score: int
     room: int
     assigned: int
+    claims: int = 0
 
     @property
     def name(self) -> str:
@@ -146,9 +150,9 @@ class Candidate:
         return self.room + self.assigned
 
     @property
-    def rank(self) -> tuple[int, int, int, str]:
+    def rank(self) -> tuple[int, int, int, int, str]:
         """Sorts the better candidate first."""
-        return (self.tier, -self.score, -self.available, self.name)
+        return (self.tier, -self.score, -self.claims, -self.available, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +205,16 @@ class Estimator:
 class Profile:
     """The plug-ins that one scheduler runs. The first filter in order gives the reason.
 
-    `multiple_pod_templates` (gate MultiplePodTemplatesScheduling): see `Request`.
+    `multiple_pod_templates` (gate MultiplePodTemplatesScheduling): see `Request`. `held_claims`: the clusters
+    that hold the claims of a binding's template; `may_serve`: whether a claim in a cluster counts.
     """
 
     filters: tuple[Filter, ...]
     scores: tuple[Score, ...]
     estimators: tuple[Estimator, ...]
     multiple_pod_templates: bool = False
+    held_claims: Callable[[ResourceBindingSpec], HeldClaims] = no_claims
+    may_serve: Callable[[str], bool] = bool
 
     @CachedProperty
     def shared_filters(self) -> tuple[Filter, ...]:

@@ -6,6 +6,7 @@ before the present one, too, when no later one gives a result.
 """
 
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
+from leeward.core.scheduling.claim_locality import claim_ranks
 from leeward.core.scheduling.cluster_arrays import ClusterView
 from leeward.core.scheduling.model import Placed, Request, Unplaceable, is_reschedule_requested
 from leeward.core.scheduling.preserve_assigned import without_loss
@@ -27,6 +28,7 @@ def schedule(
     asked for. Holds: S2, S3, C2.
     """
     profile = clusters.arrays.profile
+    claims = claim_ranks(profile.held_claims(spec), profile.may_serve)
     first_failure: Unplaceable | None = None
     for affinity_name in affinity_names_to_try(spec, status, around=keep_assigned):
         request = Request(
@@ -37,6 +39,7 @@ def schedule(
             keep_assigned,
             profile.multiple_pod_templates,
             None if trace is None else trace.of_term(affinity_name),
+            claims,
         )
         outcome = without_loss(request, place(request, clusters), clusters, profile)
         if isinstance(outcome, Placed):

@@ -65,6 +65,8 @@ class TermTrace:
     groups: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     selected: tuple[str, ...] = ()
     divisions: list[DivisionTrace] = field(default_factory=list[DivisionTrace])
+    claims: dict[str, int] = field(default_factory=dict[str, int])
+    """Ranks of the clusters that hold claims of the template, see `claim_locality`."""
 
     def note_rejections(self, rejected: Mapping[str, object]) -> None:
         self.rejected.update((name, str(rejection)) for name, rejection in rejected.items())

@@ -56,7 +56,8 @@ def _by_room(request: Request, arrays: ClusterArrays, selected: Candidates, aggr
         if int(weights.sum()) < replicas:
             return too_little_room(int(weights.sum()), "do fresh scale")
         weights = _fewest(replicas, weights, selected, nothing, aggregated)
-        return _divide(request, arrays, selected, replicas, weights, nothing)
+        first = _first_seats(replicas, weights, selected, nothing)
+        return _divide(request, arrays, selected, replicas, weights, nothing, first)
     if assigned > replicas:
         return _scale_down(request, arrays, selected, aggregated)
     if assigned == replicas:
@@ -65,15 +66,27 @@ def _by_room(request: Request, arrays: ClusterArrays, selected: Candidates, aggr
     if int(weights.sum()) < missing:
         return too_little_room(int(weights.sum()), "scale up")
     weights = _fewest(missing, weights, selected, selected.assigned, aggregated)
-    return selected.assigned + _divide(request, arrays, selected, missing, weights, nothing)
+    first = _first_seats(missing, weights, selected, selected.assigned)
+    return selected.assigned + _divide(request, arrays, selected, missing, weights, nothing, first)
+
+
+def _first_seats(replicas: int, weights: Ints, selected: Candidates, used: Ints) -> Ints | None:
+    """One replica for each cluster that holds claims and has none, as long as there are any, see `division`."""
+    lacking = np.flatnonzero((selected.claims > 0) & (weights > 0) & (used == 0))
+    if not len(lacking):
+        return None
+    seats = np.zeros_like(weights)
+    seats[lacking[np.argsort(-selected.claims[lacking], kind="stable")][:replicas]] = 1
+    return seats
 
 
 def _fewest(target: int, weights: Ints, selected: Candidates, used: Ints, aggregated: bool) -> Ints:
-    """Weights, for Aggregated, of the first clusters that together have room: those in use, then the roomiest."""
+    """Weights, for Aggregated, of the first clusters that together have room: those in use, then those with claims,
+    then the roomiest."""
     if not aggregated:
         return weights
     ties = (-selected.available, -selected.score) if selected.turn is None else (selected.turn,)
-    order = np.lexsort((*ties, -weights, used == 0))
+    order = np.lexsort((*ties, -weights, -selected.claims, used == 0))
     enough = int(np.searchsorted(np.cumsum(weights[order]), target)) + 1
     chosen = np.zeros_like(weights)
     chosen[order[:enough]] = weights[order[:enough]]
@@ -93,15 +106,25 @@ def _scale_down(request: Request, arrays: ClusterArrays, selected: Candidates, a
 
 
 def _divide(
-    request: Request, arrays: ClusterArrays, selected: Candidates, replicas: int, weights: Ints, initial: Ints
+    request: Request,
+    arrays: ClusterArrays,
+    selected: Candidates,
+    replicas: int,
+    weights: Ints,
+    initial: Ints,
+    first: Ints | None = None,
 ) -> Ints:
     """Divides as `division.divide`; where there is something to divide, some weights are above 0."""
     if not replicas:
         return initial
     parties = np.flatnonzero(weights > 0)
-    result = initial.copy()
+    result = initial.copy() if first is None else initial + first
+    more = replicas - int(result.sum() - initial.sum())
     descend = names_descend(request.spec.resource.uid)
-    result[parties] = allocate(replicas, weights[parties], initial[parties], descend)
+    if (claims := selected.claims[parties]).any():
+        names = -parties if descend else parties
+        parties, descend = parties[np.lexsort((names, -claims))], False
+    result[parties] = allocate(more, weights[parties], result[parties], descend)
     if request.trace is not None:
         names = [arrays.names[row] for row in listed(selected.rows[parties])]
         shares = (dict(zip(names, listed(each[parties]), strict=True)) for each in (weights, initial, result))

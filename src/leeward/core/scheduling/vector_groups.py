@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from leeward.api.policy import SpreadConstraint
-from leeward.core.scheduling.groups import WEIGHT_UNIT, Group, Grouping
+from leeward.core.scheduling.groups import WEIGHT_UNIT, Group, Grouping, weight_of_claims
 from leeward.core.scheduling.model import Request
 from leeward.core.scheduling.paths import paths_that_keep, ranked_paths
 from leeward.core.scheduling.selection import divides
@@ -22,18 +22,24 @@ def best_by_group(
     available: Ints,
     score: Ints,
     held: Bools,
+    claims: Ints | None = None,
 ) -> Ints | None:
     """Positions of the chosen clusters, in the order in which they count on a tie; None when there is no choice.
 
     `codes` are each position's group and the groups' names; `order` has the positions from the best on; `held` are
-    those that keep what they have.
+    those that keep what they have; `claims` is above 0 where claims are held.
     """
     constraint = grouping.constraint
     at_least, at_most = (cluster.min_groups, cluster.max_groups) if cluster else (0, 0)
     members = _members(codes[0][order], order, len(codes[1]))
     weigh = _weigh_shares if divides(request.placement.replica_scheduling) else _weigh_copies
     groups = tuple(
-        (name, len(at), weigh(request, constraint.min_groups, at_least, available[at], score[at]))
+        (
+            name,
+            len(at),
+            weigh(request, constraint.min_groups, at_least, available[at], score[at])
+            + (0 if claims is None else weight_of_claims(request, int(claims[at].max()))),
+        )
         for name, at in zip(codes[1], members, strict=True)
         if len(at)
     )

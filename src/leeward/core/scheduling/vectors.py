@@ -6,6 +6,7 @@ from the candidates that the arrays have found.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,7 +33,15 @@ from leeward.core.scheduling.vector_groups import best_by_group
 
 
 def place(request: Request, view: ClusterView) -> Placed | Unplaceable:
-    """The pipeline for the one affinity term that the request has in view."""
+    """The pipeline for the one affinity term that the request has in view. Claims are a preference: where they leave no
+    place, they count for nothing."""
+    outcome = _place(request, view)
+    if not request.claims or isinstance(outcome, Placed):
+        return outcome
+    return _place(replace(request, claims={}), view)
+
+
+def _place(request: Request, view: ClusterView) -> Placed | Unplaceable:
     arrays = view.arrays
     if request.trace is not None or not _is_common(request, arrays):
         return _find(request, view)
@@ -57,6 +66,7 @@ def _question(request: Request, view: ClusterView) -> tuple[object, ...]:
         request.propagate_empty_workloads,
         request.is_set,
         repr(spec.components),
+        tuple(sorted(request.claims.items())),
         None if view.allowed is None else view.allowed.tobytes(),
     )
 
@@ -76,6 +86,7 @@ def _find(request: Request, view: ClusterView) -> Placed | Unplaceable:
     feasible = _feasible(request, view, feasibility)
     rows = np.flatnonzero(feasible)
     if request.trace is not None:
+        request.trace.claims = dict(request.claims)
         request.trace.note_rejections(_rejections(request, view, feasibility))
     if not len(rows):
         rejected = reasons_of(_rejections(request, view, feasibility))
@@ -158,7 +169,7 @@ def _select(request: Request, arrays: ClusterArrays, feasibility: Feasibility, f
     if codes is None:
         return None
     inside = codes[0][found.rows], codes[1]
-    numbers = (found.available, found.score, found.kept)
+    numbers = (found.available, found.score, found.kept, found.claims)
     chosen = best_by_group(request, feasibility.groupings[0], cluster, inside, found.order, *numbers)
     if chosen is not None and request.trace is not None:
         grouping, at_least = feasibility.groupings[0], cluster.min_groups if cluster else 0
