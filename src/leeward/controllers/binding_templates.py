@@ -12,8 +12,10 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, TEMPLATE_DIGEST_ANNOTATION
+from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import NotFound, NotServed
+from leeward.core.eviction.shared_resources import lets_shared_go
 from leeward.core.propagation.digest import template_digest
 from leeward.core.propagation.reach import Reach, binding_problems
 from leeward.runtime.controller_context import ControlPlane
@@ -37,6 +39,7 @@ class BindingTemplates:
         self._plane = plane
         self._reach = reach
         self._look = look
+        self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._followed: dict[tuple[str, str], Informer[Manifest]] = {}
         """Informers by apiVersion and kind."""
         self._ahead: dict[TemplateKey, Key] = {}
@@ -69,7 +72,8 @@ class BindingTemplates:
         metadata = template["metadata"]
         if metadata["uid"] != wanted.uid or "deletionTimestamp" in metadata:
             return False
-        if binding.spec.required_by:
+        dependants = (self._bindings.get(each.name, each.namespace) for each in binding.spec.required_by)
+        if any(each is not None and not lets_shared_go(each) for each in dependants):
             return True
         return not {POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL}.isdisjoint(metadata.get("labels") or ())
 

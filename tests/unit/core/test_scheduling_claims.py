@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from leeward.api.work import AggregatedStatusItem, BindingSnapshot, ResourceBindingSpec, ResourceBindingStatus, TargetCluster
+from leeward.api.work import (
+    AggregatedStatusItem,
+    BindingSnapshot,
+    ResourceBindingSpec,
+    ResourceBindingStatus,
+    TargetCluster,
+)
 from leeward.core.scheduling import Trace, schedule
 from leeward.core.scheduling.claim_locality import claim_ranks, clusters_holding
 from leeward.core.scheduling.steps import DEFAULT_PROFILE

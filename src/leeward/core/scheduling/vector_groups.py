@@ -33,16 +33,13 @@ def best_by_group(
     at_least, at_most = (cluster.min_groups, cluster.max_groups) if cluster else (0, 0)
     members = _members(codes[0][order], order, len(codes[1]))
     weigh = _weigh_shares if divides(request.placement.replica_scheduling) else _weigh_copies
-    groups = tuple(
-        (
-            name,
-            len(at),
-            weigh(request, constraint.min_groups, at_least, available[at], score[at])
-            + (0 if claims is None else weight_of_claims(request, int(claims[at].max()))),
-        )
-        for name, at in zip(codes[1], members, strict=True)
-        if len(at)
-    )
+    ranks = np.zeros_like(available) if claims is None else claims
+
+    def weight(at: Ints) -> int:
+        by_room = weigh(request, constraint.min_groups, at_least, available[at], score[at])
+        return by_room + weight_of_claims(request, int(ranks[at].max()))
+
+    groups = tuple((name, len(at), weight(at)) for name, at in zip(codes[1], members, strict=True) if len(at))
     kept = frozenset(codes[1][code] for code in listed(codes[0][held]) if code >= 0)
     path = _best_path(groups, constraint, at_least, kept)
     if len(groups) < constraint.min_groups or not path:
