@@ -47,6 +47,12 @@ _OPTIONS = (
         "--event-ttl", type=LongerThanZero(), default="1h", show_default=True, help="How long events are kept."
     ),
     click.option(
+        "--initializing-storage",
+        type=LongerThanZero(),
+        help="For tests of clients: put off the objects of a new definition for so long (429), as Kubernetes 1.34 does."
+        "  [default: never]",
+    ),
+    click.option(
         "--audit-log-path", default="", metavar="FILE", help='Who asked for what, one line each; "-" is stdout.'
     ),
     click.option(
@@ -75,6 +81,7 @@ def config_of(
     tls_private_key_file: Path | None,
     client_ca_file: Path | None,
     event_ttl: float,
+    initializing_storage: float | None,
     audit_log_path: str,
     audit_log_maxsize: int,
     audit_log_maxbackup: int,
@@ -96,6 +103,7 @@ def config_of(
         tls_private_key_file=tls_private_key_file,
         client_ca_file=client_ca_file,
         event_ttl_seconds=event_ttl,
+        initializing_seconds=initializing_storage or 0.0,
         audit_log=audit_log if audit_log_path else None,
         controllers=controllers,
     )

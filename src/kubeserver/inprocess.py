@@ -7,7 +7,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
-from kubeapi.errors import Unreachable, error_of
+from kubeapi.errors import Unreachable
+from kubeapi.retry_after import error_of_answer
 from kubeapi.transport import Request, Response, split_lines
 from kubeserver.handler import ADMIN_GROUP, Handler, StreamResponse, User
 
@@ -41,7 +42,7 @@ class InProcessTransport:
         answer = await self._ask(request)
         if isinstance(answer, Response):
             if answer.code >= 400:
-                raise error_of(answer.code, answer.body)
+                raise error_of_answer(answer.code, answer.body, answer.headers)
             yield _lines(answer.body)
             return
         lines = answer.lines if answer.line_end else split_lines(answer.lines)

@@ -66,6 +66,8 @@ class ApiServerConfig:
     controllers: bool = False
     """Namespaces that end are emptied, dependents collected, roles aggregated, and objects deleted that have come to
     their end: what kube-apiserver leaves to a kube-controller-manager."""
+    initializing_seconds: float = 0.0
+    """Seconds for which the objects of a new definition are put off (429), for tests of clients."""
     crds: Sequence[Manifest] = ()
     ready: Callable[[int], None] = field(default=lambda port: None)
     """Function that is given the port, once the server listens."""
@@ -115,7 +117,7 @@ async def _front(
         webhook_client=webhooks,
         event_ttl_seconds=config.event_ttl_seconds,
     )
-    handler = handler_chain(server, clock, randomness, registry, sink)
+    handler = handler_chain(server, clock, randomness, registry, sink, config.initializing_seconds)
     return HttpFront(handler, server.authenticator, tls, config.address, config.port)
 
 

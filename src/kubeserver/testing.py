@@ -45,13 +45,22 @@ def server(tmp_path: Path) -> Generator[RunningServer]:
 
 
 @contextmanager
-def running_server(directory: Path, crds: Sequence[Manifest] = ()) -> Generator[RunningServer]:
-    """Serves from `directory` until the end of the block. Raises: whatever the server could not start for."""
+def running_server(
+    directory: Path, crds: Sequence[Manifest] = (), initializing_seconds: float = 0.0
+) -> Generator[RunningServer]:
+    """Serves from `directory` until the end of the block; the objects of a definition are put off (429) for so many
+    seconds from the first request for them. Raises: whatever the server could not start for."""
     token, tokens = Randomness().token(), directory / "tokens.csv"
     write_file(tokens, f"{token},{USER},{USER},{GROUP}\n")
     started: Future[int] = Future()
     config = ApiServerConfig(
-        data_dir=directory, port=0, token_auth_file=tokens, controllers=True, crds=crds, ready=started.set_result
+        data_dir=directory,
+        port=0,
+        token_auth_file=tokens,
+        controllers=True,
+        initializing_seconds=initializing_seconds,
+        crds=crds,
+        ready=started.set_result,
     )
     ending: Future[None] = Future()
     thread = threading.Thread(target=_serve, args=(config, started, ending), name="kubeserver", daemon=True)

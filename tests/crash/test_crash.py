@@ -18,7 +18,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.client import AlreadyExists, Client, Conflict, NotFound, WorldError
-from leeward.client.client import WatchEvent
+from leeward.client.decoding import WatchEvent
 from tests.crash.ledger import Ledger, Lost
 from tests.crash.server import Server
 

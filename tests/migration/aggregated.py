@@ -9,6 +9,7 @@ from typing import Self
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
 from kubeapi.transport import Request, Response, Transport
+from kubeserver.handlers.initializing import InitializingStorage
 from kubeserver.inprocess import ADMIN, InProcessTransport
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
@@ -99,12 +100,19 @@ class AggregationLayer:
 class AggregatedWorld(RecordedWorld):
     """`user` asks through the aggregation layer. The control plane's own API server collects no garbage, since it would
     look for the owners in itself; whoever plays a story looks at the references. Without `applications` there is
-    nothing but the clusters and what belongs to them."""
+    nothing but the clusters and what belongs to them. The objects of each definition are put off (429) for
+    `initializing_seconds` from the first request for them."""
 
     def __init__(
-        self, timing: Timing | None = None, manager: ManagerSettings | None = None, *, applications: bool = True
+        self,
+        timing: Timing | None = None,
+        manager: ManagerSettings | None = None,
+        *,
+        applications: bool = True,
+        initializing_seconds: float = 0.0,
     ) -> None:
         super().__init__(timing, manager)
+        self._initializing_seconds = initializing_seconds
         control_plane = recorded(CONTROL_PLANE)
         kept = [entry for entry in control_plane if entry.plural != "clusters"]
         if not applications:
@@ -147,7 +155,8 @@ class AggregatedWorld(RecordedWorld):
             collectors=False,
             passed_over=WebhookTemplates(store).passed_over,
         )
-        self.place.put(api_server, self.life)
+        beginning = InitializingStorage(api_server, api_server, self.clock, self._initializing_seconds)
+        self.place.put(beginning, self.life)
         await ensure_namespaces(self.client)
 
 

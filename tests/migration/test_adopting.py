@@ -213,6 +213,25 @@ def test_the_agents_of_pull_members_go_on_through_the_switch() -> None:
     play(story)
 
 
+def test_it_goes_there_and_back_where_new_kinds_are_put_off_at_first() -> None:
+    """A kube-apiserver since 1.34: 429 while the watch cache of a definition fills."""
+
+    async def run() -> None:
+        async with AggregatedWorld(applications=False, initializing_seconds=15) as world:
+            await adopt(world.user, world.clock, lambda _: None)
+            await assert_owned(world.user)
+            world.start_controllers()
+            await world.sleep(60)
+            for cluster in (await world.user.list(CLUSTERS)).items:
+                assert cluster.is_ready or cluster.spec.sync_mode == "Pull"
+            await world.stop_controllers()
+            await world.sleep(60)
+            await hand_back(world.user, world.clock, lambda _: None)
+            await assert_handed_back(world)
+
+    run_virtual(run())
+
+
 @pytest.mark.long
 def test_there_and_back_after_a_failover() -> None:
     """The way there and back with Karmada's own agent in member3, as it was recorded."""

@@ -16,6 +16,8 @@ from leeward.app.local.ports import pick_port
 START_SECONDS = 30.0
 STOP_SECONDS = 60.0
 POLL_SECONDS = 0.05
+AS_SINCE_1_34 = ("--initializing-storage", "3s")
+"""Options of a server that puts off the objects of a new definition at first, as kube-apiserver since 1.34."""
 USERS = {"admin": "system:masters", "bob": "dev"}
 """Each has one group, and the token `NAME-token`."""
 

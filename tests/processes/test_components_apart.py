@@ -12,7 +12,7 @@ import pytest
 from kubeapi.codec import parse_first_yaml, render_yaml
 from tests.kubectl import Kubectl, needs_kubectl
 from tests.ports import free_port
-from tests.processes.lone_server import LoneServer, lone_server
+from tests.processes.lone_server import AS_SINCE_1_34, LoneServer, lone_server
 
 SECONDS = 60
 POLICY = """
@@ -87,7 +87,7 @@ class Plane(Kubectl):
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Generator[Plane]:
     directory = tmp_path_factory.mktemp("plane")
     with ExitStack() as stack:
-        server = stack.enter_context(lone_server(directory))
+        server = stack.enter_context(lone_server(directory, *AS_SINCE_1_34))
         plane = Plane(directory, server)
         done = leeward(directory, "init")
         assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.kubectl import Kubectl, needs_kubectl
-from tests.processes.lone_server import LoneServer
+from tests.processes.lone_server import AS_SINCE_1_34, LoneServer
 
 SECONDS = 60
 QUICK = ("--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms")
@@ -52,7 +52,7 @@ class Serving(Kubectl):
 
 @pytest.fixture
 def serving(tmp_path: Path) -> Generator[Serving]:
-    server = LoneServer(tmp_path)
+    server = LoneServer(tmp_path, *AS_SINCE_1_34)
     server.start()
     try:
         running = Serving(tmp_path, server)

@@ -24,7 +24,7 @@ from leeward.app.local.layout import CONTROL_PLANE, Layout
 from tests.kubectl import Kubectl, needs_kubectl, run_command
 from tests.processes.fleet import Fleet, running_fleet
 from tests.processes.hiding_proxy import HidingProxy, hiding_proxy
-from tests.processes.lone_server import LoneServer, lone_server
+from tests.processes.lone_server import AS_SINCE_1_34, LoneServer, lone_server
 
 MEMBERS = ("member1", "member2")
 TOLERATION_SECONDS = 8
@@ -165,7 +165,7 @@ def joined(directory: Path) -> Generator[Plane]:
         options = [option for name in MEMBERS for option in ("--member", name)]
         fleet = stack.enter_context(running_fleet(directory / "fleet", *options))
         processes.terminate(Layout(fleet.data_dir), [CONTROL_PLANE])
-        server = stack.enter_context(lone_server(directory))
+        server = stack.enter_context(lone_server(directory, *AS_SINCE_1_34))
         proxy = HidingProxy(
             server.url, server.authority, "/apis/cluster.karmada.io/v1alpha1/clusters", token="admin-token"
         )

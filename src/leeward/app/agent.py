@@ -21,6 +21,7 @@ from leeward.client.connection import Connection, transport_of
 from leeward.client.incluster import load_in_cluster
 from leeward.client.kubeconfig import holds_one_user, load
 from leeward.client.limits import RequestPace, paced
+from leeward.client.patience import IMPATIENT
 from leeward.client.replaceable import ReplaceableTransport
 from leeward.client.updating import UpdatingTransport
 from leeward.lua.jail import ProcessJail
@@ -98,7 +99,7 @@ class _Process:
         if not self._config.settings.leader.enabled:
             return None
         lease = lease_of_agent(self._config.cluster)
-        client = Client(UpdatingTransport(self._leases), f"{_NAME}/leader-election")
+        client = Client(UpdatingTransport(self._leases), f"{_NAME}/leader-election").with_patience(IMPATIENT)
         identity = leader_identity(socket.gethostname(), self._randomness.uid())
         return LeaderElector(client, lease, identity, self._clock, self._randomness, self._config.settings.leader)
 

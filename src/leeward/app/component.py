@@ -25,6 +25,7 @@ from leeward.app.shard_processes import ShardProcesses
 from leeward.client import Client, Transport
 from leeward.client.connection import Connection, transport_of
 from leeward.client.limits import RequestPace, paced
+from leeward.client.patience import IMPATIENT
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.choice import DESCHEDULER, SCHEDULER, Choice
 from leeward.manager.control_plane import ControllerManager
@@ -62,7 +63,7 @@ async def run_component(config: ComponentConfig) -> None:
         pace = RequestPace.of(config.settings.limits.control_plane)
         leases = transport_of(config.connection)
         try:
-            await meet(Client(paced(transport, pace), "leeward"))
+            await meet(Client(paced(transport, pace), "leeward").with_patience(IMPATIENT))
             probes.ready = True
             await _process(config, Assembly(config.settings, transport, pace, metrics), leases, metrics)
         finally:
@@ -116,7 +117,7 @@ class _Process:
             if self._electors:
                 tasks.append(working.start(self._standby.run(), "stand by"))
             if shards.count > 1 and shards.only is None:
-                client = Client(self._leases, "leeward/shards")
+                client = Client(self._leases, "leeward/shards").with_patience(IMPATIENT)
                 processes = ShardProcesses(shards.count, self._settings.serving, client, self._settings.leader)
                 tasks.append(starting.start(processes.run(), "shards"))
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -131,7 +132,7 @@ class _Process:
 
     def _elector(self, part: Part) -> LeaderElector:
         clock, randomness = self._assembly.clock, self._assembly.randomness
-        client = Client(self._leases, f"{part}/leader-election")
+        client = Client(self._leases, f"{part}/leader-election").with_patience(IMPATIENT)
         lease = self._settings.leader.name or part
         identity = leader_identity(socket.gethostname(), randomness.uid())
         sharding = self._sharding if part == MANAGER_LEASE else None

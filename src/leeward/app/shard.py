@@ -11,6 +11,7 @@ from leeward.api.names import MANAGER_LEASE, leader_identity
 from leeward.app.assembly import Assembly
 from leeward.app.flags.settings import ComponentSettings
 from leeward.client import Client, Transport
+from leeward.client.patience import IMPATIENT
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.standby import Standby
 from leeward.runtime.leader import LeaderElector
@@ -35,7 +36,7 @@ class ShardProcess:
         self._share = WorkShare.of_shard(Shard(index, sharding.shards))
         self._choice = settings.manager.controllers
         self._assembly = assembly
-        clock, client = assembly.clock, Client(leases, f"{self.name}/leader-election")
+        clock, client = assembly.clock, Client(leases, f"{self.name}/leader-election").with_patience(IMPATIENT)
         identity = leader_identity(socket.gethostname(), assembly.randomness.uid())
         slot = LeaderElector(client, self.name, identity, clock, assembly.randomness, settings.leader)
         watch = LeaderWatch(client, MANAGER_LEASE, sharding, clock, settings.leader)

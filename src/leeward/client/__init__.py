@@ -4,9 +4,10 @@
 embedded API server's own in its process. Others wrap one of these: `LimitedTransport`, `ProxiedTransport`,
 `PreflightTransport`, `UpdatingTransport`, `ReplaceableTransport`. Whoever holds a `Client` cannot tell which it has.
 
-Never caches, and tries nothing again: that is the business of `leeward.runtime`. But a read is asked once more where an
-idle connection was closed just then (`http.py`), and an update that stands for a refused patch where another write came
-between (`updating.py`).
+Never caches. What failed is tried again by `leeward.runtime`. But a request that the server puts off (429), which was
+not carried out, is sent again when the server wants it (`patience.py`); controllers, which have queues, have no such
+patience. A read is asked once more where an idle connection was closed just then (`http.py`), and an update that stands
+for a refused patch where another write came between (`updating.py`).
 """
 
 from kubeapi.errors import (
@@ -25,7 +26,8 @@ from kubeapi.errors import (
     WorldError,
 )
 from kubeapi.transport import Request, Response, Transport
-from leeward.client.client import Client, Page, WatchEvent
+from leeward.client.client import Client
+from leeward.client.decoding import Page, WatchEvent
 
 __all__ = [
     "AlreadyExists",

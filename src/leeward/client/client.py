@@ -3,27 +3,26 @@
     cluster = await client.get(CLUSTERS, "member1")
     await client.patch(CLUSTERS, "member1", {"spec": {...}}, resource_version=cluster.metadata.resource_version)
 
-Every request has a deadline. Every failure is a `WorldError`.
+Every request has a deadline. Every failure is a `WorldError`. A request that the server puts off (429) is sent again
+when the server wants to be asked, within the client's `Patience`.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, aclosing
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
-
-import msgspec
+from typing import Any, TypeVar
 
 from kubeapi import codec
-from kubeapi.errors import NOT_FOUND, NotFound, TooLarge, Undecodable, error_of, error_of_status
+from kubeapi.errors import NOT_FOUND, NotFound, TooManyRequests
 from kubeapi.loop.offloading import read_beside
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource, is_path_segment
+from kubeapi.retry_after import error_of_answer, retry_after_seconds
 from kubeapi.status import Status, StatusDetails
 from kubeapi.transport import Request, Response, Transport
-from leeward.api.meta import TypedObject
-from leeward.client.bounds import MAX_OBJECT_BYTES, MiB
 from leeward.client.caller import with_caller
+from leeward.client.decoding import Page, WatchEvent, decoded, event_of, page_of
+from leeward.client.patience import PATIENT, Patience, Waiting
 
 T = TypeVar("T")
 
@@ -31,60 +30,20 @@ REQUEST_TIMEOUT_SECONDS = 10.0
 WATCH_TIMEOUT_SECONDS = 300
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """One page of a list, all from one revision. `remaining` are those of further pages, where the server tells."""
-
-    items: tuple[T, ...]
-    resource_version: str
-    continue_token: str = ""
-    remaining: int = 0
-
-
-class WatchEvent(msgspec.Struct, Generic[T], frozen=True):
-    """`type` is ADDED, MODIFIED, DELETED or BOOKMARK; a bookmark has no object."""
-
-    type: str
-    object: T | None
-    resource_version: str
-
-
-class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-    continue_: str = msgspec.field(default="", name="continue")
-    remaining_item_count: int | None = None
-
-
-class _List(msgspec.Struct):
-    items: list[msgspec.Raw]
-    metadata: _ListMeta = _ListMeta()
-
-
-class _Frame(msgspec.Struct):
-    type: str
-    object: msgspec.Raw
-
-
-class _VersionOnlyMeta(msgspec.Struct, frozen=True, rename="camel"):
-    resource_version: str = ""
-
-
-class _VersionOnly(msgspec.Struct):
-    metadata: _VersionOnlyMeta = _VersionOnlyMeta()
+_TOO_MANY_REQUESTS = 429
 
 
 class Client:
-    """One API server, seen through one transport."""
+    """One API server, seen through one transport. `patience` is for a server that puts requests off."""
 
-    def __init__(self, transport: Transport, user_agent: str = "leeward") -> None:
+    def __init__(self, transport: Transport, user_agent: str = "leeward", *, patience: Patience = PATIENT) -> None:
         self._transport = transport
+        self._patience = patience
         self._headers = {"accept": "application/json", "user-agent": user_agent}
 
     async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
         """Raises: NotFound."""
-        return _decode(resource, await self._request("GET", _path_of(resource, namespace, name)))
+        return decoded(resource, await self._request("GET", _path_of(resource, namespace, name)))
 
     async def list(
         self,
@@ -104,7 +63,7 @@ class Client:
             **{"continue": continue_token},
         )
         body = await self._request("GET", _path_of(resource, namespace), query)
-        return await read_beside(partial(_page, resource), body)
+        return await read_beside(partial(page_of, resource), body)
 
     async def watch(
         self,
@@ -134,15 +93,16 @@ class Client:
             timeoutSeconds=timeout_seconds,
         )
         request = Request("GET", _path_of(resource, namespace), query, self._headers)
-        async with self._transport.stream(request) as lines, aclosing(lines):  # type: ignore[type-var]
+        async with AsyncExitStack() as ends:
+            lines = await self._opened(request, ends)
             opened()
             async for line in lines:
-                yield await read_beside(partial(_event, resource), line)
+                yield await read_beside(partial(event_of, resource), line)
 
     async def create(self, resource: Resource[T], obj: T | Manifest, namespace: str = "") -> T:
         """Raises: AlreadyExists, Invalid."""
         body = codec.encode(_with_kind(resource, obj))
-        return _decode(resource, await self._request("POST", _path_of(resource, namespace), body=body))
+        return decoded(resource, await self._request("POST", _path_of(resource, namespace), body=body))
 
     async def update(
         self, resource: Resource[T], obj: T | Manifest, name: str, namespace: str = "", subresource: str = ""
@@ -150,7 +110,7 @@ class Client:
         """Replaces the object; a resourceVersion in it must be the present one. Raises: Conflict, NotFound."""
         body = codec.encode(_with_kind(resource, obj))
         path = _path_of(resource, namespace, name, subresource)
-        return _decode(resource, await self._request("PUT", path, body=body))
+        return decoded(resource, await self._request("PUT", path, body=body))
 
     async def patch(
         self,
@@ -168,7 +128,7 @@ class Client:
             patch = {**patch, "metadata": metadata}
         path = _path_of(resource, namespace, name, subresource)
         body = await self._request("PATCH", path, body=codec.encode(patch), content_type=MERGE_PATCH)
-        return _decode(resource, body)
+        return decoded(resource, body)
 
     async def apply(self, resource: Resource[T], manifest: Manifest, namespace: str = "", *, field_manager: str) -> T:
         """Server-side apply: the fields of `manifest` become so, and `field_manager` owns them. Idempotent."""
@@ -176,7 +136,7 @@ class Client:
         query = _query(fieldManager=field_manager, force="true")
         body = codec.encode(_with_kind(resource, manifest))
         path = _path_of(resource, namespace, name)
-        return _decode(resource, await self._request("PATCH", path, query, body, APPLY_PATCH))
+        return decoded(resource, await self._request("PATCH", path, query, body, APPLY_PATCH))
 
     async def delete(
         self,
@@ -213,13 +173,26 @@ class Client:
         accept: str = "application/json",
         query: Mapping[str, str] | None = None,
     ) -> Response:
-        """Requests any path; gives the answer as it is, whatever its code. Raises: Unreachable."""
+        """Requests any path; gives the answer as it is, whatever its code: 429 only when patience has ended.
+
+        `timeout_seconds` are those of each attempt. Raises: Unreachable.
+        """
         request = Request(method, path, query or {}, headers={**self._headers, "accept": accept}, body=body)
-        return await self._transport.send(request, timeout_seconds=timeout_seconds)
+        waiting = Waiting(self._patience)
+        while True:
+            response = await self._transport.send(request, timeout_seconds=timeout_seconds)
+            if response.code != _TOO_MANY_REQUESTS:
+                return response
+            if not await waiting.wait(f"{method} {path}", retry_after_seconds(response.headers) or 0):
+                return response
 
     def behind(self, wrap: Callable[[Transport], Transport]) -> "Client":
         """A client of the same server, whose requests go through what `wrap` makes of its transport."""
-        return Client(wrap(self._transport), self._headers["user-agent"])
+        return Client(wrap(self._transport), self._headers["user-agent"], patience=self._patience)
+
+    def with_patience(self, patience: Patience) -> "Client":
+        """A client of the same server, with that patience."""
+        return Client(self._transport, self._headers["user-agent"], patience=patience)
 
     async def close(self) -> None:
         await self._transport.close()
@@ -234,58 +207,28 @@ class Client:
     ) -> bytes:
         headers = {**self._headers, "content-type": content_type} if body else self._headers
         request = Request(method, path, query or {}, with_caller(headers), body)
-        response = await self._transport.send(request, timeout_seconds=REQUEST_TIMEOUT_SECONDS)
-        if response.code >= 300:
-            raise error_of(response.code, response.body)
-        return response.body
+        waiting = Waiting(self._patience)
+        while True:
+            response = await self._transport.send(request, timeout_seconds=REQUEST_TIMEOUT_SECONDS)
+            if response.code < 300:
+                return response.body
+            error = error_of_answer(response.code, response.body, response.headers)
+            if not isinstance(error, TooManyRequests):
+                raise error
+            if not await waiting.wait(f"{method} {path}", error.retry_after_seconds):
+                raise waiting.ended(error)
 
-
-def _event(resource: Resource[T], line: bytes) -> WatchEvent[T]:
-    """Raises: Undecodable, TooLarge; ApiError for a watch that the server ends with one."""
-    try:
-        frame = codec.decode(line, _Frame)
-        if frame.type == "ERROR":
-            raise error_of_status(codec.decode(bytes(frame.object), Status))
-        if frame.type == "BOOKMARK":
-            return WatchEvent(frame.type, None, _version_of(bytes(frame.object)))
-        obj = _decode(resource, bytes(frame.object))
-        version = obj.metadata.resource_version if isinstance(obj, TypedObject) else _version_of(bytes(frame.object))
-    except codec.DecodeError as error:
-        raise Undecodable(f"watch of {resource.plural}: {error}") from error
-    return WatchEvent(frame.type, obj, version)
-
-
-def _version_of(body: bytes) -> str:
-    """Raises: DecodeError."""
-    return codec.decode(body, _VersionOnly).metadata.resource_version
-
-
-def _page(resource: Resource[T], body: bytes) -> Page[T]:
-    """Raises: Undecodable."""
-    try:
-        page = codec.decode(body, _List)
-    except codec.DecodeError as error:
-        raise Undecodable(f"list of {resource.plural}: {error}") from error
-    items = tuple(_decode(resource, bytes(item)) for item in page.items)
-    return Page(items, page.metadata.resource_version, page.metadata.continue_, page.metadata.remaining_item_count or 0)
-
-
-def _decode(resource: Resource[T], body: bytes) -> T:
-    """Servers leave `apiVersion` and `kind` out of the items of a list; manifests always have them here.
-
-    Raises: Undecodable, TooLarge.
-    """
-    if len(body) > MAX_OBJECT_BYTES:
-        raise TooLarge(f"{resource.kind}: an object of more than {MAX_OBJECT_BYTES // MiB} MiB")
-    try:
-        obj = codec.decode(body, resource.object_type)
-    except codec.DecodeError as error:
-        raise Undecodable(f"{resource.kind}: {error}") from error
-    if isinstance(obj, dict):
-        manifest = cast(Manifest, obj)
-        manifest.setdefault("apiVersion", resource.api_version)
-        manifest.setdefault("kind", resource.kind)
-    return cast(T, obj)
+    async def _opened(self, request: Request, ends: AsyncExitStack) -> AsyncIterator[bytes]:
+        """Lines of a stream, which `ends` closes. Raises: ApiError."""
+        waiting = Waiting(self._patience)
+        while True:
+            try:
+                lines = await ends.enter_async_context(self._transport.stream(request))
+            except TooManyRequests as error:
+                if not await waiting.wait(f"{request.method} {request.path}", error.retry_after_seconds):
+                    raise waiting.ended(error) from None
+            else:
+                return await ends.enter_async_context(aclosing(lines))  # type: ignore[type-var]
 
 
 def _query(**parameters: str | int) -> dict[str, str]:

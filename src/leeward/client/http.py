@@ -17,7 +17,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from urllib.parse import urlencode, urlsplit
 
-from kubeapi.errors import TooLarge, Undecodable, Unreachable, Untrusted, error_of
+from kubeapi.errors import TooLarge, Undecodable, Unreachable, Untrusted
+from kubeapi.retry_after import error_of_answer
 from kubeapi.tls import blames_a_certificate
 from kubeapi.transport import Request, Response, escaped, split_lines
 from leeward.api.rules.member_addresses import AddressRules
@@ -150,7 +151,8 @@ class HttpTransport:
         if exchange.code != 200:
             chunks = _chunks(exchange, OPEN_TIMEOUT_SECONDS)
             async with aclosing(chunks):
-                raise error_of(exchange.code, await read_bounded(chunks, encoding, MAX_OBJECT_BYTES, what))
+                body = await read_bounded(chunks, encoding, MAX_OBJECT_BYTES, what)
+                raise error_of_answer(exchange.code, body, exchange.headers)
         if encoding:
             raise Undecodable(f"{what}: a stream is answered compressed")
 

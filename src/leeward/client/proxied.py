@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 import aiohttp
 from yarl import URL
 
-from kubeapi.errors import Undecodable, Untrusted, WorldError, error_of
+from kubeapi.errors import Undecodable, Untrusted, WorldError
+from kubeapi.retry_after import error_of_answer
 from kubeapi.transport import Request, Response, escaped, split_lines
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.bounds import DEFAULT_BOUNDS, MAX_OBJECT_BYTES, OPEN_TIMEOUT_SECONDS, Bounds
@@ -60,7 +61,7 @@ class ProxiedTransport:
             async with asyncio.timeout(timeout_seconds):
                 async with await self._open(self._request_session(), request) as answer:
                     body = await _read(answer, self._bounds.body, self._name(request))
-                    return Response(answer.status, body, {k.lower(): v for k, v in answer.headers.items()})
+                    return Response(answer.status, body, _headers_of(answer))
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return self._stream(request)
@@ -86,7 +87,8 @@ class ProxiedTransport:
                 answer = await self._open(self._stream_session(), request)
                 if answer.status != 200:
                     async with answer:
-                        raise error_of(answer.status, await _read(answer, MAX_OBJECT_BYTES, self._name(request)))
+                        body = await _read(answer, MAX_OBJECT_BYTES, self._name(request))
+                        raise error_of_answer(answer.status, body, _headers_of(answer))
                 if answer.headers.get("content-encoding", "identity") != "identity":
                     answer.close()
                     raise Undecodable(f"{self._name(request)}: a stream is answered compressed")
@@ -150,6 +152,10 @@ class ProxiedTransport:
 
     def _name(self, request: Request) -> str:
         return f"{request.method} {self._endpoint}{request.path}"
+
+
+def _headers_of(answer: aiohttp.ClientResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in answer.headers.items()}
 
 
 async def _read(answer: aiohttp.ClientResponse, most: int, what: str) -> bytes:

@@ -11,6 +11,7 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from leeward.client import Client
 from leeward.client.connection import transport_of
+from leeward.client.patience import IMPATIENT
 from leeward.dashboard.context import DashboardConfig, DashboardContext
 from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.page_files import PageFile
@@ -41,7 +42,7 @@ async def served_dashboard(
     """Serves while the context lasts; gives the port. Raises: OSError when the address is taken."""
     own = client or Client(transport_of(config.connection), "leeward-dashboard")
     async with Supervisor("dashboard") as supervisor:
-        follower = FleetFollower(own, clock, randomness, supervisor, config.name)
+        follower = FleetFollower(own.with_patience(IMPATIENT), clock, randomness, supervisor, config.name)
         sessions = SessionStore(clock, randomness)
         context = DashboardContext(config, clock, own, supervisor, follower, sessions)
         try:

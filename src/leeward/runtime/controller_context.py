@@ -15,6 +15,7 @@ from kubeapi.resource import Resource
 from leeward.api.core import ObjectReference
 from leeward.api.resource import CLUSTERS
 from leeward.client import Client
+from leeward.client.patience import IMPATIENT
 from leeward.lua.jail import Jail, LocalJail
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.controller import Controller
@@ -55,7 +56,11 @@ class Server:
         budget: CacheBudget | None = None,
         limits: InformerLimits | None = None,
     ) -> "Server":
-        """A `budget` is for a server of others, which is not believed to be reasonable; `limits` are its informers'."""
+        """A `budget` is for a server of others, which is not believed to be reasonable; `limits` are its informers'.
+
+        Controllers come again by their queues, followers after a pause: what is put off (429) keeps neither waiting.
+        """
+        client = client.with_patience(IMPATIENT)
         informers = Informers(client, randomness, supervisor, budget, limits)
         statuses = StatusWriters(client, informers, supervisor)
         return Server(client, informers, Discovery(client), statuses, ServerIdentity(client))
@@ -107,7 +112,7 @@ class ControlPlane:
     ) -> "ControlPlane":
         """Context that the controllers of a process share, which reaches its control plane over `client`. Of all
         objects that they follow `max_unpacked` are kept unpacked."""
-        events, turns = EventRecorder(client, clock, randomness), Turns()
+        events, turns = EventRecorder(client.with_patience(IMPATIENT), clock, randomness), Turns()
         limits = InformerLimits(turns.with_own_time(), RecentObjects(max_unpacked))
         server = Server.of(client, randomness, supervisor, limits=limits)
         return ControlPlane(

@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from kubeapi.errors import error_of
 from kubeapi.loop.offloading import read_beside
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource, is_api_version
+from kubeapi.retry_after import error_of_answer
 from leeward.api.cluster import APIEnablement, APIResource
 from leeward.client import Client, WorldError
 from leeward.runtime.api_resource_lists import ACCEPT, OfferedResource, Root, read_resources, read_root
@@ -108,13 +108,13 @@ class Discovery:
         if response.code == 404:
             return []
         if response.code >= 400:
-            raise error_of(response.code, response.body)
+            raise error_of_answer(response.code, response.body, response.headers)
         return await read_beside(read_resources, response.body)
 
     async def _get(self, path: str, accept: str) -> bytes:
         response = await self._client.raw("GET", path, accept=accept)
         if response.code >= 400:
-            raise error_of(response.code, response.body)
+            raise error_of_answer(response.code, response.body, response.headers)
         return response.body
 
 

@@ -17,9 +17,10 @@ from kubeapi.errors import TooLarge
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.turns import Turns
 from kubeapi.resource import Resource
-from leeward.client import Expired, NotFound, Page, Unreachable, WorldError
+from leeward.client import Expired, NotFound, Page, TooManyRequests, Unreachable, WorldError
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.list_bounds import Pages
+from leeward.runtime.retrying import asked_seconds
 from leeward.runtime.watch_health import WatchHealth
 
 R = TypeVar("R", bound=Resource[Any])
@@ -90,6 +91,10 @@ class Follower(ABC, Generic[R]):
                 log.debug("cannot follow %s: %s", self.resource.plural, error)
             except TooLarge as error:
                 self._exceeded(error)
+            except TooManyRequests as error:
+                log.info("cannot follow %s yet: %s", self.resource.plural, error)
+                await self._pause(asked_seconds(error))
+                continue
             except WorldError as error:
                 log.warning("cannot follow %s: %s", self.resource.plural, error)
             except Exception:
@@ -146,13 +151,16 @@ class Follower(ABC, Generic[R]):
         if self._budget is not None:
             self._budget.recover(self.resource.plural)
 
-    async def _pause(self) -> None:
+    async def _pause(self, asked: float = 0.0) -> None:
+        """Pauses before the next attempt; for the seconds that the server has asked for, nobody hurries it."""
         self.health.fails()
         self._fails = True
         self._hurry.clear()
         delay = self._randomness.jitter(self._retry_seconds)
         last = LAST_EXCESS_RETRY_SECONDS if self._is_excessive else LAST_RETRY_SECONDS
         self._retry_seconds = min(self._retry_seconds * 2, last)
+        if asked:
+            await asyncio.sleep(asked)
         with suppress(TimeoutError):
-            async with asyncio.timeout(delay):
+            async with asyncio.timeout(max(delay - asked, 0.0)):
                 await self._hurry.wait()

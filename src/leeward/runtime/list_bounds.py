@@ -11,8 +11,9 @@ from typing import Generic, TypeVar
 from kubeapi import codec
 from kubeapi.errors import TooLarge
 from kubeapi.loop.offloading import run_beside
-from leeward.client import Page
+from leeward.client import Page, TooManyRequests
 from leeward.client.bounds import MAX_EVENTS_PER_SECOND, MAX_LIST_OBJECTS, MAX_LIST_PAGES
+from leeward.client.patience import IMPATIENT, PATIENT, Waiting
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.identity import Key, key_of
 
@@ -62,10 +63,18 @@ class Pages(Generic[T]):
         self._smallest = SMALLEST_PAGE if shrink else size
 
     async def read(self, token: str) -> Page[T]:
-        """A page that is too large is asked for again as a smaller one. Raises: TooLarge when it cannot be smaller."""
+        """A page that is too large is asked for again as a smaller one. One that is put off (429) is asked for again
+        after a while, but for the first: there is nothing yet that would have to be read again.
+
+        Raises: TooLarge when it cannot be smaller.
+        """
+        waiting = Waiting(PATIENT if token else IMPATIENT)
         while True:
             try:
                 return await self._read(self._size, token)
+            except TooManyRequests as error:
+                if not await waiting.wait("a page of a list", error.retry_after_seconds):
+                    raise
             except TooLarge:
                 if self._size <= self._smallest:
                     raise

@@ -1,10 +1,14 @@
-"""Trying again what the outside world refuses: longer and longer pauses, and one line of the log for each change."""
+"""Trying again what the outside world refuses: longer and longer pauses, and one line of the log for each change.
+
+A server that has too much to do is asked no earlier than it wants to be, within reason.
+"""
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from leeward.client import WorldError
+from leeward.client import TooManyRequests, WorldError
+from leeward.client.patience import LONGEST_REST_SECONDS
 
 
 class Backoff:
@@ -43,6 +47,11 @@ class Trouble:
             self._log.info("%s: it works again", self._what)
 
 
+def asked_seconds(error: WorldError) -> float:
+    """Seconds for which a server wants to be left alone, as far as that is granted; 0 for any other failure."""
+    return min(error.retry_after_seconds, LONGEST_REST_SECONDS) if isinstance(error, TooManyRequests) else 0.0
+
+
 async def attempt(work: Callable[[], Awaitable[object]], pauses: Backoff, trouble: Trouble) -> None:
     """Does the work again and again until it succeeds; `trouble` is told of each WorldError."""
     while True:
@@ -50,7 +59,7 @@ async def attempt(work: Callable[[], Awaitable[object]], pauses: Backoff, troubl
             await work()
         except WorldError as error:
             trouble.tell(error)
-            await asyncio.sleep(pauses.next_seconds())
+            await asyncio.sleep(max(pauses.next_seconds(), asked_seconds(error)))
         else:
             trouble.is_over()
             return

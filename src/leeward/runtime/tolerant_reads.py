@@ -20,7 +20,8 @@ from kubeapi.resource import Resource
 from kubeapi.status import Status
 from leeward.api.names import KARMADA_SUFFIX
 from leeward.client import Client, Expired, Undecodable
-from leeward.client.client import WATCH_TIMEOUT_SECONDS, Page, WatchEvent
+from leeward.client.client import WATCH_TIMEOUT_SECONDS
+from leeward.client.decoding import Page, WatchEvent
 from leeward.runtime.identity import Key, key_of, version_of
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from kubeapi.untrusted import mapping_in
 from leeward.api.resource import CLUSTERS
 from leeward.client import Client
 from leeward.core.member_credentials import ExposedSecret, exposed_secrets, exposure_refusal
-from leeward.webhook.questions import Untold, ask
+from leeward.webhook.questions import Untold, ask, refusal_for_now
 from leeward.webhook.reviews import refusal
 
 REVIEWS: Resource[Manifest] = Resource.of_manifests(
@@ -32,7 +32,7 @@ async def judge_credentials(request: Mapping[str, Any], client: Client) -> Manif
     try:
         hidden = await ask(_hidden(client, who, shown))
     except Untold as error:
-        return refusal(503, f"it cannot be told whether you may read the Secrets of this Cluster: {error}; try again")
+        return refusal_for_now("it cannot be told whether you may read the Secrets of this Cluster", error)
     return (
         refusal(403, "; ".join(exposure_refusal(who.get("username", ""), each) for each in hidden)) if hidden else None
     )

@@ -16,7 +16,7 @@ from kubeapi.untrusted import mapping_in
 from leeward.api.resource import RESOURCE_INTERPRETER_CUSTOMIZATIONS
 from leeward.client import Client
 from leeward.lua.checking import customization_problems
-from leeward.webhook.questions import Untold, ask, every
+from leeward.webhook.questions import Untold, ask, every, refusal_for_now
 from leeward.webhook.reviews import refusal
 
 _KIND = RESOURCE_INTERPRETER_CUSTOMIZATIONS
@@ -36,5 +36,5 @@ async def judge_customization(request: Mapping[str, Any], client: Client) -> Man
         try:
             problems = customization_problems(given, await ask(every(client, _MANIFESTS)))
         except Untold as error:
-            return refusal(503, f"it cannot be told what other customizations answer: {error}; try again")
+            return refusal_for_now("it cannot be told what other customizations answer", error)
     return refusal(422, "; ".join(map(str, problems))) if problems else None

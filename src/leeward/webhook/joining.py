@@ -13,7 +13,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.client import Client
 from leeward.core.registration import Joined, problem_of_identity
 from leeward.runtime.server_identity import cluster_id_of
-from leeward.webhook.questions import Untold, ask, every
+from leeward.webhook.questions import Untold, ask, every, refusal_for_now
 from leeward.webhook.reviews import refusal
 
 
@@ -28,7 +28,7 @@ async def judge_joining(request: Mapping[str, Any], client: Client) -> Manifest 
     try:
         problem = await ask(_problem(client, name, cluster_id))
     except Untold as error:
-        return refusal(503, f"it cannot be told whether this cluster has joined already: {error}; try again")
+        return refusal_for_now("it cannot be told whether this cluster has joined already", error)
     return refusal(422, f'spec.id: Invalid value: "{cluster_id}": {problem}') if problem else None
 
 

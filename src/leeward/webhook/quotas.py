@@ -24,7 +24,7 @@ from leeward.client import Client
 from leeward.core.amounts import Amounts, greatest
 from leeward.core.quota.enforcement import EXCEEDED, grows, refusal_of_growth
 from leeward.core.quota.usage import usage_before, usage_of
-from leeward.webhook.questions import Untold, ask
+from leeward.webhook.questions import Untold, ask, refusal_for_now
 from leeward.webhook.reviews import refusal
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ T = TypeVar("T")
 PAGE_SIZE = 500
 ADMITTED_SECONDS = 5.0
 """Seconds for which a write that was admitted counts, be it in the list or not: by then it is, or has failed."""
-_UNTOLD = "it cannot be told whether a quota leaves room for more: {}; try again"
+_UNTOLD = "it cannot be told whether a quota leaves room for more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class QuotaJudge:
         try:
             refused = await ask(self._judge_growth(request, before, after))
         except Untold as error:
-            return refusal(503, _UNTOLD.format(error))
+            return refusal_for_now(_UNTOLD, error)
         return refusal(403, refused, EXCEEDED) if refused else None
 
     async def _judge_growth(self, request: Mapping[str, Any], before: Amounts, after: Amounts) -> str:

@@ -14,7 +14,7 @@ from leeward.api.names import AGENT_MADE_ANNOTATION, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, SECRETS
 from leeward.client import Client, NotFound
 from leeward.core.registration import problem_of_secrets, secrets_of_agent
-from leeward.webhook.questions import Untold, ask
+from leeward.webhook.questions import Untold, ask, refusal_for_now
 from leeward.webhook.reviews import agent_who_asks, refusal
 
 
@@ -28,7 +28,7 @@ async def judge_registering(request: Mapping[str, Any], client: Client) -> Manif
     try:
         others = [name for name in secrets_of_agent(cluster) if not await ask(_is_agents_own(client, cluster, name))]
     except Untold as error:
-        return refusal(503, f"it cannot be told whose Secrets of this name there are: {error}; try again")
+        return refusal_for_now("it cannot be told whose Secrets of this name there are", error)
     return refusal(403, problem_of_secrets(cluster, others)) if others else None
 
 

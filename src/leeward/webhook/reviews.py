@@ -29,7 +29,7 @@ from leeward.core.registration import (
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 MAX_NAMED_PROBLEMS = 20
-_REASONS = {403: "Forbidden", 422: "Invalid", 503: "ServiceUnavailable"}
+_REASONS = {403: "Forbidden", 422: "Invalid", 429: "TooManyRequests", 503: "ServiceUnavailable"}
 
 Answer = Callable[[Mapping[str, Any]], Awaitable[Manifest]]
 """Function from the `request` of a review to its `response`, without the uid."""
@@ -106,9 +106,11 @@ def agent_who_asks(request: Mapping[str, Any]) -> str:
     return cluster_of_agent(str(who.get("username", ""))) if is_agent(who.get("groups") or ()) else ""
 
 
-def refusal(code: int, message: str, reason: str = "") -> Manifest:
-    """`reason` is by default the one that belongs to the code."""
-    return {"allowed": False, "status": {"code": code, "reason": reason or _REASONS[code], "message": message}}
+def refusal(code: int, message: str, reason: str = "", retry_after: int = 0) -> Manifest:
+    """`reason` is by default the one that belongs to the code. `retry_after`: seconds after which to write again."""
+    details = {"details": {"retryAfterSeconds": retry_after}} if retry_after else {}
+    status = {"code": code, "reason": reason or _REASONS[code], "message": message, **details}
+    return {"allowed": False, "status": status}
 
 
 def _base64(patch: list[Manifest]) -> str:

@@ -31,6 +31,7 @@ from leeward.webhook.credentials import judge_credentials
 from leeward.webhook.customizations import judge_customization
 from leeward.webhook.joining import judge_joining
 from leeward.webhook.namespace_bounds import judge_policy_count
+from leeward.webhook.questions import PATIENCE
 from leeward.webhook.quotas import QuotaJudge
 from leeward.webhook.registering import judge_registering
 from leeward.webhook.reviews import judge, mutate
@@ -62,6 +63,7 @@ class WebhookSettings:
 
 class Webhook:
     def __init__(self, client: Client, clock: Clock, randomness: Randomness, settings: WebhookSettings) -> None:
+        client = client.with_patience(PATIENCE)
         self._client = client
         self._clock = clock
         self._randomness = randomness

@@ -31,6 +31,7 @@ from leeward.client import (
     WorldError,
 )
 from leeward.client.client import REQUEST_TIMEOUT_SECONDS
+from leeward.client.patience import IMPATIENT
 from tests.unit.runtime.small_world import (
     CLOCK,
     ScriptedTransport,
@@ -48,7 +49,7 @@ def ask(answer: Response, request: Callable[[Client], Awaitable[object]] | None 
     transport = ScriptedTransport([answer])
 
     async def main() -> object:
-        client = Client(transport)
+        client = Client(transport, patience=IMPATIENT)
         return await (request(client) if request else client.get(CONFIG_MAPS, "a", "default"))
 
     return run_virtual(main()), transport.requests[0].body.decode()

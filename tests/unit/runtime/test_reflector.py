@@ -8,9 +8,11 @@ import pytest
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
+from kubeapi.status import Status, StatusDetails
 from leeward.api.core import ConfigMap
 from leeward.api.resource import CONFIG_MAPS
-from leeward.client import Client, Response, Unreachable
+from leeward.client import Client, Response, TooManyRequests, Unreachable
+from leeward.client.patience import LONGEST_REST_SECONDS
 from leeward.runtime.cache_budget import CacheBudget
 from leeward.runtime.follower import LAST_RETRY_SECONDS
 from leeward.runtime.informers import Informers
@@ -173,6 +175,49 @@ def test_a_server_that_only_broke_the_stream_is_followed_from_where_it_was() -> 
 @pytest.mark.parametrize("nonsense", [Response(200, b"<html>"), response({"kind": "Status"}, 500), response([])])
 def test_a_server_that_answers_nonsense_is_asked_again(nonsense: Response) -> None:
     assert names(follow(ScriptedTransport(answers=[nonsense, config_maps(5, config_map("a", 4))]))) == "a"
+
+
+def put_off(seconds: int) -> Response:
+    return response({"kind": "Status", "code": 429, "details": {"retryAfterSeconds": seconds}}, 429)
+
+
+def test_a_list_that_is_put_off_is_asked_for_again_when_the_server_wants_it() -> None:
+    transport = ScriptedTransport(answers=[put_off(12), put_off(86_400), config_maps(5, config_map("a", 4))])
+    assert names(follow(transport)) == "a"
+    assert transport.asked_at[:3] == [0, 12, 12 + LONGEST_REST_SECONDS]
+
+
+def test_a_page_that_is_put_off_is_asked_for_again_and_none_of_those_before_it() -> None:
+    first, last = page(5, "next", config_map("a", 4)), page(5, "", config_map("b", 5))
+    transport = ScriptedTransport(answers=[first, put_off(3), put_off(3), last])
+    assert names(follow(transport)) == "ab"
+    assert [request.query.get("continue", "") for request in transport.requests[:4]] == ["", "next", "next", "next"]
+    assert transport.asked_at[:4] == [0, 0, 3, 6]
+
+
+def test_a_server_that_puts_every_page_off_has_its_list_begun_anew() -> None:
+    first, last = page(5, "next", config_map("a", 4)), page(5, "", config_map("b", 5))
+    transport = ScriptedTransport(answers=[first, *[put_off(20)] * 4, first, last])
+    assert names(follow(transport, 300)) == "ab"
+    assert [request.query.get("continue", "") for request in transport.requests[:7]].count("") == 2
+
+
+def test_a_watch_that_is_put_off_ends_nothing_and_nobody_hurries_it() -> None:
+    busy = TooManyRequests(Status(code=429, details=StatusDetails(retry_after_seconds=20)))
+    transport = ScriptedTransport(answers=[config_maps(5, config_map("a", 4))], watches=[[busy], [1e6]])
+
+    async def main() -> None:
+        async with Supervisor() as supervisor:
+            informers = Informers(Client(transport), Randomness(0), supervisor)
+            reflector = informers.reflect(CONFIG_MAPS, Names)
+            await asyncio.sleep(1)
+            reflector.hurry()
+            await asyncio.sleep(59)
+            assert names(reflector) == "a"
+
+    run_virtual(main())
+    assert [int(instant) for instant in transport.asked_at] == [0, 0, 20]
+    assert "watch" in transport.requests[-1].query, "it is not listed again"
 
 
 def test_a_server_that_ends_every_watch_at_once_is_not_hammered() -> None:

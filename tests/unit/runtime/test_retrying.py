@@ -2,10 +2,12 @@
 
 import asyncio
 import logging
+from itertools import pairwise
 
 import pytest
 
-from leeward.client import Unreachable
+from kubeapi.status import Status, StatusDetails
+from leeward.client import TooManyRequests, Unreachable
 from leeward.loop.virtual import run_virtual
 from leeward.runtime.retrying import Backoff, Trouble, attempt
 
@@ -56,3 +58,19 @@ def test_a_fault_of_our_own_is_not_attempted_again() -> None:
 
     with pytest.raises(ValueError, match="a mistake"):
         run_virtual(attempt(work, Backoff(1.0, 2.0), Trouble(logging.getLogger("test"), "joining")))
+
+
+def test_a_server_that_has_too_much_to_do_is_asked_no_earlier_than_it_wants() -> None:
+    attempted: list[float] = []
+
+    async def work() -> None:
+        attempted.append(asyncio.get_running_loop().time())
+        if len(attempted) < 4:
+            asked = (0, 7, 86_400)[len(attempted) - 1]
+            raise TooManyRequests(Status(code=429, details=StatusDetails(retry_after_seconds=asked)))
+
+    async def story() -> None:
+        await attempt(work, Backoff(1.0, 2.0), Trouble(logging.getLogger("test"), "joining"))
+
+    run_virtual(story())
+    assert [later - earlier for earlier, later in pairwise(attempted)] == [1, 7, 30]

@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
+from kubeserver.handlers.initializing import InitializingStorage
+from kubeserver.inprocess import InProcessTransport
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client
 from leeward.webhook.joining import judge_joining
-from leeward.webhook.questions import SECONDS
+from leeward.webhook.questions import PATIENCE, SECONDS
 from tests.kubeserver.api_world import api_world
 from tests.transports import Deaf
 from tests.verdicts import assert_judged, assert_not_told
@@ -57,5 +60,20 @@ def test_only_an_id_that_is_new_here_and_taken_is_refused(asked: dict[str, Any],
 def test_what_cannot_be_told_is_refused_for_now(says: str, *, hangs: bool) -> None:
     async def story() -> None:
         assert_not_told(await judge_joining(request(cluster("b", "1")), Client(Deaf(hangs=hangs))), says)
+
+    run_virtual(story())
+
+
+def test_while_the_control_plane_puts_off_what_is_asked_the_writer_is_told_when_to_come_again() -> None:
+    """429 with the seconds, which kubectl and every other client obeys; the write was not carried out."""
+
+    async def story() -> None:
+        async with api_world(crds=custom_resource_definitions()) as world:
+            for seconds, says in ((1.5, ""), (30.0, "storage is (re)initializing (429 Too Many Requests, ")):
+                storage = InitializingStorage(world.server, world.server, VirtualClock(), seconds)
+                client = Client(InProcessTransport(storage)).with_patience(PATIENCE)
+                answer = await judge_joining(request(cluster("b", "1")), client)
+                assert_judged(answer, says, 429)
+                assert answer is None or answer["status"]["details"] == {"retryAfterSeconds": 1}
 
     run_virtual(story())

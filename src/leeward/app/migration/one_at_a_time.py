@@ -19,6 +19,7 @@ from leeward.api.names import KUBE_SYSTEM_NAMESPACE, SWITCH_LEASE, SYSTEM_NAMESP
 from leeward.api.resource import LEASES, NAMESPACES
 from leeward.app.local.errors import FleetError
 from leeward.client import AlreadyExists, Client, NotFound, WorldError
+from leeward.client.patience import IMPATIENT
 from leeward.runtime.deleting import delete_seen
 from leeward.runtime.leader import FencedTransport, LeaderElector, LeaderSettings, NotLeading
 
@@ -48,7 +49,7 @@ async def alone(
     if holder := await _make_lease(client):
         tell(f"waiting until {holder} has ended, which switches this control plane, or was killed a moment ago")
     identity = leader_identity(socket.gethostname(), randomness.uid())
-    elector = LeaderElector(client, SWITCH_LEASE, identity, clock, randomness, SETTINGS)
+    elector = LeaderElector(client.with_patience(IMPATIENT), SWITCH_LEASE, identity, clock, randomness, SETTINGS)
     led = _LedSwitch(switch, Client(FencedTransport(transport, elector.leadership)))
     try:
         async with Supervisor("switch") as supervisor:
