@@ -20,6 +20,7 @@ from kubeapi.meta import Manifest
 from kubeserver.certificates import Authority
 from tests.e2e.answers import ANSWER_SECONDS, Answer, ask
 from tests.e2e.program import Program
+from tests.e2e.versions import dialect_of
 from tests.ports import free_port
 
 TOKEN = "e2e-admin"
@@ -34,8 +35,6 @@ MEMBER_ADDRESSES, CONTROL_PLANE_ADDRESSES = "10.96", "10.97"
 """Beginnings of the cluster IPs that they give to Services."""
 FRONT_PROXY = "front-proxy-client"
 """User as whom a kube-apiserver speaks to the API servers behind its APIServices."""
-LAST_INSECURE_MINOR = 24
-"""Minor version from which on there is no port without TLS to switch off."""
 AUDITED = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -227,7 +226,7 @@ class KubeServer:
             "--bind-address=127.0.0.1",
             f"--secure-port={free_port()}",
             f"--controllers={controllers}",
-            *(["--port=0"] if int(self.version.split(".")[1]) < LAST_INSECURE_MINOR else []),
+            *(["--port=0"] if dialect_of(self.version).has_insecure_port else []),
         )
 
     def _program(self, binary: str, *arguments: str) -> Program:

@@ -54,7 +54,7 @@ def definition() -> dict[str, object]:
 def test_whatever_is_asked_of_its_objects_is_put_off_from_the_first_request_on(method: str, path: str) -> None:
     async def story(world: ApiWorld, ask: Ask, _: InProcessTransport) -> None:
         await asyncio.sleep(1000)
-        for _ in range(2):
+        for _again in range(2):
             answer = await ask(method, path)
             assert (answer.code, answer.headers["retry-after"]) == (429, "1")
             assert MESSAGE in answer.body.decode()

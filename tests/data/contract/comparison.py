@@ -73,11 +73,14 @@ class Binder:
 # texts that come out of Go's own parsers; --loose does not compare them
 GO_TEXT = re.compile(r"strconv\.|cannot unmarshal|json parse error|unexpected end of JSON|invalid character|yaml: |error decoding|Go value|parsing time")
 LOOSE = False
+# where a program in Go finds its own source: `go build -trimpath` puts the module before it, as it was recorded
+GO_SOURCE = re.compile(r'"(?:[^" ]*/)?(pkg/[a-z/]+\.go:[0-9]+)\\?"')
 
 
 def match_string(want, have, where, binder, diffs):
     if LOOSE and where.endswith("message") and GO_TEXT.search(want):
         return
+    want, have = GO_SOURCE.sub(r'"\1"', want), GO_SOURCE.sub(r'"\1"', have)
     tokens = list(PLACEHOLDER.finditer(want))
     if not tokens:
         if want != have:
@@ -214,13 +217,13 @@ def order_managers(thing):
 
 
 def mask_ages(body):
-    """Cells of the Age column of a Table change with the clock."""
+    """Cells of a Table's column Age, in whatever letters it is written, change with the clock."""
     tables = [body]
     if isinstance(body, dict) and body.get("type") in ("ADDED", "MODIFIED", "DELETED"):
         tables = [body.get("object")]
     for table in tables:
         if isinstance(table, dict) and table.get("kind") == "Table":
-            at = [i for i, c in enumerate(table.get("columnDefinitions") or []) if c.get("name") == "Age"]
+            at = [i for i, c in enumerate(table.get("columnDefinitions") or []) if c.get("name", "").lower() == "age"]
             for row in table.get("rows") or []:
                 for i in at:
                     if i < len(row.get("cells") or []):
@@ -269,6 +272,8 @@ def compare(step, live, binder, managed):
         else:
             match_string(a.replace(" ", "").lower(), b.replace(" ", "").lower(), "header " + name, binder, diffs)
     live = clean(copy.deepcopy(live), managed)
+    if "body" in want:
+        want = dict(want, body=mask_ages(copy.deepcopy(want["body"])))
     if check.get("causes") == "unordered":
         want, live = dict(want, body=sort_causes(want.get("body"))), dict(live, body=sort_causes(live.get("body")))
     if "body" in want:

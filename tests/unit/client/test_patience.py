@@ -2,11 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -20,12 +21,12 @@ from leeward.client.limits import LimitedTransport, RequestPace
 from leeward.client.patience import IMPATIENT, LONGEST_REST_SECONDS, PATIENT, Patience
 from leeward.client.updating import UpdatingTransport
 from leeward.runtime.leader import FencedTransport, Leadership, NotLeading
-from tests.unit.runtime.small_world import ScriptedTransport, config_map, frame, response
+from tests.unit.runtime.small_world import ScriptedTransport, config_map, config_maps, frame, response
 
 MESSAGE = "storage is (re)initializing"
 DATE = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 MAP = {"metadata": {"name": "a", "namespace": "default"}}
-VERBS: dict[str, Callable[[Client], Awaitable[object]]] = {
+VERBS: dict[str, Callable[[Client], Coroutine[Any, Any, object]]] = {
     "get": lambda client: client.get(CONFIG_MAPS, "a", "default"),
     "list": lambda client: client.list(CONFIG_MAPS),
     "create": lambda client: client.create(CONFIG_MAPS, MAP, "default"),
@@ -40,12 +41,14 @@ VERBS: dict[str, Callable[[Client], Awaitable[object]]] = {
 class Initializing(ScriptedTransport):
     """A server that puts off the first two watches."""
 
-    def stream(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    @asynccontextmanager
+    async def stream(self, request: Request) -> AsyncGenerator[AsyncIterator[bytes], None]:
         if len(self.asked_at) < 2:
             self.asked_at.append(asyncio.get_running_loop().time())
             answer = put_off("2")
             raise error_of_answer(answer.code, answer.body, answer.headers)
-        return super().stream(request)
+        async with super().stream(request) as lines:
+            yield lines
 
 
 def put_off(retry_after: str = "1", **headers: str) -> Response:
@@ -62,8 +65,8 @@ def asked_at(*answers: Response, patience: Patience = PATIENT) -> list[float]:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_is_sent_again_as_it_was_when_the_server_wants_to_be_asked(verb: str) -> None:
-    whole = {"metadata": {}, "items": []} if verb == "list" else config_map("a", 1)
-    transport = ScriptedTransport([put_off("3"), put_off("3"), response(whole)])
+    whole = config_maps(1) if verb == "list" else response(config_map("a", 1))
+    transport = ScriptedTransport([put_off("3"), put_off("3"), whole])
     run_virtual(VERBS[verb](Client(transport)))
     first, *others = transport.requests
     assert others == [first, first]
