@@ -5,6 +5,7 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from leeward.api.resource import PROPAGATION_POLICIES, RESOURCE_BINDINGS
+from leeward.app.migration.adopting import plan
 from tests.migration.karmada_agent import KarmadaAgent
 from tests.migration.recorded import Entry, RecordedWorld
 
@@ -37,6 +38,37 @@ def with_old_words(entry: Entry) -> None:
                 "creationTimestamp": "2026-11-22T13:05:00Z",
             }
         ]
+
+
+def unreadable(entry: Entry) -> None:
+    """Has one object of each of three kinds say what no Karmada has ever taken."""
+    spec, name = entry.manifest.get("spec", {}), entry.manifest["metadata"]["name"]
+    if entry.plural in ("resourcebindings", "propagationpolicies") and name.startswith("app-00"):
+        spec["failover"] = {"application": {"decisionConditions": {}, "purgeMode": "Sometimes"}}
+    elif entry.plural == "propagationpolicies" and name.startswith("app-01"):
+        spec["failover"] = {"application": {"decisionConditions": {}, "purgeMode": "Graciously"}}
+    elif entry.plural == "clusters" and name == "member2":
+        spec["syncMode"] = "Sideways"
+
+
+def test_a_plan_names_every_stored_object_that_cannot_be_read_and_every_old_word() -> None:
+    async def run() -> None:
+        async with RecordedWorld(as_stored=unreadable) as world:
+            await world.sleep(5)
+            found = {remark.about: remark for remark in (await plan(world.client, world.clock)).remarks}
+            told = {about: each for about, each in found.items() if "cannot be read" in each.sentence}
+            assert told.keys() == {
+                "resourcebinding/default/app-00-deployment",
+                "propagationpolicy/default/app-00",
+                "cluster/member2",
+            }
+            binding = told["resourcebinding/default/app-00-deployment"]
+            assert 'spec.failover.application.purgeMode: Unsupported value: "Sometimes"' in binding.sentence
+            assert binding.next == "kubectl edit resourcebindings.work.karmada.io app-00-deployment -n default"
+            old = found["propagationpolicy/default/app-01"]
+            assert "Graciously is read as Gracefully: write Gracefully" in old.sentence
+
+    run_virtual(run())
 
 
 @pytest.mark.long

@@ -15,10 +15,9 @@ OverrideOperator = Literal["add", "remove", "replace"]
 
 
 class LabelAnnotationOverrider(Object, frozen=True, forbid_unknown_fields=True):
-    """Karmada before 1.12 stored some without `value`: they change nothing."""
-
     operator: OverrideOperator
     value: Annotated[Mapping[str, str], ON_WIRE] = {}
+    """Karmada before 1.12 stored some without it: they change nothing."""
 
 
 class ImagePredicate(Object, frozen=True, forbid_unknown_fields=True):

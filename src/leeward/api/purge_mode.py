@@ -11,7 +11,7 @@ Karmada: `PurgeMode` of the policy API; a task that says nothing goes Gracefully
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, assert_never
+from typing import Literal, assert_never, get_args
 
 from msgspec import Meta
 
@@ -113,7 +113,7 @@ def word_of_today(text: str) -> str:
 
 
 TAINT_PURGE_MODES = tuple(mode for mode in PurgeMode if rules_of(mode).serves_taints)
-MODE_SCHEMA = Meta(extra_json_schema={"enum": [mode.value for mode in PurgeMode]})
-TAINT_MODE_SCHEMA = Meta(extra_json_schema={"enum": [mode.value for mode in TAINT_PURGE_MODES]})
+MODE_SCHEMA = Meta(extra_json_schema={"enum": [text for text in get_args(PurgeModeText) if text]})
+TAINT_MODE_SCHEMA = Meta(extra_json_schema={"enum": [text for text in get_args(TaintPurgeModeText) if text]})
 """Schemas of fields of which old words are read: what is new has the words of today."""
 GRACE_PURGE_MODES = tuple(mode for mode in PurgeMode if rules_of(mode).has_grace)

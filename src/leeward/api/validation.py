@@ -9,11 +9,12 @@ recorded cases of `tests/data/oracle`. The messages are ours. `validate_change` 
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from kubeapi import codec
 from kubeapi.choices import choices_of, path_of
 from kubeapi.field import Node
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from leeward.api import names
 from leeward.api.purge_mode import OLD_WORDS
@@ -80,16 +81,20 @@ def type_problem(manifest: Manifest) -> Problem | None:
     """Problem for which controllers cannot read the object; None where they can, and for kinds that they do not
     read."""
     group, kind = str(manifest.get("apiVersion", "")).partition("/")[0], str(manifest.get("kind", ""))
-    if (group, kind) not in _TYPES:
-        return None
+    known = _TYPES.get((group, kind))
+    return None if known is None else problem_of_reading(manifest, known)
+
+
+def problem_of_reading(manifest: ReadOnlyManifest, as_type: type[Any]) -> Problem | None:
+    """Problem for which the object cannot be read as the type: the field, and the choices that it has."""
     try:
-        codec.decode(codec.encode(manifest), _TYPES[group, kind])
+        codec.decode(codec.encode(manifest), as_type)
     except codec.DecodeError as error:
         said, _, at = str(error).partition(" - at `$")
         path = at.strip("`")
         unsupported = _UNSUPPORTED.search(said)
         if unsupported is not None:
-            known = choices_of(_TYPES[group, kind], path_of(path))
+            known = choices_of(as_type, path_of(path))
             choices = [choice for choice in known if choice and choice not in OLD_WORDS]
             return Problem.not_supported(path.lstrip("."), unsupported[1], choices)
         return Problem(path.lstrip("."), "FieldValueTypeInvalid", f"Invalid value: {said}")

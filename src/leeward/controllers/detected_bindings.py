@@ -13,7 +13,7 @@ from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.work import Binding
-from leeward.client import AlreadyExists, Conflict, Forbidden
+from leeward.client import AlreadyExists, Conflict, Forbidden, Undecodable
 from leeward.core.propagation.claiming import binding_patch
 from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
 from leeward.runtime.controller_context import ControlPlane
@@ -35,7 +35,9 @@ class DetectedBindings:
         return (binding.spec.resource.kind, key_of(binding)) in self._under_way
 
     async def create(self, kind: Resource[Any], bindings: Informer[Any], desired: Manifest) -> None:
-        """Raises: Conflict when it is there; WorldError."""
+        """Raises: Conflict when it is there; Undecodable when it is, and cannot be read; WorldError."""
+        if key_of(desired) in bindings.unreadable:
+            raise Undecodable(f"its {kind.kind} {key_of(desired)} is there and cannot be read: it stays as it is")
         made = self._client.create(kind, desired, key_of(desired).namespace)
         try:
             await self._write(bindings, desired, made)

@@ -31,6 +31,7 @@ from leeward.controllers.resilience import ResilienceController
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
 from leeward.controllers.unified_auth import UnifiedAuthController
+from leeward.controllers.unreadable_objects import UnreadableObjects
 from leeward.controllers.workload_rebalancer import WorkloadRebalancerController
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
@@ -162,6 +163,8 @@ class ControllerManager:
         settings = self._settings
         if self._plane.share.leads:
             yield from self._halves()
+            if settings.controllers.runs("cluster"):
+                yield UnreadableObjects(self._plane)
         if settings.controllers.any_of((*MEMBER_SIDE, UNIFIED_AUTH)):
             returned = ReturnedCopies(self._plane, self._brake) if settings.safety.last_healthy_copy else None
             self._push = PushClusters(self._plane, self._connect, MemberSide.of(settings), returned, self._speak)

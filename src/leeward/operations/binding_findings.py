@@ -42,9 +42,12 @@ def held_evictions(observed: Observed) -> Iterator[Finding]:
 
 
 def unreadable(observed: Observed) -> Iterator[Finding]:
+    """Stored objects that cannot be read: how many bindings, then each object with its own way out."""
     if observed.unreadable:
         names = ", ".join(observed.unreadable[:NAMED_AT_MOST])
         yield needs_somebody("bindings", f"{counted(len(observed.unreadable), 'binding')} cannot be read: {names}")
+    for found in observed.unreadable_objects:
+        yield needs_somebody(found.about, found.sentence, next=found.next)
 
 
 def unplaced_bindings(observed: Observed) -> Iterator[Finding]:

@@ -1,5 +1,7 @@
 """All bindings of a control plane, page by page, as far as they can be read."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from kubeapi.codec import DecodeError, from_wire
@@ -7,21 +9,23 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.client import Client
+from leeward.client import Client, NotFound
+from leeward.core.unreadable_objects import UnreadableObject, unreadable_object
 
 PAGE = 500
 
 
 class Bindings(NamedTuple):
-    """`unreadable` are the names of those whose fields have another form than they should."""
+    """`unreadable` are the names of those whose fields have another form than they should; `problems` says why."""
 
     items: tuple[Binding, ...]
     unreadable: tuple[str, ...]
+    problems: tuple[UnreadableObject, ...] = ()
 
 
 async def list_bindings(client: Client) -> Bindings:
     """Raises: WorldError."""
-    items, unreadable = list[Binding](), list[str]()
+    items, unreadable, problems = list[Binding](), list[str](), list[UnreadableObject]()
     for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS):
         for manifest in await list_manifests(client, resource):
             try:
@@ -29,7 +33,20 @@ async def list_bindings(client: Client) -> Bindings:
             except DecodeError:
                 metadata = manifest.get("metadata", {})
                 unreadable.append("/".join(filter(None, (metadata.get("namespace"), metadata.get("name")))))
-    return Bindings(tuple(items), tuple(unreadable))
+                problem = unreadable_object(manifest, resource)
+                problems += () if problem is None else (problem,)
+    return Bindings(tuple(items), tuple(unreadable), tuple(problems))
+
+
+async def find_unreadable(client: Client, resources: Iterable[Resource[Any]]) -> list[UnreadableObject]:
+    """Objects of these kinds that cannot be read; a kind that is not served has none. Raises: WorldError."""
+    found = list[UnreadableObject]()
+    for resource in resources:
+        with suppress(NotFound):
+            for manifest in await list_manifests(client, resource):
+                problem = unreadable_object(manifest, resource)
+                found += () if problem is None else (problem,)
+    return found
 
 
 async def list_manifests(client: Client, resource: Resource[Any]) -> list[Manifest]:

@@ -16,6 +16,7 @@ from leeward.api.meta import Condition, find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding
 from leeward.core.eviction.held_reasons import HOLDS, Hold
+from leeward.core.unreadable_objects import UnreadableObject
 from leeward.operations.brake import BrakeReading
 from leeward.operations.clusters import ClusterRow
 
@@ -43,7 +44,8 @@ class Observed:
     """Observation of a fleet at `now`. `failed_checks` are those of /readyz, by name, with the reason where it was
     told.
 
-    `clusters` is None when they could not be seen. Without `leases_seen`, `leases` that are not there say nothing.
+    `clusters` is None when they could not be seen. `unreadable` names bindings; why they and others cannot be read say
+    `unreadable_objects`. Without `leases_seen`, `leases` that are not there say nothing.
     """
 
     now: datetime
@@ -51,6 +53,7 @@ class Observed:
     rows: tuple[ClusterRow, ...] = ()
     bindings: tuple[Binding, ...] = ()
     unreadable: tuple[str, ...] = ()
+    unreadable_objects: tuple[UnreadableObject, ...] = ()
     brake: BrakeReading | None = None
     leases: tuple[Lease, ...] = ()
     leases_seen: bool = False

@@ -19,8 +19,10 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Lease
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES
+from leeward.api.schema import CUSTOM_KINDS
 from leeward.api.work import Binding
 from leeward.client import Client, NotFound, Unreachable, WorldError
+from leeward.core.unreadable_objects import unreadable_object
 from leeward.operations.binding_findings import (
     held_evictions,
     not_overridden,
@@ -31,7 +33,7 @@ from leeward.operations.binding_findings import (
     unreadable,
     unremoved,
 )
-from leeward.operations.bindings import list_bindings, list_manifests
+from leeward.operations.bindings import find_unreadable, list_bindings, list_manifests
 from leeward.operations.brake import BrakeReading, read_brake
 from leeward.operations.cluster_findings import dead_clusters, doubtful_clusters, drains, vanished_clusters
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row
@@ -53,6 +55,9 @@ T = TypeVar("T")
 HEALTH_SECONDS = 5.0
 MAX_CHECKS, MAX_REASON = 10, 300
 """Failed checks of the API server whose reasons are asked for, and how many characters of one are shown."""
+_SEEN_ALREADY = ("Cluster", "ResourceBinding", "ClusterResourceBinding")
+_READ_BESIDE = tuple(each.resource for each in CUSTOM_KINDS if each.resource.kind not in _SEEN_ALREADY)
+"""Kinds of which a look only says which objects cannot be read."""
 _FAILED_CHECK = re.compile(r"^\[-\]([A-Za-z0-9/_.-]+) failed", re.MULTILINE)
 
 
@@ -138,9 +143,10 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
     bindings = await look.see("bindings", list_bindings(client))
     brake = await look.see("the brake", read_brake(client))
     leases = await look.see("the leases of components", _leases(client))
+    others = await look.see("objects that cannot be read", find_unreadable(client, _READ_BESIDE))
     clusters, unreadable_rows = seen or ((), [])
     now, failed_checks = health or (clock.now(), {})
-    items, unreadable_bindings = bindings or ((), ())
+    items, unreadable_bindings, unreadable_objects = bindings or ((), (), ())
     rows = [*unreadable_rows, *(cluster_row(cluster, items) for cluster in clusters)]
     rows.sort(key=lambda row: (ORDER[row.state], row.name))
     observed = Observed(
@@ -149,6 +155,7 @@ async def look_at_fleet(client: Client, clock: Clock, sources: Sequence[FindingS
         tuple(rows),
         items,
         unreadable_bindings,
+        (*unreadable_objects, *(others or ())),
         brake,
         leases or (),
         leases_seen=leases is not None,
@@ -244,7 +251,9 @@ async def _clusters(client: Client) -> tuple[tuple[Cluster, ...], list[ClusterRo
         try:
             clusters.append(from_wire(manifest, Cluster))
         except DecodeError as error:
-            unreadable.append(unreadable_row(manifest.get("metadata", {}).get("name", ""), str(error)))
+            problem = unreadable_object(manifest, CLUSTERS)
+            said = str(error) if problem is None else problem.reason
+            unreadable.append(unreadable_row(manifest.get("metadata", {}).get("name", ""), said))
     return tuple(clusters), unreadable
 
 

@@ -13,7 +13,8 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 from kubeapi.errors import TooLarge
 from kubeapi.loop.randomness import Randomness
@@ -77,14 +78,15 @@ class Informer(Follower[Resource[T]], Generic[T]):
         bookmarks: bool = True,
         restored: Callable[[], None] = lambda: None,
         limits: InformerLimits | None = None,
+        unread: Callable[[Resource[Any], Manifest], None] = lambda resource, manifest: None,
     ) -> None:
-        """`restored` is called when a list shows that its server was restored."""
+        """`restored` is called when a list shows that its server was restored, `unread` of what cannot be read."""
         limits = limits or InformerLimits()
         super().__init__(resource, randomness, budget, limits.turns)
         self._restored = restored
         self._bookmarks = bookmarks
         self._sizes: dict[Key, int] = {}
-        self._client = TolerantReads(client, resource)
+        self._client = TolerantReads(client, resource, partial(unread, resource))
         self._namespace = namespace
         self._objects = InformerCache(resource.object_type, limits.recent)
         self._outdated: set[Key] = set()

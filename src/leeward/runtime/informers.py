@@ -6,6 +6,7 @@ from typing import Any, TypeVar, cast
 
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
+from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.client import Client
 from leeward.client.bounds import OPEN_TIMEOUT_SECONDS
@@ -17,6 +18,7 @@ from leeward.runtime.reflector import Reflector, Table
 B = TypeVar("B", bound=Table[Any])
 T = TypeVar("T")
 
+UnreadHandler = Callable[[Resource[Any], Manifest], None]
 QUIET_SECONDS = 0.5
 """A watch that was opened anew, and has told nothing for so long, has told all that there was."""
 LOOK_SECONDS = 0.1
@@ -45,6 +47,7 @@ class Informers:
         self._following: dict[Informer[Any], asyncio.Task[None]] = {}
         self._reflectors: list[Reflector[Any]] = []
         self._on_restored: list[Callable[[], None]] = []
+        self._on_unread: list[UnreadHandler] = []
 
     def of(self, resource: Resource[T], namespace: str = "", *, bookmarks: bool = True) -> Informer[T]:
         """The running informer of a kind, in all namespaces or in one. It may not be synced yet.
@@ -63,6 +66,7 @@ class Informers:
                 bookmarks,
                 self._restored,
                 self._limits,
+                self._unread,
             )
             self._informers[key] = informer
             self._follow(informer)
@@ -103,6 +107,18 @@ class Informers:
         """Calls `handler` when a list shows that the server was restored from a backup; for each kind that does."""
         self._on_restored.append(handler)
 
+    def on_unread(self, handler: UnreadHandler) -> None:
+        """Calls `handler` for each state of an object that cannot be read, and now for those that are there."""
+        self._on_unread.append(handler)
+        for informer in list(self._informers.values()):
+            for manifest in informer.unreadable.values():
+                handler(informer.resource, manifest)
+
+    def unread_count(self, kind: str) -> int:
+        """Number of objects of the kind that are there and cannot be read."""
+        found = (each for each in self._informers.values() if each.resource.kind == kind)
+        return sum(len(informer.unreadable) for informer in found)
+
     def hurry(self) -> None:
         """Has all of them try again now."""
         for follower in (*self._informers.values(), *self._reflectors):
@@ -111,6 +127,10 @@ class Informers:
     def _restored(self) -> None:
         for handler in self._on_restored:
             handler()
+
+    def _unread(self, resource: Resource[Any], manifest: Manifest) -> None:
+        for handler in self._on_unread:
+            handler(resource, manifest)
 
     async def _follow_anew(self, informers: Sequence[Informer[Any]]) -> None:
         """Follows from where they were."""

@@ -26,7 +26,13 @@ class ResilienceMetrics:
             ("member_cluster",),
             registry=registry,
         )
+        self.unreadable = Gauge(
+            "leeward_unreadable_objects",
+            "Stored objects that cannot be read, and about which nothing is decided",
+            ("kind",),
+            registry=registry,
+        )
 
     def forget_state(self) -> None:
-        for gauge in (self.held_evictions, self.loss_replicas, self.loss_applications):
+        for gauge in (self.held_evictions, self.loss_replicas, self.loss_applications, self.unreadable):
             gauge.clear()

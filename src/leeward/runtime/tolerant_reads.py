@@ -35,7 +35,11 @@ class TolerantReads(Generic[T]):
     """The `list` and `watch` of a `Client`, for one kind. `unreadable` are the objects that were passed over, as they
     are stored."""
 
-    def __init__(self, client: Client, resource: Resource[T]) -> None:
+    def __init__(
+        self, client: Client, resource: Resource[T], unread: Callable[[Manifest], None] = lambda manifest: None
+    ) -> None:
+        """`unread` is called with each state of an object that cannot be read, once."""
+        self._unread = unread
         self.unreadable: dict[Key, Manifest] = {}
         self._listed: dict[Key, Manifest] = {}
         """Objects that cannot be read in the list that is under way, or broke off: they count when it is complete."""
@@ -115,6 +119,7 @@ class TolerantReads(Generic[T]):
             known = [version_of(each) for each in (self.unreadable.get(key), self._told.get(key)) if each is not None]
             if version_of(manifest) not in known:
                 log.warning("%s %s cannot be read, and is left as it was: %s", resource.kind, key, error)
+                self._unread(manifest)
             unreadable[key] = manifest
             return None
         unreadable.pop(key, None)

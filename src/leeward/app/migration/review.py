@@ -67,6 +67,7 @@ def review(survey: Survey, *, adopted: bool = False) -> list[Remark]:
         *_gaps(survey),
         *(_returned_clusters(survey) if adopted else _clusters(survey)),
         *_webhooks(survey),
+        *_unreadable(survey),
         *_tainted(survey),
         *_kept(survey),
     ]
@@ -125,6 +126,12 @@ def _clusters(survey: Survey) -> Iterator[Remark]:
     if leaving:
         said = f"{listed(leaving)} is being removed, and could not be moved: let Karmada finish that first"
         yield Remark(Weight.REFUSES, "clusters", said, "kubectl get clusters")
+
+
+def _unreadable(survey: Survey) -> Iterator[Remark]:
+    """Every stored object that Leeward cannot read, by itself: each has its own way out."""
+    for found in survey.unreadable:
+        yield Remark(Weight.STAYS, found.about, found.sentence, found.next)
 
 
 def _tainted(survey: Survey) -> Iterator[Remark]:

@@ -27,6 +27,7 @@ from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
 from leeward.client import Client, NotFound
 from leeward.core.admission_warnings import warnings_for
+from leeward.core.unreadable_objects import UnreadableObject, unreadable_object
 from leeward.operations.bindings import list_manifests
 from leeward.webhook import configurations as webhook
 
@@ -74,6 +75,8 @@ class Survey:
     """Fields and values of ours that these lack, by their names."""
     ignored: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Settings that are stored and would not be carried out, with the objects that ask for them."""
+    unreadable: tuple[UnreadableObject, ...] = ()
+    """Stored objects that Leeward cannot read."""
     other_kinds: Mapping[str, int] = field(default_factory=dict[str, int])
     """Karmada's kinds that are not Leeward's and have objects, by `plural.group`, with their number."""
     unseen: tuple[str, ...] = ()
@@ -89,6 +92,7 @@ async def take_survey(client: Client, clock: Clock) -> Survey:
     karmadas = [name for name, definition in there.items() if is_of_karmada(definition)]
     ours = {definition["metadata"]["name"]: definition for definition in definitions()}
     gaps = {name: tuple(definition_gaps(ours[name], there[name])) for name in karmadas}
+    ignored, unreadable = await _looked_into(client, kinds)
     return Survey(
         clusters_service=service,
         clusters=await served_clusters(client),
@@ -97,7 +101,8 @@ async def take_survey(client: Client, clock: Clock) -> Survey:
         definitions=tuple(there),
         karmada_definitions=tuple(karmadas),
         definition_gaps={name: missing for name, missing in gaps.items() if missing},
-        ignored=await _ignored(client, kinds),
+        ignored=ignored,
+        unreadable=unreadable,
         other_kinds=others,
         unseen=tuple(inventory.unseen),
     )
@@ -184,9 +189,12 @@ async def _other_kinds(inventory: Inventory, kinds: Iterable[Resource[Manifest]]
     return counts
 
 
-async def _ignored(client: Client, kinds: Iterable[Resource[Manifest]]) -> Mapping[str, tuple[str, ...]]:
+async def _looked_into(
+    client: Client, kinds: Iterable[Resource[Manifest]]
+) -> tuple[Mapping[str, tuple[str, ...]], tuple[UnreadableObject, ...]]:
+    """Settings that would not be carried out, with who asks for them; and objects that cannot be read."""
     served = {(resource.group, resource.version, resource.plural) for resource in kinds}
-    found = dict[str, list[str]]()
+    found, unreadable = dict[str, list[str]](), list[UnreadableObject]()
     for kind in CUSTOM_KINDS:
         resource = kind.resource
         if (resource.group, resource.version, resource.plural) not in served:
@@ -194,7 +202,9 @@ async def _ignored(client: Client, kinds: Iterable[Resource[Manifest]]) -> Mappi
         for manifest in await list_manifests(client, resource):
             for warning in (*warnings_for(manifest), *features_missing_for(manifest)):
                 found.setdefault(warning, []).append(_called(resource, manifest))
-    return {warning: tuple(names) for warning, names in found.items()}
+            problem = unreadable_object(manifest, resource)
+            unreadable += () if problem is None else (problem,)
+    return {warning: tuple(names) for warning, names in found.items()}, tuple(unreadable)
 
 
 def _called(resource: Resource[object], manifest: Manifest) -> str:
