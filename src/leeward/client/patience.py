@@ -21,6 +21,8 @@ FIRST_REST_SECONDS, LAST_OWN_REST_SECONDS = 0.25, 4.0
 """Pauses of our own, twice as long each time, for a server that asks for shorter ones, or for none."""
 LONGEST_REST_SECONDS = 30.0
 """Longest pause that a server is granted; kube-apiserver asks for no longer one."""
+TOLD_SECONDS = 5.0
+"""Seconds from which on it is worth a warning: who runs a verb wonders what it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,9 @@ class Waiting:
         rest = max(min(asked_seconds, LONGEST_REST_SECONDS), own)
         if self._answers >= self._patience.attempts or self._spent_seconds + rest > self._patience.seconds:
             return False
-        log.info("%s was put off (429 Too Many Requests); it is asked again in %g s", what, rest)
+        spent = self._spent_seconds
+        level = logging.WARNING if spent < TOLD_SECONDS <= spent + rest else logging.INFO
+        log.log(level, "%s was put off by the API server (429 Too Many Requests); it is sent again in %g s", what, rest)
         await asyncio.sleep(rest)
         return True
 

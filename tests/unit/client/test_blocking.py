@@ -15,7 +15,9 @@ from kubeapi.errors import TooLarge, Undecodable, Unreachable, Untrusted
 from kubeapi.transport import Request, Response, Transport
 from kubeserver.auth.authentication import Authenticator
 from kubeserver.http.front import HttpFront
+from leeward.api.resource import CONFIG_MAPS
 from leeward.api.rules.member_addresses import AddressRules
+from leeward.client import Client
 from leeward.client.blocking import BlockingTransport
 from leeward.client.bounds import CONTROL_PLANE_BOUNDS, Bounds
 from leeward.client.connection import Connection, asking_transport_of
@@ -183,3 +185,11 @@ def test_what_it_cannot_do_the_other_transport_does(given: dict[str, Any]) -> No
     made = asking_transport_of(Connection("http://127.0.0.1:1", **given))
     assert isinstance(made, ProxiedTransport if "proxy_url" in given else HttpTransport)
     assert isinstance(asking_transport_of(Connection("http://127.0.0.1:1")), BlockingTransport)
+
+
+def test_what_is_put_off_is_asked_for_again_by_a_client_over_it() -> None:
+    put_off = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n"
+    body = b'{"metadata": {"name": "a", "namespace": "default"}}'
+    with answering(put_off, ANSWER % (len(body), body)) as (transport, accepted):
+        found = asyncio.run(Client(transport).get(CONFIG_MAPS, "a", "default"))
+        assert (found.name, len(accepted)) == ("a", 1)

@@ -181,3 +181,13 @@ def test_a_patch_that_stands_as_an_update_is_carried_out_after_a_wait() -> None:
     sent = ScriptedTransport([refused, found, put_off(), found, response(config_map("a", 2))])
     run_virtual(VERBS["patch"](Client(UpdatingTransport(sent))))
     assert [request.method for request in sent.requests] == ["PATCH", "GET", "PUT", "GET", "PUT"]
+
+
+def test_who_waits_for_long_is_warned_once_of_what_it_waits_for(caplog: pytest.LogCaptureFixture) -> None:
+    asked_at(*[put_off()] * 10)
+    path = "/api/v1/namespaces/default/configmaps/a"
+    told = f"GET {path} was put off by the API server (429 Too Many Requests); it is sent again in 2 s"
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [told]
+    caplog.clear()
+    asked_at(put_off(), put_off())
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
