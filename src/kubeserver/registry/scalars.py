@@ -1,10 +1,10 @@
 """Reading scalars of built-in kinds: texts, numbers, instants, bytes and quantities, as they are kept."""
 
-import base64
 import re
 from typing import Any
 
 from kubeapi import codec
+from kubeapi.base64_text import read_base64, write_base64
 from kubeapi.meta import format_time, parse_time
 from kubeserver.registry.decoding_errors import DecodingError, Place
 from kubeserver.serialization.json_text import json_name
@@ -58,20 +58,11 @@ def _is_integer(value: Any, bits: int) -> bool:
 
 
 def _read_bytes(text: str) -> str:
+    """The bytes as they are kept: in one line, however they were sent."""
     try:
-        base64.b64decode(text, validate=True)
-    except ValueError:
-        said = f"illegal base64 data at input byte {_first_illegal(text)}"
-        raise DecodingError(said, f"error decoding from json: {said}") from None
-    return text
-
-
-def _first_illegal(text: str) -> int:
-    """Index at which the text stops to be base64: at a foreign letter, at a wrong padding, or at its end."""
-    found = re.search(r"[^A-Za-z0-9+/\n\r]", text)
-    if found is None:
-        return len(text) - len(text) % 4
-    return found.start()
+        return write_base64(read_base64(text))
+    except ValueError as error:
+        raise DecodingError(str(error), f"error decoding from json: {error}") from None
 
 
 def _read_quantity(value: Any) -> str:

@@ -1,12 +1,11 @@
 """The conversation with a webhook: an `admission.k8s.io/v1` AdmissionReview goes out, and comes back answered."""
 
-import base64
-import binascii
 from typing import Any
 
 import msgspec
 
 from kubeapi import codec
+from kubeapi.base64_text import read_base64
 from kubeapi.meta import Manifest
 from kubeserver.admission import AdmissionReview
 from kubeserver.kinds.kind import Kind
@@ -119,8 +118,8 @@ def _patch(response: _Response) -> Any:
     if response.patch_type != "JSONPatch":
         raise Unreadable(f'webhook returned response.patchType="{response.patch_type or ""}", expected "JSONPatch"')
     try:
-        return msgspec.json.decode(base64.b64decode(response.patch, validate=True))
-    except (binascii.Error, codec.DecodeError) as error:
+        return msgspec.json.decode(read_base64(response.patch))
+    except (ValueError, codec.DecodeError) as error:
         raise Unreadable(f"webhook returned a response.patch that is no JSON in base64: {error}") from error
 
 

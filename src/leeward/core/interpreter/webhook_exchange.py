@@ -3,13 +3,12 @@
 Karmada: pkg/resourceinterpreter/customized/webhook; same.
 """
 
-import base64
-import binascii
 from collections.abc import Iterable
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from kubeapi import jsonpatch
+from kubeapi.base64_text import read_base64
 from kubeapi.codec import DecodeError, decode_any, encode
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.interpreter_config import (
@@ -135,11 +134,11 @@ def patched(response: Manifest, manifest: ReadOnlyManifest) -> Manifest:
     if response.get("patchType") != "JSONPatch":
         raise InterpretationError(f"response.patchType must be JSONPatch, not {response.get('patchType')!r}")
     try:
-        operations = decode_any(base64.b64decode(patch, validate=True))
+        operations = decode_any(read_base64(patch))
         if not isinstance(operations, list) or len(cast("list[Any]", operations)) > jsonpatch.MAX_OPERATIONS:
             raise ValueError(f"it must be a list of at most {jsonpatch.MAX_OPERATIONS} operations")
         found = jsonpatch.apply(decode_any(encode(manifest)), operations)
-    except (ValueError, TypeError, DecodeError, binascii.Error) as error:
+    except (ValueError, TypeError, DecodeError) as error:
         raise InterpretationError(f"response.patch cannot be applied: {error}") from error
     if not isinstance(found, dict):
         raise InterpretationError("response.patch leaves no object")
