@@ -20,6 +20,8 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
 }
 _GO_FORMATS = {"integer": "int64", "number": "double"}
+_OF_EVERY_RESOURCE = ("apiVersion", "kind")
+"""Fields that `embedded.py` misses in an embedded resource, whether its schema requires them or not."""
 _EXACT = 2**53
 """Whole numbers beyond are not told apart by a float."""
 _TOO_MUCH_MATCHING = (
@@ -188,7 +190,7 @@ def _identity(item: Any, keys: Sequence[str]) -> Any:
 def _object(node: Node, value: dict[str, Any], path: str, budget: MatchBudget, old: Any) -> Iterator[Problem]:
     raw, before = node.raw, cast(dict[str, Any], old) if isinstance(old, dict) else {}
     for name in raw.get("required") or ():
-        if name not in value and not (node.embedded and name in ("apiVersion", "kind")):
+        if name not in value and not (node.embedded and name in _OF_EVERY_RESOURCE):
             yield Problem.required(_child(path, name))
     most, least = raw.get("maxProperties"), raw.get("minProperties")
     if most is not None and len(value) > most:

@@ -24,6 +24,10 @@ class Node:
     default: Any = _ABSENT
     preserves: bool = False
     embedded: bool = False
+    holds_embedded: bool = False
+    """Tells whether a resource is embedded here, or anywhere below."""
+    holds_numbers: bool = False
+    """Tells whether a `number` is here, or anywhere below."""
     all_of: tuple["Node", ...] = ()
     any_of: tuple["Node", ...] = ()
     one_of: tuple["Node", ...] = ()
@@ -49,6 +53,14 @@ class Node:
 
 
 def compile_schema(raw: Mapping[str, Any]) -> Node:
+    node = _compile(raw)
+    parts = [part for part in (*node.properties.values(), node.items, node.additional) if part is not None]
+    node.holds_embedded = node.embedded or any(part.holds_embedded for part in parts)
+    node.holds_numbers = raw.get("type") == "number" or any(part.holds_numbers for part in parts)
+    return node
+
+
+def _compile(raw: Mapping[str, Any]) -> Node:
     additional = raw.get("additionalProperties")
     return Node(
         raw=raw,

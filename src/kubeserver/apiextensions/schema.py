@@ -12,13 +12,16 @@ from typing import Any, cast
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver.apiextensions.checks import NOWHERE, below, check
+from kubeserver.apiextensions.embedded import embedded_problems, embedded_resources
 from kubeserver.apiextensions.node import Node, compile_schema
 from kubeserver.apiextensions.old_values import ABSENT
 from kubeserver.apiextensions.rules import check_rules, has_rules
 from kubeserver.apiextensions.structure import structure_of_schema
 from kubeserver.structures.structure import Structure
+from kubeserver.values import section
 
 _TYPE_FIELDS = ("apiVersion", "kind", "metadata")
+_NAMES = ("name", "generateName")
 _BLOCKING = frozenset(f"FieldValue{kind}" for kind in ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"))
 _UNASKED = Problem.invalid(
     NOWHERE,
@@ -39,6 +42,9 @@ class StructuralSchema:
         found = list(_prune_object(self._root, cast(Manifest, manifest), "", root=True, drop=False))
         return sorted(found)
 
+    def embedded_resources(self, manifest: Manifest) -> list[tuple[str, dict[str, Any]]]:
+        return list(embedded_resources(self._root, manifest))
+
     def prune(self, manifest: Manifest) -> None:
         for _ in _prune_object(self._root, manifest, "", root=True, drop=True):
             pass
@@ -47,7 +53,9 @@ class StructuralSchema:
         _default_object(self._root, manifest, root=True)
 
     def validate(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]:
-        return below("", check(self._root, _content(manifest), ABSENT if old is None else _content(old)))
+        """The schema holds for the object as a whole: it may require `metadata`, and restrict its name."""
+        before = ABSENT if old is None else old
+        return [*below("", check(self._root, manifest, before)), *embedded_problems(self._root, manifest, before)]
 
     def judge(
         self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None, found: Sequence[Problem]
@@ -57,8 +65,8 @@ class StructuralSchema:
             return []
         if any(problem.kind in _BLOCKING for problem in found):
             return [_UNASKED]
-        before = ABSENT if old is None else _content(old)
-        return list(check_rules(self._root, _content(manifest), before))
+        before = ABSENT if old is None else _seen_by_rules(old)
+        return list(check_rules(self._root, _seen_by_rules(manifest), before))
 
     def validate_status(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]:
         """Messages name fields from the status on, as kube-apiserver's do."""
@@ -81,8 +89,10 @@ def prune_value(node: Node, value: Any) -> None:
         pass
 
 
-def _content(manifest: ReadOnlyManifest) -> Manifest:
-    return {key: value for key, value in manifest.items() if key not in _TYPE_FIELDS}
+def _seen_by_rules(manifest: ReadOnlyManifest) -> Manifest:
+    """The object as rules see it: of its metadata, they know the name alone."""
+    metadata = section(manifest, "metadata")
+    return {**manifest, "metadata": {name: metadata[name] for name in _NAMES if name in metadata}}
 
 
 def _prune(node: Node, value: Any, path: str, drop: bool) -> Iterator[str]:
@@ -123,7 +133,7 @@ def _prune_object(node: Node, value: dict[str, Any], path: str, *, root: bool, d
 
 def _default(node: Node, value: Any) -> None:
     if isinstance(value, dict):
-        _default_object(node, cast(dict[str, Any], value), root=node.embedded)
+        _default_object(node, cast(dict[str, Any], value), root=False)
     elif isinstance(value, list) and node.items is not None:
         _default_list(node, node.items, cast(list[Any], value))
 

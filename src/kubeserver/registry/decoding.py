@@ -174,6 +174,9 @@ def _fit_custom(schema: Schema, manifest: Manifest, known: ReadOnlyManifest) -> 
     assert metadata is not None
     unknown = [f"metadata.{path}" for path in fit(metadata, section(manifest, "metadata"), section(known, "metadata"))]
     _clean_metadata(manifest)
+    for where, resource in schema.embedded_resources(manifest):
+        if resource.get("metadata") is not None:
+            unknown += [f"{where}.metadata.{path}" for path in fit(metadata, resource["metadata"])]
     foreign = schema.unknown_fields(manifest)
     if foreign:
         schema.prune(manifest)
