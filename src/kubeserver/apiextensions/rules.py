@@ -13,6 +13,7 @@ from kubeapi import codec
 from kubeapi.status import Problem
 from kubeserver.apiextensions.node import Node
 from kubeserver.apiextensions.old_values import ABSENT, keyed_items
+from kubeserver.apiextensions.rule_values import seen_by_rules
 from kubeserver.cel import (
     OUT_OF_BUDGET,
     Budget,
@@ -22,6 +23,7 @@ from kubeserver.cel import (
     each_matched,
     matching_of,
     nesting_of,
+    with_optional_old,
 )
 from kubeserver.values import entries
 
@@ -37,6 +39,7 @@ class Rule:
     reason: str
     field_path: str
     about_change: bool
+    optional_old: bool
     knows_old: bool
     nesting: int
     matching: int
@@ -46,6 +49,11 @@ class Rule:
 def compile_rules(raw: Mapping[str, Any]) -> tuple[Rule, ...]:
     """The rules of one place of a schema. Raises: Unwritable."""
     return tuple(_compile_rule(rule) for rule in entries(raw, "x-kubernetes-validations"))
+
+
+def compile_rule(text: str, optional_old: bool) -> Program:
+    """Raises: Unwritable."""
+    return compile_program(with_optional_old(text) if optional_old else text)
 
 
 def has_rules(node: Node) -> bool:
@@ -64,8 +72,10 @@ def check_rules(node: Node, value: Any, old: Any = ABSENT, path: str = "") -> It
 def _check(node: Node, value: Any, old: Any, path: str, budget: Budget) -> Iterator[Problem]:
     if value is None:
         return
-    for rule in rules_of(node):
-        yield from _ask(rule, value, old, path, budget)
+    if rules := rules_of(node):
+        seen, seen_old = seen_by_rules(node, value), ABSENT if old is ABSENT else seen_by_rules(node, old)
+        for rule in rules:
+            yield from _ask(rule, seen, seen_old, path, budget)
     if isinstance(value, dict):
         for name, item in cast(dict[str, Any], value).items():
             child = node.properties.get(name) or node.additional
@@ -89,7 +99,7 @@ def _ask(rule: Rule, value: Any, old: Any, path: str, budget: Budget) -> Iterato
         return
     values = (value,) if old is ABSENT else (value, old)
     budget.charge(rule.nesting, *values, matching=rule.matching, each=rule.each)
-    variables = {"self": value, "oldSelf": None if old is ABSENT else old}
+    variables = {"self": value, "oldSelf": _old_self(rule, old)}
     try:
         if rule.program.evaluate(variables) is True:
             return
@@ -98,6 +108,12 @@ def _ask(rule: Rule, value: Any, old: Any, path: str, budget: Budget) -> Iterato
         message = f"{error} evaluating rule: {rule.message or rule.text}"
     where = f"{path}{rule.field_path}" if path else rule.field_path.removeprefix(".")
     yield _problem(rule, where, value, message)
+
+
+def _old_self(rule: Rule, old: Any) -> Any:
+    """The old value; a list of at most one where the rule sees an optional one (`with_optional_old`)."""
+    known = [] if old is ABSENT else [old]
+    return known if rule.optional_old else next(iter(known), None)
 
 
 def _problem(rule: Rule, path: str, value: Any, message: str) -> Problem:
@@ -128,14 +144,16 @@ def _compile_rule(rule: Mapping[str, Any]) -> Rule:
     expression = str(rule.get("messageExpression") or "")
     reason = str(rule.get("reason") or "FieldValueInvalid")
     knows_old = bool(re.search(r"\boldSelf\b", text))
+    optional_old = bool(rule.get("optionalOldSelf"))
     return Rule(
-        program=compile_program(text),
+        program=compile_rule(text, optional_old),
         text=text,
         message=str(rule.get("message") or "").strip(),
-        message_program=compile_program(expression) if expression else None,
+        message_program=compile_rule(expression, optional_old) if expression else None,
         reason=reason if reason in _REASONS else "FieldValueInvalid",
         field_path=str(rule.get("fieldPath") or ""),
-        about_change=knows_old and not rule.get("optionalOldSelf"),
+        about_change=knows_old and not optional_old,
+        optional_old=optional_old,
         knows_old=knows_old,
         nesting=max(nesting_of(text), nesting_of(expression)),
         matching=max(matching_of(text), matching_of(expression)),

@@ -94,18 +94,18 @@ def _sayer(name: str, *needed: str) -> Function:
     def say(value: Mapping[str, Any], said: str) -> Mapping[str, Any]:
         return _about(value, name, said, *needed)
 
-    return Function(name, "map map string", say)
+    return Function(name, "typed map string", say)
 
 
 AUTHORIZER_FUNCTIONS = (
-    Function("serviceAccount", "map map string string", _service_account),
+    Function("serviceAccount", "typed map string string", _service_account),
     _sayer("path", "subject"),
     _sayer("group", "subject"),
     _sayer("resource", "group"),
     _sayer("subresource", "resource"),
     _sayer("namespace", "resource"),
     _sayer("name", "resource"),
-    Function("check", "map map string", _check),
+    Function("check", "typed map string", _check),
     Function("allowed", "bool map", _is_allowed),
     Function("reason", "string map", _reason),
 )

@@ -1,4 +1,7 @@
-"""Formats in CEL: `format.dns1123Label().validate(text)`, which is empty where the text has that form."""
+"""Formats in CEL: `format.dns1123Label().validate(text)`, which has no value where the text has that form.
+
+What is optional is a list of at most one item here; `spelling.with_optionals` makes of it what expressions see.
+"""
 
 import base64
 import re
@@ -11,12 +14,14 @@ from kubeserver.cel.network import read_url
 from kubeserver.values import holds
 
 
-def _validate(value: Typed, text: str) -> list[str]:
-    return _FORMATS[value["format"]](text)
+def _validate(value: Typed, text: str) -> list[list[str]]:
+    """At most one list of faults: none where the text has the form."""
+    found = _FORMATS[value["format"]](text)
+    return [found] if found else []
 
 
-def _named_format(name: str) -> Mapping[str, str]:
-    return {"format": name} if name in _FORMATS else {}
+def _named_format(name: str) -> list[Mapping[str, str]]:
+    return [{"format": name}] if name in _FORMATS else []
 
 
 def _prefix(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
@@ -52,15 +57,11 @@ _FORMATS: Mapping[str, Callable[[str], list[str]]] = {
 
 
 def _format(name: str) -> Function:
-    return Function(f"format.{name}", "map", lambda: {"format": name}, member=False)
+    return Function(f"format.{name}", "typed", lambda: {"format": name}, member=False)
 
 
 FORMAT_FUNCTIONS = (
     *map(_format, _FORMATS),
     Function("validate", "list map string", _validate),
-    Function("format.named", "map string", _named_format, member=False),
-    Function("hasValue", "bool list", bool),
-    Function("hasValue", "bool map", bool),
-    Function("value", "list list", list),
-    Function("value", "map map", dict),
+    Function("format.named", "list string", _named_format, member=False),
 )

@@ -14,7 +14,10 @@ Typed = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`signature` names the types of the result and the parameters; the first parameter of a member is its owner."""
+    """`signature` names the types of the result and the parameters; the first parameter of a member is its owner.
+
+    A result that is `typed` is a value of a type of Kubernetes' own: unlike other maps, it may be compared with null.
+    """
 
     name: str
     signature: str

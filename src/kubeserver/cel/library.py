@@ -21,6 +21,7 @@ from kubeserver.cel.network import NETWORK_FUNCTIONS
 from kubeserver.cel.objects import OBJECT_FUNCTIONS
 from kubeserver.cel.patterns import pattern_functions
 from kubeserver.cel.program import Program, Unwritable
+from kubeserver.cel.spelling import with_optionals, without_escapes
 from kubeserver.cel.values import VALUE_FUNCTIONS
 
 FUNCTIONS = (*VALUE_FUNCTIONS, *NETWORK_FUNCTIONS, *FORMAT_FUNCTIONS, *AUTHORIZER_FUNCTIONS, *OBJECT_FUNCTIONS)
@@ -37,6 +38,7 @@ _TYPES: Mapping[str, Any] = {
     "dyn": cel.Type.DYN,
     "list": cel.Type.List(cel.Type.DYN),
     "map": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
+    "typed": cel.Type.DYN,
 }
 _TWO_VARIABLES = "name: rules\nextensions: [{name: two-var-comprehensions}]\n"
 _PATTERNS = "name: patterns\nextensions: [{name: optional}, {name: regex}]\n"
@@ -46,9 +48,13 @@ _TOO_MANY_STEPS = "Iteration budget exceeded"
 def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
     """Raises: Unwritable."""
     try:
-        return _Compiled(_environment(variables).compile(without_map_macros(text)))
+        return _Compiled(_environment(variables).compile(_readable(text)))
     except Exception as error:
         raise Unwritable(str(error)) from error
+
+
+def _readable(text: str) -> str:
+    return without_escapes(with_optionals(without_map_macros(text)))
 
 
 @cache
@@ -94,11 +100,13 @@ class _Compiled:
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         try:
             result = self._expression.eval(data=dict(variables))
+            is_error = result.type() == cel.Type.ERROR
+            value = result.value() if is_error else result.plain_value()
         except Exception as error:
             raise ValueError(_told(str(error))) from error
-        if result.type() == cel.Type.ERROR:
-            raise ValueError(_told(str(result.value())))
-        return result.plain_value()
+        if is_error:
+            raise ValueError(_told(str(value)))
+        return value
 
 
 def _told(message: str) -> str:

@@ -99,7 +99,7 @@ def _query(parts: SplitResult) -> Mapping[str, list[str]]:
 
 _ADDRESSES = (
     Function("isIP", "bool string", holds(_read_ip), member=False),
-    Function("ip", "map string", _ip, member=False),
+    Function("ip", "typed string", _ip, member=False),
     Function("ip.isCanonical", "bool string", _is_canonical, member=False),
     Function("family", "int map", of(_address, lambda address: address.version)),
     Function("isUnspecified", "bool map", of(_address, lambda address: address.is_unspecified)),
@@ -108,19 +108,19 @@ _ADDRESSES = (
     Function("isLinkLocalMulticast", "bool map", of(_address, _is_link_local_multicast)),
     Function("isGlobalUnicast", "bool map", of(_address, _is_global_unicast)),
     Function("isCIDR", "bool string", holds(_cidr), member=False),
-    Function("cidr", "map string", _cidr, member=False),
+    Function("cidr", "typed string", _cidr, member=False),
     Function("containsIP", "bool map string", _contains_ip),
     Function("containsIP", "bool map map", _contains_ip),
     Function("containsCIDR", "bool map string", _contains_cidr),
     Function("containsCIDR", "bool map map", _contains_cidr),
     Function("string", "string map", _text, member=False),
-    Function("ip", "map map", of(_network, lambda network: {"ip": str(network.ip)})),
-    Function("masked", "map map", of(_network, lambda network: {"cidr": str(network.network)})),
+    Function("ip", "typed map", of(_network, lambda network: {"ip": str(network.ip)})),
+    Function("masked", "typed map", of(_network, lambda network: {"cidr": str(network.network)})),
     Function("prefixLength", "int map", of(_network, lambda network: network.network.prefixlen)),
 )
 _URLS = (
     Function("isURL", "bool string", holds(read_url), member=False),
-    Function("url", "map string", read_url, member=False),
+    Function("url", "typed string", read_url, member=False),
     Function("getScheme", "string map", of(_parts, lambda parts: parts.scheme)),
     Function("getHost", "string map", of(_parts, lambda parts: parts.netloc.rpartition("@")[2])),
     Function("getHostname", "string map", of(_parts, lambda parts: parts.hostname or "")),

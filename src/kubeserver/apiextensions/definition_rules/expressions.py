@@ -5,7 +5,8 @@ from typing import Any
 
 from kubeapi.field import Node, Problems
 from kubeserver.apiextensions.definition_rules.field_paths import field_at
-from kubeserver.cel import Unwritable, compile_program
+from kubeserver.apiextensions.rules import compile_rule
+from kubeserver.cel import Unwritable
 
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _BREAK = re.compile(r"[\n\r]")
@@ -49,7 +50,7 @@ def _meaning(rule: Node, uncorrelated: str) -> Problems:
     for name, what in (("rule", "compilation failed"), ("messageExpression", "messageExpression compilation failed")):
         try:
             if rule[name].text.strip():
-                compile_program(rule[name].text)
+                compile_rule(rule[name].text, bool(rule["optionalOldSelf"].value))
         except Unwritable as error:
             yield rule[name].invalid(f"{what}: {error}", _shown(rule))
     if not _OLD_SELF.search(rule["rule"].text):
