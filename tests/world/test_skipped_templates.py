@@ -96,3 +96,24 @@ def test_a_deleted_template_that_somebodys_finalizer_keeps_is_told_of_once() -> 
             await world.member("member1").client.get(CONFIG_MAPS, "a", "default")
 
     play(story, {"member1": "Push"})
+
+
+def test_each_clusters_own_root_certificates_are_never_overwritten() -> None:
+    async def story(world: World) -> None:
+        name = "kube-root-ca.crt"
+        own = await world.member("member1").client.get(CONFIG_MAPS, name, "default")
+        every = policy("every", ANYWHERE, "ConfigMap", "v1")
+        every["spec"]["conflictResolution"] = "Overwrite"
+        del every["spec"]["resourceSelectors"][0]["name"]
+        await apply(world.client, config_map(name), config_map("b"), every)
+        await world.sleep(30)
+        assert await world.member("member1").client.get(CONFIG_MAPS, "b", "default")
+        assert await world.member("member1").client.get(CONFIG_MAPS, name, "default") == own
+        assert await told(world, "default") == []
+        await apply(world.client, policy(name, ANYWHERE, "ConfigMap", "v1"))
+        await world.sleep(30)
+        (event,) = await told(world, "default")
+        assert event.message.endswith("selects it: each cluster makes its own in every namespace")
+        assert await world.member("member1").client.get(CONFIG_MAPS, name, "default") == own
+
+    play(story, {"member1": "Push"})

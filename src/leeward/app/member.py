@@ -74,7 +74,9 @@ class _Member:
         await grant_member_access(client)
         server = Server.of(client, randomness, supervisor)
         settings = WorkloadSettings(
-            pod_startup_seconds=config.timing.pod_startup_seconds, load_balancer_cidr=load_balancer_range(config.name)
+            pod_startup_seconds=config.timing.pod_startup_seconds,
+            load_balancer_cidr=load_balancer_range(config.name),
+            root_certificates=config.client_ca_file.read_text(),
         )
         workloads = Workloads(server, clock, randomness, self.metrics, supervisor, settings)
         workloads.serve(api_server)

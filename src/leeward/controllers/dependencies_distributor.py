@@ -23,8 +23,8 @@ from leeward.controllers.dependency_events import COMPONENT, FAILED
 from leeward.core.dependencies.requirements import (
     dependency_problem,
     follows,
-    is_own_in_each_cluster,
     marks_patch,
+    names_own_of_each_cluster,
     release_patch,
 )
 from leeward.core.interpreter.dependencies import in_order
@@ -169,7 +169,7 @@ class DependenciesDistributor:
     def _may_follow(self, dependant: ResourceBinding, dependency: DependentObjectReference) -> bool:
         """Tells whether a dependency may be propagated: what each cluster has of its own may not; what is out of reach
         is told of."""
-        if is_own_in_each_cluster(dependency):
+        if names_own_of_each_cluster(dependency):
             return False
         problem = dependency_problem(dependency, dependant.namespace, self._reach)
         if problem:

@@ -16,7 +16,7 @@ from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.client import WorldError
 from leeward.core.dependencies.attached import DependantName, listed_in
 from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place
-from leeward.core.dependencies.requirements import dependency_problem, follows, is_own_in_each_cluster
+from leeward.core.dependencies.requirements import dependency_problem, follows, names_own_of_each_cluster
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.propagation.reach import Reach
 from leeward.runtime.binding_kinds import RESOURCE_BINDING
@@ -88,7 +88,7 @@ class DependencyOrder:
         except NotInterpreted:
             return
         for each in dependencies:
-            if is_own_in_each_cluster(each) or dependency_problem(each, binding.namespace, self._reach):
+            if names_own_of_each_cluster(each) or dependency_problem(each, binding.namespace, self._reach):
                 continue
             for kind, name in await self._named(each):
                 if not self._is_in_place(binding, cluster, kind, name):

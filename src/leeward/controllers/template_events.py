@@ -13,12 +13,13 @@ from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.work import Binding
 from leeward.core.interpreter import why_not_judged
 from leeward.core.propagation.matching import BY_NAME
-from leeward.core.propagation.reach import Reach
+from leeward.core.propagation.reach import Reach, is_own_in_each_cluster
 from leeward.core.propagation.selecting import precision_in
 from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.policy_matching import PolicyMatching
 from leeward.runtime.templates import TemplateKey
 
+_IN_FLAG = "in --skipped-propagating-namespaces"
 SKIPPED_TOLD = 4_096
 """Number of templates that are remembered, so that each is told of once."""
 WAITS_FOR_FINALIZERS = timedelta(seconds=60)
@@ -43,14 +44,18 @@ class TemplateEvents:
     async def skipped(self, key: TemplateKey, resource: Resource[Manifest], template: Manifest) -> None:
         """A template stays here although a policy selects it.
 
-        What lies in a reserved namespace is the control plane's own: it is told of only where a policy names it.
+        What lies in a reserved namespace is the control plane's own, and some objects are each cluster's own: they are
+        told of only where a policy names them.
         """
         if key.kind == "Event" or self._reach.skipped_apis.skips(key.api_version, key.kind):
             return
         policy = await self._matching.find(template)
         namespace = key.key.namespace or key.key.name
         reserved = is_reserved_namespace(namespace)
-        if policy is None or (reserved and precision_in(self._matching.selected_by(policy), template) < BY_NAME):
+        own = is_own_in_each_cluster(key.api_version, key.kind, key.key.name)
+        if policy is None or (
+            (reserved or own) and precision_in(self._matching.selected_by(policy), template) < BY_NAME
+        ):
             self.forget(key)
             return
         told = template["metadata"].get("uid", ""), policy.metadata.uid
@@ -59,8 +64,8 @@ class TemplateEvents:
         self._skipped_told[key] = told
         if len(self._skipped_told) > SKIPPED_TOLD:
             self._skipped_told.popitem(last=False)
-        why = "is reserved for the control plane" if reserved else "is in --skipped-propagating-namespaces"
-        message = f"not propagated, though policy({name_of_policy(policy)}) selects it: namespace {namespace} {why}"
+        why = _why_skipped(namespace, reserved=reserved, own=own)
+        message = f"not propagated, though policy({name_of_policy(policy)}) selects it: {why}"
         self._recorder.warning(resource, template, "ApplyPolicySkipped", message)
 
     def terminating(
@@ -106,3 +111,9 @@ def described(policy: AnyPropagationPolicy) -> str:
 
 def lowered(text: str) -> str:
     return text[0].lower() + text[1:]
+
+
+def _why_skipped(namespace: str, *, reserved: bool, own: bool) -> str:
+    if own and not reserved:
+        return "each cluster makes its own in every namespace"
+    return f"namespace {namespace} is {'reserved for the control plane' if reserved else _IN_FLAG}"

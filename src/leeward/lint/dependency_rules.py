@@ -11,7 +11,7 @@ from leeward.api.interpreter_config import (
     ResourceInterpreterWebhookConfiguration,
 )
 from leeward.api.names import POLICY_ID_LABEL
-from leeward.core.dependencies.requirements import is_own_in_each_cluster
+from leeward.core.dependencies.requirements import names_own_of_each_cluster
 from leeward.core.interpreter import dependencies_of, lacks_health_rule, why_not_judged
 from leeward.core.interpreter.fields import text_at
 from leeward.core.interpreter.scripts import Operation, scripts_for
@@ -33,7 +33,7 @@ def dependencies_left_behind(picture: LintPicture) -> Iterator[Diagnostic]:
         if not template.has_contents or claim.binding.spec.propagate_deps:
             continue
         for needed in dependencies_of(_without_optional(template.manifest)):
-            if needed.name and not is_own_in_each_cluster(needed) and (said := _why_left(picture, claim, needed)):
+            if needed.name and not names_own_of_each_cluster(needed) and (said := _why_left(picture, claim, needed)):
                 name = f"{needed.kind} {needed.namespace}/{needed.name}"
                 yield Diagnostic(
                     template,

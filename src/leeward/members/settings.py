@@ -15,11 +15,14 @@ class WorkloadSettings:
     nodes: int = 2
     node_cpu: str = "16"
     node_memory: str = "64Gi"
+    node_ephemeral_storage: str = "100Gi"
     node_pods: str = "110"
     node_others: Mapping[str, str] = field(default_factory=dict[str, str])
     """Amounts of other resources, by name."""
     pod_startup_seconds: float = 2.0
     load_balancer_cidr: str = "172.24.0.0/24"
+    root_certificates: str = ""
+    """Certificates, in PEM, of who has signed the API server's own."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.nodes <= MAX_NODES:
@@ -30,12 +33,18 @@ class WorkloadSettings:
             ipaddress.ip_network(self.load_balancer_cidr)
         except ValueError as error:
             raise ValueError(f"load_balancer_cidr: {error}; give a network such as 172.24.0.0/24") from error
-        for name in ("node_cpu", "node_memory", "node_pods"):
+        for name in ("node_cpu", "node_memory", "node_ephemeral_storage", "node_pods"):
             _check_quantity(name, getattr(self, name))
 
     @property
     def node_capacity(self) -> Mapping[str, str]:
-        return {"cpu": self.node_cpu, "memory": self.node_memory, "pods": self.node_pods, **self.node_others}
+        return {
+            "cpu": self.node_cpu,
+            "memory": self.node_memory,
+            "ephemeral-storage": self.node_ephemeral_storage,
+            "pods": self.node_pods,
+            **self.node_others,
+        }
 
 
 def _check_quantity(name: str, quantity: str) -> None:

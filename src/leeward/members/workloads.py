@@ -20,6 +20,7 @@ from leeward.members.nodes import NodesController
 from leeward.members.platform import Platform
 from leeward.members.replica_set import ReplicaSetController
 from leeward.members.resource_quota import ResourceQuotaController
+from leeward.members.root_certificates import RootCertificatesController
 from leeward.members.scheduler import SchedulerController
 from leeward.members.settings import WorkloadSettings
 from leeward.members.stateful_set import StatefulSetController
@@ -45,6 +46,7 @@ class Workloads:
         self._volumes = VolumeBinder(self._platform)
         self._others = (
             DefaultAccountsController(self._platform),
+            RootCertificatesController(self._platform, settings),
             KubeletController(self._platform, settings),
             SchedulerController(self._platform),
             ReplicaSetController(self._platform, REPLICA_SETS),

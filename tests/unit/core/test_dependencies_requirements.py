@@ -23,8 +23,8 @@ from leeward.core.dependencies.requirements import (
     follows,
     is_done_with,
     is_named,
-    is_own_in_each_cluster,
     marks_patch,
+    names_own_of_each_cluster,
     release_patch,
     required_clusters,
 )
@@ -113,9 +113,9 @@ def test_a_dependant_reaches_its_own_namespace_and_what_may_be_propagated(named:
 
 
 def test_what_each_cluster_makes_for_itself_does_not_follow() -> None:
-    assert is_own_in_each_cluster(reference(name="kube-root-ca.crt"))
-    assert not is_own_in_each_cluster(reference(name="settings"))
-    assert not is_own_in_each_cluster(reference("Secret", name="kube-root-ca.crt"))
+    assert names_own_of_each_cluster(reference(name="kube-root-ca.crt"))
+    assert not names_own_of_each_cluster(reference(name="settings"))
+    assert not names_own_of_each_cluster(reference("Secret", name="kube-root-ca.crt"))
 
 
 def test_only_who_asks_for_it_is_followed() -> None:

@@ -53,6 +53,7 @@ def test_a_template_of_the_bindings_own_namespace_is_within_reach(named: Binding
         (resource(api_version="rbac.authorization.k8s.io/v1", kind="ClusterRole"), "tenant", "kind"),
         (resource(api_version="work.karmada.io/v1alpha2", kind="ResourceBinding"), "tenant", "kind"),
         (resource(api_version="cluster.karmada.io/v1alpha1", kind="Cluster", namespace=""), "", "kind"),
+        (resource(api_version="v1", kind="ConfigMap", name="kube-root-ca.crt"), "tenant", "name"),
         (resource(api_version="v1/../apps/v1"), "tenant", "apiVersion"),
         (resource(api_version=""), "tenant", "apiVersion"),
         (resource(kind="a/b"), "tenant", "kind"),

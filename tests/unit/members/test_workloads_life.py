@@ -44,7 +44,8 @@ def test_nodes_are_registered_and_ready() -> None:
         assert (first["metadata"]["name"], second["metadata"]["name"]) == ("node-1", "node-2")
         assert first["metadata"]["labels"]["kubernetes.io/hostname"] == "node-1"
         assert first["metadata"]["labels"]["kubernetes.io/os"] == "linux"
-        assert first["status"]["allocatable"] == {"cpu": "16", "memory": "64Gi", "pods": "110"}
+        offered = {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+        assert first["status"]["allocatable"] == first["status"]["capacity"] == offered
         assert first["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.0-leeward"
         assert {c["type"]: c["status"] for c in first["status"]["conditions"]}["Ready"] == "True"
         assert first["spec"]["podCIDR"] != second["spec"]["podCIDR"]

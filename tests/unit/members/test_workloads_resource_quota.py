@@ -35,7 +35,8 @@ def test_a_quota_says_what_its_namespace_uses() -> None:
         await asyncio.sleep(10)
         status = await cluster.status(RESOURCE_QUOTAS, "some")
         assert status["hard"]["cpu"] == "4"
-        configmaps = str(len(await cluster.objects(CONFIG_MAPS)))
+        here = [m for m in await cluster.objects(CONFIG_MAPS) if m["metadata"]["namespace"] == "default"]
+        configmaps = str(len(here))
         assert status["used"] == {"cpu": "1", "requests.memory": "2Gi", "pods": "2", "configmaps": configmaps}
 
         await cluster.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 0}})

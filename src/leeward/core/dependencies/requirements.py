@@ -11,12 +11,10 @@ from leeward.api.work import BindingResource, ResourceBinding, TargetCluster, Wo
 from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.shared_resources import lets_shared_go
-from leeward.core.propagation.reach import Reach, reach_problems
+from leeward.core.propagation.reach import Reach, is_own_in_each_cluster, reach_problems
 from leeward.core.scheduling.affinity import affinity_names, is_in_term
 
 _ANY_NAME = "any"
-_CLUSTERS_HAVE_THEIR_OWN = frozenset({("v1", "ConfigMap", "kube-root-ca.crt")})
-"""Objects that each cluster makes for itself in every namespace; the control plane's would overwrite them."""
 
 
 def follows(binding: ResourceBinding) -> bool:
@@ -29,8 +27,8 @@ def is_named(kind: str, name: str, dependencies: Iterable[DependentObjectReferen
     return any(each.kind == kind and each.name in ("", name) for each in dependencies)
 
 
-def is_own_in_each_cluster(dependency: DependentObjectReference) -> bool:
-    return (dependency.api_version, dependency.kind, dependency.name) in _CLUSTERS_HAVE_THEIR_OWN
+def names_own_of_each_cluster(dependency: DependentObjectReference) -> bool:
+    return is_own_in_each_cluster(dependency.api_version, dependency.kind, dependency.name)
 
 
 def dependency_problem(dependency: DependentObjectReference, namespace: str, reach: Reach) -> str:

@@ -23,6 +23,11 @@ from leeward.core.propagation.skipping import SkippedApis
 _PATH = "spec.resource"
 _WHY_SKIPPED = "it is reserved for the control plane, or in --skipped-propagating-namespaces"
 _KIND = re.compile(r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
+_CLUSTERS_HAVE_THEIR_OWN = frozenset({("v1", "ConfigMap", "kube-root-ca.crt")})
+"""Objects that each cluster makes for itself in every namespace; the control plane's would overwrite them.
+
+Karmada: differs. A policy for all ConfigMaps selects it, where the control plane runs the controller that makes it.
+"""
 _RBAC = "rbac.authorization.k8s.io"
 CLUSTER_SCOPED = frozenset(
     {
@@ -137,11 +142,18 @@ def _problems_of_place(resource: BindingResource, namespace: str, reach: Reach) 
         yield Problem.forbidden(f"{_PATH}.namespace", f"nothing of {namespace} is propagated: {_WHY_SKIPPED}")
     elif is_skipped_namespace(resource.api_version, resource.kind, resource.name, reach):
         yield Problem.forbidden(f"{_PATH}.name", f"Namespace {resource.name} is not propagated: {_WHY_SKIPPED}")
+    elif is_own_in_each_cluster(resource.api_version, resource.kind, resource.name):
+        why = "each cluster makes its own in every namespace"
+        yield Problem.forbidden(f"{_PATH}.name", f"{resource.kind} {resource.name} is not propagated: {why}")
 
 
 def is_skipped_namespace(api_version: str, kind: str, name: str, reach: Reach) -> bool:
     """Tells whether a template is itself a Namespace that nothing is propagated of."""
     return (api_version, kind) == ("v1", "Namespace") and reach.skips_namespace(name)
+
+
+def is_own_in_each_cluster(api_version: str, kind: str, name: str) -> bool:
+    return (api_version, kind, name) in _CLUSTERS_HAVE_THEIR_OWN
 
 
 def _resource_in(binding: ReadOnlyManifest) -> BindingResource:

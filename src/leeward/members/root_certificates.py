@@ -1,0 +1,61 @@
+"""The root certificate publisher: every Namespace has the ConfigMap `kube-root-ca.crt`, as long as it does not end.
+
+Pods find in it by whom the certificate of their API server was signed.
+Kubernetes: pkg/controller/certificates/rootcacertpublisher; same.
+"""
+
+from datetime import datetime
+
+from kubeapi.meta import Manifest
+from leeward.client import AlreadyExists
+from leeward.core.interpreter.fields import mapping_at, text_at
+from leeward.members.kinds import CONFIG_MAPS, CORE_NAMESPACES
+from leeward.members.platform import Platform
+from leeward.members.rules.pods import is_leaving
+from leeward.members.settings import WorkloadSettings
+from leeward.runtime.identity import Key
+
+ROOT_CERTIFICATES = "kube-root-ca.crt"
+_DESCRIPTION = {
+    "kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using "
+    "internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across "
+    "distributions of Kubernetes clusters."
+}
+
+
+class RootCertificatesController:
+    def __init__(self, platform: Platform, settings: WorkloadSettings) -> None:
+        self._platform = platform
+        self._data = {"ca.crt": settings.root_certificates}
+        self._namespaces = platform.informer(CORE_NAMESPACES)
+        self._config_maps = platform.informer(CONFIG_MAPS)
+        self._controller = platform.controller("root-ca-certificate-publisher", self.reconcile)
+
+    def start(self) -> None:
+        self._platform.follow(CORE_NAMESPACES, self._controller.queue)
+        self._config_maps.on_change(self._config_map_changed)
+        self._controller.start(self._platform.supervisor)
+
+    async def reconcile(self, key: Key) -> datetime | None:
+        namespace = self._namespaces.get(key.name)
+        if namespace is None or is_leaving(namespace):
+            return None
+        seen = self._config_maps.get(ROOT_CERTIFICATES, key.name)
+        if seen is None:
+            await self._publish(key.name)
+        elif mapping_at(seen, "data") != self._data:
+            removed = dict.fromkeys(mapping_at(seen, "data"))
+            await self._platform.patch(CONFIG_MAPS, seen, {"data": {**removed, **self._data}})
+        return None
+
+    async def _publish(self, namespace: str) -> None:
+        metadata = {"name": ROOT_CERTIFICATES, "namespace": namespace, "annotations": _DESCRIPTION}
+        try:
+            await self._platform.create(CONFIG_MAPS, {"metadata": metadata, "data": self._data})
+        except AlreadyExists:
+            return
+
+    def _config_map_changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        seen = new or old or {}
+        if text_at(seen, "metadata", "name") == ROOT_CERTIFICATES:
+            self._controller.queue.add(Key("", seen["metadata"]["namespace"]))
