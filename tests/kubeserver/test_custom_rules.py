@@ -68,6 +68,27 @@ def test_whatever_may_be_null_is_compared_with_null(text: str) -> None:
     assert evaluate(text) is True
 
 
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("https://user:pass@host:80/a%20b?q=%zz", True),
+        ("/a/b", True),
+        ("mailto:a@b", True),
+        ("http://[fe80::1%25en0]:80/", True),
+        ("https://host/a b", True),
+        ("http://#%blah$#@", False),
+        ("https://ho st/", False),
+        ("https://host/%zz", False),
+        ("https://host:port/", False),
+        ("https://a b@host/", False),
+        ("a/b", False),
+    ],
+)
+def test_a_url_is_one_that_go_reads(text: str, valid: bool) -> None:
+    assert evaluate("isURL(self)", text) is valid
+    assert evaluate("format.uri().validate(self).hasValue()", text) is not valid
+
+
 @pytest.mark.parametrize("text", ["'a' == null", "1 == null", "[1] == null", "true == null", "{'a': 1} == null"])
 def test_whatever_cannot_be_null_is_not_compared_with_it(text: str) -> None:
     with pytest.raises(Exception, match="no matching overload"):

@@ -1,8 +1,8 @@
 """Regular expressions that a definition brings: matched in time linear in the text, as Go's are.
 
-Python's own engine backtracks: `(a+)+$` on thirty letters would hold up everybody for minutes. The syntax is Rust's,
-which like Go's has no lookaround and no references back, and the size of a compiled pattern is bounded. Of large ones
-few are remembered: a thousand of them would take all memory.
+Python's own engine backtracks: `(a+)+$` on thirty letters would hold up everybody for minutes. The library's syntax is
+near to Go's (`pattern_syntax.py`): it has no lookaround and no references back. The size of a compiled pattern is
+bounded. Of large ones few are remembered: a thousand of them would take all memory.
 
 Linear is not quick: for each letter an engine may look at every state of a pattern, and ten thousand repetitions have
 as many. So what is asked in one write has a budget (`MatchBudget`) of letters times the size of their patterns.
@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from kubeserver.apiextensions.pattern_syntax import for_library
 
 REMEMBERED_PATTERNS = 1_024
 SMALL_BYTES = 256 * 1024
@@ -97,7 +99,7 @@ def _compile(text: str, size_limit: int) -> Matches:
 
     options: Any = library.RegexOptions(size_limit=size_limit)
     try:
-        validator = library.Draft202012Validator({"pattern": text}, pattern_options=options)
+        validator = library.Draft202012Validator({"pattern": for_library(text)}, pattern_options=options)
     except library.ValidationError as error:
         raise ValueError(_FORM) from error
     return validator.is_valid

@@ -1,6 +1,7 @@
 """Functions of addresses, networks and URLs in CEL."""
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
@@ -75,11 +76,25 @@ def _text(value: Typed) -> str:
     raise ValueError("has no form as a string")
 
 
+_AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//(?!/)([^/]*)")
+_USERINFO = re.compile(r"[A-Za-z0-9._:~!$&'()*+,;=%@-]*")
+_HOST = re.compile(r"""([A-Za-z0-9_.~!$&'()*+,;=:\[\]<>"-]|[^\x00-\x7f]|%[89A-Fa-f][0-9A-Fa-f]|%25)*""")
+_NOT_IN_URLS = re.compile(r"[\x00-\x1f\x7f]|%(?![0-9A-Fa-f]{2})")
+
+
 def read_url(text: str) -> Typed:
+    """Go: net/url, ParseRequestURI; the same are refused."""
     parts = urlsplit(text)
     _ = parts.port
     if not (parts.scheme or text.startswith("/")):
         raise ValueError(f"URL parse error: {text!r} is neither absolute nor a path")
+    rest, _, _ = text.partition("?")
+    authority = _AUTHORITY.match(rest)
+    userinfo, _, host = authority[1].rpartition("@") if authority else ("", "", "")
+    if not _USERINFO.fullmatch(userinfo) or not _HOST.fullmatch(host):
+        raise ValueError(f"URL parse error: {text!r} has an invalid authority")
+    if _NOT_IN_URLS.search(rest):
+        raise ValueError(f"URL parse error: {text!r} has an invalid character or escape")
     return {"url": text}
 
 
