@@ -31,6 +31,7 @@ STATUS: dict[str, Any] = {
         ("{.a\\.b}", "dotted"),
         ("{.labels.example\\.com/name}", "slashed"),
         ("{.count} of {.ratio}", "3 of 1.5"),
+        ("{.conditions[].type}", "Ready"),
         ("{.done}", "true"),
         (".jobStatus.state", ".jobStatus.state"),
         ('{.count}{"\\n"}', "3\n"),

@@ -18,12 +18,14 @@ Find = Callable[[Any], list[Any]]
 _STEP = re.compile(
     r"(?:(?P<deep>\.\.)|\.)?(?:"
     r"\[\?\((?P<filter>.+?)\)\]"
-    r"|\[(?P<keys>(?:'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"|[^\]'\"])+)\]"
+    r"|\[(?P<keys>(?:'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"|[^\]'\"])*)\]"
     r"|(?P<name>\*|(?:\\.|[^\\.,\[\]$@{}\s\"'])+))"
 )
 _KEY = re.compile(r"\s*(?:(?P<quote>['\"])(?P<key>(?:\\.|(?!(?P=quote)).)*)(?P=quote)|(?P<plain>[^,]*?))\s*(?:,|$)")
 _SLICE = re.compile(r"(-?\d+)?:(-?\d+)?(?::(\d+)?)?")
 _FILTER = re.compile(r"\s*@(?P<left>\S*?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<right>.+?))?\s*")
+_FIRST = slice(0, 1)
+"""Meaning of empty brackets in Go's JSONPath: the first item, where there is one."""
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -79,6 +81,8 @@ class _Reader:
             return self._filtered(match["filter"])
         if match["name"] is not None:
             return _all if match["name"] == "*" else self._named(_plain(match["name"]))
+        if not match["keys"]:
+            return _slice(_FIRST)
         return _union([self._bracketed(key) for key in _KEY.finditer(match["keys"]) if key[0]])
 
     def _bracketed(self, key: re.Match[str]) -> Step:
