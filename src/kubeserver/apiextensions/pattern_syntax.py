@@ -52,7 +52,7 @@ def for_library(pattern: str) -> str:
 
 
 def _part(pattern: str, place: int) -> tuple[str, int]:
-    """What is at `place`, and where it ends."""
+    """Part that begins at `place`, and where it ends."""
     letter = pattern[place]
     if quoted := _QUOTED.match(pattern, place):
         return re.escape(quoted[1]), quoted.end()

@@ -15,7 +15,7 @@ from kubeserver.values import holds
 
 
 def _validate(value: Typed, text: str) -> list[list[str]]:
-    """At most one list of faults: none where the text has the form."""
+    """List of at most one list of faults; it is empty where the text has the form."""
     found = _FORMATS[value["format"]](text)
     return [found] if found else []
 

@@ -40,7 +40,7 @@ from leeward.core.propagation.binding import build_binding, claim, named_priorit
 from leeward.core.propagation.claiming import belongs_to, binding_patch, claim_patch, claimed_by, standing_claim
 from leeward.core.propagation.digest import digest_annotations
 from leeward.core.propagation.held_features import HeldFeature
-from leeward.core.propagation.reach import Reach, binding_problems, is_own_in_each_cluster, is_skipped_namespace
+from leeward.core.propagation.reach import Reach, binding_problems, stays_here
 from leeward.runtime.contradictions import StandingReplicas
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.dependent_overrides import DependentOverrides
@@ -239,12 +239,7 @@ class Detector:
 
     def _is_skipped(self, key: TemplateKey) -> bool:
         namespace, reach = key.key.namespace, self._settings.reach
-        return (
-            reach.skips_namespace(namespace)
-            or reach.skipped_apis.skips(key.api_version, key.kind)
-            or is_skipped_namespace(key.api_version, key.kind, key.key.name, reach)
-            or is_own_in_each_cluster(key.api_version, key.kind, key.key.name)
-        )
+        return reach.skips_namespace(namespace) or stays_here(key.api_version, key.kind, key.key.name, reach)
 
     async def _mark(
         self, resource: Resource[Manifest], templates: Informer[Manifest], template: Manifest, patch: Manifest

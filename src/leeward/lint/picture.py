@@ -23,7 +23,7 @@ from leeward.core.eviction.volumes import claims_annotation
 from leeward.core.propagation.binding import build_binding
 from leeward.core.propagation.claiming import claimed_by
 from leeward.core.propagation.matching import keep_or_find_policy
-from leeward.core.propagation.reach import Reach, is_own_in_each_cluster, is_skipped_namespace
+from leeward.core.propagation.reach import Reach, stays_here
 from leeward.core.propagation.selecting import Scope, scopes_of, select
 from leeward.lint.objects import EPOCH, ClaimedTemplate, LintObject, LintPolicy
 
@@ -173,12 +173,9 @@ class LintPicture:
 
 def _is_skipped(template: LintObject) -> bool:
     """Tells whether it is skipped as the flags of controllers say by default."""
-    return (
-        bool(template.namespace and _REACH.skips_namespace(template.namespace))
-        or is_skipped_namespace(template.api_version, template.kind, template.name, _REACH)
-        or is_own_in_each_cluster(template.api_version, template.kind, template.name)
-        or _REACH.skipped_apis.skips(template.api_version, template.kind)
-    )
+    if template.namespace and _REACH.skips_namespace(template.namespace):
+        return True
+    return stays_here(template.api_version, template.kind, template.name, _REACH)
 
 
 def bound(template: LintObject, policy: AnyPropagationPolicy) -> Binding:

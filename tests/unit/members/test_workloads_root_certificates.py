@@ -1,4 +1,4 @@
-"""What every cluster has beside its workloads: root certificates in each Namespace, and disk on each Node."""
+"""Root certificates in each Namespace of a cluster, and disk on each of its Nodes."""
 
 import asyncio
 

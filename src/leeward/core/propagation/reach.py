@@ -152,6 +152,12 @@ def is_skipped_namespace(api_version: str, kind: str, name: str, reach: Reach) -
     return (api_version, kind) == ("v1", "Namespace") and reach.skips_namespace(name)
 
 
+def stays_here(api_version: str, kind: str, name: str, reach: Reach) -> bool:
+    """Tells whether a template is never propagated for what it is, wherever it lies."""
+    is_skipped = reach.skipped_apis.skips(api_version, kind) or is_skipped_namespace(api_version, kind, name, reach)
+    return is_skipped or is_own_in_each_cluster(api_version, kind, name)
+
+
 def is_own_in_each_cluster(api_version: str, kind: str, name: str) -> bool:
     return (api_version, kind, name) in _CLUSTERS_HAVE_THEIR_OWN
 
