@@ -101,11 +101,11 @@ def test_a_deleted_template_that_somebodys_finalizer_keeps_is_told_of_once() -> 
 def test_each_clusters_own_root_certificates_are_never_overwritten() -> None:
     async def story(world: World) -> None:
         name = "kube-root-ca.crt"
-        own = await world.member("member1").client.get(CONFIG_MAPS, name, "default")
+        own = await world.member("member1").client.create(CONFIG_MAPS, config_map(name), "default")
         every = policy("every", ANYWHERE, "ConfigMap", "v1")
         every["spec"]["conflictResolution"] = "Overwrite"
         del every["spec"]["resourceSelectors"][0]["name"]
-        await apply(world.client, config_map(name), config_map("b"), every)
+        await apply(world.client, {**config_map(name), "data": {"a": "the hub's"}}, config_map("b"), every)
         await world.sleep(30)
         assert await world.member("member1").client.get(CONFIG_MAPS, "b", "default")
         assert await world.member("member1").client.get(CONFIG_MAPS, name, "default") == own

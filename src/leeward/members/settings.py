@@ -21,8 +21,8 @@ class WorkloadSettings:
     """Amounts of other resources, by name."""
     pod_startup_seconds: float = 2.0
     load_balancer_cidr: str = "172.24.0.0/24"
-    root_certificates: str = ""
-    """Certificates, in PEM, of who has signed the API server's own."""
+    root_certificates: str = "# This API server has no certificate.\n"
+    """Certificates, in PEM, of who has signed the API server's own. Where it is empty, none are published."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.nodes <= MAX_NODES:

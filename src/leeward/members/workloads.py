@@ -46,7 +46,7 @@ class Workloads:
         self._volumes = VolumeBinder(self._platform)
         self._others = (
             DefaultAccountsController(self._platform),
-            RootCertificatesController(self._platform, settings),
+            *self._publishers(settings),
             KubeletController(self._platform, settings),
             SchedulerController(self._platform),
             ReplicaSetController(self._platform, REPLICA_SETS),
@@ -62,6 +62,9 @@ class Workloads:
             ResourceQuotaController(self._platform),
             self._volumes,
         )
+
+    def _publishers(self, settings: WorkloadSettings) -> tuple[RootCertificatesController, ...]:
+        return (RootCertificatesController(self._platform, settings),) if settings.root_certificates else ()
 
     def serve(self, api_server: ApiServer) -> None:
         """Has the API server that these workloads are in answer for their containers, and for what they use."""

@@ -55,7 +55,7 @@ class SimulatedMember:
         self.mode: Mode = mode
         self.identity = ""
         """The UID of its Namespace kube-system, once it has been up."""
-        self.workloads = WorkloadSettings()
+        self.workloads = WorkloadSettings(root_certificates="")
         """Settings of how big its nodes are, when it starts."""
         self.nodes = self.workloads.nodes
         self.place = Place()
