@@ -5,11 +5,14 @@ from contextlib import contextmanager
 
 import pytest
 
+from kubeapi.meta import ObjectMeta
+from leeward.api.core import Namespace
 from leeward.api.names import BRAKE_NAME, SYSTEM_NAMESPACE, execution_space
 from leeward.api.resource import CLUSTERS, CONFIG_MAPS, EVENTS, NAMESPACES, RESOURCE_BINDINGS, WORKS
 from leeward.app.leaving import unjoin_cluster
 from leeward.client import NotFound, Request, Response
 from leeward.core.cluster_health.brake import parse_brake
+from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas, tasks
 from tests.world.test_detection import answers, empty_list, status
@@ -219,5 +222,48 @@ def test_clusters_that_are_unjoined_are_gone(leaving: list[str]) -> None:
         assert sum(world.assigned("web-deployment").values()) == (3 if staying else 0)
         found = [c for c in (await world.client.list(CONFIG_MAPS, SYSTEM_NAMESPACE)).items if c.name == BRAKE_NAME]
         assert not any(parse_brake(config_map.data).engaged for config_map in found)
+
+    play(story, PUSH)
+
+
+async def space_of(world: World, cluster: str) -> None:
+    """Makes the execution space of a cluster, as `karmadactl register` does before the agent makes the Cluster."""
+    metadata = ObjectMeta(name=execution_space(cluster), labels={"karmada.io/system": "true"})
+    await world.client.create(NAMESPACES, Namespace(metadata=metadata))
+
+
+async def alarms(world: World) -> list[str]:
+    """Alarms about vanished clusters, in events and in `leeward status`."""
+    events = [e.message for e in (await world.client.list(EVENTS)).items if e.reason == "ClustersVanished"]
+    state = await look_at_fleet(world.client, world.clock)
+    return [*events, *(each.sentence for each in state.findings if "vanished" in each.sentence)]
+
+
+def test_a_member_that_registers_has_not_vanished() -> None:
+    """Registration makes the execution space first, and the agent takes its time; the controllers restart meanwhile."""
+
+    async def story(world: World) -> None:
+        await space_of(world, "edge-1")
+        await world.sleep(2 * MINUTES)
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(2 * MINUTES)
+        assert await alarms(world) == []
+        assert not await brake_engaged(world)
+
+    play(story, PUSH)
+
+
+def test_s5_clusters_that_were_seen_have_vanished_also_where_nothing_was_placed_in_them() -> None:
+    async def story(world: World) -> None:
+        await world.sleep(MINUTES)
+        assert not (await world.client.list(WORKS)).items
+        with no_clusters(world):
+            await world.sleep(2 * MINUTES)
+            assert await brake_engaged(world)
+            message = await brake_message(world)
+            assert all(name in message for name in PUSH)
+        await world.sleep(5 * MINUTES)
+        assert not await brake_engaged(world)
 
     play(story, PUSH)

@@ -1,7 +1,8 @@
 """The brake controller: keeps `karmada-system/leeward-brake` true, and says so when it is engaged or released.
 
 It decides nothing about any cluster or binding: those who do read its state. That a Cluster has vanished is asked of
-the API server itself, since a cache may lag. Holds: S4, S5.
+the API server itself, since a cache may lag. An execution space alone is no Cluster: whoever registers a Pull member
+makes the space first. A Cluster was there when this process has seen it, or when its space holds a Work. Holds: S4, S5.
 """
 
 from contextlib import suppress
@@ -14,7 +15,7 @@ from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.core import ConfigMap, Namespace
 from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, execution_space
-from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES
+from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES, WORKS
 from leeward.client import AlreadyExists, NotFound, Undecodable
 from leeward.core.cluster_health.brake import Brake, BrakeDecision, decide_brake, looks_dead, render_brake
 from leeward.core.cluster_health.vanished import vanished_clusters
@@ -36,6 +37,8 @@ class BrakeController:
         self._namespaces = plane.informers.of(NAMESPACES)
         self._vanished: tuple[str, ...] = ()
         """Vanished Clusters that have been told of."""
+        self._seen = set[str]()
+        """Clusters that were listed, and whose execution space is there."""
         self._controller = plane.controller("brake-controller", self.reconcile, workers=1)
 
     def start(self) -> None:
@@ -48,7 +51,9 @@ class BrakeController:
         await self._clusters.wait_synced()
         await self._namespaces.wait_synced()
         await self._view.wait_synced()
-        suspects = vanished_clusters((cluster.name for cluster in self._clusters.list()), self._namespaces.list())
+        listed = [cluster.name for cluster in self._clusters.list()]
+        suspects = vanished_clusters(listed, self._namespaces.list())
+        self._seen = {*listed, *(self._seen & {*suspects})}
         vanished = tuple([name for name in suspects if await self._has_vanished(name)])
         before, now = self._view.brake, self._plane.clock.now()
         watched = self._heartbeat.attention().time
@@ -60,7 +65,17 @@ class BrakeController:
 
     async def _has_vanished(self, name: str) -> bool:
         """Raises: WorldError."""
-        return not await self._is_there(CLUSTERS, name) and await self._is_there(NAMESPACES, execution_space(name))
+        if await self._is_there(CLUSTERS, name) or not await self._is_there(NAMESPACES, execution_space(name)):
+            return False
+        return name in self._seen or await self._has_works(name)
+
+    async def _has_works(self, name: str) -> bool:
+        """Tells whether the Cluster's execution space holds a Work; one that cannot be read is one. Raises:
+        WorldError."""
+        try:
+            return bool((await self._plane.client.list(WORKS, execution_space(name), limit=1)).items)
+        except Undecodable:
+            return True
 
     async def _is_there(self, resource: Resource[Any], name: str) -> bool:
         """Tells whether the object is there; one that cannot be read is. Raises: WorldError."""

@@ -21,6 +21,7 @@ from kubeapi import codec
 from kubeapi.meta import format_time, parse_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
+from leeward.api.names import execution_space
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
@@ -135,7 +136,8 @@ def decide_brake(
         )
         return BrakeDecision(Brake(brake.since or now), message, reason=_alarm(vanished))
     if not brake.engaged:
-        return BrakeDecision(Brake(), count, reason=VANISHED if vanished else "FleetLooksWell")
+        message = _missing(vanished) if vanished and not dead else count
+        return BrakeDecision(Brake(), message, reason=VANISHED if vanished else "FleetLooksWell")
     calm_since = min(brake.calm_since or now, now)
     release_at = watched.moved(calm_since) + timedelta(seconds=settings.release_seconds)
     if now >= release_at:
@@ -153,6 +155,17 @@ def _of_vanished(vanished: Collection[str], listed: int) -> str:
     return (
         f"; {len(vanished)} of {listed + len(vanished)} are not listed, though nobody has unjoined them "
         f"({', '.join(sorted(vanished))}): what names them stays as it is"
+    )
+
+
+def _missing(vanished: Collection[str]) -> str:
+    """Says for people that Clusters are missing, where nothing else is wrong."""
+    names, one = sorted(vanished), len(vanished) == 1
+    spaces = ", ".join(map(execution_space, names))
+    return (
+        f"{', '.join(names)} {'is' if one else 'are'} in no list of clusters, and nobody has unjoined "
+        f"{'it' if one else 'them'} (there {'is its execution space' if one else 'are their execution spaces'} "
+        f"{spaces}): what names {'it' if one else 'them'} stays as it is"
     )
 
 

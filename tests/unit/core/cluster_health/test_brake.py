@@ -138,9 +138,37 @@ def test_released_by_hand_it_stays_released_until_the_alarm_is_over() -> None:
             "0 of 3 clusters look dead; 1 of 4 are not listed, though nobody has unjoined them (gone): "
             "what names them stays as it is: about to be released",
         ),
+        (
+            Brake(),
+            fleet(3, 0),
+            0,
+            ("gone",),
+            "ClustersVanished",
+            "gone is in no list of clusters, and nobody has unjoined it (there is its execution space "
+            "karmada-es-gone): what names it stays as it is",
+        ),
+        (
+            Brake(),
+            fleet(5, 0),
+            0,
+            ("b", "a"),
+            "ClustersVanished",
+            "a, b are in no list of clusters, and nobody has unjoined them (there are their execution spaces "
+            "karmada-es-a, karmada-es-b): what names them stays as it is",
+        ),
         (Brake(at(0), at(5)), fleet(2, 1), 65, (), "FleetLooksWell", "released: 1 of 3 clusters look dead"),
     ],
-    ids=["well", "dead", "vanished", "overruled", "calming", "calming, but for one", "released"],
+    ids=[
+        "well",
+        "dead",
+        "vanished",
+        "overruled",
+        "calming",
+        "calming, but for one",
+        "one vanished",
+        "two vanished",
+        "released",
+    ],
 )
 def test_a_person_reads_how_it_is_and_the_way_out(
     before: Brake, clusters: list[Cluster], seconds: float, vanished: tuple[str, ...], reason: str, message: str
