@@ -119,6 +119,7 @@ def registered(fleet: Fleet) -> Generator[Path]:
     assert "has left" in fleet.leeward("unjoin", "member3", "--cluster-kubeconfig", member)
     ca_hash = next(word for word in fleet.leeward("token", "create").split() if word.startswith("sha256:"))
     path = fleet.directory / "member3-karmadactl" / "kubeconfig"
+    path.parent.mkdir(exist_ok=True)
 
     async def approve(name: str) -> None:
         fleet.kubectl("certificate", "approve", name)

@@ -37,6 +37,7 @@ def agent(fleet: Fleet) -> Generator[Program]:
 def register(fleet: Fleet, name: str) -> Path:
     """Registers as a user does: with the command that `token create` prints. Gives the agent's kubeconfig."""
     identity = fleet.directory / f"{name}-agent" / "kubeconfig"
+    identity.parent.mkdir(exist_ok=True)
     identity.unlink(missing_ok=True)
     _, *arguments = fleet.leeward("token", "create", "--ttl", "1h", "--description", name).split()
     arguments[arguments.index("NAME")] = name
