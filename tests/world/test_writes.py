@@ -30,9 +30,10 @@ MOST_PROPAGATING, MOST_PROPAGATING_WITH_EVENTS = 9.2, 10.7
 """Writes for each Deployment in two clusters, without the request that makes it. Its claim, the binding and where it
 goes; a Work for each cluster, and a status of each; a status of the binding and of the template: nine.
 """
-MOST_WRITES, MOST_EVENTS = 7, 1.5
+MOST_WRITES, MOST_EVENTS = 9, 1.5
 """Writes for each binding. That its cluster is lost, long before anything moves; that it moves, and that it has moved;
-the Work that grows, its status, and the deletion of the other; how it is in the end.
+the Work that grows, its status, and the deletion of the other; how it is in the end. Two of the template, which says
+that its cluster is not seen, and that all is ready again.
 """
 MOST_OF_CLUSTERS = 10
 """However many bindings there are."""
@@ -97,6 +98,7 @@ def test_propagating_and_a_mass_failover_cost_few_writes(bindings: int, write_se
         await world.until(lambda: all(outage(world, name) for name in names), 60)
         await world.sleep(120)
         assert accounts.writes["PATCH resourcebindings/status"] == bindings, "each says it, in one write"
+        assert accounts.writes["PATCH deployments/status"] == bindings, "and so does each template"
         await of_outage(world, bindings)
         await world.until(lambda: all(has_moved(world, name) for name in names))
         await world.sleep(60)
@@ -138,6 +140,7 @@ def of_failover(accounts: Accounts, bindings: int) -> None:
     assert accounts.of_events / bindings <= MOST_EVENTS, accounts.writes
     assert accounts.writes["PATCH resourcebindings"] == 2 * bindings
     assert accounts.writes["PATCH resourcebindings/status"] == 2 * bindings
+    assert accounts.writes["PATCH deployments/status"] == 2 * bindings
     assert accounts.refused == 0, accounts.writes
 
 

@@ -60,6 +60,7 @@ class BindingController:
         order: DependencyOrder | None = None,
         *,
         inject: bool = True,
+        only_seen: bool = True,
     ) -> None:
         """`holds` keeps what a cluster was to lose, `order` has new copies wait for their needs; `inject` is a gate."""
         self._order, self._inject, self._new_id = order, inject, plane.randomness.uid
@@ -71,8 +72,7 @@ class BindingController:
         self._plane = plane
         self._kind = kind
         self._events = BindingEvents(plane, kind)
-        self._bindings = plane.informers.of(kind.resource)
-        self._clusters = plane.informers.of(CLUSTERS)
+        self._bindings, self._clusters = plane.informers.of(kind.resource), plane.informers.of(CLUSTERS)
         self._holds = holds or RemovalHolds(plane)
         self._scale_downs = ScaleDowns(plane, enabled=self._holds.enabled)
         self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
@@ -80,7 +80,7 @@ class BindingController:
         self._works_of = Index(self._works, kind.key_of_work)
         self._assigned = IndexOfMany[Binding, str](self._bindings, lambda each: replicas_by_cluster(each.spec))
         self._controller = plane.controller(kind.controller_name, self.reconcile, owns=plane.share.owns_binding)
-        self._reports = BindingReports(plane, kind, self._events, self._controller.failed)
+        self._reports = BindingReports(plane, kind, self._events, self._controller.failed, only_seen=only_seen)
         self._templates = BindingTemplates(plane, self._reach, self._controller.queue.add)
         self._overrides = OverrideRendering(plane, kind, self._templates.known, self._controller.queue.add)
 

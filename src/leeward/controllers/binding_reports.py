@@ -34,6 +34,7 @@ from leeward.core.execution.deployment_conditions import (
 )
 from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
+from leeward.core.execution.unseen import as_seen, with_outage
 from leeward.core.interpreter import aggregate_status
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.core.interpreter.rules import InterpretationError
@@ -62,7 +63,7 @@ class SyncedWorks:
 
 
 class BindingReports:
-    """`on_failure` hears of what could not be written."""
+    """`on_failure` hears of what could not be written. `only_seen`: a template counts as ready only what is seen."""
 
     def __init__(
         self,
@@ -70,11 +71,14 @@ class BindingReports:
         kind: BindingKind,
         events: BindingEvents,
         on_failure: Callable[[Key, WorldError], None],
+        *,
+        only_seen: bool = True,
     ) -> None:
         self._plane = plane
         self._kind = kind
         self._events = events
         self._on_failure = on_failure
+        self._only_seen = only_seen
         self._clusters = plane.informers.of(CLUSTERS)
         self._first = FirstConditions()
 
@@ -119,16 +123,32 @@ class BindingReports:
 
         is_moving = bool(binding.spec.graceful_eviction_tasks)
         within = _urgency(binding, items, is_moving=is_moving)
-        template_within = BOOKKEEPING_SECONDS if is_moving else within
         told = partial(self._events.aggregated, binding, failures)
         self._post(self._kind.resource, binding, binding, report_news, within, told)
+        return await self._report_template(
+            binding, template, synced, items, works, BOOKKEEPING_SECONDS if is_moving else within
+        )
+
+    async def _report_template(
+        self,
+        binding: Binding,
+        template: Manifest,
+        synced: SyncedWorks,
+        items: Sequence[AggregatedStatusItem],
+        works: Mapping[str, Work],
+        within: float,
+    ) -> datetime | None:
+        """Writes the template's status. That a cluster is not seen concerns many templates at once, and nobody acts on
+        it: in a burst it waits for what may soon be said with it."""
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
-        not_seen = marks_in(binding.status.aggregated_status)
+        not_seen = self._not_seen(binding, items)
         copies = copies_of(binding.spec, works, items, not_seen) if is_deployment(template) else ()
         tells_first = is_deployment(template) and await self._has_turn(binding, template, resource, synced, copies)
-        template_change = await self._template_change(binding, template, items, copies, tells_first=tells_first)
-        self._post(resource, template, binding, template_change, template_within, is_paced=tells_first)
+        change = await self._template_change(binding, template, items, copies, not_seen, tells_first=tells_first)
+        within = max(within, PROGRESS_SECONDS) if not_seen else within
+        self._post(resource, template, binding, change, within, is_paced=tells_first)
         will_be = self._plane.statuses.of(resource).expected(template)
+        now = self._plane.clock.now()
         return self._first.look_at(key_of(binding), now) if lacks_conditions(will_be) else None
 
     async def _has_turn(
@@ -150,6 +170,13 @@ class BindingReports:
         is_burst = any(self._plane.statuses.of(each).is_burst for each in (self._kind.resource, resource))
         return self._first.take_turn(key, now, may_tell=is_known and not is_burst) and is_known
 
+    def _not_seen(self, binding: Binding, items: Sequence[AggregatedStatusItem]) -> Mapping[str, datetime]:
+        """The clusters with a copy of which nothing is known, and since when: the binding's items are marked so."""
+        if not self._only_seen:
+            return {}
+        marks, names = marks_in(binding.status.aggregated_status), {item.cluster_name for item in items}
+        return {name: since for name, since in marks.items() if name in names}
+
     def _by_name(self, names: Iterable[str]) -> dict[str, Cluster]:
         found = ((name, self._clusters.get(name)) for name in names)
         return {name: cluster for name, cluster in found if cluster is not None}
@@ -163,20 +190,22 @@ class BindingReports:
         template: Manifest,
         items: Sequence[AggregatedStatusItem],
         copies: Sequence[DeploymentCopy],
+        not_seen: Mapping[str, datetime],
         *,
         tells_first: bool,
     ) -> Change:
         """Change of the template's status. A script has been asked once, and the built-in rules are each time."""
         interpreter, now = self._plane.interpreter, self._plane.clock.now()
-        scripted: Manifest | None = None
+        items, scripted = as_seen(items, not_seen), None
         if await self._is_scripted(template):
             scripted = await interpreter.aggregate(template, items)
 
         def change(status: Manifest) -> Manifest:
             if scripted is not None:
-                return scripted.get("status") or {}
+                return with_outage(template, scripted.get("status") or {}, not_seen, now)
             try:
                 summed = (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
+                summed = with_outage(template, summed, not_seen, now)
             except InterpretationError as error:
                 log.warning("%s: its statuses cannot be added up: %s", key_of(binding), error)
                 return status

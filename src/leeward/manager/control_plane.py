@@ -232,7 +232,10 @@ class ControllerManager:
         holds = RemovalHolds(plane, self._heartbeat, self._brake, enabled=enabled)
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
         injects = settings.gates.enabled("StatefulFailoverInjection")
-        return [BindingController(plane, kind, reach, holds, order, inject=injects) for kind in kinds]
+        only_seen = settings.safety.only_seen_is_ready
+        return [
+            BindingController(plane, kind, reach, holds, order, inject=injects, only_seen=only_seen) for kind in kinds
+        ]
 
     def _make_distributor(self) -> list[Startable]:
         plane, settings = self._plane, self._settings

@@ -38,6 +38,8 @@ class Safety:
     """A cluster is Ready only while it serves a small read, too."""
     only_watched_time: bool = True
     """S13: time that nobody watched completes nothing, and an outage counts once it was seen anew."""
+    only_seen_is_ready: bool = True
+    """A template counts as ready only replicas in clusters that are seen."""
 
     @staticmethod
     def karmada() -> "Safety":
@@ -48,6 +50,7 @@ class Safety:
             withdraw_on_recovery=False,
             probe_serving=False,
             only_watched_time=False,
+            only_seen_is_ready=False,
         )
 
 

@@ -209,11 +209,14 @@ def test_a_cluster_that_is_not_seen_is_neither_available_nor_gone() -> None:
     assert verdict(status, "Progressing") == ("True", "ReplicaSetUpdated")
 
 
-def test_an_outage_alone_changes_nothing_that_would_have_to_be_written() -> None:
+def test_an_outage_alone_is_told_and_what_stays_as_it_is_has_nothing_to_be_written() -> None:
     items = [item("m1", 2), item("m2", 2)]
     before = told_of(spec_of(TWO, 4), WORKS, items)
     later = NOW + timedelta(minutes=5)
-    assert told_of(spec_of(TWO, 4), WORKS, items, before, not_seen=["m1"], now=later) == before
+    during = told_of(spec_of(TWO, 4), WORKS, items, before, not_seen=["m1"], now=later)
+    assert verdict(during, "Available") == ("Unknown", "ClusterNotSeen")
+    much_later = later + timedelta(minutes=5)
+    assert told_of(spec_of(TWO, 4), WORKS, items, during, not_seen=["m1"], now=much_later) == during
 
 
 def test_what_is_written_during_an_outage_says_it_and_what_is_seen_again_takes_it_back() -> None:

@@ -33,7 +33,7 @@ from leeward.app.migration.cluster_storage import (
 from leeward.app.migration.dependents import attach, detach, find_dependents
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import CONFIG_MAP_MANIFESTS
-from leeward.app.migration.left_conditions import clear_template_conditions, told_templates
+from leeward.app.migration.left_conditions import DEPLOYMENT_MANIFESTS, clear_template_conditions, told_templates
 from leeward.app.migration.marks import clear, clear_one, marked_objects
 from leeward.app.migration.record import (
     ClusterRecord,
@@ -81,7 +81,7 @@ async def plan_hand_back(client: Client, clock: Clock) -> list[Remark]:
     if marked := await marked_objects(Inventory(client)):
         said = f"{counted(len(marked), 'object')} will lose annotations of ours"
         remarks.append(Remark(Weight.CHANGES, "annotations", said))
-    if told := await told_templates(client):
+    if told := await told_templates(client, DEPLOYMENT_MANIFESTS):
         said = (
             f"{counted(len(told), 'Deployment template')} will lose the conditions Available and Progressing, which "
             "Karmada would not keep true"

@@ -9,8 +9,8 @@ clients go by them.
     Progressing   NewReplicaSetAvailable when every copy is complete and of the template's present generation, until
                   the next generation; ProgressDeadlineExceeded when a member's own controller says so.
 
-A status of which only this would be new is not written: that a cluster is not seen says the binding. What Karmada has
-left behind, and nothing happens to, gets its first conditions on their own, once (decision 119).
+That a cluster is not seen is written on its own; so is that it is seen again. What Karmada has left behind, and nothing
+happens to, gets its first conditions on their own, once (decision 119).
 """
 
 import re
@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil, floor
-from typing import Any
 
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.api.cluster import Cluster
-from leeward.api.names import RETAIN_REPLICAS_LABEL
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION, RETAIN_REPLICAS_LABEL
 from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, Work
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.eviction.evidence import believed_from, is_fresh
+from leeward.core.execution.unseen import NOT_SEEN
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, text_at, value_at
 from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
@@ -95,7 +95,7 @@ _IS_PAUSED = _Verdict("Unknown", "DeploymentPaused", "the template is paused")
 _TOO_FEW, _UNPLACED = "too few replicas are available in ", " replicas have no cluster"
 _NOT_SEEN, _NOT_REPORTED = "nothing is known of the replicas in ", "no report has come yet from "
 _IS_LATE = "the rollout makes no progress any more in "
-_SHORT, _NOT_TOLD, _HIDDEN = "MinimumReplicasUnavailable", "NotReported", "ClusterNotSeen"
+_SHORT, _NOT_TOLD, _HIDDEN = "MinimumReplicasUnavailable", "NotReported", NOT_SEEN
 _FIXED_WORDS = frozenset(
     (kind, verdict.reason, verdict.message)
     for kind, verdict in (
@@ -124,12 +124,14 @@ def lacks_conditions(template: ReadOnlyManifest) -> bool:
 
 
 def is_worded_here(condition: ReadOnlyManifest) -> bool:
-    """Tells whether a condition of a template has type, reason and message that are given here.
+    """Tells whether a condition of a template has type, reason and message that are given here, or a type of ours.
 
     Kubernetes gives the same reasons with other messages. The field manager does not tell: what a user's script says is
     written by the same one.
     """
     kind, reason, message = (text_at(condition, name) for name in ("type", "reason", "message"))
+    if kind == CLUSTER_OUTAGE_CONDITION:
+        return True
     words = _WORDS_WITH_NAMES.get((kind, reason))
     return (kind, reason, message) in _FIXED_WORDS or (words is not None and words.fullmatch(message) is not None)
 
@@ -230,8 +232,8 @@ def with_conditions(
     *,
     tells_first: bool = False,
 ) -> Manifest:
-    """`status`, to which the template's status `before` has come, with the conditions; `before` when nothing else is
-    new than what is not told on its own. `tells_first`: the first conditions are."""
+    """`status`, to which the template's status `before` has come, with the conditions; `before` where it has none, and
+    nothing else is new. `tells_first`: the first conditions are told on their own."""
     known = {text_at(c, "type"): c for c in mappings_at(before, "conditions")}
     verdicts = {
         AVAILABLE: _available(spec, copies, known.get(AVAILABLE)),
@@ -241,18 +243,13 @@ def with_conditions(
     others = [c for c in list_at(status, "conditions") if text_at(c, "type") not in CONDITION_TYPES]
     after = {**status, "conditions": [*others, *told]}
     is_first = tells_first and known.keys().isdisjoint(CONDITION_TYPES)
-    return dict(before) if not is_first and _says_nothing_new(before, after, known, verdicts) else after
+    is_told = not known.keys().isdisjoint(CONDITION_TYPES)
+    return dict(before) if not is_first and not is_told and _without_ours(before) == _without_ours(after) else after
 
 
-def _says_nothing_new(
-    before: ReadOnlyManifest, after: ReadOnlyManifest, known: Mapping[str, Any], verdicts: Mapping[str, _Verdict]
-) -> bool:
-    if {**before, "conditions": None} != {**after, "conditions": None}:
-        return False
-    if not any(kind in known for kind in CONDITION_TYPES):
-        return True
-    changed = [kind for kind, verdict in verdicts.items() if text_at(known.get(kind), "status") != verdict.status]
-    return changed == [AVAILABLE] and verdicts[AVAILABLE].status == "Unknown"
+def _without_ours(status: ReadOnlyManifest) -> Manifest:
+    others = [c for c in list_at(status, "conditions") if text_at(c, "type") not in CONDITION_TYPES]
+    return {**status, "conditions": others}
 
 
 def _dated(kind: str, verdict: _Verdict, known: ReadOnlyManifest | None, now: datetime) -> Manifest:
