@@ -97,3 +97,38 @@ def test_the_class_of_a_load_balancer_stays():
         assert "may not change once set" in refused.body["message"]
 
     tell(story)
+
+
+def test_ports_are_given_out_of_the_upper_band_and_differ_from_cluster_to_cluster():
+    given = set[int]()
+
+    async def story(world: ApiWorld) -> None:
+        for number in range(20):
+            made = await world.create(SERVICES, {**service(type="NodePort"), "metadata": {"name": f"s{number}"}})
+            given.add(made.body["spec"]["ports"][0]["nodePort"])
+        by_hand = service(type="NodePort", ports=[{"port": 80, "nodePort": 30000}])
+        assert (await world.create(SERVICES, by_hand)).code == 201
+
+    tell(story)
+    assert len(given) == 20
+    assert min(given) >= 30086, "those below are for who asks for one by hand"
+    assert max(given) - min(given) > 100, "nobody counts up"
+
+
+def test_an_update_that_says_nothing_of_ports_keeps_them():
+    async def story(world: ApiWorld) -> None:
+        made = await world.create(SERVICES, service(type="NodePort", ports=[{"port": 80}, {"port": 81, "name": "b"}]))
+        assert made.code == 422, "ports of one Service have names"
+        named = [{"port": 80, "name": "a"}, {"port": 81, "name": "b"}]
+        made = await world.create(SERVICES, service(type="NodePort", ports=named))
+        first, second = (port["nodePort"] for port in made.body["spec"]["ports"])
+        turned = service(type="NodePort", ports=[*reversed(named), {"port": 82, "name": "c"}])
+        after = (await world.update(f"{SERVICES}/a", turned)).body["spec"]["ports"]
+        assert [port["nodePort"] for port in after[:2]] == [second, first]
+        assert after[2]["nodePort"] not in (first, second)
+        taken = [{"port": 80, "name": "a"}, {"port": 81, "name": "b", "nodePort": first}]
+        after = (await world.update(f"{SERVICES}/a", service(type="NodePort", ports=taken))).body["spec"]["ports"]
+        assert after[1]["nodePort"] == first
+        assert after[0]["nodePort"] != first
+
+    tell(story)

@@ -12,7 +12,7 @@ from functools import partial
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
 from leeward.api.meta import is_same_state
-from leeward.api.names import WORK_ID_LABEL, cluster_of_execution_space, execution_space
+from leeward.api.names import cluster_of_execution_space, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import NotFound, NotServed, WorldError
@@ -159,12 +159,11 @@ class BindingController:
         """Creates, updates and deletes Works. What fails for one cluster holds back no other (Holds: L4)."""
         present = self._own_works(binding)
         binding = await self._scale_downs.held_back(binding, present)
-        identities = {cluster: w.metadata.labels.get(WORK_ID_LABEL, "") for cluster, w in present.items()}
         counts = replicas_by_cluster(binding.spec).values() if binding.spec.is_workload else ()
         revised = await self._plane.interpreter.revise_each(template, counts)
         rendering = await self._overrides.render(template, manifests_by_cluster(binding, template, revised), present)
         inject = self._inject or present
-        desired = build_works(binding, template, identities, self._new_id, rendering.manifests, inject=inject)
+        desired = build_works(binding, template, None, self._new_id, rendering.manifests, present, inject=inject)
         held = await self._held_by_purge(binding, present, desired)
         taken = await self._taken(binding, present, desired)
         synced = WrittenWorks(taken, bool(present), rendering.failures, look_at=rendering.look_at)

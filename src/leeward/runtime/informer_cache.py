@@ -14,6 +14,7 @@ from typing import Generic, TypeVar, cast
 
 from kubeapi.meta import Manifest
 from leeward.core.interpreter.fields import list_at, mapping_at
+from leeward.core.interpreter.node_ports import is_opened
 from leeward.runtime.identity import Key, kept
 from leeward.runtime.packing import CachedObject, RecentObjects, packing_of
 
@@ -88,9 +89,10 @@ class InformerCache(Generic[T]):
 
 
 def without_owned_fields(obj: T) -> T:
-    """A manifest without what its managers own; anything else as it is."""
+    """A manifest without what its managers own; anything else as it is. Of a Service with node ports it tells whether
+    somebody has asked for them."""
     managers = list_at(obj, "metadata", "managedFields")
-    if not managers:
+    if not managers or is_opened(cast(Manifest, obj)):
         return obj
     manifest = cast(Manifest, obj)
     slim = [{name: value for name, value in mapping_at(each).items() if name != "fieldsV1"} for each in managers]

@@ -34,6 +34,7 @@ from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec,
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import state_to_inject
 from leeward.core.execution.conflict_resolution import conflict_resolution
+from leeward.core.execution.given_ports import as_asked, without_unasked
 from leeward.core.execution.ownership import stamp
 from leeward.core.interpreter import prune, revise_replicas
 from leeward.core.interpreter.fields import int_at, text_at, value_at
@@ -61,15 +62,16 @@ def build_works(
     work_ids: Mapping[str, str] | None = None,
     new_id: Callable[[], str] | None = None,
     rendered: Mapping[str, Overridden] | None = None,
+    present: Mapping[str, Work] | None = None,
     *,
     inject: bool | Mapping[str, Work] = True,
 ) -> dict[str, Manifest]:
     """The Work manifests by cluster.
 
-    `work_ids` are the permanent ids of the Works that exist, by cluster; `new_id` makes those of the others. Without
-    them the id is left to admission. `rendered` are the manifests of `manifests_by_cluster` after overrides: a cluster
-    that is not among them gets no Work. `inject` is the gate StatefulFailoverInjection; where it is off, the Works
-    by cluster that keep the state which they have.
+    `present` are the Works that exist, by cluster, and keep their permanent ids, unless `work_ids` has others; `new_id`
+    makes those of the others. Without them the id is left to admission. `rendered` are the manifests of
+    `manifests_by_cluster` after overrides: a cluster that is not among them gets no Work. `inject` is the gate
+    StatefulFailoverInjection; where it is off, the Works by cluster that keep the state which they have.
     """
     if rendered is None:
         rendered = {name: Overridden(manifest) for name, manifest in manifests_by_cluster(binding, template).items()}
@@ -79,11 +81,14 @@ def build_works(
         state = state_to_inject(binding, cluster)
         if inject is not True:
             state = _state_in(inject.get(cluster) if inject else None, state)
-        work_id = (work_ids or {}).get(cluster) or (new_id() if new_id else "")
+        work = (present or {}).get(cluster)
+        kept_id = (work_ids or {}).get(cluster) or (work.metadata.labels.get(WORK_ID_LABEL, "") if work else "")
+        work_id = kept_id or (new_id() if new_id else "")
         same = id(overridden.manifest)
         if same not in pruned:
             pruned[same] = prune(overridden.manifest)
-        works[cluster] = shared.work(pruned[same], overridden.annotations, cluster, work_id, state)
+        manifest = without_unasked(pruned[same], template, work)
+        works[cluster] = shared.work(manifest, overridden.annotations, cluster, work_id, state)
     return works
 
 
@@ -150,7 +155,7 @@ def manifests_by_cluster(
     Clusters with the same share the manifest. `by_count` is the template with each number of replicas, where
     that is not what the rules of its kind make of it.
     """
-    replicas = replicas_by_cluster(binding.spec)
+    template, replicas = as_asked(template), replicas_by_cluster(binding.spec)
     completions = _completions(binding.spec, template, replicas)
     revised: dict[tuple[int, int | None], ReadOnlyManifest] = {}
     manifests: dict[str, ReadOnlyManifest] = {}
@@ -230,7 +235,7 @@ class _SharedParts:
         return _SharedParts(binding.spec, name, labels, {**annotations, **resolution}, origin)
 
     def work(
-        self, pruned: Manifest, applied: Mapping[str, str], cluster: str, work_id: str, state: Mapping[str, str]
+        self, pruned: ReadOnlyManifest, applied: Mapping[str, str], cluster: str, work_id: str, state: Mapping[str, str]
     ) -> Manifest:
         """`applied` says which override policies were."""
         space, labels = execution_space(cluster), {**self.labels, **({WORK_ID_LABEL: work_id} if work_id else {})}

@@ -8,6 +8,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.dependencies import ingress_dependencies, service_import_dependencies
 from leeward.core.interpreter.fields import drop, list_at, mapping_at, statuses, take, text_at
+from leeward.core.interpreter.node_ports import HEALTH_PORT, retain_node_ports
 from leeward.core.interpreter.rules import Rules, Status
 
 
@@ -45,9 +46,10 @@ def _aggregate_service(template: ReadOnlyManifest, items: Sequence[AggregatedSta
 
 
 def _retain_service(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    """Addresses and ports that the member has allocated."""
-    for field in ("clusterIP", "clusterIPs", "healthCheckNodePort"):
+    """Addresses and ports that the member has allocated. Karmada: without node ports."""
+    for field in ("clusterIP", "clusterIPs", HEALTH_PORT):
         take(desired, observed, "spec", field)
+    retain_node_ports(desired, observed)
 
 
 def _prune_service(manifest: Manifest) -> None:
