@@ -140,7 +140,7 @@ def of_failover(accounts: Accounts, bindings: int) -> None:
     assert accounts.of_events / bindings <= MOST_EVENTS, accounts.writes
     assert accounts.writes["PATCH resourcebindings"] == 2 * bindings
     assert accounts.writes["PATCH resourcebindings/status"] == 2 * bindings
-    assert accounts.writes["PATCH deployments/status"] == 2 * bindings
+    assert accounts.writes["PATCH deployments/status"] <= 2 * bindings
     assert accounts.refused == 0, accounts.writes
 
 

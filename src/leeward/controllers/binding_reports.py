@@ -34,7 +34,7 @@ from leeward.core.execution.deployment_conditions import (
 )
 from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
-from leeward.core.execution.unseen import as_seen, with_outage
+from leeward.core.execution.unseen import as_seen, says_outage, with_outage
 from leeward.core.interpreter import aggregate_status
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.core.interpreter.rules import InterpretationError
@@ -139,13 +139,16 @@ class BindingReports:
         within: float,
     ) -> datetime | None:
         """Writes the template's status. That a cluster is not seen concerns many templates at once, and nobody acts on
-        it: in a burst it waits for what may soon be said with it."""
+        it: in a burst it waits for what may soon be said with it. That a failover is over waits for the others'."""
         resource = await self._plane.server.discovery.resource(template["apiVersion"], template["kind"])
         not_seen = self._not_seen(binding, items)
         copies = copies_of(binding.spec, works, items, not_seen) if is_deployment(template) else ()
         tells_first = is_deployment(template) and await self._has_turn(binding, template, resource, synced, copies)
         change = await self._template_change(binding, template, items, copies, not_seen, tells_first=tells_first)
-        within = max(within, PROGRESS_SECONDS) if not_seen else within
+        if not_seen:
+            within = max(within, PROGRESS_SECONDS)
+        elif says_outage(template) and not all(cluster.is_ready for cluster in self._clusters.list()):
+            within = BOOKKEEPING_SECONDS
         self._post(resource, template, binding, change, within, is_paced=tells_first)
         will_be = self._plane.statuses.of(resource).expected(template)
         now = self._plane.clock.now()

@@ -72,6 +72,11 @@ def with_outage(
     return {**rest, "conditions": others} if others else rest
 
 
+def says_outage(template: ReadOnlyManifest) -> bool:
+    """Tells whether the template has the condition ClusterOutage."""
+    return any(text_at(each, "type") == CLUSTER_OUTAGE_CONDITION for each in list_at(template, "status", "conditions"))
+
+
 def _condition(not_seen: Mapping[str, datetime], known: ReadOnlyManifest | None, now: datetime) -> Manifest:
     names = sorted(not_seen)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
