@@ -152,6 +152,7 @@ VERBS = (
     (("drain", "member1"), True),
     (("drain", "member1", "--undo"), True),
     (("taint", "member1", "a=b:NoSchedule"), True),
+    (("confirm", "member1"), True),
     (("orphans",), True),
     (("token", "list"), False),
     (("token", "delete", "abc"), False),

@@ -11,6 +11,7 @@ from leeward.answers.next_steps import NextStep, threshold_steps
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.cluster_health.cluster_identity import replaced
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
@@ -30,11 +31,13 @@ class ClusterExplanation(msgspec.Struct, frozen=True, rename="camel"):
     why: list[str]
     next: list[NextStep]
     settings_told: bool
+    is_replaced: bool = False
     unseen: tuple[str, ...] = ()
 
     @property
     def needs_somebody(self) -> bool:
-        return self.row.state not in (ClusterState.READY, ClusterState.CORDONED, ClusterState.DRAINED)
+        at_rest = (ClusterState.READY, ClusterState.CORDONED, ClusterState.DRAINED)
+        return self.is_replaced or self.row.state not in at_rest
 
 
 def explain_cluster(state: FleetState, name: str) -> ClusterExplanation:
@@ -53,6 +56,7 @@ def explain_cluster(state: FleetState, name: str) -> ClusterExplanation:
             _next(state, cluster, bindings), key=lambda step: step.at or datetime.max.replace(tzinfo=state.as_of.tzinfo)
         ),
         settings_told=state.settings.told,
+        is_replaced=replaced(cluster) is not None,
         unseen=state.recorded.unseen,
     )
 
@@ -64,6 +68,8 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     else:
         said = f": {ready.message}" if ready.message else "."
         yield f"Ready={ready.status} ({ready.reason}){said}"
+    if (other := replaced(cluster)) is not None:
+        yield f"{other.message[:1].upper()}{other.message[1:]}{since(other.last_transition_time, state.as_of)}."
     for taint in cluster.spec.taints:
         yield f"It has the taint {taint}{since(taint.time_added, state.as_of)}."
     if cluster.is_being_deleted:

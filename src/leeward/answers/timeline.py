@@ -1,5 +1,6 @@
 """Timeline: the outages of a fleet as stories, from the `Outage` objects of a picture; the newest first."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import msgspec
@@ -7,10 +8,11 @@ import msgspec
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.running_outage import brought_up_to_date
 from leeward.answers.subjects import SubjectKind, asked_of
-from leeward.api.names import binding_name
+from leeward.api.meta import find_condition
+from leeward.api.names import REPLACED_CONDITION, binding_name
 from leeward.api.outage import ClusterOutage, OutageApplication, OutageSpec, OutageStatus
 from leeward.operations import OperationFailed
-from leeward.operations.outage_story import StoryLine, headline_of, is_running, recovery_of, story_of, tally
+from leeward.operations.outage_story import StoryLine, Tone, headline_of, is_running, recovery_of, story_of, tally
 
 
 class OutageFilter(msgspec.Struct, frozen=True):
@@ -90,6 +92,21 @@ def _binding_of(asked: OutageFilter) -> frozenset[tuple[str, str]] | None:
     return frozenset((name.namespace, name.name) for name in subject.bindings)
 
 
+def _rebuilt(outage: ClusterOutage, state: FleetState) -> Iterator[StoryLine]:
+    """Line that tells that another cluster has come back under the name, or that this was accepted; of the last outage
+    of the cluster."""
+    cluster = state.clusters.get(outage.spec.cluster)
+    found = find_condition(cluster.status.conditions, REPLACED_CONDITION) if cluster is not None else None
+    at = found.last_transition_time if found is not None else None
+    if found is None or at is None or at < outage.spec.since:
+        return
+    of_cluster = (each.spec for each in state.recorded.outages if each.spec.cluster == outage.spec.cluster)
+    if any(outage.spec.since < each.since <= at for each in of_cluster):
+        return
+    tone = Tone.NEEDS_SOMEBODY if found.status == "True" else Tone.GOOD
+    yield StoryLine(at, int((at - outage.spec.since).total_seconds()), tone, found.message)
+
+
 def _story(outage: ClusterOutage, state: FleetState, wanted: frozenset[tuple[str, str]] | None) -> OutageStory:
     listed = outage.status.listed
     shown = [
@@ -102,7 +119,7 @@ def _story(outage: ClusterOutage, state: FleetState, wanted: frozenset[tuple[str
         headline=headline_of(outage, state.as_of),
         tally=tally(outage),
         recovery=recovery_of(outage),
-        story=story_of(outage, state.as_of, state.settings),
+        story=[*story_of(outage, state.as_of, state.settings), *_rebuilt(outage, state)],
         applications=shown,
         spec=outage.spec,
         status=outage.status,

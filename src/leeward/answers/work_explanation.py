@@ -11,6 +11,7 @@ from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import Work
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.eviction.evidence import is_fresh, is_seen_healthy, known_to_serve
+from leeward.core.execution.held_volumes import held_in
 from leeward.operations.sentences import since
 
 
@@ -66,7 +67,10 @@ def _why(state: FleetState, work: Work, name: str) -> Iterator[str]:
     yield from _removal(work)
     if work.spec.suspend_dispatching:
         yield "Dispatching is suspended: nothing of it is applied."
-    if applied is None:
+    held = held_in(work)
+    if held is not None:
+        yield f"It is held for its volumes: {held.message}."
+    elif applied is None:
         yield "Nothing of it has been applied yet."
     elif applied.status != "True":
         yield f"It could not be applied: {applied.message}"

@@ -31,6 +31,7 @@ VERBS = (
     LazyVerb("uncordon", "Take back a cordon or a drain."),
     LazyVerb("taint", "Add and remove taints of a cluster."),
     LazyVerb("drain", "Move everything out of a cluster, gracefully."),
+    LazyVerb("confirm", "Accept that a cluster was rebuilt under its name."),
     LazyVerb("brake", "Show or release the brake on evictions."),
     LazyVerb("orphans", "List what runs in members that a restored control plane has forgotten."),
     LazyVerb("member", "Add and remove members, and let them die in five ways."),

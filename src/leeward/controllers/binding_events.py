@@ -7,7 +7,12 @@ its health. (Karmada tells every sync and every update of a status.) A failure i
 from collections.abc import Mapping, Sequence
 
 from leeward.api.meta import find_condition
-from leeward.api.names import OVERRIDE_FAILED_CONDITION, REFUSED_CONDITION, REMOVAL_BLOCKED_CONDITION
+from leeward.api.names import (
+    OVERRIDE_FAILED_CONDITION,
+    REFUSED_CONDITION,
+    REMOVAL_BLOCKED_CONDITION,
+    VOLUMES_HELD_CONDITION,
+)
 from leeward.api.override import OverridePolicy
 from leeward.api.work import Binding, Work
 from leeward.client import Conflict, WorldError
@@ -56,10 +61,10 @@ class BindingEvents:
         if _what_counts(before) != _what_counts(after):
             message = f"Update {self._name(binding)} with AggregatedStatus successfully."
             self._step(self._status, binding, "AggregateStatusSucceed", message)
-        blocked = find_condition(after.status.conditions, REMOVAL_BLOCKED_CONDITION)
-        known = find_condition(before.status.conditions, REMOVAL_BLOCKED_CONDITION)
-        if blocked is not None and (known is None or known.message != blocked.message):
-            self._tell(self._works, binding, WARNING, "RemovalBlocked", blocked.message)
+        if blocked := _news_of(REMOVAL_BLOCKED_CONDITION, before, after):
+            self._tell(self._works, binding, WARNING, "RemovalBlocked", blocked)
+        if held := _news_of(VOLUMES_HELD_CONDITION, before, after):
+            self._tell(self._works, binding, WARNING, "VolumesHeld", held)
         self._not_overridden(binding, failures, before, after)
         self.refused(binding, before, after)
 
@@ -114,3 +119,9 @@ def _title_of(policy: AnyOverridePolicy) -> str:
     if isinstance(policy, OverridePolicy):
         return f"override policy({policy.namespace}/{policy.name})"
     return f"cluster override policy({policy.name})"
+
+
+def _news_of(condition_type: str, before: Binding, after: Binding) -> str:
+    """Message of a condition that is another than before; empty where it is not."""
+    now, known = (find_condition(each.status.conditions, condition_type) for each in (after, before))
+    return now.message if now is not None and (known is None or known.message != now.message) else ""

@@ -32,6 +32,7 @@ from leeward.core.execution.deployment_conditions import (
     lacks_conditions,
     with_conditions,
 )
+from leeward.core.execution.held_volumes import volumes_held, with_held_volumes
 from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
 from leeward.core.execution.unseen import as_seen, says_outage, with_outage
@@ -115,7 +116,8 @@ class BindingReports:
             kept = marked(items, marks_in(before), departures_in(before))
             status = msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
             status = with_override_failures(status, overrides_failed(failures), now)
-            return with_refusal(with_blocked_removals(status, synced.blocked, now), synced.refusal, now)
+            status = with_held_volumes(with_blocked_removals(status, synced.blocked, now), volumes_held(works), now)
+            return with_refusal(status, synced.refusal, now)
 
         def report_news(status: ResourceBindingStatus) -> ResourceBindingStatus:
             said = report(status)

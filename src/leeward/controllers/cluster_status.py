@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -23,6 +24,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.client import Conflict, NotFound, WorldError
 from leeward.client.caller import CALLER
 from leeward.controllers.cluster_facts import Facts, FactsCollector
+from leeward.core.cluster_health.cluster_identity import with_identity
 from leeward.core.cluster_health.outage import with_last_seen
 from leeward.core.cluster_health.pending_condition import doubt_of, remembered, with_doubt
 from leeward.core.cluster_health.probe import is_conclusive
@@ -54,7 +56,8 @@ SHORTEST_PAUSE_SECONDS = 0.01
 class ClusterStatusSettings:
     """`modeling` is gate CustomizedClusterResourceModeling: whether nodes are counted by the cluster's models.
 
-    `reads`: a probe asks for a small read, too, and not for the health endpoint alone.
+    `reads`: a probe asks for a small read, too, and not for the health endpoint alone. `identifies`: by that it is told
+    whether the member was rebuilt.
     """
 
     frequency_seconds: float
@@ -62,6 +65,16 @@ class ClusterStatusSettings:
     thresholds: Thresholds
     modeling: bool = True
     reads: bool = True
+    identifies: bool = True
+
+
+class Look(NamedTuple):
+    """Findings of one look: what counts of `Ready`, what does not count yet, and what is known beside it."""
+
+    ready: Condition
+    doubt: Condition | None
+    facts: Facts | None
+    uid: str
 
 
 class ClusterStatusController:
@@ -121,7 +134,8 @@ class ClusterStatusController:
         if probe.sight != "healthy":
             self._facts.begin_anew()
             self._plane.failed_probes.failed(cluster.name, self._plane.clock.monotonic())
-        await self._write(cluster, ready, doubt, facts if ready.status == "True" else None)
+        uid = probe.uid if self._settings.identifies else ""
+        await self._write(cluster, Look(ready, doubt, facts if ready.status == "True" else None, uid))
 
     def _is_conclusive(self, began: tuple[datetime, float], *, healthy: bool) -> bool:
         """Tells whether the probe that began then counts: neither a stall of our own nor a step of the clock spoilt
@@ -147,9 +161,9 @@ class ClusterStatusController:
             memory, before, self._looked, longest, settings.frequency_seconds, settings.thresholds, still
         )
 
-    async def _write(self, cluster: Cluster, ready: Condition, doubt: Condition | None, facts: Facts | None) -> None:
+    async def _write(self, cluster: Cluster, look: "Look") -> None:
         for _ in range(WRITE_ATTEMPTS):
-            patch = status_patch(cluster.status, self._status(cluster.status, ready, doubt, facts))
+            patch = status_patch(cluster.status, self._status(cluster, look))
             if not patch:
                 return
             try:
@@ -168,12 +182,11 @@ class ClusterStatusController:
                 self._clusters.remember(updated)
                 return
 
-    def _status(
-        self, status: ClusterStatus, ready: Condition, doubt: Condition | None, facts: Facts | None
-    ) -> ClusterStatus:
-        now = self._plane.clock.now()
-        conditions = set_condition(with_doubt(status.conditions, doubt, now), ready, now)
+    def _status(self, cluster: Cluster, look: "Look") -> ClusterStatus:
+        now, status, facts = self._plane.clock.now(), cluster.status, look.facts
+        conditions = set_condition(with_doubt(status.conditions, look.doubt, now), look.ready, now)
         conditions = with_last_seen(status.conditions, conditions, now)
+        conditions = with_identity(cluster, conditions, look.uid, now)
         if facts is None:
             return msgspec.structs.replace(status, conditions=conditions)
         enablements = status.api_enablements if facts.offer is None else facts.offer.enablements

@@ -33,7 +33,9 @@ from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, SETTLE_SECONDS, Foreign, MemberObjects, WriteUndone
 from leeward.controllers.object_removal import ObjectRemoval, RemovalRefused
 from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.controllers.volume_holds import VolumeHolds, VolumesHeld
 from leeward.core.eviction.shared_resources import has_shared
+from leeward.core.execution.held_volumes import HELD
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
@@ -63,6 +65,8 @@ class ExecutionController:
         works: MemberWorks,
         returned: ReturnedCopies | None = None,
         settle_seconds: float = SETTLE_SECONDS,
+        *,
+        holds_volumes: bool = True,
     ) -> None:
         """`returned` says of a copy that comes back whether it stays for now. Who cannot know, as an agent, leaves it:
         `leeward orphans` lists it."""
@@ -72,7 +76,8 @@ class ExecutionController:
         self._works = works
         self._controller = plane.controller(f"execution-controller/{member.name}", self.reconcile)
         backlinks = works.backlinks(self._add, self._controller.queue.has_failed, is_carried_out)
-        self._objects = MemberObjects(plane, member, works, backlinks, self._written, settle_seconds)
+        self._holds = VolumeHolds(plane, member, works, enabled=holds_volumes)
+        self._objects = MemberObjects(plane, member, works, backlinks, self._written, settle_seconds, self._holds)
         self._removal = ObjectRemoval(plane, member, works, backlinks, self._objects, returned)
         self._blocked_removals = BlockedRemovals(plane, member, self._objects.backlinks, self._post)
         self._found = FoundRemovals(plane)
@@ -87,6 +92,7 @@ class ExecutionController:
     def start(self) -> None:
         asked = (Operation.RETAIN,)
         self._works.subscribe(self._add, self._matters, is_carried_out, lambda: self._returned, asked)
+        self._holds.start(self._controller.queue.add)
         self._controller.start(self._member.supervisor)
 
     def _add(self, name: str, late: bool) -> None:
@@ -108,6 +114,7 @@ class ExecutionController:
             return None
         self._returned.discard(name)
         if work is None:
+            self._holds.forget(name)
             self._found.forget(name)
             return await self._keep_removed(name)
         if work.metadata.deletion_timestamp is not None:
@@ -125,26 +132,29 @@ class ExecutionController:
     async def _apply_all(self, work: Work) -> datetime | None:
         started = self._plane.clock.monotonic()
         problems: list[str] = []
+        held: list[str] = []
         undone: list[WriteUndone] = []
         for manifest in work.spec.workload.manifests:
             try:
                 await self._objects.apply(work, manifest)
             except Conflict:
                 raise
+            except VolumesHeld as error:
+                held.append(f"{manifest['kind']} {key_of(manifest)}: {error}")
             except (UnknownKind, ApiError, Foreign, WriteUndone, NotInterpreted) as error:
                 problems.append(f"{manifest['kind']} {key_of(manifest)}: {error}")
                 if isinstance(error, WriteUndone):
                     undone.append(error)
         self._plane.metrics.propagation.synced_member(self._plane.clock.monotonic() - started, failed=bool(problems))
-        applied = _applied(work, problems)
+        applied = _applied(work, problems, held)
         is_news = work.applied is None or work.applied.message != applied.message
-        self._post(work, _dispatching(suspended=False), applied)
-        if problems and is_news:
-            reason = "SyncFailed" if len(undone) < len(problems) else "WriteUndone"
+        self._post(work, _dispatching(suspended=False), applied, *self._holds.note(work, held))
+        if (problems or held) and is_news:
+            reason = "SyncFailed" if len(undone) < len(problems) else "WriteUndone" if problems else "VolumesHeld"
             self._recorder.warning(WORKS, work, reason, applied.message)
         if len(undone) < len(problems):
             raise ApplyFailed(applied.message)
-        return min((error.until for error in undone), default=None)
+        return min((*self._holds.look_at(work.name), *(error.until for error in undone)), default=None)
 
     def _written(self, work: Work) -> None:
         message = f"Sync work({work.namespace}/{work.name}) to cluster({self._member.name}) successful."
@@ -264,14 +274,17 @@ def _leaves_its_objects(work: Work) -> bool:
     return bool(work.spec.preserve_resources_on_deletion)
 
 
-def _applied(work: Work, problems: list[str]) -> Condition:
+def _applied(work: Work, problems: list[str], held: list[str]) -> Condition:
     generation = work.metadata.generation
+    if held and not problems:
+        message = HELD + "; ".join(held)
+        return Condition(APPLIED, "False", "VolumesHeld", message, observed_generation=generation)
     if problems:
         return Condition(
             type=APPLIED,
             status="False",
             reason="AppliedFailed",
-            message="Failed to apply all manifests: " + "; ".join(problems),
+            message="Failed to apply all manifests: " + "; ".join((*problems, *held)),
             observed_generation=generation,
         )
     return Condition(

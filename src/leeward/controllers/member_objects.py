@@ -19,6 +19,7 @@ from leeward.api.names import HUB_ANNOTATION, WORK_NAME_ANNOTATION
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists, Conflict, NotFound, NotServed, Unreachable
+from leeward.controllers.volume_holds import VolumeHolds
 from leeward.core.execution.claims import beyond_its_binding
 from leeward.core.execution.conflict_resolution import conflict_rules_of, may_overwrite, other_work
 from leeward.core.execution.ownership import other_hub, with_hub, without_due_hub
@@ -69,12 +70,14 @@ class MemberObjects:
         backlinks: OwnerIndex,
         on_written: Callable[[Work], None],
         settle_seconds: float = SETTLE_SECONDS,
+        holds: VolumeHolds | None = None,
     ) -> None:
-        """`settle_seconds` is how long a failover takes at most."""
+        """`settle_seconds` is how long a failover takes at most; `holds` are on volumes."""
         self._plane = plane
         self._member = member
         self._works = works
         self._on_written = on_written
+        self._holds = holds
         self.backlinks = backlinks
         self._written: dict[tuple[str, Key], str] = {}
         self._last_writes: dict[tuple[str, Key], LastWrite] = {}
@@ -87,7 +90,7 @@ class MemberObjects:
     async def apply(self, work: Work, manifest: Manifest) -> None:
         """Creates or updates one object, or does nothing when it is as it should be.
 
-        Raises: Foreign, WriteUndone, WorldError.
+        Raises: Foreign, VolumesHeld, WriteUndone, WorldError.
         """
         if why := beyond_its_binding(work, manifest):
             raise Foreign(why)
@@ -158,7 +161,9 @@ class MemberObjects:
         return None
 
     async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
-        """Raises: AlreadyExists; Conflict when the Work is not to be carried out any more."""
+        """Raises: AlreadyExists; Conflict when the Work is not to be carried out any more; VolumesHeld."""
+        if self._holds is not None:
+            await self._holds.refuse(desired)
         if not await self._is_wanted(work):
             raise Conflict(Status(code=HTTPStatus.CONFLICT, message=f"the Work {work.name} is going, or has gone"))
         since = self._works.ready_since

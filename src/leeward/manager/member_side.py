@@ -1,6 +1,6 @@
 """The controllers of one member cluster: in the control plane for Push, in the agent for Pull."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from leeward.controllers.cluster_status import ClusterStatusController, ClusterStatusSettings
 from leeward.controllers.execution import ExecutionController
@@ -18,18 +18,21 @@ from leeward.runtime.member_works import MemberWorks
 @dataclass(frozen=True, slots=True)
 class MemberSide:
     """Settings of a member's controllers, and which of them run. `probe_serving`: a cluster is Ready only while it
-    serves reads; `keeps`: what is of before a restore takes no replicas until it was looked at again."""
+    serves reads; `keeps`: what is of before a restore takes no replicas until it was looked at again; `holds_volumes`:
+    none are made in a member that was rebuilt, which the probe's read tells."""
 
     timing: Timing = field(default_factory=Timing)
     gates: FeatureGates = field(default_factory=FeatureGates)
     controllers: Choice = field(default_factory=Choice)
     probe_serving: bool = True
     keeps: bool = True
+    holds_volumes: bool = True
 
     @staticmethod
     def of(settings: ManagerSettings) -> "MemberSide":
         safety, keeps = settings.safety, settings.safety.last_healthy_copy
-        return MemberSide(settings.timing, settings.gates, settings.controllers, safety.probe_serving, keeps)
+        side = MemberSide(settings.timing, settings.gates, settings.controllers, safety.probe_serving, keeps)
+        return replace(side, holds_volumes=safety.hold_volumes)
 
     def start(
         self, plane: ControlPlane, member: Member, works_namespace: str = "", returned: ReturnedCopies | None = None
@@ -43,9 +46,16 @@ class MemberSide:
             return
         works = MemberWorks(plane, member, works_namespace)
         if runs("execution"):
-            ExecutionController(plane, member, works, returned, self._settle_seconds()).start()
+            ExecutionController(
+                plane, member, works, returned, self._settle_seconds(), holds_volumes=self._identifies
+            ).start()
         if runs("workStatus"):
             WorkStatusController(plane, member, works).start()
+
+    @property
+    def _identifies(self) -> bool:
+        """Tells whether a member that was rebuilt is noticed."""
+        return self.holds_volumes and self.probe_serving
 
     def _settle_seconds(self) -> float:
         """Seconds within which what was restored has been looked at again: those that a failover takes."""
@@ -60,4 +70,5 @@ class MemberSide:
             thresholds=Thresholds(timing.cluster_failure_threshold, timing.cluster_success_threshold),
             modeling=self.gates.enabled("CustomizedClusterResourceModeling"),
             reads=self.probe_serving,
+            identifies=self._identifies,
         )

@@ -36,6 +36,8 @@ class Safety:
     """An eviction whose old copy is back and healthy first is withdrawn."""
     probe_serving: bool = True
     """A cluster is Ready only while it serves a small read, too."""
+    hold_volumes: bool = True
+    """S5: no volumes are made anew in a cluster that was rebuilt under its name, before somebody confirms that."""
     only_watched_time: bool = True
     """S13: time that nobody watched completes nothing, and an outage counts once it was seen anew."""
     only_seen_is_ready: bool = True
@@ -49,6 +51,7 @@ class Safety:
             could_not_look=False,
             withdraw_on_recovery=False,
             probe_serving=False,
+            hold_volumes=False,
             only_watched_time=False,
             only_seen_is_ready=False,
         )

@@ -5,7 +5,12 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import OVERRIDE_FAILED_CONDITION, REFUSED_CONDITION, REMOVAL_BLOCKED_CONDITION
+from leeward.api.names import (
+    OVERRIDE_FAILED_CONDITION,
+    REFUSED_CONDITION,
+    REMOVAL_BLOCKED_CONDITION,
+    VOLUMES_HELD_CONDITION,
+)
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.core.eviction.evidence import FULLY_APPLIED
@@ -72,6 +77,13 @@ def unremoved(observed: Observed) -> Iterator[Finding]:
     blocked = list(_that_say(observed, REMOVAL_BLOCKED_CONDITION))
     what = HINDRANCES[REMOVAL_BLOCKED_CONDITION]
     yield from _first_few(blocked, lambda each: _told(each, what, observed.now), "more are not removed")
+
+
+def held_volumes(observed: Observed) -> Iterator[Finding]:
+    """Finds what is not made in a cluster that was rebuilt, where its volumes would be empty."""
+    held = list(_that_say(observed, VOLUMES_HELD_CONDITION))
+    what = HINDRANCES[VOLUMES_HELD_CONDITION]
+    yield from _first_few(held, lambda each: _told(each, what, observed.now), "more are held for their volumes")
 
 
 def not_overridden(observed: Observed) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.brake import VANISHED
+from leeward.core.cluster_health.cluster_identity import replaced
 from leeward.core.eviction.due_evictions import Stay, decide_stay
 from leeward.operations.clusters import ClusterState, is_application, left_to_drain
 from leeward.operations.findings import (
@@ -45,6 +46,16 @@ def dead_clusters(observed: Observed) -> Iterator[Finding]:
                 f"{row.name} answers, and none of its {counted(nodes.total_num if nodes else 0, 'node')} is ready",
                 next=f"kubectl describe cluster {row.name}",
             )
+
+
+def replaced_clusters(observed: Observed) -> Iterator[Finding]:
+    """Finds clusters that were rebuilt under their name: what has volumes waits until somebody confirms that."""
+    for cluster in observed.clusters or ():
+        found = replaced(cluster)
+        if found is not None:
+            when = since(found.last_transition_time, observed.now)
+            sentence = f"{cluster.name} is another cluster than before{when}: {found.message}"
+            yield needs_somebody(f"cluster/{cluster.name}", sentence, next=f"leeward confirm {cluster.name}")
 
 
 def vanished_clusters(observed: Observed) -> Iterator[Finding]:

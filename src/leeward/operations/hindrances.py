@@ -9,10 +9,16 @@ from typing import NamedTuple
 
 from kubeapi.untrusted import mapping_in
 from leeward.api.meta import find_condition
-from leeward.api.names import OVERRIDE_FAILED_CONDITION, REFUSED_CONDITION, REMOVAL_BLOCKED_CONDITION
+from leeward.api.names import (
+    OVERRIDE_FAILED_CONDITION,
+    REFUSED_CONDITION,
+    REMOVAL_BLOCKED_CONDITION,
+    VOLUMES_HELD_CONDITION,
+)
 from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.core.cluster_health.outage import marks_in
 from leeward.core.eviction.evidence import FULLY_APPLIED
+from leeward.core.execution.held_volumes import HELD
 from leeward.core.interpreter.fields import list_at, text_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.workloads import PROGRESS_DEADLINE_EXCEEDED
@@ -21,6 +27,7 @@ HINDRANCES: Mapping[str, str] = {
     REFUSED_CONDITION: "is refused",
     OVERRIDE_FAILED_CONDITION: "is not overridden",
     REMOVAL_BLOCKED_CONDITION: "is not removed",
+    VOLUMES_HELD_CONDITION: "is held for its volumes",
 }
 """Conditions that keep a binding from being carried out, and how each is told; the message says the rest."""
 
@@ -50,7 +57,8 @@ def hindrances_of(binding: Binding) -> Iterator[Hindrance]:
 
 
 def not_applied(binding: Binding) -> Hindrance | None:
-    """Hindrance by clusters that were seen to refuse its copy. A copy without a message is on its way there."""
+    """Hindrance by clusters that were seen to refuse its copy. A copy without a message is on its way there; one that
+    is held for its volumes is told of by its own condition."""
     if not any(map(_is_refused, binding.status.aggregated_status)):
         return None
     items = _present_items(binding)
@@ -89,7 +97,7 @@ def _present_items(binding: Binding) -> dict[str, AggregatedStatusItem]:
 
 
 def _is_refused(item: AggregatedStatusItem) -> bool:
-    return not item.applied and bool(item.applied_message)
+    return not item.applied and bool(item.applied_message) and not item.applied_message.startswith(HELD)
 
 
 def _is_down(item: AggregatedStatusItem, kind: str) -> bool:

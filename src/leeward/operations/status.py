@@ -25,6 +25,7 @@ from leeward.client import Client, NotFound, Unreachable, WorldError
 from leeward.core.unreadable_objects import unreadable_object
 from leeward.operations.binding_findings import (
     held_evictions,
+    held_volumes,
     not_overridden,
     not_serving,
     refused,
@@ -35,7 +36,13 @@ from leeward.operations.binding_findings import (
 )
 from leeward.operations.bindings import find_unreadable, list_bindings, list_manifests
 from leeward.operations.brake import BrakeReading, read_brake
-from leeward.operations.cluster_findings import dead_clusters, doubtful_clusters, drains, vanished_clusters
+from leeward.operations.cluster_findings import (
+    dead_clusters,
+    doubtful_clusters,
+    drains,
+    replaced_clusters,
+    vanished_clusters,
+)
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row
 from leeward.operations.control_plane_findings import (
     api_server,
@@ -184,9 +191,11 @@ _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     engaged_brake,
     held_evictions,
     dead_clusters,
+    replaced_clusters,
     vanished_clusters,
     unreadable,
     unplaced_bindings,
+    held_volumes,
     unremoved,
     not_overridden,
     refused,

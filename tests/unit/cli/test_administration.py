@@ -63,6 +63,18 @@ def test_a_cluster_is_cordoned_once_and_uncordoned(server: JsonServer, run: Run)
     assert run("uncordon", "member1") == (0, "member1 cluster already uncordoned\n", "")
 
 
+def test_a_rebuilt_cluster_is_confirmed_under_the_identity_that_was_seen(server: JsonServer, run: Run) -> None:
+    nothing = "member1 cluster has nothing to confirm: it was not rebuilt under its name\n"
+    assert run("confirm", "member1") == (0, nothing, "")
+    told = {"type": "leeward.dev/ClusterReplaced", "status": "True", "reason": "IdentityChanged"}
+    conditions = [{**told, "message": "u-2 is the uid of its Namespace kube-system, which was u-1"}]
+    server.objects[MEMBER1]["status"] = {"conditions": conditions}
+    assert run("confirm", "member1") == (0, "member1 cluster confirmed: volumes are made anew in u-2\n", "")
+    assert server.objects[MEMBER1]["metadata"]["annotations"] == {"leeward.dev/confirmed-identity": "u-2"}
+    conditions[0]["status"] = "False"
+    assert run("confirm", "member1") == (0, nothing, "")
+
+
 def test_taints_of_others_stay(server: JsonServer, run: Run) -> None:
     other = {"key": "example.com/x", "value": "y", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}
     server.objects[MEMBER1]["spec"]["taints"] = [other]
@@ -85,6 +97,7 @@ def test_taints_are_added_and_removed_in_one_command(server: JsonServer, run: Ru
         (("taint", "member1", "a:Soon"), "cluster member1: 'a:Soon': the effect 'Soon' is none of"),
         (("taint", "member1", "a-"), 'cluster member1: taint "a" not found'),
         (("taint", "member1"), "Missing argument 'TAINT...'"),
+        (("confirm", "member9"), "there is no cluster 'member9': choose from member1"),
         (("cordon", "member9"), "there is no cluster 'member9': choose from member1"),
     ],
 )

@@ -94,7 +94,7 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
     assert code == 0
     listed = [verb.name for verb in VERBS if f"  {verb.name} " in out]
     questions = ["explain", "what-if", "resilience", "lint", "timeline", "snapshot", "rehearse", "replay"]
-    administration = ["cordon", "uncordon", "taint", "drain", "brake", "orphans"]
+    administration = ["cordon", "uncordon", "taint", "drain", "confirm", "brake", "orphans"]
     assert listed == [
         "up",
         "down",
@@ -142,7 +142,7 @@ def test_every_verb_takes_the_common_options_once(run: Run, verb: str) -> None:
     assert run(verb, "--help")[1].count("--data-dir") == 1
 
 
-@pytest.mark.parametrize("verb", ["cordon", "uncordon", "taint", "drain"])
+@pytest.mark.parametrize("verb", ["cordon", "uncordon", "taint", "drain", "confirm"])
 def test_every_verb_about_a_cluster_takes_the_common_options_once(run: Run, verb: str) -> None:
     assert run(verb, "--help")[1].count("--data-dir") == 1
 

@@ -23,6 +23,7 @@ from leeward.controllers.cluster.lease_tracker import LeaseTracker
 from leeward.controllers.cluster.taints import ClusterTaints, TaintSettings
 from leeward.controllers.cluster.unjoin import give_back, why_it_stays
 from leeward.controllers.cluster.warnings import StandingWarnings
+from leeward.core.cluster_health.cluster_identity import replaced
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_observed_conditions
 from leeward.core.cluster_health.pending_condition import is_overdue
 from leeward.runtime.brake import BrakeView
@@ -86,6 +87,8 @@ class ClusterController:
             cluster = await self._patch(cluster, {"metadata": {"finalizers": self._finalizers(cluster, present=True)}})
         await self._ensure_execution_space(cluster)
         self._agent_reports.look_at(cluster)
+        other = replaced(cluster)
+        self._warnings.keep(cluster, "ClusterReplaced", other.message if other is not None else "")
         attention = self._heartbeat.attention()
         last_seen, wake_for_monitoring = self._lease_tracker.last_seen(name), None
         if attention.is_now:

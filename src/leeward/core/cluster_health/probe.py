@@ -22,14 +22,20 @@ _WAY_OUT = "give the credential the right to get Namespaces, or set --probe-serv
 
 
 class Probe(NamedTuple):
-    """`detail` is for people; it stays the same for as long as what is seen does."""
+    """`detail` is for people; it stays the same for as long as what is seen does. `uid` is the identity of the member,
+    empty where it does not say."""
 
     sight: Sight
     detail: str = ""
+    uid: str = ""
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    uid: str = ""
 
 
 class _Namespace(msgspec.Struct, frozen=True):
-    metadata: dict[str, object]
+    metadata: _Metadata
 
 
 def is_conclusive(*, healthy: bool, seconds: float, stood_still_seconds: float, timeout_seconds: float) -> bool:
@@ -67,10 +73,10 @@ def judge_read(code: int, body: bytes, what: str, endpoint: str) -> Probe:
     if code != 200:
         return Probe("refused", f"reading {what} was answered with HTTP {code}")
     try:
-        codec.decode(body, _Namespace)
+        namespace = codec.decode(body, _Namespace)
     except codec.DecodeError:
         return Probe("refused", f"reading {what} was answered with what is no Namespace")
-    return Probe("healthy")
+    return Probe("healthy", uid=namespace.metadata.uid)
 
 
 def unanswered_read(what: str, endpoint: str, seconds: float | None) -> Probe:

@@ -37,6 +37,12 @@ def test_the_answer_to_the_read(code: int, body: bytes, sight: Sight) -> None:
     assert judge_read(code, body, "it", "/readyz").sight == sight
 
 
+def test_the_answer_to_the_read_says_who_the_member_is() -> None:
+    assert judge_read(200, b'{"metadata":{"uid":"u-1"}}', "it", "/readyz") == Probe("healthy", uid="u-1")
+    assert judge_read(200, NAMESPACE, "it", "/readyz").uid == ""
+    assert judge_read(404, b"", "it", "/readyz").uid == ""
+
+
 def test_the_message_tells_what_was_asked_and_how_long_it_took() -> None:
     silent = unanswered_read("the Namespace kube-system", "/healthz", 5.0)
     condition = ready_condition(silent.sight, silent.detail)

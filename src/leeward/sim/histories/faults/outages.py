@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 
 from kubeapi.loop.lives import Life
 from kubeserver.store.medium import Loaded, MediumFailed
+from leeward.api.names import CONFIRMED_IDENTITY_ANNOTATION
+from leeward.api.resource import CLUSTERS
 from leeward.client import WorldError
 from leeward.runtime.sharding import Sharding
 from leeward.sim.candidate import Begun, Candidate, ShardCandidate
@@ -25,6 +27,7 @@ from leeward.sim.histories.model import (
     ShardIsPaused,
     TwoLeaders,
 )
+from leeward.sim.histories.persistent_client import PersistentClient
 from leeward.sim.histories.rare import RareSituations
 from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World
@@ -43,6 +46,8 @@ class Outages:
         self._rare = rare
         self._begun = begun
         self._locks: dict[str, asyncio.Lock] = {}
+        self._rebuilt: set[str] = set()
+        """Members that were rebuilt: a hub that is restored has forgotten that this was accepted."""
         self._nodes = {name: member.nodes for name, member in world.members.items()}
 
     def of(self, fault: AnyFault) -> Coroutine[None, None, None] | None:
@@ -56,7 +61,7 @@ class Outages:
             case AgentIsKilled(member=name):
                 return self._kill_agent(member(name), fault)
             case MemberLosesData(member=name):
-                return self._stop(member(name), fault.lasts, lambda: member(name).replace_contents(Loaded((), 0)))
+                return self._lose_data(member(name), fault.lasts)
             case MemberComesBackOld(member=name):
                 return self._come_back_old(member(name), fault.lasts)
             case MemberShrinks(member=name):
@@ -94,6 +99,8 @@ class Outages:
                 member.nodes = self._nodes[name]
                 await member.stop_apiserver()
             await self._let_up(member)
+        for name in sorted(self._rebuilt):
+            await self._confirm(world.member(name))
 
     async def _stop(
         self, member: SimulatedMember, seconds: float, meanwhile: Callable[[], None] = lambda: None
@@ -109,6 +116,16 @@ class Outages:
                 meanwhile()
         self._holds.let_go(member.name)
         await self._let_up(member)
+
+    async def _lose_data(self, member: SimulatedMember, seconds: float) -> None:
+        """Rebuilds it under its name, with nothing in it; somebody knows of that, and accepts it."""
+        await self._stop(member, seconds, lambda: member.replace_contents(Loaded((), 0)))
+        self._rebuilt.add(member.name)
+        await self._confirm(member)
+
+    async def _confirm(self, member: SimulatedMember) -> None:
+        annotations = {CONFIRMED_IDENTITY_ANNOTATION: member.identity}
+        await PersistentClient(self._world).patch(CLUSTERS, member.name, {"metadata": {"annotations": annotations}}, "")
 
     async def _kill_member(self, member: SimulatedMember, fault: MemberIsKilled) -> None:
         self._holds.hold(member.name)
