@@ -70,7 +70,7 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
         yield f"Ready={ready.status} ({ready.reason}){said}"
     if (other := replaced(cluster)) is not None:
         yield f"{other.message[:1].upper()}{other.message[1:]}{since(other.last_transition_time, state.as_of)}."
-    for taint in cluster.spec.taints:
+    for taint in cluster.taints:
         yield f"It has the taint {taint}{since(taint.time_added, state.as_of)}."
     if cluster.is_being_deleted:
         yield f"It is being unjoined{since(cluster.metadata.deletion_timestamp, state.as_of)}."
@@ -95,7 +95,7 @@ def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) ->
     yield from threshold_steps(state, cluster)
     expected = expected_of(state)[cluster.name]
     if expected is not cluster and not cluster.has_no_execute:
-        for taint in expected.spec.taints:
+        for taint in expected.taints:
             if taint.effect == NO_EXECUTE:
                 yield NextStep(taint.time_added, f"{cluster.name} gets the taint {taint}, unless it is back by then")
     if looks_dead(cluster) and is_braked(state, state.clusters.values()):
@@ -114,7 +114,7 @@ def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ..
         if not there or not is_application(binding) or not cluster.has_no_execute:
             continue
         hold, time = hold_of(binding), state.recorded.attention.time
-        instant = decide_stay(cluster.spec.taints, binding.spec.tolerations, state.as_of, time).due
+        instant = decide_stay(cluster.taints, binding.spec.tolerations, state.as_of, time).due
         if hold is not None and hold[0] is Hold.HELD:
             held += 1
         elif instant is None or hold is not None:

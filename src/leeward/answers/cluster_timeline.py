@@ -80,7 +80,7 @@ class ClusterTimeline:
         annotations = {**decision.annotations, **hold_down.annotations}
         if attention.heartbeat and not cluster.is_ready and is_ours:
             annotations |= confirmation(cluster, attention.heartbeat)
-        if hold_down.taints == cluster.spec.taints and not annotations:
+        if hold_down.taints == cluster.taints and not annotations:
             return cluster, decision.wake_at
         return cluster.with_taints(hold_down.taints, annotations), decision.wake_at
 
@@ -119,7 +119,7 @@ def _with_failing(cluster: Cluster, since: datetime) -> Cluster:
 
 
 def _drained(cluster: Cluster, now: datetime) -> Cluster:
-    if any(taint.key == DRAIN_TAINT for taint in cluster.spec.taints):
+    if any(taint.key == DRAIN_TAINT for taint in cluster.taints):
         return cluster
     taint = Taint(key=DRAIN_TAINT, effect="NoExecute", time_added=wire_time(now))
-    return cluster.with_taints((*cluster.spec.taints, taint), {})
+    return cluster.with_taints((*cluster.taints, taint), {})

@@ -210,7 +210,7 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
     """Sentences that follow the claim: what evicts, what passes, how it is divided, and why it stays."""
     for target in binding.spec.clusters:
         cluster = state.clusters.get(target.name)
-        harmful = [] if cluster is None else [t for t in cluster.spec.taints if t.effect == "NoExecute"]
+        harmful = [] if cluster is None else [t for t in cluster.taints if t.effect == "NoExecute"]
         for taint in harmful:
             since = f" since {taint.time_added:%H:%M:%S}" if taint.time_added else ""
             yield f"{target.name} has {taint}{since}."

@@ -45,7 +45,7 @@ def _of_clusters(state: FleetState, key: BindingName) -> Iterator[NextStep]:
             continue
         yield from threshold_steps(state, cluster)
         if expected[name] is not cluster and not cluster.has_no_execute:
-            due = [taint.time_added for taint in expected[name].spec.taints if taint.effect == NO_EXECUTE]
+            due = [taint.time_added for taint in expected[name].taints if taint.effect == NO_EXECUTE]
             for instant in due:
                 yield NextStep(instant, f"{name} gets the taint NoExecute, unless it is back by then")
 

@@ -286,4 +286,4 @@ def _is_missing(decision: Decision) -> bool:
 
 def _alike(old: Cluster, new: Cluster) -> bool:
     """Tells whether bindings are decided the same on both."""
-    return old.spec.taints == new.spec.taints and old.is_ready == new.is_ready
+    return old.taints == new.taints and old.is_ready == new.is_ready

@@ -64,9 +64,7 @@ _Tried = tuple[str, Binding, frozenset[tuple[str, str]]]
 
 def _tolerations(state: FleetState, binding: Binding) -> Iterator[_Tried]:
     """Taints of others, one by one; what an outage has set is tolerated by nobody in earnest."""
-    taints = {
-        t for cluster in state.clusters.values() for t in cluster.spec.taints if key_of(t) not in CONDITION_TAINTS
-    }
+    taints = {t for cluster in state.clusters.values() for t in cluster.taints if key_of(t) not in CONDITION_TAINTS}
     others = {(t.key, t.value, t.effect): t for t in taints if t.key != UNSCHEDULABLE_TAINT}
     for _, taint in sorted(others.items())[:MOST_TRIED]:
         placement = _placement(binding)
@@ -78,7 +76,7 @@ def _tolerations(state: FleetState, binding: Binding) -> Iterator[_Tried]:
 
 def _cordoned(state: FleetState) -> list[str]:
     cordon = (UNSCHEDULABLE_TAINT, "NoSchedule")
-    return [c.name for c in state.clusters.values() if any(key_of(taint) == cordon for taint in c.spec.taints)]
+    return [c.name for c in state.clusters.values() if any(key_of(taint) == cordon for taint in c.taints)]
 
 
 def cordons_to_try(state: FleetState, but: Collection[str]) -> Iterator[tuple[str, FleetState]]:
@@ -151,8 +149,8 @@ def _amount(number: float, resource: str) -> str:
 
 
 def _without(cluster: Cluster, untainted: frozenset[tuple[str, str]]) -> Cluster:
-    taints = tuple(taint for taint in cluster.spec.taints if (cluster.name, taint.key) not in untainted)
-    return cluster if len(taints) == len(cluster.spec.taints) else cluster.with_taints(taints, {})
+    taints = tuple(taint for taint in cluster.taints if (cluster.name, taint.key) not in untainted)
+    return cluster if len(taints) == len(cluster.taints) else cluster.with_taints(taints, {})
 
 
 def _placement(binding: Binding) -> Placement:

@@ -9,6 +9,8 @@ from kubeapi.meta import Int32, Object
 from kubeapi.quantity import Quantity
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, TypedObject, find_condition
+from leeward.api.names import TAINTED_CONDITION
+from leeward.api.taint_record import NO_RECORD, TaintRecord, parse_record, render_record, taints_in_force
 
 
 class LocalSecretReference(Object, frozen=True):
@@ -104,20 +106,44 @@ class Cluster(TypedObject, frozen=True, kw_only=True):
     def is_being_deleted(self) -> bool:
         return self.metadata.deletion_timestamp is not None
 
+    @property
+    def taint_record(self) -> TaintRecord:
+        """Taints that the control plane has set, as its status says."""
+        found = find_condition(self.status.conditions, TAINTED_CONDITION)
+        return NO_RECORD if found is None else parse_record(found.message)
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """Taints in force: those of the spec, and those that the control plane has set and others have taken off."""
+        record = self.taint_record
+        return taints_in_force(self.spec.taints, record, is_ready=self.is_ready) if record else self.spec.taints
+
     def with_taints(self, taints: tuple[Taint, ...], annotations: Mapping[str, str | None]) -> "Cluster":
-        """Cluster as it is with these taints and changes of annotations, of which None takes one away."""
+        """Cluster as it is with these taints alone in force, and changes of annotations, of which None takes one
+        away."""
         merged = {**self.metadata.annotations, **annotations}
         kept = {name: value for name, value in merged.items() if value is not None}
         return structs.replace(
             self,
             metadata=structs.replace(self.metadata, annotations=kept),
             spec=structs.replace(self.spec, taints=taints),
+            status=self._status_of(taints),
         )
+
+    def _status_of(self, taints: tuple[Taint, ...]) -> ClusterStatus:
+        """The status that records none but these taints, with their times."""
+        standing = find_condition(self.status.conditions, TAINTED_CONDITION)
+        if standing is None:
+            return self.status
+        message = render_record(parse_record(standing.message).limited_to(taints))
+        told = structs.replace(standing, message=message)
+        kept = (told if each is standing else each for each in self.status.conditions)
+        return structs.replace(self.status, conditions=tuple(each for each in kept if each is not told or message))
 
     @property
     def has_no_execute(self) -> bool:
         """Holds for a cluster with a taint that evicts."""
-        for taint in self.spec.taints:  # noqa: SIM110 - asked of each cluster for each binding
+        for taint in self.taints:  # noqa: SIM110 - asked of each cluster for each binding
             if taint.effect == "NoExecute":
                 return True
         return False

@@ -211,6 +211,11 @@ REPLACED_CONDITION = "leeward.dev/ClusterReplaced"
 """Condition on a Cluster: True while another cluster answers under its name, until somebody confirms it (ours)."""
 LAST_SEEN_CONDITION = "leeward.dev/LastSeen"
 """Condition on a Cluster that is not Ready: False, since the first look that did not find it well (ours)."""
+TAINTED_CONDITION = "leeward.dev/Tainted"
+"""Condition on a Cluster: True while the control plane has set taints on it, with each and since when (ours)."""
+TAINTS_REMOVED_CONDITION = "leeward.dev/TaintsRemoved"
+"""Condition on a Cluster: True while others take off taints that the control plane has set, with their field managers
+(ours)."""
 NOT_SEEN_SINCE = "leeward.dev/notSeenSince"
 """Mark in the `status` of an aggregated item: since when nothing is known of its cluster; all else in the item is older
 than that (ours)."""

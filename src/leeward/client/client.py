@@ -41,6 +41,11 @@ class Client:
         self._patience = patience
         self._headers = {"accept": "application/json", "user-agent": user_agent}
 
+    @property
+    def field_manager(self) -> str:
+        """Name under which API servers note what this client writes."""
+        return self._headers["user-agent"].partition("/")[0]
+
     async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T:
         """Raises: NotFound."""
         return decoded(resource, await self._request("GET", _path_of(resource, namespace, name)))

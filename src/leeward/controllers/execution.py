@@ -202,7 +202,7 @@ class ExecutionController:
         if since is None or cluster is None or deleted_at > since:
             return None
         now = self._plane.clock.monotonic()
-        tainted = any(taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) for taint in cluster.spec.taints)
+        tainted = any(taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) for taint in cluster.taints)
         self._return = note_return(self._return, since, tainted=tainted, now=now)
         left = settling_left(self._return, now)
         return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None

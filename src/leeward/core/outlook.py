@@ -45,7 +45,7 @@ def expected_taints(
     cluster: Cluster, now: datetime, expectation: TaintExpectation, watched: WatchedTime = ALWAYS
 ) -> Cluster:
     """The cluster as it will be tainted if its outage lasts; the same object where nothing will change."""
-    if not has_condition_taint(cluster) or any(taint.effect == NO_EXECUTE for taint in cluster.spec.taints):
+    if not has_condition_taint(cluster) or any(taint.effect == NO_EXECUTE for taint in cluster.taints):
         return cluster
 
     def taints_at(instant: datetime) -> tuple[datetime | None, Cluster]:
@@ -89,13 +89,13 @@ def _outlook(outage: Outage, snapshot: Snapshot, decided: Decision) -> Outlook:
     cluster, now = snapshot.clusters[outage.cluster], snapshot.now
     if outage.since is None:
         return Outlook(outage, Outcome.NODES_NOT_READY)
-    starts = [t.time_added or now for t in cluster.spec.taints if t.effect == NO_EXECUTE]
+    starts = [t.time_added or now for t in cluster.taints if t.effect == NO_EXECUTE]
     if not starts and not looks_dead(cluster):
         return Outlook(outage, Outcome.NOT_COLLECTED)
     if not starts or not snapshot.settings.evict:
         return Outlook(outage, Outcome.NOT_EVICTED)
     tolerations = snapshot.binding.spec.tolerations
-    due = decide_stay(cluster.spec.taints, tolerations, min(starts), snapshot.attention.time).due
+    due = decide_stay(cluster.taints, tolerations, min(starts), snapshot.attention.time).due
     if due is None:
         return Outlook(outage, Outcome.TOLERATED)
     if snapshot.brake and looks_dead(cluster):

@@ -6,6 +6,7 @@ from datetime import timedelta
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.brake import VANISHED
 from leeward.core.cluster_health.cluster_identity import replaced
+from leeward.core.cluster_health.standing_taints import removal_told
 from leeward.core.eviction.due_evictions import Stay, decide_stay
 from leeward.operations.clusters import ClusterState, is_application, left_to_drain
 from leeward.operations.findings import (
@@ -91,7 +92,7 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
                 holds.append(hold[0])
             else:
                 tolerations = spec.tolerations
-                stays.append(decide_stay(cluster.spec.taints, tolerations, observed.now))
+                stays.append(decide_stay(cluster.taints, tolerations, observed.now))
     due = sorted(stay.due for stay in stays if stay.due is not None)
     resting = len(stays) - len(due)
     parts = [
@@ -117,6 +118,15 @@ def doubtful_clusters(observed: Observed) -> Iterator[Finding]:
         elif row.state is ClusterState.LEAVING:
             sentence = f"{row.name} is being unjoined{since(row.since, observed.now)}"
             yield Finding(Severity.SOON, f"cluster/{row.name}", sentence, next=f"kubectl describe cluster {row.name}")
+
+
+def removed_taints(observed: Observed) -> Iterator[Finding]:
+    """Finds clusters whose taints others take off, as who keeps Clusters in git does."""
+    for cluster in observed.clusters or ():
+        if told := removal_told(cluster.status):
+            sentence, _, details = f"{cluster.name}: {told}".partition(". ")
+            command = f"kubectl get cluster {cluster.name} -o yaml --show-managed-fields"
+            yield needs_somebody(f"cluster/{cluster.name}", sentence, (details,), command)
 
 
 def drains(observed: Observed) -> Iterator[Finding]:

@@ -73,7 +73,7 @@ def cluster_row(cluster: Cluster, bindings: tuple[Binding, ...]) -> ClusterRow:
         ready=ready.status if ready else "-",
         reason=ready.reason if ready else "",
         version=cluster.status.kubernetes_version,
-        taints=[f"{taint.key}:{taint.effect}" for taint in cluster.spec.taints],
+        taints=[f"{taint.key}:{taint.effect}" for taint in cluster.taints],
         state=state,
         since=since,
         note=note,
@@ -104,7 +104,7 @@ def state_of(cluster: Cluster, bindings: tuple[Binding, ...]) -> ClusterState:
         return ClusterState.DRAINING if left_to_drain(cluster.name, bindings) else ClusterState.DRAINED
     if taint_in(cluster, CORDON):
         return ClusterState.CORDONED
-    held_down = any(taint.key == FLAPPING_TAINT for taint in cluster.spec.taints)
+    held_down = any(taint.key == FLAPPING_TAINT for taint in cluster.taints)
     return ClusterState.HELD_DOWN if held_down else ClusterState.READY
 
 
@@ -115,12 +115,12 @@ def left_to_drain(cluster: str, bindings: tuple[Binding, ...]) -> list[Binding]:
 
 
 def taint_in(cluster: Cluster, wanted: Taint) -> Taint | None:
-    return next((taint for taint in cluster.spec.taints if is_same(taint, wanted)), None)
+    return next((taint for taint in cluster.taints if is_same(taint, wanted)), None)
 
 
 def _since_and_note(cluster: Cluster, state: ClusterState) -> tuple[datetime | None, str]:
     ready, doubt = cluster.ready, doubt_in(cluster)
-    others = ", ".join(str(taint) for taint in cluster.spec.taints if taint.key not in _OUR_TAINTS)
+    others = ", ".join(str(taint) for taint in cluster.taints if taint.key not in _OUR_TAINTS)
     match state:
         case ClusterState.SILENT:
             return cluster.metadata.creation_timestamp, "has never reported"

@@ -41,6 +41,7 @@ from leeward.operations.cluster_findings import (
     doubtful_clusters,
     drains,
     replaced_clusters,
+    removed_taints,
     vanished_clusters,
 )
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row
@@ -192,6 +193,7 @@ _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     held_evictions,
     dead_clusters,
     replaced_clusters,
+    removed_taints,
     vanished_clusters,
     unreadable,
     unplaced_bindings,

@@ -20,6 +20,7 @@ from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
 from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.cluster_health.standing_taints import is_specified_otherwise
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.estimates import estimator_of
 from leeward.core.scheduling.model import Placed, PlacementKey, Profile, Request, Unplaceable
@@ -204,7 +205,7 @@ class Fleet(ClusterArrays):
 def _places_alike(old: Cluster, new: Cluster) -> bool:
     """Tells whether all filters say the same of both."""
     return (
-        old.spec == new.spec
+        not is_specified_otherwise(old, new)
         and old.metadata.labels == new.metadata.labels
         and old.is_being_deleted == new.is_being_deleted
         and old.status.api_enablements == new.status.api_enablements

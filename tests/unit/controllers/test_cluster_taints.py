@@ -52,9 +52,11 @@ class Keeper:
             self.patch,
         )
 
-    async def patch(self, cluster: Cluster, patch: Mapping[str, Any]) -> Cluster:
+    async def patch(self, cluster: Cluster, patch: Mapping[str, Any], subresource: str = "") -> Cluster:
         version = cluster.metadata.resource_version
-        return await self.desk.plane.client.patch(CLUSTERS, cluster.name, patch, resource_version=version)
+        return await self.desk.plane.client.patch(
+            CLUSTERS, cluster.name, patch, subresource=subresource, resource_version=version
+        )
 
     async def cluster(self) -> Cluster:
         return await self.desk.client.get(CLUSTERS, MEMBER)

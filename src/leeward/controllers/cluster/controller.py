@@ -101,6 +101,7 @@ class ClusterController:
         if new is None:
             if old is not None:
                 self._warnings.forget(old.name)
+                self._taints.forget(old.name)
                 self._plane.failed_probes.forget(old.name)
                 self._plane.metrics.forget_cluster(old.name)
             return

@@ -6,28 +6,35 @@
     the time of NoExecute taints    that someone added without one
 
 While the brake holds, no NoExecute taint is added, but by a policy on a cluster that is alive; nor is one for what was
-not seen anew since the present heartbeat began. Holds: S4, S9, S13.
+not seen anew since the present heartbeat began. What others take off is written again, within bounds
+(`core.cluster_health.standing_taints`). Holds: S4, S9, S13.
 
 Karmada: pkg/controllers/cluster and pkg/controllers/taint (ClusterTaintPolicyController); there they are two writers.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint
 from leeward.api.names import BRAKE_NAME, FLAPPING_TAINT, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.api.taint_policy import ClusterTaintPolicy
 from leeward.client import Conflict, WorldError
 from leeward.controllers.cluster.confirming import OutageConfirmation
+from leeward.controllers.cluster.standing import Patch, StandingTaints
 from leeward.controllers.cluster.warnings import StandingWarnings
-from leeward.core.cluster_health.condition_taints import confirmation, decide_taints, describe_taints, stamp_no_execute
-from leeward.core.cluster_health.flap_damping import Flapping, HoldDownSettings, decide_hold_down
+from leeward.core.cluster_health.condition_taints import (
+    TaintDecision,
+    confirmation,
+    decide_taints,
+    describe_taints,
+    stamp_no_execute,
+)
+from leeward.core.cluster_health.flap_damping import Flapping, HoldDown, HoldDownSettings, decide_hold_down
 from leeward.core.cluster_health.taint_policy import follow_policies
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
@@ -37,7 +44,7 @@ BRAKED = (
     "NoExecute is due and not set, so nothing is evicted from here: most of the fleet looks dead, or begins to. "
     f"See ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; `leeward brake release` overrules it."
 )
-Patch = Callable[[Cluster, Mapping[str, Any]], Awaitable[Cluster]]
+ROUNDING_SECONDS = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,7 @@ class ClusterTaints:
         self._brake = brake
         self._confirmation = confirmation
         self._patch = patch
+        self._standing = StandingTaints(plane, recorder, patch)
         self._clusters = plane.informers.of(CLUSTERS)
         self._policies = plane.informers.of(CLUSTER_TAINT_POLICIES) if settings.policies else None
 
@@ -94,6 +102,24 @@ class ClusterTaints:
         """Writes the taints that are due, and returns when to look again. Raises: WorldError."""
         now = self._plane.clock.now()
         braked = self._brake.holds()
+        decision, hold_down = self._decide(cluster, now, last_seen, attention, braked=braked)
+        wake_at = now + BRAKED_PAUSE if braked else hold_down.wake_at
+        pause = await self._write(cluster, decision, attention)
+        held = self._settings.failover and braked and decision.is_due
+        self._warnings.keep(cluster, "TaintClusterFailed", BRAKED if held else "")
+        if hold_down.began is not None:
+            self._tell_hold_down(cluster, hold_down.began)
+        again_at = now + timedelta(seconds=pause + ROUNDING_SECONDS) if pause else None
+        instants = (wake_at, again_at, None if braked else decision.wake_at)
+        return min((instant for instant in instants if instant is not None), default=None)
+
+    def forget(self, name: str) -> None:
+        self._standing.forget(name)
+
+    def _decide(
+        self, cluster: Cluster, now: datetime, last_seen: datetime, attention: Attention, *, braked: bool
+    ) -> tuple[TaintDecision, HoldDown]:
+        """Decides what the taints and our annotations are to be."""
         confirmed = self._confirmation.is_confirmed(cluster, attention)
         decision = decide_taints(
             cluster,
@@ -111,25 +137,24 @@ class ClusterTaints:
             annotations |= confirmation(cluster, attention.heartbeat)
         if self._policies is not None:
             policies = [policy for policy in self._policies.list() if policy.metadata.deletion_timestamp is None]
-            before = cluster.with_taints(taints, annotations)
-            by_policies = follow_policies(before, policies, now, attention, braked=braked)
+            before, record = cluster.with_taints(taints, annotations), cluster.taint_record
+            by_policies = follow_policies(before, policies, now, attention, braked=braked, record=record)
             taints, annotations = by_policies.taints, {**annotations, **by_policies.annotations}
-        if taints != cluster.spec.taints or annotations:
-            await self._write(cluster, taints, annotations)
-        held = self._settings.failover and braked and decision.is_due
-        self._warnings.keep(cluster, "TaintClusterFailed", BRAKED if held else "")
-        if hold_down.began is not None:
-            self._tell_hold_down(cluster, hold_down.began)
-        if braked:
-            return now + BRAKED_PAUSE
-        return min((i for i in (decision.wake_at, hold_down.wake_at) if i is not None), default=None)
+        return replace(decision, taints=taints, annotations=annotations), hold_down
 
-    async def _write(self, cluster: Cluster, taints: tuple[Taint, ...], annotations: Mapping[str, str | None]) -> None:
-        patch: dict[str, Any] = {}
-        if taints != cluster.spec.taints:
+    async def _write(self, cluster: Cluster, decision: TaintDecision, attention: Attention) -> float:
+        """Writes what is another: the record first, which holds whatever becomes of the taints. Returns the seconds
+        for which these must wait, because others take them off again and again."""
+        taints, annotations = decision.taints, decision.annotations
+        if attention.is_kept:
+            tainted = cluster.with_taints(taints, annotations)
+            cluster = await self._standing.keep_record(cluster, tainted, decision.outage_since)
+        patch: dict[str, Any] = {"metadata": {"annotations": dict(annotations)}} if annotations else {}
+        pause = self._standing.pause(cluster, taints) if taints != cluster.spec.taints else 0.0
+        if taints != cluster.spec.taints and not pause:
             patch["spec"] = {"taints": to_wire(taints) or None}
-        if annotations:
-            patch["metadata"] = {"annotations": dict(annotations)}
+        if not patch:
+            return pause
         try:
             updated = await self._patch(cluster, patch)
         except Conflict:
@@ -137,9 +162,10 @@ class ClusterTaints:
         except WorldError as error:
             self._recorder.warning(CLUSTERS, cluster, "TaintClusterFailed", f"Taint cluster failed: {error}")
             raise
-        if taints != cluster.spec.taints:
+        if "spec" in patch and self._standing.written(updated, taints):
             message = f"Taint cluster succeed: {describe_taints(taints)}"
             self._recorder.normal(CLUSTERS, updated, "TaintClusterSucceed", message)
+        return pause
 
     def _tell_hold_down(self, cluster: Cluster, flapping: Flapping) -> None:
         assert flapping.until is not None

@@ -6,9 +6,10 @@
     Ready=True     none of the four
 
 The two keys replace each other; an outage that changes its face goes on, with the clock that it has. That clock lies
-in the Cluster itself (an annotation), so that a restart neither forgets nor restarts it; what is dated ahead, by a
-clock that has been set right, counts from now. A taint that is there with a value of its own stays, and so does a
-second one of the same key and effect. Taints of others are never touched; nor are those of the four that a
+in the Cluster itself (an annotation, and the record of `standing_taints.py`), so that a restart neither forgets nor
+restarts it; what is dated ahead, by a clock that has been set right, counts from now. A taint that somebody has taken
+off within the outage comes back with the time that it had. A taint that is there with a value of its own stays, and so
+does a second one of the same key and effect. Taints of others are never touched; nor are those of the four that a
 ClusterTaintPolicy has added (`core.cluster_health.taint_policy`).
 
 Karmada: pkg/controllers/cluster (taintClusterByCondition, processTaintBaseEviction of 1.4); same, except that a
@@ -32,6 +33,7 @@ from leeward.api.names import (
     POLICY_TAINTS_ANNOTATION,
     UNREACHABLE_TAINT,
 )
+from leeward.api.taint_record import taints_in_force
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
 
@@ -48,13 +50,14 @@ CONDITION_TAINTS = frozenset((key, effect) for key in CONDITION_TAINT_KEYS for e
 class TaintDecision:
     """Values that `spec.taints` and our annotations are to be (a None annotation is to be removed).
 
-    `is_due`: NoExecute is, though it may be held back.
+    `is_due`: NoExecute is, though it may be held back. `outage_since` is the start of the outage's clock.
     """
 
     taints: tuple[Taint, ...]
     annotations: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     wake_at: datetime | None = None
     is_due: bool = False
+    outage_since: datetime | None = field(default=None, compare=False)
 
 
 def decide_taints(
@@ -74,6 +77,7 @@ def decide_taints(
     off a status that could not be collected is an outage like others.
     """
     ready = cluster.ready
+    cluster = with_standing_taints(cluster)
     automatic = owned_by_condition(cluster)
     others = tuple(t for t in cluster.spec.taints if key_of(t) not in automatic)
     if ready is not None and ready.status == "True":
@@ -94,7 +98,7 @@ def decide_taints(
         no_execute = Taint(key=key, effect=NO_EXECUTE, time_added=stamp)
     taints = (no_schedule,) if no_execute is None else (no_schedule, no_execute)
     wake_at = due if no_execute is None and failover else None
-    return TaintDecision(_in_place(cluster, others, taints), annotations, wake_at, is_due=now >= due)
+    return TaintDecision(_in_place(cluster, others, taints), annotations, wake_at, now >= due, since)
 
 
 def _outage_start(cluster: Cluster, key: str, last_seen: datetime | None, now: datetime) -> datetime:
@@ -108,11 +112,21 @@ def _outage_start(cluster: Cluster, key: str, last_seen: datetime | None, now: d
 
 
 def outage_since(cluster: Cluster) -> datetime | None:
-    """Start of the present outage's clock; None when there is none, or nobody can read it."""
+    """Start of the present outage's clock; None when there is none, or nobody can read it.
+
+    The record has it, too: who replaces a Cluster takes its annotations off.
+    """
     try:
         return parse_time(cluster.metadata.annotations[OUTAGE_ANNOTATION])
     except (KeyError, ValueError):
-        return None
+        return None if cluster.is_ready else cluster.taint_record.outage_since
+
+
+def with_standing_taints(cluster: Cluster) -> Cluster:
+    """The cluster with the automatic taints that others have taken off, as they were. A policy adds its own."""
+    record = cluster.taint_record
+    taints = taints_in_force(cluster.spec.taints, record, is_ready=cluster.is_ready, of_policies=False)
+    return cluster if taints == cluster.spec.taints else cluster.with_taints(taints, {})
 
 
 def _outage_ends(cluster: Cluster) -> Mapping[str, str | None]:
@@ -133,7 +147,8 @@ def key_of(taint: Taint) -> TaintKey:
 def policy_taints(cluster: Cluster) -> frozenset[TaintKey]:
     """The taints that ClusterTaintPolicy objects have added, and that the condition therefore leaves alone."""
     listed = cluster.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, "").split(",")
-    return frozenset((key, effect) for key, _, effect in (entry.rpartition(":") for entry in listed) if key)
+    noted = frozenset((key, effect) for key, _, effect in (entry.rpartition(":") for entry in listed) if key)
+    return noted | {entry.key for entry in cluster.taint_record.entries if entry.by_policy}
 
 
 def owned_by_condition(cluster: Cluster) -> frozenset[TaintKey]:

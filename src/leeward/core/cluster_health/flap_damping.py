@@ -116,7 +116,7 @@ def tolerating_hold_down(spec: ResourceBindingSpec) -> ResourceBindingSpec:
 
 
 def is_held_down(cluster: Cluster) -> bool:
-    return any(taint.key == FLAPPING_TAINT for taint in cluster.spec.taints)
+    return any(taint.key == FLAPPING_TAINT for taint in cluster.taints)
 
 
 def _by_watched_time(memory: Flapping | None, now: datetime, watched: WatchedTime) -> Flapping | None:
@@ -143,7 +143,8 @@ def _return(memory: Flapping | None, taints: tuple[Taint, ...], now: datetime, s
 def _has_returned(cluster: Cluster, taints: Sequence[Taint]) -> bool:
     """Tells whether the automatic NoExecute taint goes with this change, because the cluster is Ready."""
     automatic = {key for key in owned_by_condition(cluster) if key[1] == NO_EXECUTE}
-    before, after = ({key_of(taint) for taint in some} for some in (cluster.spec.taints, taints))
+    recorded = tuple(entry.taint for entry in cluster.taint_record.entries)
+    before, after = ({key_of(taint) for taint in some} for some in ((*cluster.spec.taints, *recorded), taints))
     return cluster.is_ready and bool(automatic & before) and not automatic & after
 
 

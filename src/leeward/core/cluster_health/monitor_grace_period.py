@@ -14,12 +14,21 @@ import msgspec
 
 from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import Condition, find_condition, set_condition
-from leeward.api.names import FAILING_CONDITION
+from leeward.api.names import (
+    FAILING_CONDITION,
+    LOSS_COVERED_CONDITION,
+    TAINTED_CONDITION,
+    TAINTS_REMOVED_CONDITION,
+)
 from leeward.core.cluster_health.pending_condition import is_overdue, overdue_doubt, with_doubt
 from leeward.core.cluster_health.ready_condition import READY
 
 OVERDUE_SHARE = 0.625
 """The part of the grace period after which an agent is overdue: two renewals late, with Karmada's intervals."""
+
+
+_WRITTEN_HERE = frozenset((FAILING_CONDITION, LOSS_COVERED_CONDITION, TAINTED_CONDITION, TAINTS_REMOVED_CONDITION))
+"""Conditions that the control plane writes: no sign of life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +101,13 @@ def _overdue_at(last_seen: datetime, started: datetime, periods: MonitorGracePer
 def is_agent_report(before: ClusterStatus, after: ClusterStatus) -> bool:
     """Tells whether a change of the status comes from the agent: silence is written here."""
     ready = find_condition(after.conditions, READY)
-    return _without_doubt(before) != _without_doubt(after) and ready is not None and ready.status != "Unknown"
+    return _reported(before) != _reported(after) and ready is not None and ready.status != "Unknown"
 
 
-def _without_doubt(status: ClusterStatus) -> ClusterStatus:
+def _reported(status: ClusterStatus) -> ClusterStatus:
+    """The status without what the control plane writes there."""
     return msgspec.structs.replace(
-        status, conditions=tuple(c for c in status.conditions if c.type != FAILING_CONDITION)
+        status, conditions=tuple(c for c in status.conditions if c.type not in _WRITTEN_HERE)
     )
 
 

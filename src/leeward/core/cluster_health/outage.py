@@ -185,7 +185,7 @@ def clusters_of(spec: ResourceBindingSpec) -> Iterator[str]:
 
 def has_condition_taint(cluster: Cluster) -> bool:
     """Tells whether its outage was noted as taints, which tell when its clock began."""
-    return any(key_of(taint) in CONDITION_TAINTS for taint in cluster.spec.taints)
+    return any(key_of(taint) in CONDITION_TAINTS for taint in cluster.taints)
 
 
 def all_not_seen(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> dict[str, datetime]:

@@ -13,6 +13,8 @@ calls for, too. They never fight (L5), because each taint has one owner: the ann
 so that a policy's own not-ready:NoExecute may come before --failover-eviction-timeout, may stay after the outage, and
 is removed by its `removeOnConditions`. All other taints, set by hand or not, a policy may remove.
 
+What somebody has taken off comes back as long as a policy adds it, with the time that it had (`standing_taints.py`).
+
 Karmada: pkg/controllers/taint; same, proven by its recorded cases, but for this ownership. Holds: S9, L5.
 """
 
@@ -30,6 +32,7 @@ from leeward.api.names import (
     POLICY_TAINTS_CONFIRMED_ANNOTATION,
 )
 from leeward.api.taint_policy import ClusterTaintPolicy, MatchCondition, PolicyTaint
+from leeward.api.taint_record import NO_RECORD, TaintRecord
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import (
     CONDITION_TAINTS,
@@ -55,13 +58,19 @@ class PolicyTaints:
 
 
 def decide_policy_taints(
-    cluster: Cluster, policies: Iterable[ClusterTaintPolicy], now: datetime, *, hold_no_execute: bool = False
+    cluster: Cluster,
+    policies: Iterable[ClusterTaintPolicy],
+    now: datetime,
+    *,
+    hold_no_execute: bool = False,
+    record: TaintRecord = NO_RECORD,
 ) -> PolicyTaints:
-    """All policies on one cluster. With `hold_no_execute` (the brake) no NoExecute taint is added."""
+    """All policies on one cluster. With `hold_no_execute` (the brake) no NoExecute taint is added that is not in
+    `record`: those come back with the time that they had."""
     before = cluster.spec.taints
     owned = policy_taints(cluster)
     reserved = {key_of(t) for t in before if key_of(t) in CONDITION_TAINTS and key_of(t) not in owned}
-    taints = apply_policies(cluster, policies, now, reserved, hold_no_execute=hold_no_execute)
+    taints = apply_policies(cluster, policies, now, reserved, hold_no_execute=hold_no_execute, record=record)
     if _without_times(taints) == _without_times(before):
         taints = before
     present, known = {key_of(t) for t in taints}, {key_of(t) for t in before}
@@ -75,6 +84,7 @@ def apply_policies(
     reserved: Collection[TaintKey] = (),
     *,
     hold_no_execute: bool = False,
+    record: TaintRecord = NO_RECORD,
 ) -> tuple[Taint, ...]:
     """The cluster's taints after each policy in turn; those in `reserved` are not removed."""
     taints = cluster.spec.taints
@@ -83,8 +93,7 @@ def apply_policies(
         if spec.target_clusters is not None and not cluster_matches(cluster, spec.target_clusters):
             continue
         if all_match(spec.add_on_conditions, cluster.status.conditions):
-            held = [t for t in spec.taints if not (hold_no_execute and t.effect == NO_EXECUTE)]
-            taints = _add(taints, held, now)
+            taints = _add(taints, spec.taints, now, record, hold_no_execute=hold_no_execute)
         if all_match(spec.remove_on_conditions, cluster.status.conditions):
             removed = {(t.key, t.effect) for t in spec.taints} - set(reserved)
             taints = tuple(t for t in taints if key_of(t) not in removed)
@@ -107,10 +116,23 @@ def _matches(wanted: MatchCondition, conditions: Sequence[Condition]) -> bool:
             return False
 
 
-def _add(taints: tuple[Taint, ...], added: Iterable[PolicyTaint], now: datetime) -> tuple[Taint, ...]:
+def _add(
+    taints: tuple[Taint, ...],
+    added: Iterable[PolicyTaint],
+    now: datetime,
+    record: TaintRecord,
+    *,
+    hold_no_execute: bool,
+) -> tuple[Taint, ...]:
     for new in added:
-        if all(key_of(taint) != (new.key, new.effect) for taint in taints):
-            taints = (*taints, Taint(key=new.key, effect=new.effect, value=new.value, time_added=wire_time(now)))
+        if any(key_of(taint) == (new.key, new.effect) for taint in taints):
+            continue
+        recorded = record.find((new.key, new.effect), by_policy=True)
+        if recorded is None and hold_no_execute and new.effect == NO_EXECUTE:
+            continue
+        since = recorded.time_added if recorded is not None else None
+        taint = Taint(key=new.key, effect=new.effect, value=new.value, time_added=since or wire_time(now))
+        taints = (*taints, taint)
     return taints
 
 
@@ -129,7 +151,13 @@ def _render_owned(owned: Iterable[TaintKey]) -> str:
 
 
 def follow_policies(
-    cluster: Cluster, policies: Iterable[ClusterTaintPolicy], now: datetime, attention: Attention, *, braked: bool
+    cluster: Cluster,
+    policies: Iterable[ClusterTaintPolicy],
+    now: datetime,
+    attention: Attention,
+    *,
+    braked: bool,
+    record: TaintRecord = NO_RECORD,
 ) -> TaintDecision:
     """The taints that policies leave on a cluster, and the annotations that change with them.
 
@@ -138,7 +166,7 @@ def follow_policies(
     """
     confirmed = is_condition_confirmed(cluster, attention)
     held = not confirmed or (braked and looks_dead(cluster))
-    decision = decide_policy_taints(cluster, policies, now, hold_no_execute=held)
+    decision = decide_policy_taints(cluster, policies, now, hold_no_execute=held, record=record)
     annotations = dict(policy_confirmation(cluster, decision, attention, confirmed=confirmed))
     if decision.owned != cluster.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, ""):
         annotations[POLICY_TAINTS_ANNOTATION] = decision.owned or None

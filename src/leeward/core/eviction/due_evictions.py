@@ -98,16 +98,16 @@ def due_evictions(
         cluster = fleet.get(target.name)
         if cluster is None or not cluster.has_no_execute:
             continue
-        counting = [taint for taint in cluster.spec.taints if may_evict(taint, cluster, attention)]
+        counting = [taint for taint in cluster.taints if may_evict(taint, cluster, attention)]
         stay = decide_stay(counting, tolerations, now, attention.time)
         if stay.is_over(now):
             due.append(Eviction(target.name, stay.untolerated))
             continue
         if stay.due is not None:
             later.append(stay.due)
-        if len(counting) == len(cluster.spec.taints):
+        if len(counting) == len(cluster.taints):
             continue
-        full = decide_stay(cluster.spec.taints, tolerations, now, attention.time)
+        full = decide_stay(cluster.taints, tolerations, now, attention.time)
         if full.is_over(now):
             unconfirmed.append(Eviction(target.name, full.untolerated))
         elif full.due is not None:

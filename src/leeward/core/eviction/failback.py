@@ -161,7 +161,7 @@ def _may_return(binding: Binding, cluster: Cluster, now: datetime) -> bool:
     """Tells whether the scheduler would consider the cluster, and a copy there would not have to leave it again."""
     spec = binding.spec
     tolerations = spec.tolerations
-    if is_held_down(cluster) or decide_stay(cluster.spec.taints, tolerations, now).due is not None:
+    if is_held_down(cluster) or decide_stay(cluster.taints, tolerations, now).due is not None:
         return False
     bare = msgspec.structs.replace(spec, clusters=())
     return is_feasible(Request(bare, binding.status.scheduler_observing_affinity_name), cluster)

@@ -159,7 +159,7 @@ class _Copies:
         if not rules_of_task(task).withdraws or work is None or work.metadata.deletion_timestamp is not None:
             return False
         spec = self.spec
-        may_stay = not decide_stay(cluster.spec.taints, spec.tolerations, self.now).is_over(self.now)
+        may_stay = not decide_stay(cluster.taints, spec.tolerations, self.now).is_over(self.now)
         replicas = (task.replicas or 0) + replicas_in(spec, task.from_cluster)
         asked = tolerating_hold_down(spec) if late else spec
         is_enough = is_well_by_itself(work, cluster) and not reason_rules_of_task(task).was_never_healthy

@@ -84,9 +84,7 @@ def _of_cluster(status: OutageStatus, cluster: Cluster, seen: OutageObservation)
 
 
 def _with_no_execute(status: OutageStatus, cluster: Cluster, now: datetime) -> OutageStatus:
-    taints = [
-        taint for taint in cluster.spec.taints if taint.effect == NO_EXECUTE and key_of(taint) in CONDITION_TAINTS
-    ]
+    taints = [taint for taint in cluster.taints if taint.effect == NO_EXECUTE and key_of(taint) in CONDITION_TAINTS]
     if not taints or status.no_execute_at is not None:
         return status
     at = wire_time(taints[0].time_added or now)

@@ -106,9 +106,7 @@ def _toleration(
 ) -> tuple[int | None, datetime | None]:
     """Seconds for which the outage is tolerated from its NoExecute taint on, and the end of that, once the taint is
     there."""
-    automatic = [
-        taint for taint in lost.spec.taints if key_of(taint) in CONDITION_TAINTS and taint.effect == NO_EXECUTE
-    ]
+    automatic = [taint for taint in lost.taints if key_of(taint) in CONDITION_TAINTS and taint.effect == NO_EXECUTE]
     taint = automatic[0] if automatic else Taint(key=NOT_READY_TAINT, effect=NO_EXECUTE)
     beginning = decide_stay((msgspec.structs.replace(taint, time_added=now),), spec.tolerations, now).due
     tolerated = None if beginning is None else int((beginning - now).total_seconds())

@@ -37,6 +37,7 @@ from leeward.api.policy import ClusterAffinity, Placement
 from leeward.api.work import Binding, ResourceBindingStatus, Work
 from leeward.core.cluster_health.outage import clusters_of, nodes_down
 from leeward.core.cluster_health.pending_condition import is_recovering
+from leeward.core.cluster_health.standing_taints import is_specified_otherwise
 from leeward.core.eviction.application import application_failover
 from leeward.core.eviction.drain_budget import drain_budget
 from leeward.core.eviction.evidence import FULLY_APPLIED
@@ -138,7 +139,7 @@ def may_change_placements(old: Cluster, new: Cluster) -> bool:
     A field that a decision begins to read needs a line here.
     """
     return (
-        old.spec != new.spec
+        is_specified_otherwise(old, new)
         or old.metadata.labels != new.metadata.labels
         or old.is_being_deleted != new.is_being_deleted
         or old.is_ready != new.is_ready
@@ -152,7 +153,8 @@ def may_change_placements(old: Cluster, new: Cluster) -> bool:
 
 def became_not_ready(old: Cluster, new: Cluster) -> bool:
     """Tells whether a cluster has become not Ready, with the same spec and labels: its taints come in a later write."""
-    return old.is_ready and not new.is_ready and old.spec == new.spec and old.metadata.labels == new.metadata.labels
+    same = not is_specified_otherwise(old, new)
+    return old.is_ready and not new.is_ready and same and old.metadata.labels == new.metadata.labels
 
 
 def depends_on_health(binding: Binding) -> bool:

@@ -49,7 +49,7 @@ def candidates(
     targets = {target.name for target in spec.clusters}
 
     def leaves_at(cluster: Cluster) -> datetime | None:
-        taints = cluster.spec.taints
+        taints = cluster.taints
         tolerated = untolerated_taint(taints, tolerations) is None
         return decide_stay(taints, tolerations, now).due if tolerated else None
 

@@ -73,5 +73,5 @@ def asks_for_room(binding: Binding, clusters: Mapping[str, Cluster]) -> bool:
     if spec.failover is not None and spec.failover.application is not None:
         return True
     targets = (clusters.get(target.name) for target in spec.clusters)
-    is_tainted = any(t.effect == "NoExecute" for each in targets if each is not None for t in each.spec.taints)
+    is_tainted = any(t.effect == "NoExecute" for each in targets if each is not None for t in each.taints)
     return is_tainted or needs_scheduling(binding, clusters)

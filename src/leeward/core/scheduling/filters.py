@@ -31,7 +31,7 @@ def _not_tolerated(request: Request, cluster: Cluster) -> str | None:
     """A target is never filtered out for its taints: only an eviction takes a copy away."""
     if cluster.name in request.assigned:
         return None
-    taint = untolerated_taint(cluster.spec.taints, request.placement.cluster_tolerations)
+    taint = untolerated_taint(cluster.taints, request.placement.cluster_tolerations)
     return None if taint is None else f"cluster(s) had untolerated taint {{{taint}}}"
 
 

@@ -10,7 +10,12 @@ from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
-from leeward.api.names import FAILING_CONDITION, LOSS_COVERED_CONDITION
+from leeward.api.names import (
+    FAILING_CONDITION,
+    LOSS_COVERED_CONDITION,
+    TAINTED_CONDITION,
+    TAINTS_REMOVED_CONDITION,
+)
 from leeward.api.work import ResourceBinding
 from leeward.client import Request
 from leeward.client.caller import HEADER
@@ -68,6 +73,9 @@ that leaves preserve what others use."""
 SYSTEM = "/karmada-system/"
 MEMBERS_OWN = ("deployment.kubernetes.io/revision",)
 """Annotations that a member's own controllers set."""
+
+
+_OF_THE_CLUSTER_CONTROLLER = (FAILING_CONDITION, TAINTED_CONDITION, TAINTS_REMOVED_CONDITION)
 
 
 class OwnersChecker:
@@ -151,7 +159,7 @@ def _may_say(caller: str, condition: str, status: str) -> bool:
     if caller == STATUS_CONTROLLER:
         return (condition, status) != ("Ready", "Unknown")
     return caller == "cluster-controller" and (
-        condition == FAILING_CONDITION or (condition, status) == ("Ready", "Unknown")
+        condition in _OF_THE_CLUSTER_CONTROLLER or (condition, status) == ("Ready", "Unknown")
     )
 
 

@@ -1,0 +1,114 @@
+"""Taints that the control plane has set: the record of them, who takes them off, and when they are written again."""
+
+import pytest
+from msgspec import structs
+
+from kubeapi.meta import Manifest
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.names import DRAIN_TAINT, NOT_READY_TAINT
+from leeward.api.taint_record import NO_RECORD, RecordedTaint, TaintRecord, parse_record, render_record
+from leeward.core.cluster_health.standing_taints import (
+    LONGEST_PAUSE_SECONDS,
+    SOMEBODY,
+    note_undone,
+    note_write,
+    record_taints,
+    removed_taints,
+    removers_in,
+    removers_of,
+    with_record,
+)
+from tests.builders import at, cluster
+
+SCHEDULE = Taint(NOT_READY_TAINT, "NoSchedule", time_added=at(0))
+EXECUTE = Taint(NOT_READY_TAINT, "NoExecute", time_added=at(300))
+OF_POLICY = Taint("gpu", "NoExecute", "broken", at(60))
+RECORD = TaintRecord(at(0), (RecordedTaint(SCHEDULE), RecordedTaint(EXECUTE), RecordedTaint(OF_POLICY, by_policy=True)))
+
+
+def recorded(*taints: Taint, ready: str = "False", record: TaintRecord = RECORD) -> Cluster:
+    there = cluster("m1", ready, taints=taints)
+    return structs.replace(there, status=with_record(there.status, record, (), at(300)))
+
+
+def test_the_record_is_read_as_it_was_written() -> None:
+    assert parse_record(render_record(RECORD)) == RECORD
+    assert parse_record("") == parse_record("nonsense: of any kind; x") == NO_RECORD
+
+
+def test_a_record_that_an_agent_has_made_up_sets_no_taint_of_a_person() -> None:
+    made_up = f"{DRAIN_TAINT}:NoExecute since 2026-01-01T00:00:00Z; gpu:NoExecute"
+    assert parse_record(made_up) == NO_RECORD
+
+
+def test_taints_are_in_force_that_somebody_has_taken_off() -> None:
+    assert recorded().taints == (SCHEDULE, EXECUTE, OF_POLICY)
+    assert recorded().has_no_execute
+    assert removed_taints(recorded(SCHEDULE)) == {(NOT_READY_TAINT, "NoExecute"), ("gpu", "NoExecute")}
+
+
+def test_those_of_an_outage_end_with_it() -> None:
+    assert recorded(ready="True").taints == (OF_POLICY,)
+
+
+def test_a_taint_that_is_dated_anew_keeps_its_time() -> None:
+    again = structs.replace(EXECUTE, time_added=at(900))
+    assert recorded(SCHEDULE, again, OF_POLICY).taints == (SCHEDULE, EXECUTE, OF_POLICY)
+
+
+def test_what_a_cluster_is_given_is_all_that_is_in_force() -> None:
+    assert recorded().with_taints((SCHEDULE,), {}).taints == (SCHEDULE,)
+    assert recorded().with_taints((), {}).taint_record == NO_RECORD
+
+
+def test_a_time_that_was_recorded_stays() -> None:
+    there = recorded()
+    late = there.with_taints((SCHEDULE, structs.replace(EXECUTE, time_added=at(900)), OF_POLICY), {})
+    assert record_taints(there, late, at(0)) == RECORD
+    assert record_taints(cluster("m1", None), late, None) == NO_RECORD
+
+
+def test_all_that_take_taints_off_are_named_until_the_record_ends() -> None:
+    status = with_record(recorded().status, RECORD, ["flux"], at(300))
+    status = with_record(status, RECORD, ["argocd"], at(310))
+    assert removers_in(status) == ["argocd", "flux"]
+    assert removers_in(with_record(status, NO_RECORD, (), at(320))) == []
+
+
+def entry(manager: str, seconds: int, *, owns: bool = False, subresource: str = "") -> Manifest:
+    fields: Manifest = {"f:spec": {"f:taints": {}}} if owns else {"f:metadata": {}}
+    time = f"2026-01-01T00:{seconds // 60:02}:{seconds % 60:02}Z"
+    return {"manager": manager, "time": time, "fieldsV1": fields, "subresource": subresource}
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ((entry("flux", 10, owns=True), entry("kubectl", 20)), ["flux"]),
+        ((entry("ours", 30, owns=True), entry("kubectl", 20)), ["kubectl"]),
+        ((entry("flux", 10), entry("kubectl", 20), entry("agent", 30, subresource="status")), ["kubectl"]),
+        ((entry("old", 2),), [SOMEBODY]),
+        ((), [SOMEBODY]),
+    ],
+)
+def test_who_takes_taints_off(entries: tuple[Manifest, ...], expected: list[str]) -> None:
+    assert removers_of({"metadata": {"managedFields": list(entries)}}, "ours", at(5)) == expected
+
+
+def test_a_write_that_has_stood_is_repeated_at_once_and_another_waits_longer_each_time() -> None:
+    write = note_write(None, [SCHEDULE], 0)
+    assert note_undone(write, [EXECUTE], 1) is None
+    stood = note_undone(write, [SCHEDULE], 5)
+    assert stood is not None
+    assert stood.left(5) == 0
+    pauses: list[float] = []
+    now = 0.0
+    for _ in range(9):
+        undone = note_undone(write, [SCHEDULE], now)
+        assert undone is not None
+        pauses.append(undone.left(now))
+        now += pauses[-1]
+        assert undone.left(now) == 0
+        write = note_write(undone, [SCHEDULE], now)
+    assert pauses == [1, 2, 4, 8, 16, 32, LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS]

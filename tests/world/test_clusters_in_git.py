@@ -1,0 +1,281 @@
+"""Clusters that are kept in git: whoever applies a list of taints takes ours off, and the application moves in time all
+the same."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.meta import find_condition
+from leeward.api.names import TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
+from leeward.api.resource import EVENTS
+from leeward.client import Conflict
+from leeward.operations.status import look_at_fleet
+from leeward.sim.world import Mode, World
+from tests.world.stories import POLICIES, apply, deployment, play, policy, ready_replicas
+
+WEB = "web-deployment"
+PUSH: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
+PULL: dict[str, Mode] = {"member1": "Pull", "member2": "Pull", "member3": "Pull"}
+CLUSTERS = Resource.of_manifests("cluster.karmada.io/v1alpha1", "clusters", "Cluster", False)
+ONE: Manifest = {
+    "clusterAffinity": {"clusterNames": list(PUSH)},
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+    "clusterTolerations": [{"key": "tenant", "operator": "Exists"}],
+    "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+}
+TENANT: Manifest = {"key": "tenant", "effect": "NoSchedule"}
+REMOVED = TAINTS_REMOVED_CONDITION
+MOVED_AFTER = 630
+"""Seconds from a death to the move, with Karmada's timings: threshold, eviction time-out and toleration."""
+Write = Callable[[World, str], Awaitable[None]]
+
+
+async def empty_list(world: World, name: str) -> None:
+    await world.client.patch(CLUSTERS, name, {"spec": {"taints": []}})
+
+
+async def no_list(world: World, name: str) -> None:
+    await world.client.patch(CLUSTERS, name, {"spec": {"taints": None}})
+
+
+async def own_taint(world: World, name: str) -> None:
+    await world.client.patch(CLUSTERS, name, {"spec": {"taints": [TENANT]}})
+
+
+async def put(world: World, name: str) -> None:
+    """A replacement by a file that knows of no annotation, finalizer or taint of ours."""
+    found = await world.client.get(CLUSTERS, name)
+    metadata = {key: found["metadata"][key] for key in ("name", "resourceVersion", "uid")}
+    await world.client.update(CLUSTERS, {**found, "metadata": metadata, "spec": {**found["spec"], "taints": []}}, name)
+
+
+async def server_side_apply(world: World, name: str) -> None:
+    await server_side_apply_as(world, name, "argocd-controller")
+
+
+async def server_side_apply_as(world: World, name: str, manager: str) -> None:
+    manifest = {
+        "apiVersion": CLUSTERS.api_version,
+        "kind": "Cluster",
+        "metadata": {"name": name},
+        "spec": {"syncMode": world.cluster(name).spec.sync_mode, "taints": [TENANT]},
+    }
+    await world.client.apply(CLUSTERS, manifest, field_manager=manager)
+
+
+async def sync(world: World, write: Write, every: float) -> None:
+    """A tool that applies all Clusters again and again, as they are in git."""
+    while True:
+        for name in world.members:
+            try:
+                await write(world, name)
+            except Conflict:
+                continue
+        await asyncio.sleep(every)
+
+
+def start_sync(world: World, write: Write, every: float) -> "asyncio.Task[None]":
+    return asyncio.get_running_loop().create_task(sync(world, write, every))
+
+
+async def place(world: World) -> str:
+    """Has an application placed; the one cluster that it runs in."""
+    await apply(world.client, deployment("web", 3), policy("web", ONE))
+    await world.sleep(60)
+    (home,) = world.assigned(WEB)
+    return home
+
+
+async def moves(world: World, home: str, died: float) -> float:
+    """Seconds from the death to the decision that moves the application, which then runs elsewhere."""
+    await world.until(lambda: home not in world.assigned(WEB), 2000)
+    seconds = world.seconds - died
+    (target,) = world.assigned(WEB)
+    await world.sleep(60)
+    assert await ready_replicas(world, target, "web") == 3
+    return seconds
+
+
+@pytest.mark.parametrize("every", [5, 30, 120, 290])
+@pytest.mark.parametrize("write", [empty_list, put, server_side_apply])
+def test_l2_a_failover_comes_in_time_whoever_applies_its_cluster(write: Write, every: float) -> None:
+    async def story(world: World) -> None:
+        home = await place(world)
+        writer = start_sync(world, write, every)
+        await world.sleep(60)
+        died = world.seconds
+        await world.member(home).stop()
+        before = world.journal.count
+        seconds = await moves(world, home, died)
+        writer.cancel()
+        assert seconds == MOVED_AFTER
+        assert world.journal.count - before < 10 * (seconds + 60) / every + 1000, "writes are bounded by the writer's"
+
+    play(story, PUSH)
+
+
+@pytest.mark.parametrize("seconds_before", [0.5, 30, 200, 330, 570])
+@pytest.mark.parametrize("write", [empty_list, no_list, own_taint, put, server_side_apply])
+def test_l2_one_sync_within_an_outage_costs_nothing(write: Write, seconds_before: float) -> None:
+    async def story(world: World) -> None:
+        home, died = await place(world), world.seconds
+        await world.member(home).stop()
+        await world.sleep(MOVED_AFTER - seconds_before)
+        await write(world, home)
+        assert await moves(world, home, died) == MOVED_AFTER
+
+    play(story, PUSH)
+
+
+@pytest.mark.parametrize("write", [empty_list, put])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_l2_a_pull_cluster_in_git_fails_over_in_time(write: Write, restarts: bool) -> None:
+    """Also where the controllers are restarted meanwhile."""
+
+    async def story(world: World, tool: bool) -> float:
+        home = await place(world)
+        writer = start_sync(world, write, 30) if tool else None
+        died = world.seconds
+        await world.member(home).stop()
+        await world.sleep(400)
+        if restarts:
+            await world.stop_controllers()
+            world.start_controllers()
+        seconds = await moves(world, home, died)
+        if writer is not None:
+            writer.cancel()
+        return seconds
+
+    found: list[float] = []
+
+    async def without(world: World) -> None:
+        found.append(await story(world, tool=False))
+
+    async def with_tool(world: World) -> None:
+        found.append(await story(world, tool=True))
+
+    play(without, PULL)
+    play(with_tool, PULL)
+    assert found[1] - found[0] <= 10, found
+
+
+@pytest.mark.parametrize("at", [100, 400, 628])
+def test_l2_a_restart_while_the_taint_is_off_forgets_nothing(at: float) -> None:
+    """The taint is taken off while no controller runs."""
+
+    async def story(world: World) -> None:
+        home, died = await place(world), world.seconds
+        await world.member(home).stop()
+        await world.sleep(at)
+        await world.stop_controllers()
+        await put(world, home)
+        world.start_controllers()
+        assert MOVED_AFTER <= await moves(world, home, died) <= MOVED_AFTER + 60
+
+    play(story, PUSH)
+
+
+def test_l2_another_outage_has_another_clock() -> None:
+    async def story(world: World) -> None:
+        home = await place(world)
+        writer = start_sync(world, empty_list, 30)
+        await world.member(home).stop()
+        await world.sleep(500)
+        await world.member(home).start()
+        await world.until(lambda: world.is_ready(home), 120)
+        await world.sleep(60)
+        assert list(world.assigned(WEB)) == [home]
+        assert not [c for c in world.cluster(home).status.conditions if c.type in (TAINTED_CONDITION, REMOVED)]
+        died = world.seconds
+        await world.member(home).stop()
+        assert await moves(world, home, died) == MOVED_AFTER
+        writer.cancel()
+
+    play(story, PUSH)
+
+
+def test_nothing_is_placed_in_a_dead_cluster_whose_taints_are_taken_off_at_once() -> None:
+    """A tool heals a difference within a second, so that our writes wait: the cluster is no place all the same."""
+
+    async def story(world: World) -> None:
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"), 120)
+        await world.sleep(30)
+        writer = start_sync(world, empty_list, 0.5)
+        await world.sleep(60)
+        placement = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}}
+        await apply(world.client, deployment("web", 3), policy("web", placement))
+        await world.sleep(60)
+        assert list(world.assigned(WEB)) == ["member2"]
+        before = await taint_writes(world)
+        await world.sleep(600)
+        assert await taint_writes(world) - before <= 20, "a write waits longer and longer"
+        writer.cancel()
+
+    play(story, PUSH)
+
+
+async def taint_writes(world: World) -> int:
+    """Number of the Cluster's generations less those of the tool, each of which undoes one."""
+    return (await world.client.get(CLUSTERS, "member1"))["metadata"]["generation"] // 2
+
+
+def test_the_taints_stand_most_of_the_time() -> None:
+    async def story(world: World) -> None:
+        await world.member("member1").stop()
+        await world.sleep(400)
+        writer = start_sync(world, server_side_apply, 5)
+        stood = 0
+        for _ in range(100):
+            await world.sleep(3.1)
+            spec = world.cluster("member1").spec
+            stood += any(taint.effect == "NoExecute" for taint in spec.taints)
+        writer.cancel()
+        assert stood > 80
+
+    play(story, PUSH)
+
+
+def test_the_cluster_an_event_and_status_say_who_takes_taints_off() -> None:
+    async def story(world: World) -> None:
+        home = await place(world)
+        await world.member(home).stop()
+        writer = start_sync(world, server_side_apply, 30)
+        await world.sleep(400)
+        told = find_condition(world.cluster(home).status.conditions, REMOVED)
+        assert told is not None
+        assert "taken off by argocd-controller. " in told.message
+        await server_side_apply_as(world, home, "flux")
+        await world.sleep(200)
+        told = find_condition(world.cluster(home).status.conditions, REMOVED)
+        assert told is not None
+        assert "taken off by argocd-controller, flux. " in told.message
+        found = await world.client.list(EVENTS, "default")
+        events = [e for e in found.items if e.reason == "TaintsRemovedByOthers"]
+        assert [(e.involved_object.name, e.count) for e in events] == [(home, 1)] * 2
+        status = await look_at_fleet(world.client, world.clock)
+        assert [f.about for f in status.findings if "taken off by argocd-controller, flux" in f.sentence] == [
+            f"cluster/{home}"
+        ]
+        writer.cancel()
+
+    play(story, PUSH)
+
+
+def test_a_person_holds_an_eviction_by_a_toleration_in_the_policy() -> None:
+    """The way that docs/production.md names: taking the taint off is none."""
+
+    async def story(world: World) -> None:
+        home = await place(world)
+        await world.member(home).stop()
+        await world.sleep(500)
+        stays = [{"key": f"cluster.karmada.io/{name}", "operator": "Exists"} for name in ("not-ready", "unreachable")]
+        placement = {**ONE, "clusterTolerations": stays}
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": placement}}, "default")
+        await world.sleep(1800)
+        assert list(world.assigned(WEB)) == [home]
+
+    play(story, PUSH)
