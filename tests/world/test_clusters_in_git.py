@@ -133,7 +133,7 @@ def test_l2_one_sync_within_an_outage_costs_nothing(write: Write, seconds_before
 @pytest.mark.parametrize("write", [empty_list, put])
 @pytest.mark.parametrize("restarts", [False, True])
 def test_l2_a_pull_cluster_in_git_fails_over_in_time(write: Write, restarts: bool) -> None:
-    """Also where the controllers are restarted meanwhile."""
+    """Controllers are restarted meanwhile, or not."""
 
     async def story(world: World, tool: bool) -> float:
         home = await place(world)
