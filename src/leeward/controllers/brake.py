@@ -17,7 +17,7 @@ from leeward.api.core import ConfigMap, Namespace
 from leeward.api.names import BRAKE_NAME, EXECUTION_SPACE_PREFIX, SYSTEM_NAMESPACE, execution_space
 from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES, WORKS
 from leeward.client import AlreadyExists, NotFound, Undecodable
-from leeward.core.cluster_health.brake import Brake, BrakeDecision, decide_brake, looks_dead, render_brake
+from leeward.core.cluster_health.brake import Brake, BrakeDecision, decide_brake, is_silent, looks_dead, render_brake
 from leeward.core.cluster_health.vanished import vanished_clusters
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane
@@ -115,7 +115,7 @@ class BrakeController:
         self._vanished = vanished
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
-        if old is None or new is None or looks_dead(old) != looks_dead(new):
+        if old is None or new is None or looks_dead(old) != looks_dead(new) or is_silent(old) != is_silent(new):
             self._look()
 
     def _namespace_changed(self, old: Namespace | None, new: Namespace | None) -> None:

@@ -89,7 +89,7 @@ class ControllerManager:
         self._push: PushClusters | None = None
         self._speak: Callable[[Member], UnifiedAuthController] | None = None
         self._foreign: ForeignSchedulerEvictions | None = None
-        self._brake = BrakeView(plane.informers, settings.brake)
+        self._brake = BrakeView(plane.informers, settings.brake_in_force)
         heartbeat = _heartbeat_settings(settings, plane.share)
         self._heartbeat = HeartbeatView(plane.informers, plane.clock, heartbeat, plane.lag)
         self._controllers = [each for name, make in self._makers() if self._runs(name) for each in make()]

@@ -125,6 +125,11 @@ class ManagerSettings:
     def evicts_by_taint(self) -> bool:
         return self.failover and self.eviction.no_execute
 
+    @property
+    def brake_in_force(self) -> BrakeSettings:
+        """The brake with the interval of probes, by which clusters fall silent at once."""
+        return replace(self.brake, probe_period_seconds=self.timing.cluster_status_update_frequency)
+
     def in_force(self) -> SettingsInForce:
         """Settings as whoever asks what will happen is told of them."""
         timing = self.timing
@@ -142,7 +147,7 @@ class ManagerSettings:
             workload_affinity=self.gates.enabled("WorkloadAffinity"),
             multiple_pod_templates=self.gates.enabled("MultiplePodTemplatesScheduling"),
             placement=self.whole_decision(),
-            brake=self.brake,
+            brake=self.brake_in_force,
         )
 
     def whole_decision(self) -> PlacementSettings:

@@ -40,8 +40,8 @@ from leeward.operations.cluster_findings import (
     dead_clusters,
     doubtful_clusters,
     drains,
-    replaced_clusters,
     removed_taints,
+    replaced_clusters,
     vanished_clusters,
 )
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row

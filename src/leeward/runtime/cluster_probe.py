@@ -13,6 +13,7 @@ from leeward.api.resource import NAMESPACES
 from leeward.client import Client, Unreachable
 from leeward.client.bounds import MiB
 from leeward.core.cluster_health.probe import Probe, judge_health, judge_read, unanswered_read
+from leeward.core.cluster_health.ready_condition import NO_ANSWER
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 
 _WHAT = f"the Namespace {IDENTIFYING_NAMESPACE}"
@@ -67,7 +68,9 @@ class ClusterProbe:
             return _Health(Probe("too large", str(error)), endpoint)
         except Undecodable as error:
             return _Health(Probe("refused", str(error)), endpoint)
-        except (Unreachable, TimeoutError):
+        except TimeoutError:
+            return _Health(Probe("unreachable", NO_ANSWER if self._reads else ""), endpoint)
+        except Unreachable:
             return _Health(Probe("unreachable"), endpoint)
         return _Health(judge_health(response.code), endpoint)
 

@@ -145,6 +145,9 @@ FLAGS: tuple[Flag, ...] = (
          "... and at least so many clusters do.", ours=True),
     Flag("brake-release-after", _PLACING, "1m0s", parse_duration, "manager.brake.release_seconds",
          "How long the fleet must look well before the brake is released.", ours=True),
+    Flag("silent-clusters-hold", _PLACING, "10m0s", parse_duration, "manager.brake.silence_seconds",
+         "How long the brake holds evictions when clusters without a common region, zone or provider fall silent at "
+         "once; 0: not.", ours=True),
     Flag("brake", _PLACING, "true", parse_boolean, "manager.brake.enabled",
          "false: evict although most of the fleet looks dead, as Karmada does.", ours=True),
     Flag("keep-without-place", _PLACING, "true", parse_boolean, _SAFETY + "keep_without_place",

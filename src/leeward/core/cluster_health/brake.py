@@ -9,6 +9,10 @@ evictions are held already.
 
 Clusters that have vanished from the list (`vanished.py`) count as lost, and half of the fleet is an alarm.
 
+Where two clusters fall silent within one probe period, by time-out and not by refusal, and share neither region, zone
+nor provider, it is more likely the way from here to them. That is an alarm, too, for a bounded time: they may have
+died. Of a Pull cluster silence is all that can be known.
+
 Holds: S4, S5. Karmada has no such thing (fault 5 of docs/karmada-behaviour.md).
 """
 
@@ -22,22 +26,36 @@ from kubeapi.meta import format_time, parse_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import execution_space
+from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.cluster_health.pending_condition import is_failing
-from leeward.core.cluster_health.ready_condition import is_uncollected
-from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
+from leeward.core.cluster_health.ready_condition import NO_ANSWER, is_uncollected
+from leeward.core.cluster_health.watched_time import ALWAYS, BEGINNING, WatchedTime
 
-BrakeReason = Literal["ClustersVanished", "FleetLooksDead", "FleetLooksWell", "Overruled"]
+BrakeReason = Literal["ClustersVanished", "FleetLooksDead", "FleetLooksWell", "Overruled", "SilentAtOnce"]
 VANISHED: BrakeReason = "ClustersVanished"
+
+
+ROUNDING = timedelta(seconds=2)
+"""Difference of dates in whole seconds, and of probes that are asked at once."""
+_SILENT = (
+    "which fell silent at once and share no region, zone or provider, so that it may be the way to them: no automatic "
+    "eviction starts before {until}, or `leeward brake release`"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class BrakeSettings:
-    """--unhealthy-cluster-threshold, --unhealthy-cluster-minimum, --brake-release-after; `enabled` False: no brake."""
+    """--unhealthy-cluster-threshold, --unhealthy-cluster-minimum, --brake-release-after; `enabled` False: no brake.
+
+    `silence_seconds` (--silent-clusters-hold): how long those are held that fell silent at once; 0 is not at all.
+    """
 
     threshold: float = 0.55
     minimum: int = 3
     release_seconds: float = 60
     enabled: bool = True
+    silence_seconds: float = 600
+    probe_period_seconds: float = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +145,11 @@ def decide_brake(
     dead = sorted(cluster.name for cluster in clusters if looks_dead(cluster))
     count = f"{len(dead)} of {len(clusters)} clusters look dead{_of_vanished(vanished, len(clusters))}"
     alarming = is_alarming(clusters, settings, vanished=vanished)
-    if alarming and brake.overruled:
+    until = None if alarming else silent_until(clusters, settings, watched)
+    if until is not None and now < until and not brake.overruled:
+        message = f"{count} ({', '.join(dead)}), {_SILENT.format(until=format_time(until))}"
+        return BrakeDecision(Brake(brake.since or now), message, until, reason="SilentAtOnce")
+    if (alarming or (until is not None and now < until)) and brake.overruled:
         return BrakeDecision(Brake(overruled=True), f"released by hand: {count}", reason="Overruled")
     if alarming:
         message = (
@@ -143,6 +165,59 @@ def decide_brake(
     if now >= release_at:
         return BrakeDecision(Brake(), f"released: {count}")
     return BrakeDecision(Brake(brake.since, calm_since), f"{count}: about to be released", release_at, _alarm(vanished))
+
+
+def silent_until(
+    clusters: Iterable[Cluster], settings: BrakeSettings, watched: WatchedTime = ALWAYS
+) -> datetime | None:
+    """Instant until which clusters are held that fell silent at once, though they have no place in common; None where
+    there are no two."""
+    if not settings.enabled or not settings.silence_seconds:
+        return None
+    ever_ready = (c for c in clusters if c.status.kubernetes_version and not c.is_being_deleted)
+    silent = sorted(((_turned_at(c), c) for c in ever_ready if is_silent(c)), key=lambda each: each[0], reverse=True)
+    longest = timedelta(seconds=2 * settings.probe_period_seconds) + ROUNDING
+    for index, (turned_at, cluster) in enumerate(silent):
+        for before, other in silent[index + 1 :]:
+            if turned_at - before > longest:
+                break
+            if _fell_silent_at_once(cluster, other, settings) and not _have_a_place_in_common(cluster, other):
+                return watched.moved(turned_at) + timedelta(seconds=settings.silence_seconds)
+    return None
+
+
+def _turned_at(cluster: Cluster) -> datetime:
+    """Instant at which `Ready` turned: what silence means is decided by one clock, of whichever mode the cluster is."""
+    return (cluster.ready.last_transition_time if cluster.ready is not None else None) or BEGINNING
+
+
+def _fell_silent_at_once(one: Cluster, other: Cluster, settings: BrakeSettings) -> bool:
+    """Tells whether both were not seen within one period of probes. `Ready` of a Push cluster may turn a probe later;
+    Pull clusters, and one of each, are compared by that alone."""
+    window = timedelta(seconds=settings.probe_period_seconds) + ROUNDING
+    if one.spec.sync_mode != other.spec.sync_mode:
+        return True
+    is_pull = one.spec.sync_mode == "Pull"
+    first, second = (_turned_at(c) if is_pull else not_seen_since(c) or BEGINNING for c in (one, other))
+    return abs(first - second) <= window
+
+
+def is_silent(cluster: Cluster) -> bool:
+    """Tells whether it looks dead because it does not answer at all. An agent that reports is heard of."""
+    ready = cluster.ready
+    if ready is None or not looks_dead(cluster):
+        return False
+    return ready.status == "Unknown" if cluster.spec.sync_mode == "Pull" else ready.message.endswith(NO_ANSWER)
+
+
+def _have_a_place_in_common(one: Cluster, other: Cluster) -> bool:
+    """Tells whether one cause in the region, the zone or the provider can have taken both."""
+    places = (
+        {("provider", s.provider), ("region", s.region), ("zone", s.zone), *(("zone", zone) for zone in s.zones)}
+        for s in (one.spec, other.spec)
+    )
+    first, second = places
+    return any(name for _, name in first & second)
 
 
 def _alarm(vanished: Collection[str]) -> BrakeReason:

@@ -20,6 +20,9 @@ UNCOLLECTED, TOO_LARGE = "StatusCollectionFailed", "ResponseTooLarge"
 UNCOLLECTED_REASONS = frozenset((UNCOLLECTED, TOO_LARGE))
 """Reasons of `Ready`, and of what begins to be so: it could not be looked, which is doubt and no outage."""
 
+NO_ANSWER = "no answer in time, and no refusal"
+"""End of the message of a cluster that is not reachable and does not refuse, as one behind a cut is."""
+
 BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 """Instant since which that has been the same which needs no threshold."""
 
@@ -51,7 +54,8 @@ def ready_condition(sight: Sight, detail: str = "") -> Condition:
         case "not serving":
             return _ready("False", "ClusterNotServing", detail or "cluster says that it is ready, but serves no reads")
         case "unreachable":
-            return _ready("False", "ClusterNotReachable", "cluster is not reachable")
+            how = f": {detail}" if detail == NO_ANSWER else ""
+            return _ready("False", "ClusterNotReachable", f"cluster is not reachable{how}")
         case "refused":
             return _ready("False", UNCOLLECTED, detail or "the cluster's status could not be read")
         case "too large":

@@ -9,7 +9,7 @@ from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
 from leeward.api.meta import Condition
-from leeward.api.names import FAILING_CONDITION
+from leeward.api.names import FAILING_CONDITION, LAST_SEEN_CONDITION
 from leeward.core.cluster_health.brake import (
     Brake,
     BrakeSettings,
@@ -20,6 +20,7 @@ from leeward.core.cluster_health.brake import (
     render_brake,
     signs_of,
 )
+from leeward.core.cluster_health.ready_condition import NO_ANSWER
 from leeward.core.cluster_health.vanished import vanished_clusters
 from tests.builders import at, cluster, dead
 
@@ -295,3 +296,50 @@ def test_the_signs_of_a_cluster_are_those_by_which_the_brake_goes() -> None:
         (False, True, True, False),
         (False, False, True, True),
     ]
+
+
+def silent(name: str, since: float, mode: str = "Push", answer: str = NO_ANSWER, **place: str) -> Cluster:
+    """A cluster that was not seen since then, and whose Ready turned half a minute later."""
+    there = joined(cluster(name, "False" if mode == "Push" else "Unknown", sync_mode=mode))
+    turned = Condition(
+        "Ready", there.ready.status if there.ready else "", "ClusterNotReachable", answer, at(since + 30)
+    )
+    unseen = Condition(LAST_SEEN_CONDITION, "False", "ClusterNotReachable", "", at(since))
+    status = msgspec.structs.replace(there.status, conditions=(turned, unseen))
+    return msgspec.structs.replace(there, status=status, spec=msgspec.structs.replace(there.spec, **place))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "held"),
+    [
+        (silent("a", 0), silent("b", 9), True),
+        (silent("a", 0), silent("b", 15), False),
+        (silent("a", 0), silent("b", 0, answer="cluster is not reachable"), False),
+        (silent("a", 0, region="north"), silent("b", 0, region="north"), False),
+        (silent("a", 0, zone="1"), silent("b", 0, zone="1"), False),
+        (silent("a", 0, provider="x"), silent("b", 0, provider="x"), False),
+        (silent("a", 0, provider="x", region="north"), silent("b", 0, provider="y", region="south"), True),
+        (silent("a", 0, "Pull"), silent("b", 9, "Pull"), True),
+        (silent("a", 0, "Pull"), silent("b", 15, "Pull"), False),
+        (silent("a", 0, "Pull"), silent("b", 15), True),
+    ],
+)
+def test_s4_clusters_that_fall_silent_at_once_and_share_no_place_are_held(
+    one: Cluster, other: Cluster, held: bool
+) -> None:
+    for size in (1, 2, 8):
+        clusters = [*fleet(size, 0), one, other]
+        decision = decide_brake(Brake(), clusters, at(60), SETTINGS)
+        assert (decision.brake.engaged, decision.reason == "SilentAtOnce") == (held, held)
+        assert not decide_brake(Brake(), clusters, at(60), BrakeSettings(silence_seconds=0)).brake.engaged
+        assert not decide_brake(Brake(), clusters, at(60), BrakeSettings(enabled=False)).brake.engaged
+
+
+def test_s4_silence_is_held_for_a_bounded_time_and_can_be_overruled() -> None:
+    clusters = [*fleet(1, 0), silent("a", 0), silent("b", 0)]
+    held = decide_brake(Brake(), clusters, at(60), SETTINGS)
+    assert held.wake_at == at(630)
+    assert decide_brake(Brake(overruled=True), clusters, at(60), SETTINGS).reason == "Overruled"
+    over = decide_brake(held.brake, clusters, at(630), SETTINGS)
+    assert over.wake_at == at(690)
+    assert not decide_brake(over.brake, clusters, at(690), SETTINGS).brake.engaged
