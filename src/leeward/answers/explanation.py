@@ -22,6 +22,7 @@ from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
 from leeward.core.cluster_health.ready_condition import is_uncollected
+from leeward.core.eviction.original_placement import failback_options, parse_original_placement
 from leeward.core.placement import Decision, Snapshot
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.selection import room_decides
@@ -186,7 +187,16 @@ def _headline(
         return f"Nothing is due, and {serves}"
     if not binding.spec.clusters:
         return "It is placed nowhere"
-    return f"Nothing is due; {serves}"
+    return f"Nothing is due; {serves}{_way_back(binding)}"
+
+
+def _way_back(binding: Binding) -> str:
+    """The affinity term that a failback is to bring it back to, and when; empty where it waits for none."""
+    original = parse_original_placement(binding) if failback_options(binding).automatic else None
+    term, observed = original.term if original is not None else "", binding.status.scheduler_observing_affinity_name
+    if not term or term == observed:
+        return ""
+    return f"; it returns to affinity term {term} when clusters there have been healthy for long enough and have room"
 
 
 def _outages(state: FleetState, binding: Binding) -> Iterator[str]:

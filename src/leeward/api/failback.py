@@ -1,6 +1,6 @@
 """The failback that a policy asks for by annotations: whether, after how long, and in which steps.
 
-leeward.dev/failback: Automatic     (default Never)
+leeward.dev/failback: Automatic     (default Never); from a later term of clusterAffinities to an earlier one, too
 leeward.dev/failback-after: 10m     of uninterrupted health of the returned cluster; 1h30m, 90s, ...
 leeward.dev/failback-pace: 25%      of all replicas in one step, rounded up; or a number of replicas, as in 2
 """

@@ -8,6 +8,9 @@
 A step begins only while all is well: every copy is seen healthy, nothing is being evicted, the brake is off. The next
 one begins when its tasks have ended. So there are never fewer healthy replicas than asked (S1), and a cluster that is
 held down for flapping gets nothing back (C1). Karmada has no such thing: nothing moves back there.
+
+From one term of `clusterAffinities` to an earlier one it returns in the same steps (`step_between_terms`); meanwhile
+its targets lie in two terms (`scheduling.joined_terms`). Copies that are not divided return at once, all of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +29,7 @@ from leeward.core.cluster_health.flap_damping import is_held_down, parse_flappin
 from leeward.core.cluster_health.watched_time import WatchedTime
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.evidence import is_current, is_seen_healthy
-from leeward.core.eviction.original_placement import OriginalPlacement, goal_of
+from leeward.core.eviction.original_placement import OriginalPlacement, beginning_to, goal_of
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.eviction.tasks import leave
 from leeward.core.scheduling import ClusterArrays
@@ -67,11 +70,12 @@ def decide_failback(
     missing = [name for name in goal if name not in held or held[name] < goal[name]]
     if not missing:
         return Failback(None)
-    trusted_at = {name: _trusted_at(fleet[name], options, time) for name in missing}
-    later = min((at for at in trusted_at.values() if at is not None and at > now), default=None)
-    back = [name for name, at in trusted_at.items() if at is not None and at <= now]
-    back = [name for name in back if _may_return(binding, fleet[name], now)]
-    if not back or not _all_healthy(binding, fleet, works):
+    instants = {name: trusted_at(fleet[name], options, time) for name in missing}
+    later = min((at for at in instants.values() if at is not None and at > now), default=None)
+    back = [name for name, at in instants.items() if at is not None and at <= now]
+    term = binding.status.scheduler_observing_affinity_name
+    back = [name for name in back if may_return(spec, term, fleet[name], now)]
+    if not back or not is_current(binding) or not _are_healthy(spec.clusters, fleet, works):
         return Failback(original, wake_at=later)
     moves = _divided(spec, goal, back, fleet, options) if spec.is_divided else _copied(spec, goal, back)
     for move in moves:
@@ -79,6 +83,36 @@ def decide_failback(
         if is_spread(after, fleet):
             return Failback(original, after, move.returning, later)
     return Failback(original, wake_at=later)
+
+
+def step_between_terms(
+    binding: Binding,
+    original: OriginalPlacement,
+    goal: Mapping[str, int],
+    fleet: ClusterArrays,
+    works: Mapping[str, Work],
+    now: datetime,
+    options: FailbackOptions,
+    *,
+    begins: bool,
+) -> Failback:
+    """The next step to a `goal` in another affinity term, all of whose clusters may take what they miss. `begins`: it
+    is the first one.
+
+    What has returned must be seen healthy; what is to leave may be in any state. Holds: S1, S2, S3."""
+    spec = binding.spec
+    held = {target.name: target.replicas for target in spec.clusters}
+    missing = [name for name in goal if name not in held or held[name] < goal[name]]
+    returned = [target for target in spec.clusters if target.name in goal]
+    if not missing or not is_current(binding) or not _are_healthy(returned, fleet, works):
+        return Failback(original if missing else None)
+    moves = _divided(spec, goal, missing, fleet, options) if spec.is_divided else _at_once(spec, goal, missing)
+    for move in moves:
+        after = _moved(spec, move, now)
+        if is_spread(after, fleet):
+            known = beginning_to(original, spec, goal) if begins else original
+            return Failback(known, after, move.returning)
+    return Failback(original)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +149,12 @@ def _copied(spec: ResourceBindingSpec, goal: Mapping[str, int], back: Sequence[s
         yield _Move({returning: spec.replicas}, {leaving: spec.replicas})
 
 
+def _at_once(spec: ResourceBindingSpec, goal: Mapping[str, int], missing: Sequence[str]) -> Iterator[_Move]:
+    """All copies for all others: a placement of a part of each would lie in two terms."""
+    strangers = [target.name for target in spec.clusters if target.name not in goal]
+    yield _Move(dict.fromkeys(missing, spec.replicas), dict.fromkeys(strangers, spec.replicas))
+
+
 def _take(amounts: Mapping[str, int], count: int) -> Mapping[str, int]:
     """`count` in all, from the greatest first."""
     taken: dict[str, int] = {}
@@ -132,9 +172,14 @@ def _moved(spec: ResourceBindingSpec, move: _Move, now: datetime) -> ResourceBin
     left = leave(spec, tasks, staying)
     grown = {target.name: target for target in left.clusters}
     for name, count in move.returning.items():
-        before = grown.get(name, TargetCluster(name))
+        before = grown.get(name) or _newcomer(spec, name)
         grown[name] = msgspec.structs.replace(before, replicas=before.replicas + count)
     return msgspec.structs.replace(left, clusters=tuple(grown[name] for name in sorted(grown)))
+
+
+def _newcomer(spec: ResourceBindingSpec, name: str) -> TargetCluster:
+    """A target without replicas; with the components that each copy has."""
+    return TargetCluster(name, components=spec.clusters[0].components if spec.clusters else ())
 
 
 def _task(cluster: str, now: datetime) -> GracefulEvictionTask:
@@ -147,7 +192,7 @@ def _task(cluster: str, now: datetime) -> GracefulEvictionTask:
     )
 
 
-def _trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -> datetime | None:
+def trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -> datetime | None:
     """Instant from which the cluster has been healthy for long enough, by our own clock where it has been tainted for
     it."""
     ready, flapping = cluster.ready, parse_flapping(cluster)
@@ -157,18 +202,13 @@ def _trusted_at(cluster: Cluster, options: FailbackOptions, time: WatchedTime) -
     return time.moved(since) + timedelta(seconds=options.after_seconds)
 
 
-def _may_return(binding: Binding, cluster: Cluster, now: datetime) -> bool:
+def may_return(spec: ResourceBindingSpec, affinity_name: str, cluster: Cluster, now: datetime) -> bool:
     """Tells whether the scheduler would consider the cluster, and a copy there would not have to leave it again."""
-    spec = binding.spec
-    tolerations = spec.tolerations
-    if is_held_down(cluster) or decide_stay(cluster.taints, tolerations, now).due is not None:
+    if is_held_down(cluster) or decide_stay(cluster.taints, spec.tolerations, now).due is not None:
         return False
     bare = msgspec.structs.replace(spec, clusters=())
-    return is_feasible(Request(bare, binding.status.scheduler_observing_affinity_name), cluster)
+    return is_feasible(Request(bare, affinity_name), cluster)
 
 
-def _all_healthy(binding: Binding, fleet: Mapping[str, Cluster], works: Mapping[str, Work]) -> bool:
-    targets = binding.spec.clusters
-    return is_current(binding) and all(
-        is_seen_healthy(works.get(t.name), fleet.get(t.name), t.replicas) for t in targets
-    )
+def _are_healthy(targets: Sequence[TargetCluster], fleet: Mapping[str, Cluster], works: Mapping[str, Work]) -> bool:
+    return all(is_seen_healthy(works.get(t.name), fleet.get(t.name), t.replicas) for t in targets)

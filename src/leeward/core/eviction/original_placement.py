@@ -3,11 +3,16 @@
 Remembered in an annotation of the binding when the first copy leaves a cluster that looks dead, as long as the policy
 asks for a failback; so it is never larger than the binding's own targets. It is forgotten when it is reached, when the
 user asks for another placement or a rescheduling, and when a failback has not become healthy in time.
+
+Where it was in a term of `clusterAffinities` before those that it has fled to, it returns to that term, or to the first
+one between that fits. Then `clusters` are the goal in the term that it is on its way to.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+
+import msgspec
 
 from kubeapi.codec import DecodeError, decode, encode
 from kubeapi.meta import Object, wire_time
@@ -18,15 +23,22 @@ from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.due_evictions import Eviction
+from leeward.core.scheduling.affinity import affinity_names, is_in_term
 from leeward.core.scheduling.division import divide
 
 
 class OriginalPlacement(Object, frozen=True):
-    """Replicas by cluster as they were `at` the beginning; `placement` is a digest of what was asked for then."""
+    """Replicas by cluster as they were `at` the beginning; `placement` is a digest of what was asked for then.
+
+    `term`: the affinity term that it was in. `away`: replicas by cluster when a return between terms began; that is
+    where they go back to when it fails.
+    """
 
     placement: str
     at: datetime
     clusters: Mapping[str, int]
+    term: str = ""
+    away: Mapping[str, int] = {}
 
 
 def failback_options(binding: Binding) -> FailbackOptions:
@@ -54,14 +66,47 @@ def remembered_placement(
     evicted: Iterable[Eviction],
     fleet: Mapping[str, Cluster],
     now: datetime,
+    term: str = "",
 ) -> OriginalPlacement | None:
-    """The original placement after these evictions from `before`; one that is known already is kept."""
+    """The original placement after these evictions from `before`, which was in this affinity `term`; one that is known
+    already is kept."""
     lost = [each for each in evicted if each.taints and each.cluster in fleet and looks_dead(fleet[each.cluster])]
     if original is not None or not lost:
         return original
-    return OriginalPlacement(
-        _digest(before), wire_time(now), {target.name: target.replicas for target in before.clusters}
-    )
+    return OriginalPlacement(_digest(before), wire_time(now), _replicas(before), term)
+
+
+def first_missed(
+    spec: ResourceBindingSpec, placed_in: str, fleet: Mapping[str, Cluster], now: datetime
+) -> OriginalPlacement | None:
+    """Memory of a binding that is placed for the first time, in a term behind one that an outage has taken: it is to go
+    there."""
+    for name in affinity_names(spec):
+        if name == placed_in:
+            break
+        if any(looks_dead(cluster) and is_in_term(spec, name, cluster) for cluster in fleet.values()):
+            return OriginalPlacement(_digest(spec), wire_time(now), {}, name)
+    return None
+
+
+def beginning_to(original: OriginalPlacement, spec: ResourceBindingSpec, goal: Mapping[str, int]) -> OriginalPlacement:
+    """The memory of a return between affinity terms that begins, to this goal."""
+    return msgspec.structs.replace(original, clusters=dict(goal), away=_replicas(spec))
+
+
+def given_up(original: OriginalPlacement, term: str, now: datetime) -> OriginalPlacement:
+    """The memory of a return between affinity terms that has failed, and of which a part is there: it goes back to the
+    `term` that it came from. Where that fails, too, it is tried again after a while."""
+    if not original.away:
+        return msgspec.structs.replace(original, at=wire_time(now))
+    return msgspec.structs.replace(original, clusters=original.away, term=term, away={})
+
+
+def forgotten(binding: Binding, fleet: Mapping[str, Cluster], now: datetime) -> OriginalPlacement:
+    """A memory for what is on its way between two affinity terms, and has none: it goes to the observed one."""
+    spec, term = binding.spec, binding.status.scheduler_observing_affinity_name
+    there = {n: count for n, count in _replicas(spec).items() if is_in_term(spec, term, fleet.get(n))}
+    return OriginalPlacement(_digest(spec), binding.status.last_scheduled_time or wire_time(now), there, term)
 
 
 def original_placement_patch(binding: Binding, original: OriginalPlacement | None) -> Mapping[str, str | None]:
@@ -81,6 +126,10 @@ def goal_of(original: OriginalPlacement, spec: ResourceBindingSpec, fleet: Mappi
         return joined
     shares = divide(spec.replicas, joined, uid=spec.resource.uid)
     return {name: count for name, count in shares.items() if count}
+
+
+def _replicas(spec: ResourceBindingSpec) -> Mapping[str, int]:
+    return {target.name: target.replicas for target in spec.clusters}
 
 
 def _digest(spec: ResourceBindingSpec) -> str:

@@ -266,8 +266,8 @@ def _max_clusters(spec: ResourceBindingSpec) -> int:
 
 
 def _all_back(copies: _Copies) -> Withdrawal | None:
-    """Back into the affinity term that was left, when all that was there is well. What was moved to in vain, and never
-    got healthy there, was not there: its task goes on."""
+    """Back into the affinity term that was left, when all that was there is well; from a failback, when that has
+    failed. What was moved to in vain, and never got healthy there, was not there: its task goes on."""
     spec, clusters = copies.spec, copies.clusters
     alive = {task.from_cluster for task in copies.tasks if copies.is_alive_again(task)}
     vain = tuple(
@@ -275,6 +275,9 @@ def _all_back(copies: _Copies) -> Withdrawal | None:
     )
     old = {task.from_cluster: task.replicas or 0 for task in copies.tasks if task not in vain}
     if not old or not alive.issuperset(old):
+        return None
+    returning = [task for task in copies.tasks if reason_rules_of_task(task).is_failback]
+    if not all(map(copies.has_failed, returning)):
         return None
     if common_term(copies.binding, (*old, *(target.name for target in spec.clusters)), clusters) is not None:
         return None
@@ -293,7 +296,7 @@ def _all_back(copies: _Copies) -> Withdrawal | None:
         return None
     if not _serves_no_less(old, gone, clusters, copies.works, copies.now):
         return None
-    return Withdrawal(tuple(sorted(old)), result, vain, term)
+    return Withdrawal(tuple(sorted(old)), result, vain, term, any(map(copies.is_late, returning)))
 
 
 def _serves_no_less(

@@ -1,5 +1,5 @@
-"""Ways in which a binding moves, each as one outcome: it is placed, leaves lost clusters, leaves failed copies, or goes
-on from clusters that do not take it.
+"""Ways in which a binding moves, each as one outcome: it is placed, leaves lost clusters or failed copies, or goes on
+from clusters that do not take it.
 
 Whether one of them is due is asked in `phases`. Holds: S1, S2, S3, S11, S12, C2.
 """
@@ -12,7 +12,7 @@ from typing import assert_never
 import msgspec
 
 from leeward.api.purge_mode import PurgeMode, rules_of
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.eviction.application import (
     application_purge_mode,
     failure_task,
@@ -40,6 +40,7 @@ from leeward.core.placement.replacement import (
     find_partial_replacement,
     find_replacement,
     place_anew,
+    resized_between_terms,
 )
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
@@ -56,7 +57,7 @@ def place(at: Situation) -> Outcome:
     placement was changed, to one that is being left and is well again.
     """
     spec = at.spec
-    if not at.authority.places or not needs_scheduling(_with_spec(at.binding, spec), at.clusters):
+    if not at.authority.places or not needs_scheduling(msgspec.structs.replace(at.binding, spec=spec), at.clusters):
         return Outcome.of(spec)
     result = _place_anew(at, spec)
     if isinstance(result, Unplaceable) and (back := _place_where_it_was(at)) is not None:
@@ -90,6 +91,10 @@ def _leaves_term(at: Situation, result: Placed) -> bool:
 
 
 def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceable:
+    is_left = any(is_unjoined(at.clusters.get(target.name)) for target in spec.clusters)
+    if at.is_between_terms and not is_left and not spec.asks_for_none:
+        returned = at.original.clusters if at.original is not None else ()
+        return resized_between_terms(at.binding, spec, returned, at.clusters, at.now)
     exact, tried = at.settings.exact_health, at.failures.record.left
     return place_anew(at.binding, spec, at.clusters, at.now, tried, at.trace, exact=exact)
 
@@ -306,10 +311,6 @@ def _find_next(
         if isinstance(again := find(whole), Placed):
             return whole, again
     return left, result
-
-
-def _with_spec(binding: Binding, spec: ResourceBindingSpec) -> Binding:
-    return msgspec.structs.replace(binding, spec=spec)
 
 
 def _without_tasks(

@@ -7,8 +7,9 @@ stays as it is. `Directly` and Karmada-exact mode are not judged by S11 and S12,
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 
@@ -28,6 +29,7 @@ from leeward.core.placement.decision import Decision
 from leeward.core.placement.snapshot import Snapshot
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.affinity import is_in_term
+from leeward.core.scheduling.joined_terms import with_joined_terms
 from leeward.core.scheduling.model import Rejection, Request
 from leeward.core.scheduling.selection import ignores_constraints
 from leeward.core.scheduling.spread_fields import field_of, is_over_clusters
@@ -53,7 +55,8 @@ def check(snapshot: Snapshot, decision: Decision) -> tuple[Violation, ...]:
     spec = snapshot.binding.spec
     if decision.clusters == spec.clusters and decision.eviction_tasks == spec.graceful_eviction_tasks:
         return ()
-    move = _Move(snapshot, decision)
+    joined: Any = with_joined_terms(snapshot.binding, snapshot.clusters)
+    move = _Move(snapshot if joined is snapshot.binding else replace(snapshot, binding=joined), decision)
     rules = (_is_legal, _is_spread, _is_conserved, _is_left_once, _has_a_place, _gains, _serves_on, _is_replaced)
     return tuple(violation for rule in rules for violation in rule(move))
 

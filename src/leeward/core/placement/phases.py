@@ -23,6 +23,7 @@ from typing import Any
 import msgspec
 
 from leeward.api.meta import Condition
+from leeward.api.names import HOME_ANNOTATION
 from leeward.api.work import Binding
 from leeward.core.eviction.application import after_leaving, record_patch
 from leeward.core.eviction.awaited_targets import (
@@ -38,18 +39,29 @@ from leeward.core.eviction.blocked_evictions import (
     held_tasks,
     held_unconfirmed,
 )
-from leeward.core.eviction.failback import decide_failback
+from leeward.core.eviction.failback import Failback, decide_failback, step_between_terms
 from leeward.core.eviction.failover_release import failover_release_patch
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
-from leeward.core.eviction.original_placement import OriginalPlacement, original_placement_patch, remembered_placement
+from leeward.core.eviction.original_placement import (
+    OriginalPlacement,
+    failback_options,
+    first_missed,
+    given_up,
+    original_placement_patch,
+    remembered_placement,
+)
 from leeward.core.eviction.state_preservation import preserved_state_patch
+from leeward.core.eviction.volumes import has_claims
 from leeward.core.eviction.withdrawal import find_withdrawal
 from leeward.core.placement import actions
 from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.placement.snapshot import Snapshot
+from leeward.core.placement.way_back import find_way_back
 from leeward.core.placement.within_usage import decide_within_usage
-from leeward.core.scheduling import Placed, Trace, same_targets, term_of_targets
+from leeward.core.scheduling import Placed, Trace, Unplaceable, same_targets, term_of_targets
+from leeward.core.scheduling.affinity import common_term, first_term_of
+from leeward.core.scheduling.joined_terms import with_joined_terms
 
 
 def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
@@ -58,13 +70,41 @@ def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     `trace` is told why copies go where they go; it costs nothing when it is not asked for.
     """
     known = _with_term_of_targets(snapshot)
-    if known.quota_refusal:
-        decision = decide_within_usage(known, partial(_decide_in_turn, trace=trace))
+    own = known.binding
+    joined = _with_joined_terms(known)
+    in_turn = partial(_decide_in_turn, trace=trace, own=own if joined is not known else None)
+    if joined.quota_refusal:
+        decision = decide_within_usage(joined, in_turn)
     else:
-        decision = _decide_in_turn(known, known.binding, trace)
-    if known is snapshot or decision.result is not None:
+        decision = in_turn(joined, joined.binding)
+    return _told_in_term(decision, known, joined=joined is not known, is_told=known is snapshot)
+
+
+def _told_in_term(decision: Decision, known: Snapshot, *, joined: bool, is_told: bool) -> Decision:
+    """The decision with the affinity term that its targets lie in: on the way between two, the observed one. `is_told`:
+    the status tells the term of the present targets."""
+    own, result = known.binding, decision.result
+    if isinstance(result, Unplaceable):
         return decision
-    return replace(decision, result=Placed(decision.clusters, known.binding.status.scheduler_observing_affinity_name))
+    observed = own.status.scheduler_observing_affinity_name
+    term = result.affinity_name if result is not None else observed
+    if joined:
+        term = first_term_of(own, (target.name for target in decision.clusters), known.clusters) or observed
+    if result is not None:
+        return (
+            decision if term == result.affinity_name else replace(decision, result=replace(result, affinity_name=term))
+        )
+    return decision if term == observed and is_told else replace(decision, result=Placed(decision.clusters, term))
+
+
+def _with_joined_terms(snapshot: Snapshot) -> Snapshot:
+    """Snapshot of a binding that a failback has on its way between two affinity terms, with these joined."""
+    binding, settings = snapshot.binding, snapshot.settings
+    returns = failback_options(binding).automatic or HOME_ANNOTATION in binding.metadata.annotations
+    if settings.exact_health or not settings.graceful or not returns:
+        return snapshot
+    joined: Any = with_joined_terms(binding, snapshot.clusters)
+    return snapshot if joined is binding else replace(snapshot, binding=joined)
 
 
 def _with_term_of_targets(snapshot: Snapshot) -> Snapshot:
@@ -78,14 +118,14 @@ def _with_term_of_targets(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, binding=changed)
 
 
-def _decide_in_turn(snapshot: Snapshot, wanted: Binding, trace: Trace | None) -> Decision:
-    decision = _decide(Situation(snapshot, trace=trace, wanted=wanted))
+def _decide_in_turn(snapshot: Snapshot, wanted: Binding, trace: Trace | None, own: Binding | None) -> Decision:
+    decision = _decide(Situation(snapshot, trace=trace, wanted=wanted, own=own))
     deferred = snapshot.budget.defers(decision.evicted, snapshot.now)
     if not deferred:
         return decision
     if trace is not None:
         trace.terms.clear()
-    decision = _decide(Situation(snapshot, deferred, trace, wanted))
+    decision = _decide(Situation(snapshot, deferred, trace, wanted, own))
     turn_at = snapshot.budget.turn_at if Deferral.RATE in deferred.values() else None
     return replace(decision, deferred=deferred, wake_at=_earliest(decision.wake_at, turn_at))
 
@@ -127,11 +167,27 @@ def fail_back(at: Situation) -> Outcome | None:
     placed = actions.place(at)
     if spec.graceful_eviction_tasks or not spec.clusters or not same_targets(placed.clusters, spec.clusters):
         return None
-    options, time = at.failback_options, snapshot.attention.time
-    found = decide_failback(at.binding, at.original, at.clusters, snapshot.works, at.now, options, time)
+    found = _next_step(at, at.original)
     if found.spec is None:
         return replace(placed, failback=found, wake_at=found.wake_at)
-    return Outcome(found.spec.clusters, found.spec.graceful_eviction_tasks, failback=found)
+    outcome = Outcome(found.spec.clusters, found.spec.graceful_eviction_tasks, failback=found)
+    own, names = at.own_binding, [target.name for target in found.spec.clusters]
+    if common_term(own, names, at.clusters) == own.status.scheduler_observing_affinity_name:
+        return outcome
+    term = first_term_of(own, names, at.clusters)
+    return outcome if term is None else replace(outcome, result=Placed(outcome.clusters, term))
+
+
+def _next_step(at: Situation, original: OriginalPlacement) -> Failback:
+    binding, options, works, now = at.binding, at.failback_options, at.snapshot.works, at.now
+    way = find_way_back(at, original)
+    if isinstance(way, Failback):
+        return way
+    if way.goal is None:
+        time = at.snapshot.attention.time
+        return decide_failback(binding, original, at.clusters, works, now, options, time)
+    goal, begins = way.goal, way.begins
+    return step_between_terms(binding, original, goal, at.clusters, works, now, options, begins=begins)
 
 
 def place(at: Situation) -> Outcome:
@@ -145,7 +201,7 @@ def _decide(at: Situation) -> Decision:
     outcome = next((found for phase in PHASES if (found := phase(at)) is not None), None) or place(at)
     failed = tuple(eviction.cluster for eviction in outcome.evicted if not eviction.taints)
     record = after_leaving(at.failures.record, failed, remember=not at.settings.exact_health)
-    annotations = dict(original_placement_patch(at.binding, _original_after(at, outcome)))
+    annotations = dict(original_placement_patch(at.own_binding, _original_after(at, outcome)))
     leaving = {task.from_cluster for task in outcome.eviction_tasks}
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
     if at.authority.fails_over:
@@ -192,13 +248,22 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
 
 def _original_after(at: Situation, outcome: Outcome) -> OriginalPlacement | None:
     """Original placement that is to be remembered."""
+    own, clusters, now = at.own_binding, at.clusters, at.now
+    observed = own.status.scheduler_observing_affinity_name
     if outcome.withdrawal is not None:
-        return None if outcome.withdrawal.given_up else at.original
+        if not outcome.withdrawal.given_up or at.original is None:
+            return at.original
+        names = [target.name for target in outcome.clusters]
+        is_whole = common_term(own, names, clusters) is not None
+        return None if is_whole else given_up(at.original, observed, now)
     if outcome.failback is not None:
         return outcome.failback.original
-    if not at.failback_options.automatic:
-        return None
-    return remembered_placement(at.original, at.spec, outcome.evicted, at.clusters, at.now)
+    if at.is_between_terms or not at.failback_options.automatic:
+        return at.original
+    result = outcome.result
+    if at.original is None and not own.spec.clusters and isinstance(result, Placed) and not has_claims(own):
+        return first_missed(own.spec, result.affinity_name, clusters, now)
+    return remembered_placement(at.original, own.spec, outcome.evicted, clusters, now, observed)
 
 
 def _awaited_after(at: Situation, outcome: Outcome) -> AwaitedTargets:

@@ -23,7 +23,7 @@ from leeward.core.cluster_health.flap_damping import is_held_down, tolerating_ho
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.placement.dead_targets import price_of, ways_to_spare
 from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
-from leeward.core.scheduling.affinity import is_in_term
+from leeward.core.scheduling.affinity import affinity_names, is_in_term
 from leeward.core.scheduling.cluster_arrays import ClusterView
 from leeward.core.scheduling.reschedule import is_unjoined
 from leeward.core.scheduling.selection import is_spread
@@ -91,13 +91,16 @@ def place_anew(
     """Scheduling that a change of the binding asks for, as Karmada answers it.
 
     Nothing new goes to the `tried` clusters, nor to those that are held down, as long as it can go elsewhere. A
-    target of which a part is leaving is no candidate, and keeps the other part. A target that looks dead gains nothing,
-    and gives before one that is alive, as long as there is such a placement; and what is alive is not given up for
-    dead targets alone, unless somebody asks for one anew. Not where it is to be `exact` (S1).
+    target of which a part is leaving is no candidate, and keeps the other part where the placement still names it. A
+    target that looks dead gains nothing, and gives before one that is alive, as long as there is such a placement; and
+    what is alive is not given up for dead targets alone, unless somebody asks for one anew. Not where it is to be
+    `exact` (S1).
     """
     told = len(trace.terms) if trace is not None else 0
     leaving = {task.from_cluster for task in spec.graceful_eviction_tasks}
-    parts = tuple(target for target in spec.clusters if spec.is_divided and target.name in leaving)
+    parts = tuple(
+        t for t in spec.clusters if spec.is_divided and t.name in leaving and _is_named(spec, fleet.get(t.name))
+    )
     result = _place_beside(binding, spec, parts, fleet, now, tried, (), trace)
     price = None if exact or isinstance(result, Unplaceable) else price_of(spec, result.clusters, fleet)
     if price is None or isinstance(result, Unplaceable) or not price.is_due:
@@ -111,6 +114,32 @@ def place_anew(
             return spared
     is_asked_for = not {target.name for target in result.clusters} <= {target.name for target in spec.clusters}
     return NOBODY_ALIVE if price.takes_all and not is_asked_for else result
+
+
+def _is_named(spec: ResourceBindingSpec, cluster: Cluster | None) -> bool:
+    """Tells whether the placement lets the cluster in, in whatever affinity term."""
+    return any(is_in_term(spec, term, cluster) for term in affinity_names(spec))
+
+
+def resized_between_terms(
+    binding: Binding, spec: ResourceBindingSpec, returned: Collection[str], fleet: ClusterArrays, now: datetime
+) -> Placed | Unplaceable:
+    """Placement for another number of replicas while a failback is between two affinity terms.
+
+    More of them are added to what is there. Fewer are taken first where they have `returned` to: what they came from is
+    known to serve (S1)."""
+    surplus = sum(target.replicas for target in spec.clusters) - spec.replicas
+    if surplus <= 0:
+        return find_replacement(binding, spec, fleet, now)
+    kept: dict[str, int] = {}
+    for target in sorted(
+        spec.clusters, key=lambda target: (target.name not in returned, -target.replicas, target.name)
+    ):
+        taken = min(surplus, target.replicas)
+        surplus, kept[target.name] = surplus - taken, target.replicas - taken
+    left = (msgspec.structs.replace(target, replicas=kept[target.name]) for target in spec.clusters)
+    clusters = tuple(target for target in left if target.replicas)
+    return Placed(clusters, binding.status.scheduler_observing_affinity_name)
 
 
 def _is_better(

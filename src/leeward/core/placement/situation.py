@@ -35,7 +35,12 @@ from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evic
 from leeward.core.eviction.failover_release import released_at
 from leeward.core.eviction.finished_jobs import is_finished_job
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
-from leeward.core.eviction.original_placement import OriginalPlacement, failback_options, parse_original_placement
+from leeward.core.eviction.original_placement import (
+    OriginalPlacement,
+    failback_options,
+    forgotten,
+    parse_original_placement,
+)
 from leeward.core.eviction.progress import Assessment, assess_tasks
 from leeward.core.eviction.purge_modes import purge_mode_of
 from leeward.core.eviction.shared_resources import stays_under_taints
@@ -53,13 +58,15 @@ from leeward.core.scheduling.reschedule import placement_changed
 class Situation:
     """`deferred`: clusters that may not be left yet because other bindings come first. `trace` is told why.
 
-    `wanted`: the binding as it is, where that of the snapshot asks for less (`within_usage`).
+    `wanted`: the binding as it is, where that of the snapshot asks for less (`within_usage`). `own`: the binding with
+    its own placement, where that of the snapshot has two affinity terms joined (`scheduling.joined_terms`).
     """
 
     snapshot: Snapshot
     deferred: Mapping[str, Deferral] = field(default_factory=dict[str, Deferral])
     trace: Trace | None = None
     wanted: Binding | None = None
+    own: Binding | None = None
 
     @property
     def binding(self) -> Binding:
@@ -200,12 +207,29 @@ class Situation:
             released_at(at.binding, at.now),
         )
 
+    @property
+    def is_between_terms(self) -> bool:
+        """Tells whether targets lie in two affinity terms: a failback has begun and is not at its end."""
+        return self.own is not None
+
+    @CachedProperty
+    def own_binding(self) -> Binding:
+        """The binding with its own placement: what is remembered of it goes by that."""
+        if self.own is None:
+            return self.binding
+        spec = msgspec.structs.replace(self.binding.spec, placement=self.own.spec.placement)
+        return msgspec.structs.replace(self.binding, metadata=self.own.metadata, spec=spec)
+
     @CachedProperty
     def failback_options(self) -> FailbackOptions:
         return failback_options(self.binding)
 
     @CachedProperty
     def original(self) -> OriginalPlacement | None:
-        """None where nothing is remembered, the policy asks for no way back, or two copies would have its volumes."""
-        returns = self.failback_options.automatic and not has_claims(self.binding)
-        return parse_original_placement(self.binding) if returns else None
+        """None where nothing is remembered, the policy asks for no way back, or two copies would have its volumes.
+
+        A return between affinity terms that has begun goes on, whatever the policy asks for by now."""
+        if has_claims(self.binding) or not (self.failback_options.automatic or self.is_between_terms):
+            return None
+        known = parse_original_placement(self.own_binding)
+        return forgotten(self.own_binding, self.clusters, self.now) if known is None and self.own else known

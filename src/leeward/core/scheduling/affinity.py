@@ -52,6 +52,12 @@ def common_term(binding: Binding, names: Iterable[str], clusters: Mapping[str, C
     return next((t for t in terms if not any(_reject(Request(binding.spec, t), each) for each in there)), None)
 
 
+def first_term_of(binding: Binding, names: Iterable[str], clusters: Mapping[str, Cluster]) -> str | None:
+    """The first affinity term that all these clusters are in; None when there is none."""
+    spec, there = binding.spec, [clusters[name] for name in names if name in clusters]
+    return next((t for t in affinity_names(spec) if all(is_in_term(spec, t, each) for each in there)), None)
+
+
 def is_in_term(spec: ResourceBindingSpec, affinity_name: str, cluster: Cluster | None) -> bool:
     """Tells whether the affinity term lets the cluster in; one that is not there is judged by nobody."""
     return cluster is None or _reject(Request(spec, affinity_name), cluster) is None

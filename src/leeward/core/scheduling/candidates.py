@@ -4,7 +4,7 @@ Room is by the lowest estimate. What clusters report of themselves is in `Cluste
 reserved for other bindings; from the answers of other estimators that is taken off here, since they cannot know of it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,6 +85,22 @@ def room_in(request: Request, arrays: ClusterArrays, name: str) -> int:
     return int(_room(request, arrays, np.array([arrays.rows[name]]))[0])
 
 
+def feasible_in(request: Request, arrays: ClusterArrays) -> Sequence[Cluster]:
+    """The clusters that pass the shared filters for the request's affinity term."""
+    arrays.refresh()
+    return [arrays.clusters[row] for row in listed(np.flatnonzero(arrays.feasibility(request).feasible))]
+
+
+def fits_in(request: Request, arrays: ClusterArrays, name: str, replicas: int) -> bool:
+    """Tells whether one cluster has room for so many more replicas, also where room decides nothing. One that does not
+    say what it has is not judged."""
+    arrays.refresh()
+    row = arrays.rows[name]
+    if replicas <= 0 or arrays.clusters[row].status.resource_summary is None:
+        return True
+    return int(_measured(request, arrays, np.array([row]))[0]) >= replicas
+
+
 def _score(request: Request, arrays: ClusterArrays, row: int) -> int:
     return sum(plugin.score(request, arrays.clusters[row]) for plugin in arrays.profile.scores)
 
@@ -93,6 +109,11 @@ def _room(request: Request, arrays: ClusterArrays, rows: Ints) -> Ints:
     spec = request.spec
     if (spec.replicas == 0 and not spec.components) or not room_decides(request.placement):
         return np.full(len(rows), MAX_REPLICAS, dtype=np.int64)
+    return _measured(request, arrays, rows)
+
+
+def _measured(request: Request, arrays: ClusterArrays, rows: Ints) -> Ints:
+    spec = request.spec
     room = arrays.available(request, rows)
     for estimator in arrays.profile.estimators:
         if (estimate := estimator.estimate(request)) is not None:
