@@ -164,6 +164,30 @@ def test_the_works_of_a_karmada_are_left_as_they_are_until_other_users_have_the_
     play(story, manager=ASKED_FOR)
 
 
+def test_the_works_of_a_karmada_are_not_opened_by_default() -> None:
+    """A switch writes no object of a member; and what names users there was not narrowed by us to be widened by us."""
+
+    async def story(world: World) -> None:
+        await is_reached(world)
+        await switched_from_karmada(world, "member3")
+        named: Manifest = {"rules": [{**EVERYBODY[0], "resourceNames": ["system:admin"]}]}
+        (work,) = (
+            w
+            for w in (await world.client.list(WORKS, SPACE)).items
+            if w.spec.workload.manifests[0]["kind"] == "ClusterRole"
+        )
+        manifest = {**work.spec.workload.manifests[0], **named}
+        await world.client.patch(WORKS, work.name, {"spec": {"workload": {"manifests": [manifest]}}}, SPACE)
+        await world.sleep(SETTLED)
+        before = await versions(world)
+        await is_reached(world, None)
+        await is_reached(world)
+        assert await versions(world) == before
+        assert await spoken_for(world) == ["system:admin"]
+
+    play(story)
+
+
 def test_s6_the_works_of_another_cluster_of_that_name_stay_somebody_elses() -> None:
     async def story(world: World) -> None:
         await may_use_proxies(world, "jane")

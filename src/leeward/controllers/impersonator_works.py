@@ -7,8 +7,9 @@ Without them the cluster proxy works for nobody where `karmadactl join`, or an a
 Pull member nobody can look whether a role is there; in a Push member `unified_auth` looks first. Nothing is made for a
 Cluster that names no Secret with the account's token, or says which role its member gives by itself (a local one).
 What is there and was not made from these Works is left as it is, and the Work says so (Holds: S6). A Work of that name
-that is a binding's stays one. Works of a Karmada, which belong to the Cluster, go on until they say something else than
-is due. While somebody deletes these Works none is made (`FOREIGN_DELETION_REST`): `karmadactl unregister` ends.
+that is a binding's stays one. Works of a Karmada, which belong to the Cluster, go on as they are; only where the
+impersonator is to be limited they are brought to other users. While somebody deletes these Works none is made
+(`FOREIGN_DELETION_REST`): `karmadactl unregister` ends.
 
 Karmada: pkg/controllers/unifiedauth; there a deleted Work comes back with the next change of a right.
 """
@@ -115,11 +116,20 @@ class ImpersonatorWriter:
         if (until := self.rests_until(cluster.name)) is not None:
             return until
         objects = impersonator_objects(rules, account_namespace(cluster.spec.impersonator_secret_ref))
-        written = [await self._ensure(cluster, manifest) for manifest in objects]
+        due = [
+            manifest for manifest in objects if rules != EVERYBODY or not self._is_told_by_karmada(cluster, manifest)
+        ]
+        written = [await self._ensure(cluster, manifest) for manifest in due]
         if any(written):
             message = f"by Works of the member, its impersonator may speak for {count_of(rules)}"
             self._recorder.normal(CLUSTERS, cluster, "SyncImpersonationConfigSucceed", message)
         return None
+
+    def _is_told_by_karmada(self, cluster: Cluster, manifest: Manifest) -> bool:
+        """Tells whether a Work of a Karmada says it, which names the users: a switch writes no object of a member."""
+        name = work_name(manifest["kind"], manifest["metadata"]["name"], "")
+        work = self._works.get(name, execution_space(cluster.name))
+        return work is not None and not _is_ours(work) and _is_karmadas(work, cluster)
 
     async def _ensure(self, cluster: Cluster, manifest: Manifest) -> bool:
         """Tells whether the Work of an object had to be written. Raises: WorldError."""
