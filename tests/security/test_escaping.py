@@ -165,7 +165,10 @@ OF_ONE_LINE = {"adopt", "agent", "backup", "hand-back", "init", "join", "registe
 """Verbs that say what they do, and name what was typed, or one object at a time: by `say`, as the others."""
 HERE = {"completion", "dashboard", "demo", "down", "logs", "member", "restore", "up", "version"}
 """Verbs that print what is of this machine: names that were checked when they were given, and logs (tried below)."""
-SERVERS = {"apiserver", "controller-manager", "descheduler", "scheduler", "scheduler-estimator", "serve", "webhook"}
+SERVERS = {
+    *("apiserver", "cluster-proxy", "controller-manager", "descheduler", "scheduler", "scheduler-estimator"),
+    *("serve", "webhook"),
+}
 """Verbs that print their log."""
 
 

@@ -45,7 +45,7 @@ class Authenticator:
         user = _user_of_certificate(certificate) if certificate else None
         if user is not None:
             return user
-        token = _bearer_token(request.headers.get("authorization", ""))
+        token = bearer_token(request.headers.get("authorization", ""))
         return self._user_of_token(token) if token else ANONYMOUS
 
     def _user_of_token(self, token: str) -> User:
@@ -111,7 +111,7 @@ def _authenticated(user: User) -> User:
     return replace(user, groups=(*user.groups, AUTHENTICATED_GROUP))
 
 
-def _bearer_token(header: str) -> str:
+def bearer_token(header: str) -> str:
     scheme, _, token = header.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 

@@ -49,6 +49,10 @@ VERBS = (
     LazyVerb("unregister", "Let a Pull cluster leave."),
     LazyVerb("unjoin", "Let a Push cluster leave, and take back what was placed there."),
     LazyVerb("webhook", "Run the admission webhook in the foreground."),
+    LazyVerb(
+        "cluster-proxy",
+        "Serve the API of a kube-apiserver and clusters/NAME/proxy, which it cannot serve itself.",
+    ),
     LazyVerb("apiserver", "Run the API server alone, in the foreground."),
     LazyVerb("controller-manager", "Run the controllers beside an API server, but for the scheduler."),
     LazyVerb("scheduler", "Run the scheduler beside an API server."),

@@ -23,8 +23,8 @@ def parsed(parse: Callable[[str], T], text: str, flag: str) -> T:
         raise click.BadParameter(str(error), param_hint=flag) from error
 
 
-def _https_url(_context: click.Context, _option: click.Parameter, url: str) -> str:
-    """Raises: BadParameter."""
+def https_url(_context: click.Context, _option: click.Parameter, url: str) -> str:
+    """URL of a server of ours. Raises: BadParameter."""
     if url and not url.startswith("https://"):
         raise click.BadParameter("must begin with https://", param_hint="--url")
     return url
@@ -36,7 +36,7 @@ def _https_url(_context: click.Context, _option: click.Parameter, url: str) -> s
 @click.option(
     "--url",
     default="",
-    callback=_https_url,
+    callback=https_url,
     help="https://HOST:PORT at which the kube-apiserver finds us.  [default: the Service]",
 )
 @click.option("--default-not-ready-toleration-seconds", type=int, default=300, show_default=True)

@@ -43,7 +43,7 @@ class Connection:
 def transport_of(connection: Connection, clock: Clock | None = None) -> "Transport":
     """Raises: ValueError when a certificate or key cannot be used, or the server's address is none."""
     tls = ssl_context_of(connection) if connection.server.startswith("https:") else None
-    token_source = _token_source_of(connection, clock or SystemClock())
+    token_source = token_source_of(connection, clock or SystemClock())
     if connection.proxy_url:
         from leeward.client.proxied import ProxiedTransport
 
@@ -82,7 +82,7 @@ def asking_transport_of(connection: Connection) -> "Transport":
     return BlockingTransport(
         connection.server,
         ssl_context_of(connection) if connection.server.startswith("https:") else None,
-        token_source=_token_source_of(connection, SystemClock()),
+        token_source=token_source_of(connection, SystemClock()),
         headers=_basic_authorization(connection),
         bounds=connection.bounds,
     )
@@ -116,7 +116,7 @@ def _load_certificate(context: ssl.SSLContext, certificate: bytes, key: bytes) -
         raise ValueError(f"client certificate and key do not fit or are not PEM: {error.reason or error}") from error
 
 
-def _token_source_of(connection: Connection, clock: Clock) -> TokenSource | None:
+def token_source_of(connection: Connection, clock: Clock) -> TokenSource | None:
     if connection.token_file is not None:
         return TokenFile(connection.token_file)
     if connection.token:

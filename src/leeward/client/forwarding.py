@@ -19,8 +19,9 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
+from kubeapi.loop.clock import SystemClock
 from kubeapi.transport import Request, TextMessage, escaped
-from leeward.client.connection import Connection, ssl_context_of
+from leeward.client.connection import Connection, ssl_context_of, token_source_of
 from leeward.client.proxied import mapped_library_errors, resolver_of
 from leeward.client.upgrading import upgrade
 
@@ -78,7 +79,7 @@ class Forwarder:
 
     def __init__(self, connection: Connection) -> None:
         self._server = connection.server.rstrip("/")
-        self._token = connection.token
+        self._tokens = token_source_of(connection, SystemClock())
         self._proxy = connection.proxy_url or None
         self._tls = ssl_context_of(connection) if connection.server.startswith("https:") else True
         self._addresses = connection.addresses
@@ -102,7 +103,7 @@ class Forwarder:
 
     async def _upgrade(self, request: Request, wanted: str) -> Conversation | None:
         """A connection of its own, which stays open for as long as both sides like."""
-        headers = [*self._headers(request.headers).items(), ("connection", "Upgrade"), ("upgrade", wanted)]
+        headers = [*(await self._headers(request.headers)).items(), ("connection", "Upgrade"), ("upgrade", wanted)]
         async with asyncio.timeout(ANSWER_SECONDS):
             upgraded = await upgrade(self._url(request), headers, self._tls, request.method, self._addresses)
         if upgraded is None:
@@ -118,7 +119,7 @@ class Forwarder:
             socket = await self._opened().ws_connect(
                 self._url(request),
                 protocols=_protocols(request.headers.get("sec-websocket-protocol", "")),
-                headers=self._headers(request.headers),
+                headers=await self._headers(request.headers),
                 proxy=self._proxy,
                 max_msg_size=MAX_MESSAGE_BYTES,
                 heartbeat=PING_SECONDS,
@@ -139,7 +140,7 @@ class Forwarder:
                 answer = await self._opened().request(
                     request.method,
                     self._url(request),
-                    headers=self._headers(request.headers),
+                    headers=await self._headers(request.headers),
                     data=io.BytesIO(request.body) if request.body else None,
                     allow_redirects=False,
                     proxy=self._proxy,
@@ -151,8 +152,10 @@ class Forwarder:
         if session is not None:
             await session.close()
 
-    def _headers(self, headers: Mapping[str, str]) -> CIMultiDict[str]:
-        """Several values of one name, which a request has as lines, become headers of their own again."""
+    async def _headers(self, headers: Mapping[str, str]) -> CIMultiDict[str]:
+        """Several values of one name, which a request has as lines, become headers of their own again.
+
+        Raises: NoCredential."""
         kept = {**without_hops(headers), **{k: v for k, v in headers.items() if k.startswith(_IMPERSONATION_PREFIX)}}
         sent = CIMultiDict(
             (name, value)
@@ -160,7 +163,8 @@ class Forwarder:
             if not name.startswith(_OF_A_WEBSOCKET)
             for value in lines.split("\n")
         )
-        sent["authorization"] = f"Bearer {self._token}"
+        if self._tokens is not None:
+            sent["authorization"] = f"Bearer {await self._tokens.token()}"
         return sent
 
     def _url(self, request: Request) -> URL:

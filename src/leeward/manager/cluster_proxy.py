@@ -88,12 +88,7 @@ class ClusterProxy:
         return replace(answer, headers={**headers, **PAGE_RULES})
 
     async def _connect(self, asked: ConnectRequest) -> StreamResponse:
-        forwarded = await self.forward(asked)
-        if isinstance(forwarded, Conversation):
-            way_back = WayBack(forwarded.send, forwarded.protocol, forwarded.upgrade)
-            return StreamResponse(forwarded.messages, headers=forwarded.headers, way_back=way_back)
-        content_type = forwarded.headers.get("content-type", "application/octet-stream")
-        return StreamResponse(forwarded.chunks, content_type, forwarded.code, forwarded.headers, line_end=b"")
+        return streamed(await self.forward(asked))
 
     async def close(self) -> None:
         for name in list(self._reached):
@@ -131,6 +126,15 @@ class ClusterProxy:
         reached = self._reached.pop(name, None)
         if reached is not None:
             await reached.member.close()
+
+
+def streamed(forwarded: Forwarded | Conversation) -> StreamResponse:
+    """Answer of another server, passed on as it comes."""
+    if isinstance(forwarded, Conversation):
+        way_back = WayBack(forwarded.send, forwarded.protocol, forwarded.upgrade)
+        return StreamResponse(forwarded.messages, headers=forwarded.headers, way_back=way_back)
+    content_type = forwarded.headers.get("content-type", "application/octet-stream")
+    return StreamResponse(forwarded.chunks, content_type, forwarded.code, forwarded.headers, line_end=b"")
 
 
 def _on_behalf(asked: ConnectRequest) -> Request:

@@ -1,4 +1,4 @@
-"""The webhook's own certificates: an authority that lives long, and a serving certificate that is renewed in time.
+"""Certificates of our own servers: an authority that lives long, and a serving certificate that is renewed in time.
 
 Both lie in one Secret of type `kubernetes.io/tls` that all replicas share. Pure functions of that Secret's data and of
 `now`; who reads and writes it is `leeward.webhook.serving`.
@@ -17,19 +17,21 @@ RENEW_AUTHORITY_BEFORE, RENEW_BEFORE = timedelta(days=365), timedelta(days=30)
 NAME = "leeward-webhook"
 
 
-def renewed(data: Mapping[str, bytes], hosts: Sequence[str], now: datetime) -> dict[str, bytes] | None:
+def renewed(
+    data: Mapping[str, bytes], hosts: Sequence[str], now: datetime, name: str = NAME
+) -> dict[str, bytes] | None:
     """The data that the Secret is to have, or None when what it has lasts and names all `hosts`.
 
     A new authority stands before the old one in `ca.crt`, so that what was signed by either is trusted.
     """
     issuer = _issuer(data, now)
     if issuer is None:
-        issuer = Issuer.self_signed(f"{NAME}-ca", now, AUTHORITY_LIFETIME)
+        issuer = Issuer.self_signed(f"{name}-ca", now, AUTHORITY_LIFETIME)
         data = {CA: certificate_pem(issuer.certificate) + _first(data.get(CA, b"")), CA_KEY: key_pem(issuer.key)}
     elif _lasts(data.get(CERTIFICATE, b""), now, RENEW_BEFORE) and _hosts(data[CERTIFICATE]) == set(hosts):
         return None
     key = new_key()
-    certificate = issuer.issue(subject_name(NAME), key.public_key(), Usage.SERVER, now, LIFETIME, hosts)
+    certificate = issuer.issue(subject_name(name), key.public_key(), Usage.SERVER, now, LIFETIME, hosts)
     return {CA: data[CA], CA_KEY: data[CA_KEY], CERTIFICATE: certificate_pem(certificate), KEY: key_pem(key)}
 
 

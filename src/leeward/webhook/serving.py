@@ -8,7 +8,6 @@ what they serve with. The kube-apiserver hears of another authority before anybo
 """
 
 import asyncio
-import base64
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -19,12 +18,11 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.tls import load_pair, server_context
 from leeward.api.defaulting import DefaultingSettings
-from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import SECRETS
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
-from leeward.client import AlreadyExists, Client, Conflict, NotFound, NotServed, WorldError
+from leeward.client import Client, NotFound, WorldError
 from leeward.core.propagation.reach import Reach
-from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at, renewed
+from leeward.webhook.certificate_secret import CertificateSecret
+from leeward.webhook.certificates import CA, CERTIFICATE, KEY, renew_at
 from leeward.webhook.conditions import CONDITIONS
 from leeward.webhook.configurations import CERTIFICATE_SECRET, Endpoint, configurations
 from leeward.webhook.credentials import judge_credentials
@@ -70,7 +68,7 @@ class Webhook:
         self._settings = settings
         self._context = server_context()
         self._quotas = QuotaJudge(client, clock, multiple_pod_templates=settings.multiple_pod_templates)
-        self._loaded: Mapping[str, bytes] = {}
+        self._secret = CertificateSecret(client, clock, CERTIFICATE_SECRET, settings.endpoint.hosts)
         self._knows_conditions = True
         """Tells whether the server keeps conditions; one that has dropped some is not told of it again and again."""
 
@@ -125,49 +123,22 @@ class Webhook:
 
     async def _refresh(self) -> None:
         """Raises: WorldError."""
-        data = await self._certificate()
+        data = await self._secret.current()
         await self._configure(data[CA])
         self._serve_with(data)
 
     async def _load(self) -> None:
         """Raises: WorldError."""
-        self._serve_with(await self._certificate())
+        self._serve_with(await self._secret.current())
 
     def _serve_with(self, data: Mapping[str, bytes]) -> None:
-        if data != self._loaded:
+        if data != self._secret.loaded:
             load_pair(self._context, data[CERTIFICATE], data[KEY])
-            self._loaded = data
+            self._secret.loaded = data
 
     def _rest_seconds(self) -> float:
-        until = renew_at(self._loaded) - self._clock.now()
+        until = renew_at(self._secret.loaded) - self._clock.now()
         return min(LOOK_AGAIN, max(until, RETRY)).total_seconds()
-
-    async def _certificate(self) -> dict[str, bytes]:
-        """Contents of the Secret, renewed where that is due. Raises: WorldError."""
-        try:
-            secret = await self._client.get(SECRETS, CERTIFICATE_SECRET, SYSTEM_NAMESPACE)
-            data, version = dict(secret.data), secret.metadata.resource_version
-        except NotServed:
-            raise
-        except NotFound:
-            data, version = dict(self._loaded), ""
-        fresh = renewed(data, self._settings.endpoint.hosts, self._clock.now())
-        if fresh is None:
-            if version:
-                return data
-            fresh = data
-        encoded = {key: base64.b64encode(value).decode() for key, value in fresh.items()}
-        body: Manifest = {"metadata": {"name": CERTIFICATE_SECRET}, "type": "kubernetes.io/tls", "data": encoded}
-        try:
-            if version:
-                await self._client.patch(
-                    SECRETS, CERTIFICATE_SECRET, {"data": encoded}, SYSTEM_NAMESPACE, resource_version=version
-                )
-            else:
-                await self._client.create(SECRETS, body, SYSTEM_NAMESPACE)
-        except (AlreadyExists, Conflict):
-            return dict((await self._client.get(SECRETS, CERTIFICATE_SECRET, SYSTEM_NAMESPACE)).data)
-        return fresh
 
     async def _configure(self, ca_bundle: bytes) -> None:
         """Raises: WorldError."""

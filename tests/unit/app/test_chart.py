@@ -16,7 +16,7 @@ from leeward.cli.program import program
 
 CHART = Path(__file__).parents[3] / "deploy" / "leeward"
 ACTION = re.compile(r"\{\{ (toJson )?\.([A-Za-z.]+) \}\}")
-COMPONENTS = ["controller-manager", "scheduler", "webhook"]
+COMPONENTS = ["controller-manager", "scheduler", "webhook", "cluster-proxy"]
 
 
 def rendered(name: str) -> list[Manifest]:
@@ -62,9 +62,10 @@ def test_a_deployment_selects_its_own_pods_and_probes_a_port_that_it_opens(compo
     assert {container[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} <= opened
 
 
-def test_the_service_of_the_webhook_leads_to_its_pods() -> None:
-    deployment, service = rendered("webhook.yaml")
+@pytest.mark.parametrize("component", ["webhook", "cluster-proxy"])
+def test_the_service_of_a_server_leads_to_its_pods(component: str) -> None:
+    deployment, service = rendered(f"{component}.yaml")
     assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert service["spec"]["ports"][0]["targetPort"] in {port["containerPort"] for port in container["ports"]}
-    assert (service["metadata"]["name"], service["metadata"]["namespace"]) == ("leeward-webhook", "karmada-system")
+    assert (service["metadata"]["name"], service["metadata"]["namespace"]) == (f"leeward-{component}", "karmada-system")

@@ -117,6 +117,7 @@ def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
         "unregister",
         "unjoin",
         "webhook",
+        "cluster-proxy",
         "apiserver",
         "controller-manager",
         "scheduler",

@@ -21,8 +21,10 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import (
+    CLUSTER_PROXY,
     DEFINITIONS,
     FIELD_MANAGER,
+    PROXY_CERTIFICATE_SECRET,
     definitions,
     namespaces,
     rights,
@@ -33,6 +35,7 @@ from leeward.runtime.deleting import delete_seen
 from leeward.webhook import configurations as webhook
 
 WAIT_SECONDS, POLL_SECONDS = 60.0, 0.2
+CONFIG_MAPS: Resource[Manifest] = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
 _MADE_BY_KARMADA = "controller-gen.kubebuilder.io/version"
 """Annotation on the definitions that Karmada installs, and on none of ours."""
 
@@ -77,6 +80,7 @@ async def uninstall(client: Client, *, keep_kinds: bool = False) -> None:
     if not keep_kinds:
         await _refuse_joined(client)
     await uninstall_webhooks(client)
+    await uninstall_cluster_proxy(client)
     if not keep_kinds:
         await uninstall_definitions(client)
     await uninstall_rights(client)
@@ -90,6 +94,12 @@ async def uninstall_webhooks(client: Client) -> None:
     for resource in (webhook.MUTATING, webhook.VALIDATING):
         await _delete(client, resource, webhook.NAME)
     await _delete(client, SECRETS, webhook.CERTIFICATE_SECRET, SYSTEM_NAMESPACE)
+
+
+async def uninstall_cluster_proxy(client: Client) -> None:
+    """The address and the key of the cluster proxy. Raises: WorldError."""
+    await _delete(client, CONFIG_MAPS, CLUSTER_PROXY, SYSTEM_NAMESPACE)
+    await _delete(client, SECRETS, PROXY_CERTIFICATE_SECRET, SYSTEM_NAMESPACE)
 
 
 async def uninstall_rights(client: Client, *, keeping: Collection[tuple[str, str, str]] = ()) -> None:

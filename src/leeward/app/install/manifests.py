@@ -19,6 +19,8 @@ from leeward.webhook.configurations import CERTIFICATE_SECRET, NAME_LABEL
 
 _RBAC = "rbac.authorization.k8s.io"
 CONTROLLER_MANAGER, SCHEDULER, WEBHOOK = "leeward-controller-manager", "leeward-scheduler", "leeward-webhook"
+CLUSTER_PROXY, PROXY_CERTIFICATE_SECRET = "leeward-cluster-proxy", "leeward-cluster-proxy-cert"
+PROXY_ADDRESS = "leeward-cluster-proxy-address"
 BOOTSTRAPPERS, GENERATOR = "leeward-bootstrappers", "leeward-agent-rbac-generator"
 FIELD_MANAGER = "leeward-init"
 
@@ -56,7 +58,19 @@ def rights() -> list[tuple[Resource[Manifest], str, Manifest]]:
         ]
     for (name, namespace), rules in _RULES_WITHIN.items():
         objects += _role_within(namespace, name, rules, {"kind": "ServiceAccount", "namespace": SYSTEM_NAMESPACE})
-    return [*objects, *_rights_of_agents()]
+    return [*objects, *_rights_to_the_address(), *_rights_of_agents()]
+
+
+def _rights_to_the_address() -> list[tuple[Resource[Manifest], str, Manifest]]:
+    """Objects that let each user read where the cluster proxy is, and its CA: nothing of that is secret."""
+    metadata = {"name": PROXY_ADDRESS, "namespace": SYSTEM_NAMESPACE}
+    subject = {"apiGroup": _RBAC, "kind": "Group", "name": "system:authenticated"}
+    role = {"apiGroup": _RBAC, "kind": "Role", "name": PROXY_ADDRESS}
+    rules = [_rule([""], ["configmaps"], ["get"], [CLUSTER_PROXY])]
+    return [
+        (ROLES, SYSTEM_NAMESPACE, {"metadata": metadata, "rules": rules}),
+        (ROLE_BINDINGS, SYSTEM_NAMESPACE, {"metadata": metadata, "subjects": [subject], "roleRef": role}),
+    ]
 
 
 def _role_within(
@@ -198,9 +212,22 @@ _RULES: dict[str, list[dict[str, Any]]] = {
             ["leeward-webhook"],
         ),
     ],
+    CLUSTER_PROXY: [
+        _rule([""], ["users", "groups", "serviceaccounts"], ["impersonate"]),
+        _rule(["authentication.k8s.io"], ["tokenreviews"], ["create"]),
+        _rule(["authorization.k8s.io"], ["subjectaccessreviews"], ["create"]),
+        _rule(["cluster.karmada.io"], ["clusters"], ["get", "list"]),
+    ],
 }
 _RULES_WITHIN: dict[tuple[str, str], list[dict[str, Any]]] = {
     (CONTROLLER_MANAGER, CLUSTER_NAMESPACE): [_rule([_RBAC], ["roles", "rolebindings"], ["delete"])],
     (WEBHOOK, CLUSTER_NAMESPACE): [_rule([""], ["secrets"], ["get"])],
+    (CLUSTER_PROXY, CLUSTER_NAMESPACE): [_rule([""], ["secrets"], ["get"])],
+    (CLUSTER_PROXY, SYSTEM_NAMESPACE): [
+        _rule([""], ["secrets", "configmaps"], ["create"]),
+        _rule([""], ["secrets"], ["get", "patch"], [PROXY_CERTIFICATE_SECRET]),
+        _rule([""], ["configmaps"], ["get", "patch"], [CLUSTER_PROXY]),
+    ],
+    (CLUSTER_PROXY, "kube-system"): [_rule([""], ["configmaps"], ["get"], ["extension-apiserver-authentication"])],
 }
 """Rules by component and namespace: what it may do there and nowhere else."""

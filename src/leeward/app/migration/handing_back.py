@@ -19,6 +19,7 @@ from leeward.app.cluster_info import withdraw
 from leeward.app.install.installing import (
     delete_definitions,
     installed_definitions,
+    uninstall_cluster_proxy,
     uninstall_rights,
     uninstall_webhooks,
 )
@@ -131,6 +132,7 @@ async def _take_steps(client: Client, record: SwitchRecord, tell: Tell) -> Switc
     tell(f"taking the conditions of {await clear_template_conditions(client)} templates away")
     await _put_back(client, record.webhooks, tell)
     tell("taking Leeward's kinds, rights and settings away")
+    await uninstall_cluster_proxy(client)
     await _delete_definitions(client, record, tell)
     await uninstall_rights(client, keeping=[_named(each) for each in record.rights])
     await _make_again(client, record.rights, tell)

@@ -70,6 +70,7 @@ def review(survey: Survey, *, adopted: bool = False) -> list[Remark]:
         *_unreadable(survey),
         *_tainted(survey),
         *_kept(survey),
+        *_without_proxy(survey),
     ]
     order = list(Weight)
     return sorted(remarks, key=lambda remark: order.index(remark.weight))
@@ -189,6 +190,17 @@ def _kept(survey: Survey) -> Iterator[Remark]:
     if pulled:
         said = f"{listed(pulled)}: the agent there goes on, Karmada's as well as ours"
         yield Remark(Weight.STAYS, "agents", said, "leeward register, when it is to be replaced")
+
+
+def _without_proxy(survey: Survey) -> Iterator[Remark]:
+    """Requests into members, which no definition can serve: Karmada's aggregated API server did."""
+    if survey.clusters and not survey.cluster_proxy:
+        said = (
+            "karmadactl's verbs that look into members (get, describe, logs, exec, attach, apply and top of members, "
+            "promote) ask for clusters/NAME/proxy, which a definition cannot serve: without `leeward cluster-proxy` "
+            "they fail, with it they need the kubeconfig that it prints"
+        )
+        yield Remark(Weight.STAYS, "cluster-proxy", said, "leeward cluster-proxy (and --print-kubeconfig)")
 
 
 def counted(count: int, noun: str) -> str:

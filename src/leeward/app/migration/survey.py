@@ -19,6 +19,7 @@ from leeward.api.core import Lease
 from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, is_lease_of_agent, is_our_leader
 from leeward.api.resource import LEASES
 from leeward.api.schema import CUSTOM_KINDS
+from leeward.app.front_address import find_front
 from leeward.app.install.installing import installed_definitions, is_of_karmada
 from leeward.app.install.manifests import definitions
 from leeward.app.migration.definition_gaps import definition_gaps
@@ -80,6 +81,8 @@ class Survey:
     other_kinds: Mapping[str, int] = field(default_factory=dict[str, int])
     """Karmada's kinds that are not Leeward's and have objects, by `plural.group`, with their number."""
     unseen: tuple[str, ...] = ()
+    cluster_proxy: str = ""
+    """URL at which `leeward cluster-proxy` serves; empty where none has run."""
 
 
 async def take_survey(client: Client, clock: Clock) -> Survey:
@@ -105,6 +108,7 @@ async def take_survey(client: Client, clock: Clock) -> Survey:
         unreadable=unreadable,
         other_kinds=others,
         unseen=tuple(inventory.unseen),
+        cluster_proxy=front.url if (front := await find_front(client)) is not None else "",
     )
 
 

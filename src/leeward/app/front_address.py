@@ -1,0 +1,87 @@
+"""Address of the cluster proxy of a control plane on a real kube-apiserver, and the kubeconfig that leads there.
+
+The ConfigMap `karmada-system/leeward-cluster-proxy` has its URL and the authority of its certificate: no secrets.
+"""
+
+import base64
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from kubeapi.codec import render_yaml
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from kubeapi.untrusted import mapping_in, text_in
+from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.app.local.errors import FleetError
+from leeward.client import AlreadyExists, Client, NotFound, NotServed
+
+NAME = "leeward-cluster-proxy"
+CONFIG_MAPS: Resource[Manifest] = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
+_FILES = ("client-certificate", "client-key", "tokenFile")
+"""Fields of a user that name a file."""
+_URL, _AUTHORITY = "url", "ca.crt"
+
+
+@dataclass(frozen=True, slots=True)
+class FrontAddress:
+    """`authority` is PEM."""
+
+    url: str
+    authority: bytes
+
+
+async def publish_front(client: Client, address: FrontAddress) -> None:
+    """Writes the address where it says something else. Raises: WorldError."""
+    data = {_URL: address.url, _AUTHORITY: address.authority.decode()}
+    try:
+        found = await client.get(CONFIG_MAPS, NAME, SYSTEM_NAMESPACE)
+    except NotServed:
+        raise
+    except NotFound:
+        try:
+            await client.create(CONFIG_MAPS, {"metadata": {"name": NAME}, "data": data}, SYSTEM_NAMESPACE)
+        except AlreadyExists:
+            await client.patch(CONFIG_MAPS, NAME, {"data": data}, SYSTEM_NAMESPACE)
+        return
+    if found.get("data") != data:
+        await client.patch(CONFIG_MAPS, NAME, {"data": data}, SYSTEM_NAMESPACE)
+
+
+async def find_front(client: Client) -> FrontAddress | None:
+    """Address of the cluster proxy; None where none has run. Raises: WorldError."""
+    try:
+        data = mapping_in(await client.get(CONFIG_MAPS, NAME, SYSTEM_NAMESPACE), "data")
+    except NotServed:
+        raise
+    except NotFound:
+        return None
+    url = text_in(data, _URL)
+    return FrontAddress(url, text_in(data, _AUTHORITY).encode()) if url else None
+
+
+def kubeconfig_through(address: FrontAddress, kubeconfig: Manifest, context: str, directory: Path) -> str:
+    """A kubeconfig with this context alone, which leads to the cluster proxy as the same user. `directory` is the one
+    that its files are named from. Raises: FleetError."""
+    name = context or str(kubeconfig.get("current-context") or "")
+    chosen = _named(kubeconfig, "contexts", "context", name)
+    cluster = {"server": address.url, "certificate-authority-data": base64.b64encode(address.authority).decode()}
+    known = _named(kubeconfig, "users", "user", str(chosen.get("user", "")))
+    user = known | {field: str(directory / str(known[field])) for field in _FILES if field in known}
+    made: Manifest = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": NAME, "cluster": cluster}],
+        "contexts": [{"name": name, "context": {**chosen, "cluster": NAME}}],
+        "users": [{"name": chosen.get("user"), "user": user}],
+    }
+    return render_yaml(made)
+
+
+def _named(kubeconfig: Manifest, section: str, inner: str, name: str) -> dict[str, Any]:
+    """Raises: FleetError."""
+    for entry in cast("list[Manifest]", kubeconfig.get(section) or []):
+        if entry.get("name") == name:
+            return cast("dict[str, Any]", entry.get(inner) or {})
+    raise FleetError(f"the kubeconfig has no {inner} {name!r}: name one with --context")
