@@ -37,6 +37,7 @@ NOT_TYPED: Mapping[str, str] = {
     "lint": "rendered of manifests (tests/lint_page.py)",
     "estimators": "needs certificates by names of Services (tests/processes/test_estimator_process.py)",
     "systemd": "systemd runs neither in containers nor where these tests do",
+    "karmadactl": "needs a real kube-apiserver (tests/e2e/test_cluster_proxy_front.py)",
 }
 TYPED = re.compile(r"^(?: {4}|\t)(?:\$ )?(?:leeward|kubectl|karmadactl|systemctl) ", re.MULTILINE)
 FENCED = re.compile(r"^```(?!console|yaml).*?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
