@@ -87,10 +87,13 @@ def test_the_time_of_the_end_stays_when_nothing_was_left_to_do() -> None:
     assert next_status(finished, [], at(99)) == finished.status
 
 
-def test_what_is_no_longer_listed_leaves_the_status() -> None:
-    seen = (DONE, ObservedWorkload(WEB, "Successful"))
+def test_earlier_successes_stay_in_the_status_when_they_are_listed_no_more() -> None:
+    lost = ObservedWorkload(ROLE, "Failed", "ReferencedBindingNotFound")
+    seen = (DONE, ObservedWorkload(WEB, "Successful"), lost)
     shorter = rebalancer(NGINX, seen=seen, generation=2, observed_generation=1, finished=3)
-    assert next_status(shorter, [], at(9)).observed_workloads == (DONE,)
+    status = next_status(shorter, [], at(9))
+    assert status.observed_workloads == (DONE, ObservedWorkload(WEB, "Successful"))
+    assert status.finish_time == at(3)
 
 
 def test_a_finished_rebalancer_expires_when_it_has_a_time_to_live() -> None:

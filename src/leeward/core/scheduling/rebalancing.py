@@ -2,7 +2,8 @@
 
 A binding is told so by `spec.rescheduleTriggeredAt`. For the first generation that is the rebalancer's creation, so
 that doing it again after a restart has no second effect; a workload that is listed later counts from when that is seen.
-What is no longer listed leaves the status; what was rebalanced is not again, because others were added.
+What is no longer listed stays in the status if it was rebalanced, and leaves it otherwise. What was rebalanced is not
+rebalanced again because others were added.
 
 Karmada: pkg/controllers/workloadrebalancer; same, but that later workloads count from then on (there they are not
 moved when they have been scheduled since the rebalancer was made). Holds: C3.
@@ -54,10 +55,13 @@ def observed(workload: WorkloadReference, found: bool) -> ObservedWorkload:
 def next_status(
     rebalancer: WorkloadRebalancer, outcomes: Sequence[ObservedWorkload], now: datetime
 ) -> WorkloadRebalancerStatus:
-    """The status with these outcomes in it; finished once every listed workload has one."""
+    """The status with these outcomes in it; finished once every listed workload has one.
+
+    Earlier successes stay when they are listed no more: they tell that a workload was scheduled afresh."""
     known = {outcome.workload: outcome for outcome in (*rebalancer.status.observed_workloads, *outcomes)}
-    listed = sorted(set(rebalancer.spec.workloads), key=_order)
-    workloads = tuple(known.get(workload, ObservedWorkload(workload)) for workload in listed)
+    succeeded = {workload for workload, outcome in known.items() if outcome.result == SUCCESSFUL}
+    kept = sorted({*rebalancer.spec.workloads, *succeeded}, key=_order)
+    workloads = tuple(known.get(workload, ObservedWorkload(workload)) for workload in kept)
     finished = all(workload.result for workload in workloads)
     before = rebalancer.status.finish_time if not outcomes else None
     return msgspec.structs.replace(
