@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kubeapi.codec import to_wire
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, EVENTS
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
@@ -135,3 +136,32 @@ def test_a_policy_is_obeyed_after_others_have_failed_for_a_moment() -> None:
         await world.until(lambda: "example.com/lost:NoExecute" in world.taints("member1"), 45)
 
     play(story, FOUR)
+
+
+def test_health_that_others_report_without_a_reason_brings_and_takes_taints() -> None:
+    """Karmada's aggregated API validates no status of a Cluster, and its own policies' suite leaves the reason out."""
+
+    async def story(world: World) -> None:
+        sick = {"conditionType": "ServiceDomainNameResolutionReady", "operator": "In"}
+        diagnosed = at_once(
+            "example.com/dns",
+            addOnConditions=[{**sick, "statusValues": ["False"]}],
+            removeOnConditions=[{**sick, "statusValues": ["True"]}],
+        )
+        await world.client.create(CLUSTER_TAINT_POLICIES, diagnosed)
+
+        async def report(status: str) -> None:
+            kept = [c for c in to_wire(world.cluster("member1"))["status"]["conditions"] if c["type"] == "Ready"]
+            said = {"type": "ServiceDomainNameResolutionReady", "status": status, "lastTransitionTime": None}
+            patch = {"status": {"conditions": [*kept, said]}}
+            await world.client.patch(CLUSTERS, "member1", patch, subresource="status")
+
+        await report("False")
+        await world.until(lambda: "example.com/dns:NoExecute" in world.taints("member1"), 5)
+        await world.sleep(120)
+        conditions = {c.type: c.status for c in world.cluster("member1").status.conditions}
+        assert conditions["ServiceDomainNameResolutionReady"] == "False", "later reports of Leeward keep it"
+        await report("True")
+        await world.until(lambda: world.taints("member1") == set(), 5)
+
+    play(story)

@@ -8,7 +8,7 @@ from msgspec import Meta, field, structs
 from kubeapi.meta import Int32, Object
 from kubeapi.quantity import Quantity
 from leeward.api.core import Taint
-from leeward.api.meta import Condition, TypedObject, find_condition
+from leeward.api.meta import UNCHECKED, Condition, TypedObject, find_condition
 from leeward.api.names import TAINTED_CONDITION
 from leeward.api.taint_record import NO_RECORD, TaintRecord, parse_record, render_record, taints_in_force
 
@@ -80,7 +80,7 @@ class ResourceSummary(Object, frozen=True):
 class ClusterStatus(Object, frozen=True):
     kubernetes_version: str = ""
     api_enablements: tuple[APIEnablement, ...] = ()
-    conditions: tuple[Condition, ...] = ()
+    conditions: Annotated[tuple[Condition, ...], UNCHECKED] = ()
     node_summary: NodeSummary | None = None
     resource_summary: ResourceSummary | None = None
     remedy_actions: tuple[str, ...] = ()

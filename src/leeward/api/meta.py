@@ -13,6 +13,9 @@ from kubeapi.meta import Object, ObjectMeta, wire_time
 ON_WIRE = Meta(extra={"on_wire": True})
 """Mark of a field with a struct default: the schema requires it all the same, as Karmada's does."""
 
+UNCHECKED = Meta(extra={"unchecked": True})
+"""Mark of a field whose schema names the types alone: no field in it is required, and no value refused."""
+
 
 def schema_default(value: object) -> Meta:
     """Mark of a field with what the API server fills in. The struct's own default stays "absent", so that nothing is
@@ -54,11 +57,15 @@ _CONDITION_REASON = {"minLength": 1, "maxLength": 1024, "pattern": "^[A-Za-z]([A
 
 
 class Condition(Object, frozen=True):
-    """`metav1.Condition`; `status` is `True`, `False` or `Unknown`. An empty message is on the wire, too."""
+    """`metav1.Condition`; `status` is `True`, `False` or `Unknown`. An empty message is on the wire, too.
 
-    type: Annotated[str, Meta(extra_json_schema=_CONDITION_TYPE)]
-    status: Annotated[str, Meta(extra_json_schema={"enum": ["True", "False", "Unknown"]})]
-    reason: Annotated[str, Meta(extra_json_schema=_CONDITION_REASON)]
+    Any of the texts may be missing in the status of a Cluster, which others report unchecked."""
+
+    type: Annotated[str, Meta(extra_json_schema=_CONDITION_TYPE), ON_WIRE] = field(default_factory=str)
+    status: Annotated[str, Meta(extra_json_schema={"enum": ["True", "False", "Unknown"]}), ON_WIRE] = field(
+        default_factory=str
+    )
+    reason: Annotated[str, Meta(extra_json_schema=_CONDITION_REASON), ON_WIRE] = field(default_factory=str)
     message: Annotated[str, Meta(extra_json_schema={"maxLength": 32768}), ON_WIRE] = field(default_factory=str)
     last_transition_time: Annotated[datetime | None, ON_WIRE] = None
     observed_generation: Annotated[int, Meta(extra_json_schema={"format": "int64", "minimum": 0})] = 0

@@ -24,6 +24,7 @@ _QUANTITY: Manifest = {
 }
 _ATOMIC_MAPS = (LabelSelector, NodeSelector)
 _BOUNDS = {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"}
+_DEMANDS = ("required", "enum", "pattern", "minLength", "maxLength", "minimum", "minItems")
 
 
 @cache
@@ -35,7 +36,8 @@ def structural_schema(struct: type[Any]) -> Manifest:
 def _render(type_: inspect.Type) -> Manifest:
     match type_:
         case inspect.Metadata():
-            return _render(type_.type) | (cast(Any, type_).extra_json_schema or {})
+            schema: Manifest = _render(type_.type) | (cast(Any, type_).extra_json_schema or {})
+            return _types_of(schema) if _is_marked(type_, "unchecked") else schema
         case inspect.StructType():
             return _render_struct(type_)
         case inspect.UnionType():
@@ -76,7 +78,7 @@ def _render_struct(type_: inspect.StructType) -> Manifest:
         return {"type": "object"}
     schema: Manifest = {"description": _description(type_.cls)} if type_.cls.__doc__ else {}
     schema |= {"type": "object", "properties": {f.encode_name: _render_field(type_.cls, f) for f in type_.fields}}
-    if required := [f.encode_name for f in type_.fields if f.required or _is_on_wire(f.type)]:
+    if required := [f.encode_name for f in type_.fields if f.required or _is_marked(f.type, "on_wire")]:
         schema["required"] = required
     if type_.cls in _ATOMIC_MAPS:
         schema["x-kubernetes-map-type"] = "atomic"
@@ -89,8 +91,19 @@ def _render_field(struct: type[Any], field: inspect.Field) -> Manifest:
     return {**schema, "description": text} if text else schema
 
 
-def _is_on_wire(type_: inspect.Type) -> bool:
-    return isinstance(type_, inspect.Metadata) and "on_wire" in (cast(Any, type_).extra or {})
+def _is_marked(type_: inspect.Type, mark: str) -> bool:
+    return isinstance(type_, inspect.Metadata) and mark in (cast(Any, type_).extra or {})
+
+
+def _types_of(schema: Manifest) -> Manifest:
+    """The schema without what it requires of values beside their types; quantities stay quantities."""
+    types = {name: value for name, value in schema.items() if name not in _DEMANDS or "anyOf" in schema}
+    for name in ("items", "additionalProperties"):
+        if name in types:
+            types[name] = _types_of(types[name])
+    if "properties" in types:
+        types["properties"] = {name: _types_of(each) for name, each in types["properties"].items()}
+    return types
 
 
 def _description(struct: type[Any]) -> str:

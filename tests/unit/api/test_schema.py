@@ -184,3 +184,21 @@ def test_a_definition_fits_into_an_annotation() -> None:
     """`kubectl apply` keeps what it has applied in one, of at most 256 KiB for all annotations."""
     sizes = {kind: len(json.dumps(spec)) for kind, (spec, _) in DEFINITIONS.items()}
     assert max(sizes.values()) < 65_536, sizes
+
+
+def test_conditions_of_a_cluster_are_taken_as_others_report_them() -> None:
+    """Karmada's aggregated API validates no status of a Cluster; of Works and bindings it requires every field."""
+
+    def condition_of(kind: str) -> dict[str, Any]:
+        schema = DEFINITIONS[kind][1]["schema"]["openAPIV3Schema"]
+        return schema["properties"]["status"]["properties"]["conditions"]["items"]
+
+    reported, checked = (
+        condition_of("cluster.karmada.io/v1alpha1/Cluster"),
+        condition_of("work.karmada.io/v1alpha1/Work"),
+    )
+    assert "required" not in reported
+    assert reported["properties"]["reason"]["type"] == "string"
+    assert "minLength" not in reported["properties"]["reason"]
+    assert "enum" not in reported["properties"]["status"]
+    assert set(checked["required"]) == {"type", "status", "reason", "message", "lastTransitionTime"}
