@@ -17,7 +17,6 @@ from leeward.api.resource import (
     RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
 )
 from leeward.client import Client, Response, Unreachable
-from leeward.core.interpreter.webhook_exchange import CONTEXT_KIND, CONTEXT_VERSION
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.work_share import WHOLE, WorkShare
 from leeward.sim.world import Mode, World
@@ -162,8 +161,7 @@ class HookedWorld(World):
                 said["dependencies"] = [settings] if knows else []
             case _:
                 said["replicas"] = request["object"]["spec"]["replicas"] if knows else 0
-        head = {"apiVersion": CONTEXT_VERSION, "kind": CONTEXT_KIND}
-        return Response(200, json.dumps({**head, "response": said}).encode(), {})
+        return Response(200, json.dumps({"response": said}).encode(), {})
 
 
 def hook(operation: str) -> Manifest:

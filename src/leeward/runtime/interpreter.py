@@ -196,7 +196,7 @@ class Interpreter:
             if script := await self._script(observed, Operation.STATUS):
                 return scripts.status_in(await self._run(script, Operation.STATUS, observed))
             if response := await self._webhooks.ask(observed, Operation.STATUS):
-                return response.get("rawStatus")
+                return webhook_exchange.status_in(response)
             return reflect_status(observed)
 
     async def health(self, observed: ReadOnlyManifest) -> ResourceHealth:

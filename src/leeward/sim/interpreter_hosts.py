@@ -1,4 +1,7 @@
-"""The hosts of interpreter webhooks in a world: what each answers, with no connection opened."""
+"""The hosts of interpreter webhooks in a world: what each answers, with no connection opened.
+
+They write an answer as Karmada's library does: without apiVersion and kind.
+"""
 
 from collections.abc import Awaitable, Callable
 
@@ -6,7 +9,7 @@ from kubeapi.codec import decode_manifest, encode
 from kubeapi.meta import Manifest
 from leeward.api.interpreter_config import ResourceInterpreterWebhook
 from leeward.client import Response, Unreachable
-from leeward.core.interpreter.webhook_exchange import CONTEXT_KIND, CONTEXT_VERSION, address_of
+from leeward.core.interpreter.webhook_exchange import address_of
 
 Answering = Callable[[Manifest], Awaitable[Manifest]]
 """Function from the request of a question to the response, without its uid. It may hang, or raise as a connection
@@ -30,4 +33,4 @@ class InterpreterHosts:
             raise Unreachable(f"{server}: connection refused")
         request = decode_manifest(body)["request"]
         response = {"uid": request["uid"], "successful": True, **await answering(request)}
-        return Response(200, encode({"apiVersion": CONTEXT_VERSION, "kind": CONTEXT_KIND, "response": response}))
+        return Response(200, encode({"response": response}))

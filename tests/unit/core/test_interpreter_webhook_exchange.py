@@ -22,6 +22,7 @@ from leeward.core.interpreter.webhook_exchange import (
     question,
     replicas_in,
     seconds_of,
+    status_in,
 )
 
 FARM: Manifest = {
@@ -140,6 +141,7 @@ def test_a_question_names_the_object_and_what_belongs_to_the_operation() -> None
             "namespace": "default",
             "operation": "Retain",
             "object": FARM,
+            "replicas": 0,
             "observedObject": {"a": 1},
         },
     }
@@ -167,19 +169,33 @@ def test_an_answer_is_its_response() -> None:
     ("code", "body", "problem"),
     [
         (500, answered(), "it answered with code 500"),
-        (201, answered(), "it answered with code 201"),
+        (199, answered(), "it answered with code 199"),
+        (207, answered(), "it answered with code 207"),
+        (404, b"404 page not found\n", "it answered with code 404: 404 page not found"),
+        (503, b"", "it answered with code 503: nothing"),
+        (502, b"x" * 300, f"it answered with code 502: {'x' * 200}"),
+        (200, b"", "its answer is no JSON: "),
+        (200, b"null", "its answer is no object"),
         (200, b"{", "its answer is no JSON: "),
         (200, b"[]", "its answer is no object"),
         (
             200,
-            encode({"response": {}}),
-            "its answer must be a ResourceInterpreterContext of config.karmada.io/v1alpha1",
+            encode({"apiVersion": "v1", "kind": "Status", "message": "no such farm"}),
+            "its answer must be a ResourceInterpreterContext of config.karmada.io/v1alpha1, not "
+            '{"apiVersion":"v1","kind":"Status","message":"no such farm"}',
         ),
         (200, encode({**HEAD, "kind": "Other", "response": {}}), "its answer must be a ResourceInterpreterContext of"),
+        (200, encode({**HEAD, "apiVersion": "v2"}), "its answer must be a ResourceInterpreterContext of"),
         (200, encode(HEAD), "its answer has no response"),
+        (200, encode({"response": None}), "its answer has no response"),
+        (200, encode({"response": {}}), "it did not succeed: it does not say why"),
         (200, encode({**HEAD, "response": []}), "its answer has no response"),
         (200, answered(uid="v"), "response.uid must be 'u', not 'v'"),
+        (200, answered(uid=None), "response.uid must be 'u', not None"),
         (200, answered(successful=False), "it did not succeed: it does not say why"),
+        (200, answered(successful=False, replicas=0, healthy=False), "it did not succeed: it does not say why"),
+        (200, answered(successful=False, uid="", status={"message": "no JSON"}), "it did not succeed: no JSON"),
+        (200, answered(successful=False, status={"code": 403}), "it did not succeed: it does not say why (code 403)"),
         (200, answered(successful="true"), "it did not succeed: it does not say why"),
         (200, answered(successful=False, status={"message": "no farm"}), "it did not succeed: no farm"),
         (200, answered(successful=False, status="no farm"), "it did not succeed: it does not say why"),
@@ -189,6 +205,13 @@ def test_an_answer_that_makes_no_sense_says_so(code: int, body: bytes, problem: 
     with pytest.raises(InterpretationError) as refused:
         answer_in(code, body, "u")
     assert str(refused.value).startswith(problem)
+
+
+@pytest.mark.parametrize("head", [HEAD, {}, {"kind": HEAD["kind"]}, {"apiVersion": HEAD["apiVersion"], "kind": ""}])
+@pytest.mark.parametrize("code", [200, 201, 206])
+def test_an_answer_need_not_name_its_kind(head: Manifest, code: int) -> None:
+    body = encode({**head, "response": {"uid": "u", "successful": True, "status": {"code": 500}, "replicas": 3}})
+    assert answer_in(code, body, "u")["replicas"] == 3
 
 
 def test_replicas_components_health_and_dependencies_are_read_from_their_fields() -> None:
@@ -205,10 +228,14 @@ def test_replicas_components_health_and_dependencies_are_read_from_their_fields(
     assert not health_in({"healthy": False})
     (secret,) = dependencies_in({"dependencies": [{"apiVersion": "v1", "kind": "Secret", "name": "key"}]})
     assert (secret.api_version, secret.kind, secret.name) == ("v1", "Secret", "key")
-    assert dependencies_in({}) == []
+    assert dependencies_in({}) == dependencies_in({"dependencies": None}) == []
+    assert status_in({"rawStatus": {"grown": 3}}) == {"grown": 3}
+    assert status_in({"rawStatus": {}}) == {}
 
 
-@pytest.mark.parametrize(("read", "field"), [(replicas_in, "replicas"), (health_in, "healthy")])
+@pytest.mark.parametrize(
+    ("read", "field"), [(replicas_in, "replicas"), (health_in, "healthy"), (status_in, "rawStatus")]
+)
 def test_what_is_missing_is_not_nothing(read: Any, field: str) -> None:
     for response in ({}, {field: None}):
         with pytest.raises(InterpretationError) as refused:
@@ -227,7 +254,7 @@ def grown(size: int) -> list[Manifest]:
 def test_an_object_is_changed_by_the_patch_and_what_was_given_stays() -> None:
     assert patched(patch(grown(5)), FARM) == {**FARM, "spec": {"size": 5}}
     assert FARM["spec"] == {"size": 4}
-    for response in ({}, {"patch": ""}, {"patch": "", "patchType": "Other"}):
+    for response in ({}, {"patch": ""}, {"patch": None, "patchType": None}, patch([]), patch(None)):
         same = patched(response, FARM)
         assert same == FARM
         assert same is not FARM
@@ -238,6 +265,9 @@ def test_an_object_is_changed_by_the_patch_and_what_was_given_stays() -> None:
     ("response", "problem"),
     [
         (patch(grown(5), patchType="MergePatch"), "response.patchType must be JSONPatch, not 'MergePatch'"),
+        ({"patchType": "JSONPatch"}, "response.patch is missing"),
+        ({"patch": "", "patchType": "JSONPatch"}, "response.patch is missing"),
+        ({"patch": "", "patchType": "Other"}, "response.patchType must be JSONPatch, not 'Other'"),
         (patch(grown(5), patchType=None), "response.patchType must be JSONPatch, not None"),
         ({"patch": "no base64", "patchType": "JSONPatch"}, "response.patch cannot be applied: "),
         ({"patch": "W10=!", "patchType": "JSONPatch"}, "response.patch cannot be applied: "),

@@ -24,7 +24,7 @@ from leeward.runtime.interpreter import Interpreter, NotInterpreted
 from leeward.runtime.interpreter_webhooks import HttpsCalls, InterpreterWebhooks
 from leeward.runtime.webhook_queue import NotAnsweredYet
 from tests.certificates import Authority
-from tests.https_server import Asked, https_server
+from tests.https_server import Answer, Asked, https_server
 
 GROUP_VERSION = "example.com/v1"
 OBJECT: Manifest = {
@@ -38,11 +38,14 @@ Says = Callable[[dict[str, Any]], dict[str, Any]]
 """Function from the request to the response, without its uid."""
 
 
+Ask = Callable[[Interpreter], Awaitable[Any]]
+
+
 def interpreted(
-    directory: Path, says: Says, ask: Callable[[Interpreter], Awaitable[Any]], scripts: dict[str, str] | None = None
+    directory: Path, says: Says, ask: Ask, scripts: dict[str, str] | None = None
 ) -> tuple[Any, list[dict[str, Any]]]:
     """Answer of the interpreter when a webhook says this, and what the webhook was asked."""
-    authority, requests = Authority(), list[dict[str, Any]]()
+    requests = list[dict[str, Any]]()
 
     def answer(asked: Asked) -> tuple[int, bytes]:
         assert (asked.method, asked.path, asked.content_type) == ("POST", "/farms?timeout=29s", "application/json")
@@ -52,13 +55,20 @@ def interpreted(
         head = {"apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterContext"}
         return 200, json.dumps({**head, "response": response}).encode()
 
+    return over_https(directory, answer, ask, scripts), requests
+
+
+def over_https(directory: Path, answer: Answer, ask: Ask, scripts: dict[str, str] | None = None) -> Any:
+    """Answer of an interpreter that asks a webhook over HTTPS."""
+    authority = Authority()
+
     async def main(port: int) -> Any:
         calls = HttpsCalls()
         client = {
             "url": f"https://127.0.0.1:{port}/farms",
             "caBundle": base64.b64encode(authority.certificate).decode(),
         }
-        rule = {"operations": ["*"], "apiGroups": ["example.com"], "apiVersions": ["*"], "kinds": ["Farm"]}
+        rule = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "kinds": ["Farm", "Workload"]}
         hook = {"name": "farms.example.com", "clientConfig": client, "rules": [rule], "timeoutSeconds": 29}
         configuration = from_wire(
             {"metadata": {"name": "farms"}, "webhooks": [{**hook, "interpreterContextVersions": ["v1alpha1"]}]},
@@ -85,10 +95,10 @@ def interpreted(
                 await calls.close()
 
     with https_server(answer, authority.server_context(directory)) as port:
-        return asyncio.run(main(port)), requests
+        return asyncio.run(main(port))
 
 
-async def answered(interpreter: Interpreter, ask: Callable[[Interpreter], Awaitable[Any]]) -> Any:
+async def answered(interpreter: Interpreter, ask: Ask) -> Any:
     """Asks again, as controllers do, until there is an answer: on a busy machine a webhook may be slow."""
     while True:
         try:

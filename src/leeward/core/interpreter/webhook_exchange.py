@@ -26,6 +26,8 @@ from leeward.core.interpreter.scripts import Operation
 CONTEXT_VERSION, CONTEXT_KIND = "config.karmada.io/v1alpha1", "ResourceInterpreterContext"
 DEFAULT_SECONDS, MOST_SECONDS = 10, 30
 _ANY = "*"
+_GOOD_CODES = range(200, 207)
+_SHOWN_BYTES = 200
 
 
 def hook_for(
@@ -69,7 +71,10 @@ def address_of(hook: ResourceInterpreterWebhook) -> tuple[str, str, dict[str, st
 
 
 def question(uid: str, operation: Operation, manifest: ReadOnlyManifest, **more: Any) -> bytes:
-    """`more` is what belongs to the operation: observedObject, replicas, aggregatedStatus."""
+    """`more` is what belongs to the operation: observedObject, replicas, aggregatedStatus.
+
+    Karmada's client sends replicas with each operation, so a webhook may read them without a look.
+    """
     group, _, version = manifest.get("apiVersion", "").rpartition("/")
     metadata = manifest.get("metadata", {})
     request = {
@@ -79,15 +84,32 @@ def question(uid: str, operation: Operation, manifest: ReadOnlyManifest, **more:
         "namespace": metadata.get("namespace", ""),
         "operation": operation.value,
         "object": manifest,
+        "replicas": 0,
         **more,
     }
     return encode({"apiVersion": CONTEXT_VERSION, "kind": CONTEXT_KIND, "request": request})
 
 
 def answer_in(code: int, body: bytes, uid: str) -> Manifest:
-    """The response of an answer. Raises: InterpretationError, as all below."""
-    if code != 200:
-        raise InterpretationError(f"it answered with code {code}")
+    """Response of an answer that succeeded. Raises: InterpretationError, as all below.
+
+    Karmada's library writes neither apiVersion nor kind; what names another kind is refused.
+    """
+    if code not in _GOOD_CODES:
+        raise InterpretationError(f"it answered with code {code}: {_shown(body)}")
+    context = _context_in(body)
+    response = context.get("response")
+    if not isinstance(response, dict):
+        raise InterpretationError("its answer has no response")
+    said = cast(Manifest, response)
+    if said.get("successful") is not True:
+        raise InterpretationError(f"it did not succeed: {_reason_in(said.get('status'))}")
+    if said.get("uid") != uid:
+        raise InterpretationError(f"response.uid must be {uid!r}, not {said.get('uid')!r}")
+    return said
+
+
+def _context_in(body: bytes) -> Manifest:
     try:
         document = decode_any(body)
     except DecodeError as error:
@@ -95,19 +117,21 @@ def answer_in(code: int, body: bytes, uid: str) -> Manifest:
     if not isinstance(document, dict):
         raise InterpretationError("its answer is no object")
     context = cast(Manifest, document)
-    if (context.get("apiVersion"), context.get("kind")) != (CONTEXT_VERSION, CONTEXT_KIND):
-        raise InterpretationError(f"its answer must be a {CONTEXT_KIND} of {CONTEXT_VERSION}")
-    response = context.get("response")
-    if not isinstance(response, dict):
-        raise InterpretationError("its answer has no response")
-    said = cast(Manifest, response)
-    if said.get("uid") != uid:
-        raise InterpretationError(f"response.uid must be {uid!r}, not {said.get('uid')!r}")
-    if said.get("successful") is not True:
-        status = said.get("status")
-        message = cast(Manifest, status).get("message") if isinstance(status, dict) else None
-        raise InterpretationError(f"it did not succeed: {message or 'it does not say why'}")
-    return said
+    named = (context.get("apiVersion") or CONTEXT_VERSION, context.get("kind") or CONTEXT_KIND)
+    if named != (CONTEXT_VERSION, CONTEXT_KIND):
+        raise InterpretationError(f"its answer must be a {CONTEXT_KIND} of {CONTEXT_VERSION}, not {_shown(body)}")
+    return context
+
+
+def _reason_in(status: Any) -> str:
+    """Words of `response.status`. A library that could not read the question says so there, without a uid."""
+    known = cast(Manifest, status) if isinstance(status, dict) else {}
+    message, code = known.get("message"), known.get("code")
+    return f"{message or 'it does not say why'}{f' (code {code})' if code else ''}"
+
+
+def _shown(body: bytes) -> str:
+    return body[:_SHOWN_BYTES].decode(errors="replace").strip() or "nothing"
 
 
 def replicas_in(response: Manifest) -> ReplicaInterpretation:
@@ -122,19 +146,28 @@ def health_in(response: Manifest) -> bool:
     return scripts.health_in([_given(response, "healthy")])
 
 
+def status_in(response: Manifest) -> Any:
+    """The status that it reflects. One that is missing is not known, and not empty."""
+    return _given(response, "rawStatus")
+
+
 def dependencies_in(response: Manifest) -> list[DependentObjectReference]:
     return scripts.dependencies_in([response.get("dependencies") or []])
 
 
 def patched(response: Manifest, manifest: ReadOnlyManifest) -> Manifest:
-    """The object as the answer changes it; as it is where there is no patch."""
-    patch = response.get("patch")
-    if not patch:
+    """The object as the answer changes it; as it is where there is neither patch nor patchType."""
+    patch, patch_type = response.get("patch"), response.get("patchType")
+    if not patch and patch_type is None:
         return decode_any(encode(manifest))
-    if response.get("patchType") != "JSONPatch":
-        raise InterpretationError(f"response.patchType must be JSONPatch, not {response.get('patchType')!r}")
+    if patch_type != "JSONPatch":
+        raise InterpretationError(f"response.patchType must be JSONPatch, not {patch_type!r}")
+    if not patch:
+        raise InterpretationError("response.patch is missing")
     try:
-        operations = decode_any(read_base64(patch))
+        operations: Any = decode_any(read_base64(patch))
+        if operations is None:
+            return decode_any(encode(manifest))
         if not isinstance(operations, list) or len(cast("list[Any]", operations)) > jsonpatch.MAX_OPERATIONS:
             raise ValueError(f"it must be a list of at most {jsonpatch.MAX_OPERATIONS} operations")
         found = jsonpatch.apply(decode_any(encode(manifest)), operations)
