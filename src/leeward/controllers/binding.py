@@ -82,7 +82,8 @@ class BindingController:
         self._controller = plane.controller(kind.controller_name, self.reconcile, owns=plane.share.owns_binding)
         self._reports = BindingReports(plane, kind, self._events, self._controller.failed, only_seen=only_seen)
         self._templates = BindingTemplates(plane, self._reach, self._controller.queue.add)
-        self._overrides = OverrideRendering(plane, kind, self._templates.known, self._controller.queue.add)
+        known, concerns = self._templates.known, self._controller.queue.add
+        self._overrides = OverrideRendering(plane, kind.controller_name, self._bindings, known, concerns)
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)

@@ -1,4 +1,5 @@
-"""Rendering of a binding's manifests with the override policies that select them, for the binding controller.
+"""Rendering of a binding's manifests with the override policies that select them, for the binding controller; and of
+the manifests of a Namespace, which has no binding.
 
 What cannot be known leaves things as they are: a Cluster that is not listed, or a policy that is there and has never
 been read, but which the binding's Works were made with, or which may select the template: a new Work is not made
@@ -10,6 +11,7 @@ Karmada: pkg/controllers/binding/common.go (`ensureWork`), pkg/util/overridemana
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest, labels_of
@@ -21,16 +23,16 @@ from leeward.api.names import (
 )
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTERS
-from leeward.api.work import Binding, Work
+from leeward.api.work import Work
 from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.applied import policies_in
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.overrides.rendering import Overridden, OverrideFailure, too_many
 from leeward.planning.rendered_overrides import RenderedOverrides
-from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key
-from leeward.runtime.override_matching import OverrideMatching
+from leeward.runtime.informer import Informer
+from leeward.runtime.override_matching import KindOf, OverrideMatching, kind_of_binding
 
 UNREAD_AGAIN = timedelta(seconds=30)
 """Pause after which a policy that could not be read is looked for again: of its deletion nothing is told."""
@@ -56,15 +58,16 @@ class OverrideRendering:
     def __init__(
         self,
         plane: ControlPlane,
-        kind: BindingKind,
-        template_of: Callable[[Binding], ReadOnlyManifest | None],
+        name: str,
+        bindings: Informer[Any],
+        template_of: Callable[[Any], ReadOnlyManifest | None],
         concerns: Callable[[Key], None],
+        kind_of: KindOf = kind_of_binding,
     ) -> None:
-        """`template_of` is the resource template of a binding, as far as it is known."""
+        """`template_of` is the resource template of a binding, as far as it is known; `name` is its controller's."""
         self._plane = plane
         self._clusters = plane.informers.of(CLUSTERS)
-        bindings, name = plane.informers.of(kind.resource), f"{kind.controller_name}-overrides"
-        self._matching = OverrideMatching(plane, name, bindings, template_of, concerns)
+        self._matching = OverrideMatching(plane, f"{name}-overrides", bindings, template_of, concerns, kind_of)
 
     def start(self) -> None:
         self._matching.start()

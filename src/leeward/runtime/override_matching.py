@@ -1,4 +1,5 @@
 """Matching of override policies and bindings: the policies that select a manifest, the bindings that a policy concerns.
+Namespaces, which have no binding, stand here for themselves.
 
 A change of a policy is taken in at once; the bindings whose templates it selected before, or selects now, are looked
 for in a queue of its own, a turn at a time. Holds: L4.
@@ -21,6 +22,14 @@ from leeward.runtime.informer import Informer
 from leeward.runtime.override_index import OverrideIndex
 from leeward.runtime.policy_changes import EarlierSelections, PolicyKey
 
+KindOf = Callable[[Any], tuple[str, str]]
+"""Function from a binding, or what stands for itself, to apiVersion and kind of the resource template."""
+
+
+def kind_of_binding(binding: Binding) -> tuple[str, str]:
+    wanted = binding.spec.resource
+    return wanted.api_version, wanted.kind
+
 
 class OverrideMatching:
     """`concerns` is told of each of `bindings` whose manifests may be overridden otherwise now.
@@ -33,10 +42,12 @@ class OverrideMatching:
         plane: ControlPlane,
         name: str,
         bindings: Informer[Any],
-        template_of: Callable[[Binding], ReadOnlyManifest | None],
+        template_of: Callable[[Any], ReadOnlyManifest | None],
         concerns: Callable[[Key], None],
+        kind_of: KindOf = kind_of_binding,
     ) -> None:
         """`name` of the queue."""
+        self._kind_of = kind_of
         self._plane = plane
         self._bindings = bindings
         self._template_of = template_of
@@ -106,14 +117,13 @@ class OverrideMatching:
         kinds = {(scope.api_version, scope.kind) for selected in selections for scope in selected}
         for binding in self._bindings.list(None if key.clustered else key.key.namespace):
             await self._plane.turns.take()
-            wanted = binding.spec.resource
-            if not kinds.isdisjoint(((wanted.api_version, wanted.kind), EVERY_KIND)) and await self._is_concerned(
+            if not kinds.isdisjoint((self._kind_of(binding), EVERY_KIND)) and await self._is_concerned(
                 binding, selections, clustered=key.clustered
             ):
                 self._concerns(key_of(binding))
         return None
 
-    async def _is_concerned(self, binding: Binding, selections: Sequence[Selected], *, clustered: bool) -> bool:
+    async def _is_concerned(self, binding: Any, selections: Sequence[Selected], *, clustered: bool) -> bool:
         """A binding whose template is not known yet is looked at anyway."""
         template = self._template_of(binding)
         if template is None or any(selects(selected, template) for selected in selections):
