@@ -52,7 +52,8 @@ decision 86): `--since 12h`, `--cluster`, `--app deploy/web -n shop` and `--outa
 report for the post-mortem. It exits with 1 while an outage is running.
 
 `leeward snapshot FILE` writes the picture that `--from` reads: clusters, policies, bindings, Works and outages,
-without secrets, the contents of manifests, or what applications say of themselves. What is below was printed of such a
+without secrets, the contents of manifests, or what applications say of themselves. `-` is standard output and input:
+`leeward snapshot - | leeward what-if --from - --fail a`. What is below was printed of such a
 file; the timeline as of a control plane, of which it reads clusters and outages alone.
 
 What they do not know: the flags, where nobody tells them (the process that watches clusters writes its own into the

@@ -178,17 +178,19 @@ class Client:
         accept: str = "application/json",
         query: Mapping[str, str] | None = None,
     ) -> Response:
-        """Requests any path; gives the answer as it is, whatever its code: 429 only when patience has ended.
+        """Requests any path; gives the answer as it is, whatever its code.
 
-        `timeout_seconds` are those of each attempt. Raises: Unreachable.
+        429 is given when patience has ended, or where the server names no time to come again. A disruption budget
+        refuses an eviction so. `timeout_seconds` are those of each attempt. Raises: Unreachable.
         """
         request = Request(method, path, query or {}, headers={**self._headers, "accept": accept}, body=body)
         waiting = Waiting(self._patience)
         while True:
             response = await self._transport.send(request, timeout_seconds=timeout_seconds)
-            if response.code != _TOO_MANY_REQUESTS:
+            asked = retry_after_seconds(response.headers)
+            if response.code != _TOO_MANY_REQUESTS or asked is None:
                 return response
-            if not await waiting.wait(f"{method} {path}", retry_after_seconds(response.headers) or 0):
+            if not await waiting.wait(f"{method} {path}", asked):
                 return response
 
     def behind(self, wrap: Callable[[Transport], Transport]) -> "Client":

@@ -7,6 +7,7 @@ import pytest
 
 from kubeapi.codec import decode_manifest, encode
 from kubeapi.meta import Manifest
+from leeward.client.patience import IMPATIENT
 from leeward.members.kinds import BUDGETS, DAEMON_SETS, DEPLOYMENTS, PODS
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell, workload
 
@@ -22,7 +23,9 @@ async def evict(cluster: Cluster, name: str, **options: Any) -> tuple[int, str]:
     """The code, and why not."""
     eviction: Manifest = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
     body = encode({**eviction, "deleteOptions": options})
-    answer = await cluster.client.raw("POST", PODS.path("default", name, "eviction"), body=body)
+    answer = await cluster.client.with_patience(IMPATIENT).raw(
+        "POST", PODS.path("default", name, "eviction"), body=body
+    )
     status = decode_manifest(answer.body)
     causes = status.get("details", {}).get("causes", ())
     return answer.code, causes[0]["message"] if causes else status.get("message", "")
