@@ -412,13 +412,16 @@ def test_what_was_left_on_purpose_is_listed_apart_and_not_deleted(changes: bool)
         assert not told_by_status(found).findings, "nothing is to be done about it"
         (orphan,) = found.preserved
         assert not await delete_orphan(world.client, reach_in(world), orphan)
-        assert await metadata_of_kept(world) == metadata
+        released = await metadata_of_kept(world)
+        assert released["uid"] == metadata["uid"]
+        assert released["labels"] == {"app": "kept", PRESERVED_ANNOTATION: "true"}
         await apply(world.client, deployment("kept", 2))
-        not_asked = {"preserveResourcesOnDeletion": False}
+        not_asked = {"preserveResourcesOnDeletion": False, "conflictResolution": "Overwrite"}
         await world.client.patch(NAMESPACED_POLICIES, "kept", {"spec": not_asked}, "default")
         await world.sleep(60)
         assert (await metadata_of_kept(world))["uid"] == metadata["uid"], "it was taken over"
-        assert PRESERVED_ANNOTATION not in (await metadata_of_kept(world))["annotations"]
+        taken_over = await metadata_of_kept(world)
+        assert PRESERVED_ANNOTATION not in taken_over["annotations"] | taken_over["labels"]
 
     play(story, THREE)
 

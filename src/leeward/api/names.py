@@ -156,7 +156,9 @@ PRESERVED_STATE_ANNOTATION = "leeward.dev/preserved-state"
 """Annotation on a binding: the labels that its last failover has preserved, and for which cluster, as JSON (ours)."""
 PRESERVED_ANNOTATION = "leeward.dev/preserved"
 """Annotation on an object in a member: `true` says that it stays there when its Work goes, since its policy asks
-for that (`preserveResourcesOnDeletion`) (ours)."""
+for that (`preserveResourcesOnDeletion`). Label on one that has stayed, and is released (ours)."""
+RELEASED_ANNOTATION = "leeward.dev/released"
+"""Annotation on a Work that is being deleted, and whose objects stay: the marks of ownership leave these (ours)."""
 RETAINED_ANNOTATION = "leeward.dev/retains-replicas"
 """Annotation on a template that a HorizontalPodAutoscaler names: `true` where `retain-replicas` was set for that
 (ours)."""

@@ -243,11 +243,11 @@ class BindingController:
         What others may live in stays for the next binding where somebody has deleted this one alone (Holds: S12)."""
         if self._kind.finalizer not in binding.metadata.finalizers:
             return
-        own = self._own_works(binding)
+        own, releases = self._own_works(binding), await self._templates.releases(binding)
         stays = self._holds.enabled and any(map(has_shared, own.values())) and await self._templates.outlives(binding)
         for work in self._works_of.get(key_of(binding)):
             preserve = self._holds.preserves(binding, work, own) or (stays and has_shared(work))
-            await self._writing.give_up(work, preserve=preserve)
+            await self._writing.give_up(work, preserve=preserve, releases=releases)
         clusters = [self._clusters.get(name) for name in own]
         if any(cluster is not None and cluster.is_ready for cluster in clusters):
             return

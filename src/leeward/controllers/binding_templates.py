@@ -58,9 +58,19 @@ class BindingTemplates:
             self._ahead[TemplateKey(*kind, key_of(template))] = key_of(binding)
         return template
 
-    async def outlives(self, binding: Binding) -> bool:
+    async def releases(self, binding: Binding) -> bool:
+        """Tells whether a deleted binding releases what it preserves: nothing asks for another one of its template.
+
+        Raises: WorldError.
+        """
+        return bool(binding.spec.preserve_resources_on_deletion) and not await self.outlives(binding, alive=True)
+
+    async def outlives(self, binding: Binding, *, alive: bool = False) -> bool:
         """Tells whether the template of a binding that is deleted stays, and is claimed or needed by others: the next
-        binding will be made of it. Only the API server can say so. Raises: WorldError."""
+        binding will be made of it. Only the API server can say so. `alive`: what is itself deleted needs nothing.
+
+        Raises: WorldError.
+        """
         wanted = binding.spec.resource
         try:
             resource = await self._resource(binding)
@@ -73,7 +83,7 @@ class BindingTemplates:
         if metadata["uid"] != wanted.uid or "deletionTimestamp" in metadata:
             return False
         dependants = (self._bindings.get(each.name, each.namespace) for each in binding.spec.required_by)
-        if any(each is not None and not lets_shared_go(each) for each in dependants):
+        if any(each is not None and _needs(each, alive=alive) for each in dependants):
             return True
         return not {POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL}.isdisjoint(metadata.get("labels") or ())
 
@@ -98,3 +108,8 @@ class BindingTemplates:
         if problems := binding_problems(binding, self._reach, resource.namespaced):
             raise OutOfReach(problems)
         return resource
+
+
+def _needs(dependant: Binding, *, alive: bool) -> bool:
+    """Tells whether a binding that needs another keeps what that has made: `alive` says that a deleted one does not."""
+    return dependant.metadata.deletion_timestamp is None if alive else not lets_shared_go(dependant)

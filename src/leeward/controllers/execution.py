@@ -36,6 +36,7 @@ from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.volume_holds import VolumeHolds, VolumesHeld
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.held_volumes import HELD
+from leeward.core.execution.release import is_released
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
@@ -178,12 +179,28 @@ class ExecutionController:
         return None
 
     async def _let_go(self, work: Work) -> datetime | None:
-        """Lets go of a Work whose object stays in the member: that needs no member, and another Work can take it over,
-        even while the member is away."""
+        """Lets go of a Work whose object stays in the member: another Work can take it over, even while the member is
+        away. What is released waits for the member, and is nobody's afterwards (Holds: S6)."""
         self._carried_out.pop(work.name, None)
+        if is_released(work) and not await self._release(work):
+            return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
         if EXECUTION_CONTROLLER_FINALIZER in work.metadata.finalizers:
             await self._take_finalizer_off(work)
         return None
+
+    async def _release(self, work: Work) -> bool:
+        """Tells whether nothing is left to be released; of a cluster that leaves while it is away nothing is waited
+        for."""
+        cluster = self._works.cluster
+        if cluster is None or not cluster.is_ready:
+            return cluster is None or cluster.is_being_deleted
+        if EXECUTION_CONTROLLER_FINALIZER not in work.metadata.finalizers:
+            return True
+        try:
+            return not await self._removal.release(work)
+        except RemovalRefused as error:
+            self._blocked_removals.is_refused(work, str(error))
+            raise
 
     def _shared_rests_until(self, work: Work) -> datetime | None:
         """Instant at which to look again at the deletion of what others may live in; None when it may be made. Somebody

@@ -1,4 +1,5 @@
-"""The objects of one member that are made from Works: takes them away.
+"""The objects of one member that are made from Works: takes them away, or the marks of
+ownership off those that stay.
 
 An object that does not carry the Work's identity is never touched (Holds: S6). A delete names the uid and the version
 that were seen, and is sent only when the API server itself has just said that the Work is still to go (Holds: S5): what
@@ -7,7 +8,9 @@ is assigned again meanwhile keeps its object.
 Karmada: pkg/util/objectwatcher.
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
@@ -19,6 +22,7 @@ from leeward.controllers.member_objects import MemberObjects
 from leeward.controllers.missing_kinds import MissingKinds
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.eviction.shared_resources import is_shared
+from leeward.core.execution.release import release_patch
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
@@ -32,7 +36,7 @@ MAX_REMEMBERED = 10_000
 
 
 class RemovalRefused(WorldError):
-    """Refusal of the member to delete an object, which the message names."""
+    """Refusal of the member to delete or to release an object, which the message names."""
 
 
 class ObjectRemoval:
@@ -66,22 +70,29 @@ class ObjectRemoval:
         Under another uid somebody in the member has made it, and keeps something there.
         """
         manifests = work.spec.workload.manifests
-        return any([await self._remove_object(work, manifest, ended=ended) for manifest in manifests])
+        remove = partial(self._remove_served, work, ended=ended)
+        return any([await self._on_served(manifest, remove) for manifest in manifests])
 
-    async def _remove_object(self, work: Work, manifest: Manifest, *, ended: bool) -> bool:
-        """Asks for the deletion of one object. Returns whether it is, or may be, still there. Holds: S5, S6."""
+    async def release(self, work: Work) -> bool:
+        """Takes the marks of ownership off what the Work leaves in the member. Returns whether any of it may still have
+        them. Raises: WorldError. Holds: S6."""
+        manifests = work.spec.workload.manifests
+        return any([await self._on_served(manifest, partial(self._release_served, work)) for manifest in manifests])
+
+    async def _on_served(self, manifest: Manifest, act: Callable[[Manifest], Awaitable[bool]]) -> bool:
+        """Does with one object, in a version that the member serves, as asked. Returns whether there is more to do."""
         api_version, kind = manifest["apiVersion"], manifest["kind"]
         if self._missing.rests(api_version, kind):
             return True
         with suppress(UnknownKind, NotServed):
-            return await self._remove_served(work, manifest, ended=ended)
+            return await act(manifest)
         versions = await self._missing.versions(api_version, kind)
         if not versions:
             return not self._missing.is_gone(api_version, kind)
         if api_version in versions:
             return True
         with suppress(UnknownKind, NotServed):
-            return await self._remove_served(work, {**manifest, "apiVersion": versions[0]}, ended=ended)
+            return await act({**manifest, "apiVersion": versions[0]})
         return True
 
     async def _remove_served(self, work: Work, manifest: Manifest, *, ended: bool) -> bool:
@@ -109,6 +120,36 @@ class ObjectRemoval:
             return self._objects.may_still_come(resource, key)
         return True
 
+    async def _release_served(self, work: Work, manifest: Manifest) -> bool:
+        """Takes the marks off one object, in the version that was seen. Raises: UnknownKind, NotServed, WorldError."""
+        resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
+        key = key_of(manifest)
+        self._objects.forget(resource, key)
+        try:
+            for _ in range(ATTEMPTS):
+                observed = await self._member.server.client.get(resource, key.name, key.namespace)
+                if not self._works.owns(work, observed):
+                    return False
+                with suppress(Conflict):
+                    await self._release(resource, observed)
+                    return False
+        except NotServed:
+            raise
+        except NotFound:
+            return self._objects.may_still_come(resource, key)
+        return True
+
+    async def _release(self, resource: Resource[Manifest], observed: Manifest) -> None:
+        key, version = key_of(observed), observed["metadata"]["resourceVersion"]
+        patch, client = release_patch(observed), self._member.server.client
+        with self._plane.metrics.propagation.counted("update", observed, self._member.name):
+            try:
+                await client.patch(resource, key.name, patch, key.namespace, resource_version=version)
+            except (Conflict, NotFound, TooManyRequests):
+                raise
+            except ApiError as error:
+                raise RemovalRefused(f"to release {observed['kind']} {key}: {error}") from error
+
     async def _is_leaving(self) -> bool:
         """Tells whether the member leaves the fleet, or has left: others keep what they have in what is shared there
         (S12). Asked of the control plane's API server: a cache may hear of it after the deletions that follow from it.
@@ -132,7 +173,7 @@ class ObjectRemoval:
             except (Conflict, NotFound, TooManyRequests):
                 raise
             except ApiError as error:
-                raise RemovalRefused(f"{observed['kind']} {key}: {error}") from error
+                raise RemovalRefused(f"to delete {observed['kind']} {key}: {error}") from error
 
     def _was_deleted(self, observed: Manifest) -> bool:
         return observed["metadata"]["uid"] in self._deleted

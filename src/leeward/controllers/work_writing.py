@@ -29,7 +29,7 @@ from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BIN
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of, version_of
-from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects, mark_removal
+from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects, mark_removal, release_objects
 
 MAX_REMEMBERED = 10_000
 _RENDERED = {RENDERED_ANNOTATION: "true"}
@@ -107,13 +107,21 @@ class WorkWriting:
         patch, version = {"spec": {"preserveResourcesOnDeletion": preserve}}, work.metadata.resource_version
         return await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
 
-    async def give_up(self, work: Work, *, preserve: bool) -> None:
+    async def give_up(self, work: Work, *, preserve: bool, releases: bool = False) -> None:
         """Has a Work go with its binding. What it was written with last may be older than what the binding asks for: it
-        may be none that can be rendered. Raises: WorldError. Holds: S1."""
-        if work.metadata.deletion_timestamp is not None:
-            await mark_removal(self._plane.client, work, preserve=preserve)
-            return
-        await self.delete(await self.preserve(work, preserve=preserve))
+        may be none that can be rendered. `releases` has what is preserved belong to nobody here any more.
+
+        Raises: WorldError. Holds: S1, S6.
+        """
+        is_going = work.metadata.deletion_timestamp is not None
+        if preserve and releases and (not is_going or work.spec.preserve_resources_on_deletion):
+            work = await release_objects(self._plane.client, work)
+        elif is_going:
+            work = await mark_removal(self._plane.client, work, preserve=preserve)
+        else:
+            work = await self.preserve(work, preserve=preserve)
+        if not is_going:
+            await self.delete(work)
 
     def note_change(self, old: Work | None, new: Work | None) -> None:
         """Follows deletions that somebody else begins; once such a Work is gone, it rests before it is made anew.

@@ -19,7 +19,7 @@ from enum import Enum
 from typing import cast
 
 from kubeapi.errors import NoCredential
-from kubeapi.meta import Manifest, annotations_of
+from kubeapi.meta import Manifest, annotations_of, labels_of
 from kubeapi.resource import Resource
 from leeward.api.cluster import APIEnablement, Cluster
 from leeward.api.names import (
@@ -105,6 +105,8 @@ class _Standing(Enum):
 
     OURS = "ours"
     PRESERVED = "preserved"
+    RELEASED = "released"
+    """It is nobody's here any more, whatever Work has its name by now."""
     DOUBTFUL = "doubtful"
 
 
@@ -139,7 +141,11 @@ async def find_orphans(control_plane: Client, reach: Reach, seconds: float | Non
 
     def orphans(standing: _Standing) -> tuple[Orphan, ...]:
         objects = (each for found in seen for each in found.objects)
-        return tuple(orphan for orphan, its in objects if its is standing and orphan.work not in known)
+        return tuple(
+            orphan
+            for orphan, its in objects
+            if its is standing and (its is _Standing.RELEASED or orphan.work not in known)
+        )
 
     problems = {cluster.name: found.problem for cluster, found in zip(clusters, seen, strict=True) if found.problem}
     return Findings(
@@ -147,7 +153,7 @@ async def find_orphans(control_plane: Client, reach: Reach, seconds: float | Non
         orphans(_Standing.DOUBTFUL),
         problems,
         await find_orphan_works(control_plane),
-        orphans(_Standing.PRESERVED),
+        (*orphans(_Standing.PRESERVED), *orphans(_Standing.RELEASED)),
         {cluster.name: found.obstacle for cluster, found in zip(clusters, seen, strict=True) if found.obstacle},
     )
 
@@ -249,16 +255,16 @@ def _kinds(enablements: Collection[APIEnablement]) -> list[tuple[str, str]]:
 
 
 async def _managed(client: Client, resource: Resource[Manifest]) -> AsyncGenerator[Manifest, None]:
-    """All objects of a kind that carry the label of what was propagated."""
-    token = ""
-    while True:
-        selector = f"{MANAGED_LABEL}=true"
-        page = await client.list(resource, label_selector=selector, limit=PAGE_SIZE, continue_token=token)
-        for manifest in page.items:
-            yield manifest
-        token = page.continue_token
-        if not token:
-            return
+    """All objects of a kind that carry the label of what was propagated, or of what was released."""
+    for label in (MANAGED_LABEL, PRESERVED_ANNOTATION):
+        selector, token = f"{label}=true", ""
+        while True:
+            page = await client.list(resource, label_selector=selector, limit=PAGE_SIZE, continue_token=token)
+            for manifest in page.items:
+                yield manifest
+            token = page.continue_token
+            if not token:
+                break
 
 
 def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifest]) -> tuple[Orphan | None, _Standing]:
@@ -268,6 +274,11 @@ def _read(manifest: Manifest, hub: str, cluster: str, resource: Resource[Manifes
     work = Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations.get(WORK_NAME_ANNOTATION, ""))
     owners = cast(list[Manifest], metadata.get("ownerReferences") or [])
     is_made_by_another = any(reference.get("controller") for reference in owners)
+    if MANAGED_LABEL not in labels_of(manifest) and "deletionTimestamp" not in metadata and not is_made_by_another:
+        key = key_of(manifest)
+        work = Key(execution_space(cluster), work_name(resource.kind, key.name, key.namespace))
+        version = metadata["resourceVersion"]
+        return Orphan(cluster, resource, key, metadata["uid"], version, work), _Standing.RELEASED
     if work.namespace != execution_space(cluster) or not work.name or owner not in ("", hub) or is_made_by_another:
         return None, _Standing.DOUBTFUL
     if "deletionTimestamp" in metadata:

@@ -2,6 +2,7 @@
 
     keep_objects    the Work goes, and leaves its objects in the member to the next Work of its name
     mark_removal    ... which is not wanted any more: that is taken back, and its objects go with it, or are held
+    release_objects ... which is not wanted any more, and whose objects stay: they are nobody's here
 
 A Work cannot be undeleted. So it is told to leave its objects in the member (`preserveResourcesOnDeletion`, which
 agents of any version honour), it goes without touching them, and the next Work of its name takes them over as they are.
@@ -10,10 +11,16 @@ An annotation remembers that this was not what its policy asked for, so that it 
 
 from datetime import timedelta
 
-from leeward.api.names import REASSIGNED_ANNOTATION, REMOVAL_HELD_ANNOTATION, cluster_of_execution_space
+from leeward.api.names import (
+    REASSIGNED_ANNOTATION,
+    RELEASED_ANNOTATION,
+    REMOVAL_HELD_ANNOTATION,
+    cluster_of_execution_space,
+)
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import Client, NotFound, NotServed
+from leeward.core.execution.release import is_released
 
 FOREIGN_DELETION_REST = timedelta(seconds=5)
 """Time after which a Work that somebody else has deleted is made anew: `karmadactl unregister` deletes the Works of a
@@ -42,6 +49,17 @@ async def mark_removal(client: Client, work: Work, *, held: bool = False, preser
     if held == (REMOVAL_HELD_ANNOTATION in work.metadata.annotations):
         return work
     patch = {"metadata": {"annotations": {REMOVAL_HELD_ANNOTATION: "true" if held else None}}}
+    return await client.patch(WORKS, work.name, patch, work.namespace, resource_version=work.metadata.resource_version)
+
+
+async def release_objects(client: Client, work: Work) -> Work:
+    """Has the objects of a Work stay, and lose the marks of ownership with their application. Raises: WorldError."""
+    if is_released(work):
+        return work
+    patch = {
+        "metadata": {"annotations": {REASSIGNED_ANNOTATION: None, RELEASED_ANNOTATION: "true"}},
+        "spec": {"preserveResourcesOnDeletion": True},
+    }
     return await client.patch(WORKS, work.name, patch, work.namespace, resource_version=work.metadata.resource_version)
 
 

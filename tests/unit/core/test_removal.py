@@ -67,7 +67,7 @@ def test_a_binding_tells_of_works_that_are_being_deleted_and_of_no_others() -> N
 
 def test_a_binding_tells_why_a_cluster_deletes_nothing_before_whose_finalizers_keep_what_another_one_deletes() -> None:
     kept_there = removal_blocked([kept("Deployment", "web", "a.com/x")])
-    refused = removal_refused("Deployment default/web: webhook is down")
+    refused = removal_refused("to delete Deployment default/web: webhook is down")
     assert (refused.type, refused.status, refused.reason) == ("leeward.dev/RemovalBlocked", "True", "Refused")
     leaving = ObjectMeta(name="web", deletion_timestamp=at(0))
     works = {

@@ -56,7 +56,7 @@ def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
 
 def removal_refused(why: str) -> Condition:
     """The condition of a Work of which the member does not let an object go."""
-    return Condition(REMOVAL_BLOCKED_CONDITION, "True", REFUSED, f"the cluster refuses to delete {why}")
+    return Condition(REMOVAL_BLOCKED_CONDITION, "True", REFUSED, f"the cluster refuses {why}")
 
 
 def _kept_by(observed: ReadOnlyManifest) -> str:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
-from leeward.api.names import MANAGED_ANNOTATIONS_ANNOTATION, MANAGED_LABELS_ANNOTATION
+from leeward.api.names import MANAGED_ANNOTATIONS_ANNOTATION, MANAGED_LABELS_ANNOTATION, PRESERVED_ANNOTATION
 from leeward.core.execution.ownership import managed_keys
 from leeward.core.interpreter import retain
 from leeward.core.interpreter.fields import mapping_at, put, text_at, value_at
@@ -70,10 +70,11 @@ def covers(observed: Any, desired: Any) -> bool:
 def _merge_marks(
     desired: ReadOnlyManifest, observed: ReadOnlyManifest, field: str, list_annotation: str
 ) -> dict[str, Any]:
-    """Ours as desired; those of others stay; those that were ours and are desired no more go."""
+    """Ours as desired; those of others stay; those that were ours and are desired no more go, as does the mark of what
+    was released before."""
     ours = managed_keys(observed, list_annotation)
     present = mapping_at(observed, "metadata", field)
-    others = {key: value for key, value in present.items() if key not in ours}
+    others = {key: value for key, value in present.items() if key not in ours and key != PRESERVED_ANNOTATION}
     return {**others, **mapping_at(desired, "metadata", field)}
 
 
