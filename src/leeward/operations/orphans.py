@@ -106,7 +106,7 @@ class _Standing(Enum):
     OURS = "ours"
     PRESERVED = "preserved"
     RELEASED = "released"
-    """It is nobody's here any more, whatever Work has its name by now."""
+    """Object that stayed, and belongs to no Work any more, whatever Work has its name by now."""
     DOUBTFUL = "doubtful"
 
 
