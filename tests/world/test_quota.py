@@ -13,7 +13,7 @@ from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, 
 
 QUOTAS = Resource.of_manifests("v1", "resourcequotas", "ResourceQuota", namespaced=True)
 WORK = work_name("ResourceQuota", "team", "default")
-NOT_SYNCED = "SyncFederatedResourceQuotaFailed"
+NOT_SYNCED = "SyncWorkFailed"
 
 
 def quota(overall: Mapping[str, str], static: Mapping[str, Mapping[str, str]] | None = None) -> Manifest:

@@ -109,13 +109,16 @@ def validate_bounds(manifest: Manifest, old: Manifest | None = None) -> list[Pro
     return list(policy_bounds_problems(Node("", manifest), None if old is None else Node("", old)))
 
 
+_PROTECTED = f"This resource is protected, please make sure to remove the label: {DELETION_PROTECTED_LABEL}"
+"""Karmada's sentence, which tools match."""
+
+
 def validate_deletion(manifest: Manifest) -> list[Problem]:
     """A problem where the object, of any kind, Karmada's or a user's, is protected from being deleted."""
     label = Node("", manifest)["metadata"]["labels"].mapping.get(DELETION_PROTECTED_LABEL)
     if label != "Always":
         return []
-    path = f"metadata.labels[{DELETION_PROTECTED_LABEL}]"
-    return [Problem.forbidden(path, "the object is protected from deletion; remove this label first")]
+    return [Problem("", "FieldValueForbidden", _PROTECTED)]
 
 
 _TYPES = {

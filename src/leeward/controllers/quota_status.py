@@ -34,8 +34,9 @@ STATUS_COMPONENT = "federated-resource-quota-status-controller"
 ENFORCEMENT_COMPONENT = "federated-resource-quota-enforcement-controller"
 SETTLE = timedelta(milliseconds=100)
 """Changes of bindings within this time are counted together."""
-COLLECTED = "CollectFederatedResourceQuotaStatusSucceed"
-NOT_COLLECTED = "CollectFederatedResourceQuotaStatusFailed"
+COLLECTED = "AggregateStatusSucceed"
+OVERALL_COLLECTED = "CollectOverallStatusSucceed"
+NOT_COLLECTED = "AggregateStatusFailed"
 
 Change = Callable[[FederatedResourceQuotaStatus], FederatedResourceQuotaStatus]
 
@@ -71,7 +72,8 @@ class _StatusController(ABC):
 
     def _tell_collected(self, before: FederatedResourceQuota, after: FederatedResourceQuota) -> None:
         said = f"Collect status of FederatedResourceQuota({key_of(after)}) succeed."
-        self._recorder.normal(FEDERATED_RESOURCE_QUOTAS, after, COLLECTED, said)
+        is_overall = self._component == ENFORCEMENT_COMPONENT
+        self._recorder.normal(FEDERATED_RESOURCE_QUOTAS, after, OVERALL_COLLECTED if is_overall else COLLECTED, said)
 
     def _quota_changed(self, old: FederatedResourceQuota | None, new: FederatedResourceQuota | None) -> None:
         if new is not None:

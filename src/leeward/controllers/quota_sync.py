@@ -61,14 +61,14 @@ class QuotaSyncController:
         except Conflict:
             raise
         except WorldError as error:
-            self._recorder.warning(FEDERATED_RESOURCE_QUOTAS, quota, "SyncFederatedResourceQuotaFailed", str(error))
+            self._recorder.warning(FEDERATED_RESOURCE_QUOTAS, quota, "SyncWorkFailed", str(error))
             raise
         if refused:
             said = "; ".join(refused)
-            self._recorder.warning(FEDERATED_RESOURCE_QUOTAS, quota, "SyncFederatedResourceQuotaFailed", said)
+            self._recorder.warning(FEDERATED_RESOURCE_QUOTAS, quota, "SyncWorkFailed", said)
         elif written:
             said = f"Sync works for FederatedResourceQuota({key}) succeed."
-            self._recorder.normal(FEDERATED_RESOURCE_QUOTAS, quota, "SyncFederatedResourceQuotaSucceed", said)
+            self._recorder.normal(FEDERATED_RESOURCE_QUOTAS, quota, "SyncWorkSucceed", said)
 
     async def _ask(self, key: Key) -> FederatedResourceQuota | None:
         """None when there is no such quota. Raises: WorldError."""

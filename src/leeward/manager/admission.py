@@ -65,7 +65,8 @@ class KarmadaAdmission:
 
     def admit(self, review: AdmissionReview) -> Manifest:
         if review.operation == "DELETE":
-            _refuse(validate_deletion(review.object))
+            if problems := validate_deletion(review.object):
+                raise Rejected(problems[0].message)
             return review.object
         if not review.kind.group.endswith(KARMADA_SUFFIX):
             return review.object

@@ -160,7 +160,7 @@ def test_an_interpreter_webhook_has_one_address() -> None:
 def test_a_protected_object_may_not_be_deleted() -> None:
     labels = {"resourcetemplate.karmada.io/deletion-protected": "Always"}
     (problem,) = validate_deletion({"metadata": {"labels": labels}})
-    assert "remove this label first" in str(problem)
+    assert "This resource is protected, please make sure to remove the label: resourcetemplate" in str(problem)
     assert validate_deletion({"metadata": {}}) == []
 
 
