@@ -21,7 +21,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
-from leeward.controllers import found_removals, removal_holds, work_writing
+from leeward.controllers import found_removals, removal_holds, returned_copies, work_writing
 from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.object_removal import ObjectRemoval
@@ -32,6 +32,7 @@ from leeward.core.eviction import progress, withdrawal
 from leeward.core.eviction.stalled_replacements import StalledTargets
 from leeward.core.execution import removal, settling
 from leeward.core.execution.works import build_works
+from leeward.core.overrides.rendering import Overridden
 from leeward.core.placement import PlacementSettings, actions, situation
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.operations import orphans
@@ -117,10 +118,16 @@ def _build_nothing_for_newcomers() -> Any:
     """A cluster that a binding comes to later gets no Work."""
 
     def built(
-        binding: Binding, template: Manifest, identities: Mapping[str, str], *rest: Any, **more: Any
+        binding: Binding,
+        template: Manifest,
+        ids: Mapping[str, str] | None,
+        new_id: Callable[[], str],
+        rendered: Mapping[str, Overridden],
+        present: Mapping[str, Work],
+        **more: Any,
     ) -> dict[str, Manifest]:
-        works = build_works(binding, template, identities, *rest, **more)
-        return {cluster: work for cluster, work in works.items() if not identities or cluster in identities}
+        works = build_works(binding, template, ids, new_id, rendered, present, **more)
+        return {cluster: work for cluster, work in works.items() if not present or cluster in present}
 
     return mock.patch.object(binding_controller, "build_works", built)
 
@@ -146,12 +153,18 @@ def _evict_what_others_live_in() -> Any:
 
 
 def _delete_and_create() -> Any:
-    """Copies that are assigned again while the deletion of their Work is pending are deleted, and made anew."""
+    """Copies that are assigned again while the deletion of their Work is pending are deleted, and made anew.
+
+    Nobody asks the binding before.
+    """
 
     async def keep_nothing(_: Client, work: Work) -> Work:
         return work
 
-    return mock.patch.object(work_writing, "keep_objects", keep_nothing)
+    return both(
+        mock.patch.object(work_writing, "keep_objects", keep_nothing),
+        mock.patch.object(returned_copies, "asks_for", return_value=False),
+    )
 
 
 def _believe_what_was_seen_before() -> Any:

@@ -54,7 +54,7 @@ def test_a_refusal_to_delete_is_told_with_the_object_and_a_busy_member_is_none(
         with pytest.raises(expected) as raised:
             await hands.removal.remove(work)
         assert type(raised.value) is expected
-        assert expected is not RemovalRefused or str(raised.value) == f"ConfigMap default/colors: {error}"
+        assert expected is not RemovalRefused or str(raised.value) == f"to delete ConfigMap default/colors: {error}"
 
     tell(story)
 
