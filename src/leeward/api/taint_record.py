@@ -107,9 +107,16 @@ def taints_in_force(
 
 
 def _dated(taint: Taint, recorded: RecordedTaint | None) -> Taint:
-    if recorded is None or recorded.taint.time_added is None or taint.effect != "NoExecute":
+    if recorded is None or taint.effect != "NoExecute":
         return taint
-    return structs.replace(taint, time_added=recorded.taint.time_added)
+    return dated_by(taint, recorded.taint.time_added)
+
+
+def dated_by(taint: Taint, recorded: datetime | None) -> Taint:
+    """The taint with its recorded time, unless its own is earlier: a clock that was ahead has been set right since."""
+    if recorded is None or (taint.time_added is not None and taint.time_added <= recorded):
+        return taint
+    return structs.replace(taint, time_added=recorded)
 
 
 def _is_automatic(taint: Taint) -> bool:

@@ -23,7 +23,7 @@ from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, find_condition, put_condition
 from leeward.api.names import TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
-from leeward.api.taint_record import NO_RECORD, RecordedTaint, TaintRecord, render_record
+from leeward.api.taint_record import NO_RECORD, RecordedTaint, TaintRecord, dated_by, render_record
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, TaintKey, key_of, policy_taints
 
 STOOD_SECONDS = 4.0
@@ -40,8 +40,8 @@ _GOES_ON = (
 
 
 def record_taints(cluster: Cluster, tainted: Cluster, outage_since: datetime | None) -> TaintRecord:
-    """Record of those taints that the control plane sets on `cluster`, which `tainted` has then. A time that was
-    recorded stays.
+    """Record of those taints that the control plane sets on `cluster`, which `tainted` has then. A recorded time
+    stays, unless the taint has an earlier one by now: it only moves earlier.
 
     A cluster that has never reported has no outage.
     """
@@ -55,7 +55,7 @@ def record_taints(cluster: Cluster, tainted: Cluster, outage_since: datetime | N
 
 def _as_before(entry: RecordedTaint, before: TaintRecord) -> RecordedTaint:
     known = before.find(entry.key, by_policy=entry.by_policy)
-    return entry if known is None else RecordedTaint(replace(entry.taint, time_added=known.time_added), entry.by_policy)
+    return entry if known is None else RecordedTaint(dated_by(entry.taint, known.time_added), entry.by_policy)
 
 
 def removed_taints(cluster: Cluster) -> frozenset[TaintKey]:

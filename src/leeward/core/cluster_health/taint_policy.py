@@ -32,7 +32,7 @@ from leeward.api.names import (
     POLICY_TAINTS_CONFIRMED_ANNOTATION,
 )
 from leeward.api.taint_policy import ClusterTaintPolicy, MatchCondition, PolicyTaint
-from leeward.api.taint_record import NO_RECORD, TaintRecord
+from leeward.api.taint_record import NO_RECORD, TaintRecord, dated_by
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import (
     CONDITION_TAINTS,
@@ -130,9 +130,8 @@ def _add(
         recorded = record.find((new.key, new.effect), by_policy=True)
         if recorded is None and hold_no_execute and new.effect == NO_EXECUTE:
             continue
-        since = recorded.time_added if recorded is not None else None
-        taint = Taint(key=new.key, effect=new.effect, value=new.value, time_added=since or wire_time(now))
-        taints = (*taints, taint)
+        taint = Taint(key=new.key, effect=new.effect, value=new.value, time_added=wire_time(now))
+        taints = (*taints, taint if recorded is None else dated_by(taint, recorded.time_added))
     return taints
 
 

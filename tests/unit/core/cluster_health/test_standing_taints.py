@@ -1,13 +1,17 @@
 """Taints that the control plane has set: the record of them, who takes them off, and when they are written again."""
 
+from datetime import datetime
+
 import pytest
 from msgspec import structs
 
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
+from leeward.api.meta import Condition
 from leeward.api.names import DRAIN_TAINT, NOT_READY_TAINT
 from leeward.api.taint_record import NO_RECORD, RecordedTaint, TaintRecord, parse_record, render_record
+from leeward.core.cluster_health.condition_taints import decide_taints
 from leeward.core.cluster_health.standing_taints import (
     LONGEST_PAUSE_SECONDS,
     SOMEBODY,
@@ -67,6 +71,39 @@ def test_a_time_that_was_recorded_stays() -> None:
     late = there.with_taints((SCHEDULE, structs.replace(EXECUTE, time_added=at(900)), OF_POLICY), {})
     assert record_taints(there, late, at(0)) == RECORD
     assert record_taints(cluster("m1", None), late, None) == NO_RECORD
+
+
+@pytest.mark.parametrize("is_off", [False, True])
+def test_a_record_that_is_dated_ahead_is_right_after_one_look(is_off: bool) -> None:
+    """A clock that was an hour ahead has dated it, and is set right."""
+    began = Condition("Ready", "False", "ClusterNotReachable", "", at(0))
+    ahead = TaintRecord(at(0), tuple(_dated(each, 4200) for each in RECORD.entries))
+    there = recorded(*(() if is_off else (_dated(RecordedTaint(EXECUTE), 4200).taint,)), record=ahead)
+    there = structs.replace(
+        there, status=structs.replace(there.status, conditions=(began, *there.status.conditions[1:]))
+    )
+    dated: list[datetime | None] = []
+    for seconds in (600, 660, 720):
+        decision = decide_taints(there, at(seconds), last_seen=None, eviction_seconds=300)
+        record = record_taints(there, there.with_taints(decision.taints, {}), decision.outage_since)
+        there = structs.replace(there, status=with_record(there.status, record, (), at(seconds)))
+        dated += [
+            taint.time_added for taint in there.taints if taint.key == NOT_READY_TAINT and taint.effect == "NoExecute"
+        ]
+    assert dated == [at(600)] * 3, "it moves once, whether the taint is written to the spec or not"
+
+
+def test_a_recorded_time_counts_unless_the_taint_has_an_earlier_one() -> None:
+    undated = TaintRecord(at(0), (RecordedTaint(structs.replace(EXECUTE, time_added=None)),))
+    assert recorded(EXECUTE, record=undated).taints == (EXECUTE,)
+    early = structs.replace(EXECUTE, time_added=at(200))
+    assert recorded(early).taints[0] == early
+    there = recorded(record=undated)
+    assert record_taints(there, there.with_taints((EXECUTE,), {}), at(0)).entries == (RecordedTaint(EXECUTE),)
+
+
+def _dated(entry: RecordedTaint, seconds: int) -> RecordedTaint:
+    return RecordedTaint(structs.replace(entry.taint, time_added=at(seconds)), entry.by_policy)
 
 
 def test_all_that_take_taints_off_are_named_until_the_record_ends() -> None:
