@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubeapi.codec import to_wire
 from kubeserver.store.medium import Loaded
 from leeward.answers.explanation import Explanation
 from leeward.answers.subjects import asked_of, explain_in
@@ -291,5 +292,47 @@ def test_the_id_that_somebody_writes_into_the_cluster_confirms_nothing() -> None
         await world.client.patch(CLUSTERS, "member1", {"metadata": {"annotations": annotations}})
         await world.sleep(60)
         assert set(await sets(world)) == {"member1"}
+
+    play(story, members("Push"))
+
+
+async def upgraded(world: World, joined_as: str) -> None:
+    """The control plane stops, and is to start as one that has never recorded an identity."""
+    await world.stop_controllers()
+    known = await world.client.get(CLUSTERS, "member1")
+    conditions = [each for each in to_wire(known)["status"]["conditions"] if each["type"] != IDENTITY_CONDITION]
+    await world.client.patch(CLUSTERS, "member1", {"spec": {"id": joined_as}})
+    await world.client.patch(CLUSTERS, "member1", {"status": {"conditions": conditions}}, subresource="status")
+
+
+@pytest.mark.parametrize("joined_as", ["prod-eu-1", "0b7a52f4-6c39-4a57-9a0c-3f1d8e2b6c01"])
+def test_an_upgrade_accepts_the_cluster_that_is_ready_whatever_its_id(joined_as: str) -> None:
+    async def story(world: World) -> None:
+        await world.sleep(90)
+        await upgraded(world, joined_as)
+        world.start_controllers()
+        await world.sleep(60)
+        assert said(world, "member1", IDENTITY_CONDITION) == world.member("member1").identity
+        await db_runs(world)
+        assert find_condition(world.cluster("member1").status.conditions, REPLACED_CONDITION) is None
+
+    play(story, members("Push"))
+
+
+def test_an_upgrade_asks_about_a_cluster_that_was_away_and_is_not_the_one_that_joined() -> None:
+    async def story(world: World) -> None:
+        await db_runs(world)
+        member = world.member("member1")
+        joined_as = member.identity
+        await member.stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        await upgraded(world, joined_as)
+        member.replace_contents(Loaded((), 0))
+        world.start_controllers()
+        await world.sleep(60)
+        await member.start()
+        await world.sleep(180)
+        assert replaced_by(world.cluster("member1")) == member.identity
+        assert await sets(world) == {}
 
     play(story, members("Push"))

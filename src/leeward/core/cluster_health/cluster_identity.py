@@ -4,11 +4,13 @@
     leeward.dev/ClusterReplaced   True while another cluster answers, False once that is confirmed or over
     leeward.dev/confirmed-identity   annotation by which somebody accepts the new identity, and no later one
 
-The first look at a Cluster accepts what it finds. A Cluster of before this record is taken for the one that joined,
-whose id is `spec.id`. The record is in the status, which an agent writes as well. A member that is restored from its
-own backup keeps its identity. Karmada: asks when a cluster joins, and never again.
+The first look accepts the identity that it finds. Where the Cluster is not Ready then, it may have been rebuilt
+in that outage: then `spec.id`, the uid when it joined, is compared. A Cluster that is Ready is accepted, whatever its
+`spec.id`: it may be a user's own, or of a rebuild long ago. The record is in the status, which an agent writes as well.
+A member that is restored from its own backup keeps its identity. Karmada: asks when a cluster joins, and never again.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -20,6 +22,8 @@ from leeward.core.registration import IDENTIFYING_NAMESPACE
 
 MAX_UID = 128
 """Letters of a uid: members choose it."""
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""Form of the uids that API servers give."""
 
 
 def accepted_identity(cluster: Cluster) -> str:
@@ -27,7 +31,8 @@ def accepted_identity(cluster: Cluster) -> str:
     record = find_condition(cluster.status.conditions, IDENTITY_CONDITION)
     if record is not None:
         return record.message
-    return cluster.spec.id if cluster.ready is not None else ""
+    may_be_rebuilt = cluster.ready is not None and not cluster.is_ready
+    return cluster.spec.id if may_be_rebuilt and _UID.fullmatch(cluster.spec.id) else ""
 
 
 def is_accepted(cluster: Cluster, uid: str) -> bool:

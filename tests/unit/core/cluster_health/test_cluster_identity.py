@@ -19,6 +19,8 @@ from leeward.core.cluster_health.cluster_identity import (
 from tests.builders import at
 
 READY = Condition("Ready", "True", "ClusterReady", last_transition_time=at(0))
+AWAY = Condition("Ready", "False", "ClusterNotReachable", last_transition_time=at(0))
+FIRST, SECOND = "0b7a52f4-6c39-4a57-9a0c-3f1d8e2b6c01", "0b7a52f4-6c39-4a57-9a0c-3f1d8e2b6c02"
 
 
 def cluster(*conditions: Condition, joined_as: str = "", confirmed: str = "") -> Cluster:
@@ -48,11 +50,24 @@ def test_the_first_look_accepts_whom_it_finds(joined_as: str) -> None:
     assert not is_held_back(known, "a")
 
 
-def test_a_cluster_of_before_the_record_is_the_one_that_joined() -> None:
-    assert accepted_identity(cluster(READY, joined_as="a")) == "a"
-    assert replaced(seen(cluster(READY, joined_as="a"), "a")) is None
-    assert replaced_by(seen(cluster(READY, joined_as="a"), "b")) == "b"
-    assert replaced(seen(cluster(READY), "b")) is None
+@pytest.mark.parametrize("joined_as", ["", FIRST, SECOND, "prod-eu-1"])
+def test_a_cluster_that_is_ready_at_the_first_look_is_accepted_whatever_its_id(joined_as: str) -> None:
+    known = seen(cluster(READY, joined_as=joined_as), SECOND)
+    assert (accepted_identity(known), replaced(known)) == (SECOND, None)
+    assert not is_held_back(cluster(READY, joined_as=joined_as), SECOND)
+
+
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_a_cluster_that_is_away_at_the_first_look_is_the_one_that_joined(status: str) -> None:
+    away = msgspec.structs.replace(AWAY, status=status)
+    assert replaced(seen(cluster(away, joined_as=FIRST), FIRST)) is None
+    assert replaced_by(seen(cluster(away, joined_as=FIRST), SECOND)) == SECOND
+    assert is_held_back(cluster(away, joined_as=FIRST), SECOND)
+
+
+@pytest.mark.parametrize("joined_as", ["", "prod-eu-1", FIRST + "0", "a" * 36])
+def test_an_id_that_is_no_uid_proves_nothing(joined_as: str) -> None:
+    assert replaced(seen(cluster(AWAY, joined_as=joined_as), SECOND)) is None
 
 
 def test_another_one_waits_until_just_that_one_is_confirmed() -> None:
