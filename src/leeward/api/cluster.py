@@ -8,8 +8,8 @@ from msgspec import Meta, field, structs
 from kubeapi.meta import Int32, Object
 from kubeapi.quantity import Quantity
 from leeward.api.core import Taint
-from leeward.api.meta import UNCHECKED, Condition, TypedObject, find_condition
-from leeward.api.names import TAINTED_CONDITION
+from leeward.api.meta import UNCHECKED, Condition, TypedObject, find_condition, remove_condition
+from leeward.api.names import OUTAGE_ANNOTATION, POLICY_TAINTS_ANNOTATION, TAINTED_CONDITION
 from leeward.api.taint_record import NO_RECORD, TaintRecord, parse_record, render_record, taints_in_force
 
 
@@ -108,15 +108,33 @@ class Cluster(TypedObject, frozen=True, kw_only=True):
 
     @property
     def taint_record(self) -> TaintRecord:
-        """Taints that the control plane has set, as its status says."""
+        """Taints that the control plane has set, as its status says: in an outage those of that one."""
         found = find_condition(self.status.conditions, TAINTED_CONDITION)
-        return NO_RECORD if found is None else parse_record(found.message)
+        if found is None:
+            return NO_RECORD
+        record, ready = parse_record(found.message), self.ready
+        if ready is None or ready.status == "True":
+            return record
+        return record.of_outage(
+            ready.status, ready.last_transition_time, self.metadata.annotations.get(OUTAGE_ANNOTATION, "")
+        )
 
     @property
     def taints(self) -> tuple[Taint, ...]:
         """Taints in force: those of the spec, and those that the control plane has set and others have taken off."""
         record = self.taint_record
-        return taints_in_force(self.spec.taints, record, is_ready=self.is_ready) if record else self.spec.taints
+        if not record:
+            return self.spec.taints
+        listed = self.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, "")
+        return taints_in_force(self.spec.taints, record, is_ready=self.is_ready, listed=listed)
+
+    @property
+    def without_record(self) -> "Cluster":
+        """Cluster with the taints of its spec alone in force: nobody keeps the record."""
+        conditions = remove_condition(self.status.conditions, TAINTED_CONDITION)
+        if len(conditions) == len(self.status.conditions):
+            return self
+        return structs.replace(self, status=structs.replace(self.status, conditions=conditions))
 
     def with_taints(self, taints: tuple[Taint, ...], annotations: Mapping[str, str | None]) -> "Cluster":
         """Cluster as it is with these taints alone in force, and changes of annotations, of which None takes one

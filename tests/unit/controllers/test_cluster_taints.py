@@ -17,6 +17,7 @@ from leeward.api.names import (
     OUTAGE_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
     POLICY_TAINTS_ANNOTATION,
+    TAINTED_CONDITION,
 )
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS, EVENTS
 from leeward.client import Conflict, Unreachable
@@ -98,6 +99,26 @@ async def away(keeper: Keeper, **fields: str) -> None:
     await keeper.desk.condition(**{"status": "False", "lastTransitionTime": LONG_AGO, **fields})
     await keeper.desk.client.patch(CLUSTERS, MEMBER, {"metadata": {"annotations": {OUTAGE_ANNOTATION: LONG_AGO}}})
     keeper.desk.wire.writes()
+
+
+def test_s13_who_keeps_no_record_neither_believes_it_nor_leaves_it() -> None:
+    async def story(keeper: Keeper) -> None:
+        await away(keeper)
+        message = f"Ready is False since {LONG_AGO}; {NO_EXECUTE} since {LONG_AGO}"
+        tainted = {"type": TAINTED_CONDITION, "status": "True", "reason": "ControlPlane", "message": message}
+        ready = {"type": "Ready", "status": "False", "reason": "Test", "lastTransitionTime": LONG_AGO}
+        status = {"status": {"conditions": [ready, {**tainted, "lastTransitionTime": LONG_AGO}]}}
+        await keeper.desk.client.patch(CLUSTERS, MEMBER, status, subresource="status")
+        before = CLOCK.now().replace(microsecond=0)
+        await keeper.keep()
+        found = await keeper.cluster()
+        assert [condition.type for condition in found.status.conditions] == ["Ready"]
+        assert [taint.time_added >= before for taint in found.taints if taint.time_added] == [True, True]
+        keeper.desk.wire.writes()
+        await keeper.keep()
+        assert keeper.desk.wire.writes() == []
+
+    tell(story)
 
 
 def test_an_outage_taints_at_once_and_evicts_after_its_time_in_one_write_each() -> None:

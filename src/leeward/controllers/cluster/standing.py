@@ -12,6 +12,7 @@ from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.resource import CLUSTERS
+from leeward.api.taint_record import NO_RECORD
 from leeward.core.cluster_health.condition_taints import TaintKey
 from leeward.core.cluster_health.standing_taints import (
     TaintsWrite,
@@ -66,6 +67,13 @@ class StandingTaints:
         if told and told != removal_told(cluster.status):
             self._recorder.warning(CLUSTERS, updated, "TaintsRemovedByOthers", told)
         return updated
+
+    async def drop_record(self, cluster: Cluster) -> Cluster:
+        """Removes a record that nobody keeps here, and so nobody may believe. Raises: WorldError."""
+        status = with_record(cluster.status, NO_RECORD, (), self._plane.clock.now())
+        if status == cluster.status:
+            return cluster
+        return await self._patch(cluster, status_patch(cluster.status, status), "status")
 
     def pause(self, cluster: Cluster, taints: tuple[Taint, ...]) -> float:
         """Seconds until these may be written: none, unless others undo the same write again and again."""

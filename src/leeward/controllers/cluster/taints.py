@@ -100,6 +100,8 @@ class ClusterTaints:
 
     async def keep(self, cluster: Cluster, last_seen: datetime, attention: Attention) -> datetime | None:
         """Writes the taints that are due, and returns when to look again. Raises: WorldError."""
+        if not attention.is_kept:
+            cluster = await self._standing.drop_record(cluster)
         now = self._plane.clock.now()
         braked = self._brake.holds()
         decision, hold_down = self._decide(cluster, now, last_seen, attention, braked=braked)

@@ -33,7 +33,7 @@ from leeward.api.names import (
     POLICY_TAINTS_ANNOTATION,
     UNREACHABLE_TAINT,
 )
-from leeward.api.taint_record import taints_in_force
+from leeward.api.taint_record import listed_taints, taints_in_force
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
 
@@ -91,7 +91,8 @@ def decide_taints(
         return TaintDecision(_in_place(cluster, others, (no_schedule,)), _outage_ends(cluster))
     begun = outage_since(cluster)
     since = begun if begun is not None and begun <= now else _outage_start(cluster, key, last_seen, now)
-    annotations = {} if since == begun else {OUTAGE_ANNOTATION: format_time(since)}
+    is_noted = since == begun and OUTAGE_ANNOTATION in cluster.metadata.annotations
+    annotations = {} if is_noted else {OUTAGE_ANNOTATION: format_time(since)}
     no_execute = _carried_over(cluster, key, stamp)
     due = wire_time(watched.moved(since)) + timedelta(seconds=eviction_seconds)
     if no_execute is None and failover and now >= due:
@@ -125,7 +126,7 @@ def outage_since(cluster: Cluster) -> datetime | None:
 def with_standing_taints(cluster: Cluster) -> Cluster:
     """The cluster with the automatic taints that others have taken off, as they were. A policy adds its own."""
     record = cluster.taint_record
-    taints = taints_in_force(cluster.spec.taints, record, is_ready=cluster.is_ready, of_policies=False)
+    taints = taints_in_force(cluster.spec.taints, record, is_ready=cluster.is_ready, listed="")
     return cluster if taints == cluster.spec.taints else cluster.with_taints(taints, {})
 
 
@@ -146,8 +147,7 @@ def key_of(taint: Taint) -> TaintKey:
 
 def policy_taints(cluster: Cluster) -> frozenset[TaintKey]:
     """The taints that ClusterTaintPolicy objects have added, and that the condition therefore leaves alone."""
-    listed = cluster.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, "").split(",")
-    noted = frozenset((key, effect) for key, _, effect in (entry.rpartition(":") for entry in listed) if key)
+    noted = listed_taints(cluster.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, ""))
     return noted | {entry.key for entry in cluster.taint_record.entries if entry.by_policy}
 
 

@@ -17,7 +17,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from kubeapi.meta import Manifest, parse_time
+from kubeapi.meta import Manifest, parse_time, wire_time
 from kubeapi.untrusted import mapping_in, mappings_in, text_in
 from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.core import Taint
@@ -50,7 +50,9 @@ def record_taints(cluster: Cluster, tainted: Cluster, outage_since: datetime | N
     before, policies = cluster.taint_record, policy_taints(tainted)
     ours = (t for t in tainted.spec.taints if key_of(t) in CONDITION_TAINTS or key_of(t) in policies)
     entries = (RecordedTaint(taint, by_policy=key_of(taint) in policies) for taint in ours)
-    return TaintRecord(outage_since, tuple(_as_before(entry, before) for entry in entries))
+    turned_at = None if cluster.is_ready else cluster.ready.last_transition_time
+    outage = (cluster.ready.status, wire_time(turned_at)) if turned_at is not None else None
+    return TaintRecord(outage_since, tuple(_as_before(entry, before) for entry in entries), outage)
 
 
 def _as_before(entry: RecordedTaint, before: TaintRecord) -> RecordedTaint:

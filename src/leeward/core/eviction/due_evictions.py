@@ -89,13 +89,16 @@ class DueEvictions:
 def due_evictions(
     spec: ResourceBindingSpec, fleet: Mapping[str, Cluster], now: datetime, attention: Attention = UNKEPT
 ) -> DueEvictions:
-    """Copies that must leave now, by taints that count. Holds: S13."""
+    """Copies that must leave now, by taints that count. Where no heartbeat is kept, no record of taints is.
+    Holds: S13."""
     tolerations = spec.tolerations
     due: list[Eviction] = []
     later: list[datetime] = []
     unconfirmed: list[Eviction] = []
     for target in spec.clusters:
         cluster = fleet.get(target.name)
+        if cluster is not None and not attention.is_kept:
+            cluster = cluster.without_record
         if cluster is None or not cluster.has_no_execute:
             continue
         counting = [taint for taint in cluster.taints if may_evict(taint, cluster, attention)]

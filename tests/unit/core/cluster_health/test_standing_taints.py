@@ -5,13 +5,13 @@ from datetime import datetime
 import pytest
 from msgspec import structs
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, format_time
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
-from leeward.api.names import DRAIN_TAINT, NOT_READY_TAINT
+from leeward.api.names import DRAIN_TAINT, NOT_READY_TAINT, OUTAGE_ANNOTATION, POLICY_TAINTS_ANNOTATION
 from leeward.api.taint_record import NO_RECORD, RecordedTaint, TaintRecord, parse_record, render_record
-from leeward.core.cluster_health.condition_taints import decide_taints
+from leeward.core.cluster_health.condition_taints import decide_taints, outage_since
 from leeward.core.cluster_health.standing_taints import (
     LONGEST_PAUSE_SECONDS,
     SOMEBODY,
@@ -28,11 +28,17 @@ from tests.builders import at, cluster
 SCHEDULE = Taint(NOT_READY_TAINT, "NoSchedule", time_added=at(0))
 EXECUTE = Taint(NOT_READY_TAINT, "NoExecute", time_added=at(300))
 OF_POLICY = Taint("gpu", "NoExecute", "broken", at(60))
-RECORD = TaintRecord(at(0), (RecordedTaint(SCHEDULE), RecordedTaint(EXECUTE), RecordedTaint(OF_POLICY, by_policy=True)))
+RECORD = TaintRecord(
+    at(0),
+    (RecordedTaint(SCHEDULE), RecordedTaint(EXECUTE), RecordedTaint(OF_POLICY, by_policy=True)),
+    ("False", at(0)),
+)
 
 
 def recorded(*taints: Taint, ready: str = "False", record: TaintRecord = RECORD) -> Cluster:
     there = cluster("m1", ready, taints=taints)
+    listed = {POLICY_TAINTS_ANNOTATION: "gpu:NoExecute"}
+    there = structs.replace(there, metadata=structs.replace(there.metadata, annotations=listed))
     return structs.replace(there, status=with_record(there.status, record, (), at(300)))
 
 
@@ -54,6 +60,49 @@ def test_taints_are_in_force_that_somebody_has_taken_off() -> None:
 
 def test_those_of_an_outage_end_with_it() -> None:
     assert recorded(ready="True").taints == (OF_POLICY,)
+
+
+def turned(there: Cluster, status: str, seconds: int, **annotations: str) -> Cluster:
+    """The cluster with another `Ready`, and with these annotations alone."""
+    ready = Condition("Ready", status, "Test", "", at(seconds))
+    status_then = structs.replace(there.status, conditions=(ready, *there.status.conditions[1:]))
+    return structs.replace(there, status=status_then, metadata=structs.replace(there.metadata, annotations=annotations))
+
+
+@pytest.mark.parametrize("outage", [("False", at(0)), None])
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_s13_a_record_of_an_earlier_outage_evicts_nothing(status: str, outage: tuple[str, datetime] | None) -> None:
+    """Nobody has kept the record meanwhile: weeks later the cluster is not Ready since this instant."""
+    stale = turned(recorded(record=in_outage(RECORD, outage)), status, 2_000_000)
+    assert stale.taints == ()
+    assert outage_since(stale) is None
+    decision = decide_taints(stale, at(2_000_000), last_seen=at(2_000_000), eviction_seconds=300)
+    assert [(taint.effect, taint.time_added) for taint in decision.taints] == [("NoSchedule", at(2_000_000))]
+    assert decision.outage_since == at(2_000_000)
+
+
+def test_l2_an_outage_goes_on_with_another_status_of_ready() -> None:
+    later = turned(recorded(), "Unknown", 400, **{OUTAGE_ANNOTATION: format_time(at(0))})
+    assert later.taints == (SCHEDULE, EXECUTE)
+    assert outage_since(later) == at(0)
+
+
+def test_a_record_without_its_outage_is_of_the_present_one_if_it_is_dated_in_it() -> None:
+    old = in_outage(RECORD, None)
+    assert turned(recorded(record=old), "False", 0).taints == (SCHEDULE, EXECUTE)
+    assert turned(recorded(record=old), "False", 1).taints == ()
+
+
+def test_s13_a_taint_of_a_policy_that_nobody_confirms_is_not_in_force() -> None:
+    """A record dates the taint that its policy adds again."""
+    there = turned(recorded(), "True", 0)
+    assert there.taints == ()
+    again = structs.replace(OF_POLICY, time_added=at(900))
+    assert structs.replace(there, spec=structs.replace(there.spec, taints=(again,))).taints == (OF_POLICY,)
+
+
+def in_outage(record: TaintRecord, outage: tuple[str, datetime] | None) -> TaintRecord:
+    return TaintRecord(record.outage_since, record.entries, outage)
 
 
 def test_a_taint_that_is_dated_anew_keeps_its_time() -> None:
