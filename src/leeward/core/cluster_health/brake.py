@@ -11,24 +11,33 @@ Clusters that have vanished from the list (`vanished.py`) count as lost, and hal
 
 Where two clusters fall silent within one probe period, by time-out and not by refusal, and share neither region, zone
 nor provider, it is more likely the way from here to them. That is an alarm, too, for a bounded time: they may have
-died. Of a Pull cluster silence is all that can be known.
+died. The bound belongs to the doubt: clusters that flap start no new hold before they have been calm for a while.
+Of a Pull cluster silence is all that can be known.
 
 Holds: S4, S5. Karmada has no such thing (fault 5 of docs/karmada-behaviour.md).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
 from kubeapi import codec
-from kubeapi.meta import format_time, parse_time
+from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import execution_space
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.ready_condition import NO_ANSWER, is_uncollected
+from leeward.core.cluster_health.silence import (
+    Silence,
+    follow_silence,
+    instant_in,
+    parse_silence,
+    quiet_enough_at,
+    render_silence,
+)
 from leeward.core.cluster_health.watched_time import ALWAYS, BEGINNING, WatchedTime
 
 BrakeReason = Literal["ClustersVanished", "FleetLooksDead", "FleetLooksWell", "Overruled", "SilentAtOnce"]
@@ -68,6 +77,7 @@ class Brake:
     since: datetime | None = None
     calm_since: datetime | None = None
     overruled: bool = False
+    silence: Silence | None = None
 
     @property
     def engaged(self) -> bool:
@@ -146,25 +156,47 @@ def decide_brake(
     count = f"{len(dead)} of {len(clusters)} clusters look dead{_of_vanished(vanished, len(clusters))}"
     alarming = is_alarming(clusters, settings, vanished=vanished)
     until = None if alarming else silent_until(clusters, settings, watched)
-    if until is not None and now < until and not brake.overruled:
+    is_silent_now = until is not None and now < until
+    silence = brake.silence
+    if not alarming:
+        bounds = settings.silence_seconds, settings.release_seconds
+        silence = follow_silence(silence, now, bounds, watched, is_silent=is_silent_now, overruled=brake.overruled)
+    if until is not None and is_silent_now and silence is not None and not silence.spent:
+        until = min(until, watched.moved(silence.since) + timedelta(seconds=settings.silence_seconds))
         message = f"{count} ({', '.join(dead)}), {_SILENT.format(until=format_time(until))}"
-        return BrakeDecision(Brake(brake.since or now), message, until, reason="SilentAtOnce")
-    if (alarming or (until is not None and now < until)) and brake.overruled:
-        return BrakeDecision(Brake(overruled=True), f"released by hand: {count}", reason="Overruled")
+        return BrakeDecision(Brake(brake.since or now, silence=silence), message, until, "SilentAtOnce")
+    if (alarming or is_silent_now) and brake.overruled:
+        state = Brake(overruled=True, silence=silence)
+        return BrakeDecision(state, f"released by hand: {count}", reason="Overruled")
     if alarming:
         message = (
             f"{count} ({', '.join((*dead, *vanished))}): no automatic eviction starts until they are back, "
             "or `leeward brake release`"
         )
-        return BrakeDecision(Brake(brake.since or now), message, reason=_alarm(vanished))
+        return BrakeDecision(Brake(brake.since or now, silence=silence), message, reason=_alarm(vanished))
+    missing = _missing(vanished) if vanished and not dead else count
+    return _decide_calm(replace(brake, silence=silence), now, settings, watched, (count, missing), vanished)
+
+
+def _decide_calm(
+    brake: Brake,
+    now: datetime,
+    settings: BrakeSettings,
+    watched: WatchedTime,
+    messages: tuple[str, str],
+    vanished: Collection[str],
+) -> BrakeDecision:
+    """Decides without an alarm: it is released after a while, and at once if somebody asks for that."""
+    count, missing = messages
+    silence, over_at = brake.silence, quiet_enough_at(brake.silence, settings.release_seconds, watched)
     if not brake.engaged:
-        message = _missing(vanished) if vanished and not dead else count
-        return BrakeDecision(Brake(), message, reason=VANISHED if vanished else "FleetLooksWell")
+        return BrakeDecision(Brake(silence=silence), missing, over_at, VANISHED if vanished else "FleetLooksWell")
     calm_since = min(brake.calm_since or now, now)
     release_at = watched.moved(calm_since) + timedelta(seconds=settings.release_seconds)
-    if now >= release_at:
-        return BrakeDecision(Brake(), f"released: {count}")
-    return BrakeDecision(Brake(brake.since, calm_since), f"{count}: about to be released", release_at, _alarm(vanished))
+    if now >= release_at or brake.overruled:
+        return BrakeDecision(Brake(silence=silence), f"released: {count}", over_at)
+    state = Brake(brake.since, calm_since, silence=silence)
+    return BrakeDecision(state, f"{count}: about to be released", release_at, _alarm(vanished))
 
 
 def silent_until(
@@ -252,7 +284,12 @@ def holds(brake: Brake, clusters: Iterable[Cluster], settings: BrakeSettings) ->
 
 def parse_brake(data: Mapping[str, str]) -> Brake:
     """Reads the ConfigMap's data; an instant that cannot be read counts as not set."""
-    return Brake(_instant(data.get("since")), _instant(data.get("calmSince")), data.get("overruled") == "true")
+    return Brake(
+        instant_in(data.get("since")),
+        instant_in(data.get("calmSince")),
+        data.get("overruled") == "true",
+        parse_silence(data),
+    )
 
 
 def render_brake(decision: BrakeDecision) -> dict[str, str]:
@@ -272,11 +309,4 @@ def render_brake(decision: BrakeDecision) -> dict[str, str]:
         data["calmSince"] = format_time(brake.calm_since)
     if brake.overruled:
         data["overruled"] = "true"
-    return data
-
-
-def _instant(text: str | None) -> datetime | None:
-    try:
-        return parse_time(text) if text else None
-    except ValueError:
-        return None
+    return data | render_silence(brake.silence)

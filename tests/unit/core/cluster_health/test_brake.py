@@ -1,6 +1,7 @@
 """The brake: engaged when most of the fleet looks dead, released when it looked well for a while."""
 
 import json
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -343,3 +344,29 @@ def test_s4_silence_is_held_for_a_bounded_time_and_can_be_overruled() -> None:
     over = decide_brake(held.brake, clusters, at(630), SETTINGS)
     assert over.wake_at == at(690)
     assert not decide_brake(over.brake, clusters, at(690), SETTINGS).brake.engaged
+
+
+@pytest.mark.parametrize("released_at", [None, 100])
+def test_s4_clusters_that_flap_together_hold_the_fleet_for_a_bounded_time(released_at: int | None) -> None:
+    """Two are down for 60 s and up for 50 s, for ever. Each state goes through the ConfigMap."""
+    brake, engaged = Brake(), list[int]()
+    for now in range(0, 4000, 10):
+        began = now // 110 * 110
+        pair = [silent(name, began - 30) if now < began + 60 else joined(cluster(name)) for name in ("a", "b")]
+        if now == released_at:
+            brake = replace(brake, overruled=True)
+        brake = parse_brake(render_brake(decide_brake(brake, [*fleet(1, 0), *pair], at(now), SETTINGS)))
+        engaged += [now] if brake.engaged else []
+    assert engaged[0] == 0
+    assert engaged[-1] < (released_at or 600 + 60 + 50)
+    calm = [*fleet(1, 0), joined(cluster("a")), joined(cluster("b"))]
+    for now in (4000, 4060):
+        brake = decide_brake(brake, calm, at(now), SETTINGS).brake
+    assert brake == Brake(), "calm for long enough"
+    assert decide_brake(brake, [*fleet(1, 0), silent("a", 4040), silent("b", 4040)], at(4070), SETTINGS).brake.engaged
+
+
+def test_s4_a_mass_alarm_before_it_leaves_silence_its_bound() -> None:
+    pair = [*fleet(1, 0), silent("a", 4000), silent("b", 4000)]
+    held = decide_brake(Brake(since=at(0)), pair, at(4040), SETTINGS)
+    assert (held.reason, held.wake_at) == ("SilentAtOnce", at(4630))
