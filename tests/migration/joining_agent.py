@@ -35,6 +35,8 @@ CONFIGURATIONS = [
 LEASE_SECONDS = 40
 TOKEN = base64.b64encode(b"token").decode()
 
+LOOK_SECONDS = 0.2
+
 
 class JoiningAgent:
     """The agent of cluster `name`; `client` is its way to the control plane."""
@@ -102,6 +104,20 @@ class JoiningAgent:
             async with aclosing(watch) as events, asyncio.timeout(30):
                 async for _ in events:
                     break
+
+    async def carry_out_removals(self) -> None:
+        """Lets the Works go that are being deleted, as the real one does when their objects are gone. Never returns.
+
+        Raises: WorldError.
+        """
+        space = execution_space(self.name)
+        while True:
+            for work in (await self.client.list(WORKS, space)).items:
+                metadata = work["metadata"]
+                if "deletionTimestamp" in metadata:
+                    let_go = {**work, "metadata": {**metadata, "finalizers": []}}
+                    await self.client.update(WORKS, let_go, metadata["name"], space)
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def report(self, status: Manifest) -> None:
         """Writes the status of its Cluster, which changes nothing of its `spec`. Raises: WorldError."""

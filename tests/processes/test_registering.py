@@ -98,7 +98,9 @@ def test_karmadactl_registers_a_cluster_and_its_agent_joins(fleet: Fleet) -> Non
             await agent.follow()
             with pytest.raises(AssertionError, match="was used for the cluster stranger"):
                 await karmadactl.ask_for_identity(again, identity, "second")
+            removing = asyncio.create_task(agent.carry_out_removals())
             await karmadactl.unregister(admin, "stranger")
+            removing.cancel()
         finally:
             for each in (client, again, admin):
                 await each.close()
