@@ -10,6 +10,7 @@ from kubeapi.meta import Manifest
 from leeward.api.work import Work
 from leeward.core.execution.given_ports import LAST_APPLIED_ANNOTATION, as_asked, without_unasked
 from leeward.core.interpreter import retain
+from leeward.core.interpreter.node_ports import retain_node_ports
 
 KEY = 'k:{"port":80,"protocol":"TCP"}'
 OWNED: Manifest = {"f:spec": {"f:ports": {KEY: {"f:nodePort": {}}}}}
@@ -129,3 +130,12 @@ def test_the_members_choice_is_kept(desired: list[Any], observed: list[Any], exp
 def test_what_is_not_opened_keeps_no_port(more: Manifest) -> None:
     merged = retain(service(ports=[{"port": 80}], **more), service(ports=[{"port": 80, "nodePort": 1}]))
     assert port_of(merged) is None
+
+
+def test_one_node_port_for_both_protocols_of_a_number_is_kept_for_both() -> None:
+    """kube-apiserver 1.36, pkg/registry/core/service: TCP and UDP of one port number get the same node port."""
+    both = [{"name": protocol.lower(), "port": 53, "protocol": protocol} for protocol in ("TCP", "UDP")]
+    desired = service(OTHERS, ports=both)
+    observed = service(OTHERS, ports=[{**port, "nodePort": 31053} for port in both])
+    retain_node_ports(desired, observed)
+    assert [port.get("nodePort") for port in desired["spec"]["ports"]] == [31053, 31053]

@@ -29,15 +29,18 @@ def node_ports_of(service: ReadOnlyManifest) -> dict[PortKey, int]:
 
 
 def retain_node_ports(desired: Manifest, observed: ReadOnlyManifest) -> None:
-    """Gives the ports of `desired` that ask for none what the member has chosen for them, and each one once."""
+    """Gives the ports of `desired` that ask for none what the member has chosen for them, and each one once for
+    a protocol: kube-apiserver gives TCP and UDP of one number the same node port."""
     if not is_opened(desired) or value_at(desired, "spec", "allocateLoadBalancerNodePorts") is False:
         return
-    by_key, taken = node_ports_of(observed), set(node_ports_of(desired).values())
+    by_key = node_ports_of(observed)
+    taken = {(given, protocol) for (_, protocol), given in node_ports_of(desired).items()}
     by_name = {text_at(port, "name"): int_at(port, NODE_PORT) for port in mappings_at(observed, "spec", "ports")}
     open_ports = [port for port in mappings_at(desired, "spec", "ports") if not int_at(port, NODE_PORT)]
     wishes = [(port, by_key.get(port_key(port), 0)) for port in open_ports]
     wishes += [(port, by_name.get(text_at(port, "name"), 0)) for port in open_ports]
     for port, chosen in wishes:
-        if chosen and chosen not in taken and not int_at(port, NODE_PORT):
+        claimed = chosen, port_key(port)[1]
+        if chosen and claimed not in taken and not int_at(port, NODE_PORT):
             port[NODE_PORT] = chosen
-            taken.add(chosen)
+            taken.add(claimed)

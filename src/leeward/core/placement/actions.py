@@ -45,6 +45,7 @@ from leeward.core.placement.replacement import (
 from leeward.core.placement.situation import Situation
 from leeward.core.scheduling import Placed, Unplaceable, needs_scheduling
 from leeward.core.scheduling.affinity import common_term
+from leeward.core.scheduling.joined_terms import other_term
 from leeward.core.scheduling.model import is_reschedule_requested
 from leeward.core.scheduling.reschedule import is_unjoined, placement_changed
 from leeward.core.scheduling.selection import is_spread
@@ -79,22 +80,23 @@ def place(at: Situation) -> Outcome:
 
 
 def _leaves_term(at: Situation, result: Placed) -> bool:
-    """Tells whether it goes to another affinity term, though no user has asked for another place: since a cluster has
-    left the fleet, or more replicas fit nowhere else. What is well then leaves gracefully (S1)."""
+    """Tells whether copies leave an affinity term that the placement still names: what is well leaves gracefully (S1).
+
+    They do on the way between two terms, whatever is asked for; else where a cluster has left the fleet, or more
+    replicas fit nowhere else.
+    """
     status = at.binding.status
     is_asked_for = placement_changed(at.binding) or is_reschedule_requested(at.spec, status.last_scheduled_time)
-    return (
-        at.leaves_terms_gracefully
-        and not is_asked_for
-        and result.affinity_name != status.scheduler_observing_affinity_name
-    )
+    goes_elsewhere = not is_asked_for and result.affinity_name != status.scheduler_observing_affinity_name
+    return at.leaves_terms_gracefully and (goes_elsewhere or other_term(at.own_binding, at.clusters) is not None)
 
 
 def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceable:
-    is_left = any(is_unjoined(at.clusters.get(target.name)) for target in spec.clusters)
-    if at.is_between_terms and not is_left and not spec.asks_for_none:
+    if at.is_between_terms and not spec.asks_for_none:
         returned = at.original.clusters if at.original is not None else ()
-        return resized_between_terms(at.binding, spec, returned, at.clusters, at.now)
+        there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
+        left = msgspec.structs.replace(spec, clusters=there)
+        return resized_between_terms(at.binding, left, returned, at.clusters, at.now)
     exact, tried = at.settings.exact_health, at.failures.record.left
     return place_anew(at.binding, spec, at.clusters, at.now, tried, at.trace, exact=exact)
 

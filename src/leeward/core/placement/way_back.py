@@ -46,7 +46,9 @@ def find_way_back(at: Situation, original: OriginalPlacement) -> TermReturn | Fa
     if at.is_between_terms:
         return _first_that_fits(at, original, () if aimed is None else (aimed,))
     home = original.term or aimed
-    if home == observed or home not in names or observed not in names:
+    if home is None or home == observed or len(names) < 2:
+        return TermReturn()
+    if home not in names or observed not in names:
         return TermReturn() if aimed == observed else Failback(None)
     earlier = names[names.index(home) : names.index(observed)]
     return _first_that_fits(at, original, earlier) if earlier else Failback(None)

@@ -23,11 +23,13 @@ from leeward.core.scheduling.reschedule import placement_changed
 
 def other_term(binding: Binding, clusters: Mapping[str, Cluster]) -> str | None:
     """The affinity term of the targets that are not in the observed one; None where one term has all targets, or no two
-    terms do."""
+    terms do. Only replicas that are divided are ever between two: copies return at once."""
     spec, observed = binding.spec, binding.status.scheduler_observing_affinity_name
     names = [term.affinity_name for term in _terms_of(binding)]
     targets = [target.name for target in spec.clusters if target.name in clusters]
-    if len(names) < 2 or observed not in names or common_term(binding, targets, clusters) is not None:
+    if not spec.is_divided or len(names) < 2 or observed not in names:
+        return None
+    if common_term(binding, targets, clusters) is not None:
         return None
     outside = [name for name in targets if not is_in_term(spec, observed, clusters[name])]
     if len(outside) == len(targets):
