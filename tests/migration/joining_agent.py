@@ -113,9 +113,9 @@ class JoiningAgent:
         space = execution_space(self.name)
         while True:
             for work in (await self.client.list(WORKS, space)).items:
-                metadata = work["metadata"]
+                metadata: Manifest = work["metadata"]
                 if "deletionTimestamp" in metadata:
-                    let_go = {**work, "metadata": {**metadata, "finalizers": []}}
+                    let_go: Manifest = {**work, "metadata": {**metadata, "finalizers": []}}
                     await self.client.update(WORKS, let_go, metadata["name"], space)
             await asyncio.sleep(LOOK_SECONDS)
 
