@@ -3,6 +3,7 @@
 import pytest
 
 from kubeapi.codec import to_wire
+from kubeapi.meta import Manifest
 from kubeserver.store.medium import Loaded
 from leeward.answers.explanation import Explanation
 from leeward.answers.subjects import asked_of, explain_in
@@ -13,9 +14,10 @@ from leeward.api.names import (
     IDENTITY_CONDITION,
     REPLACED_CONDITION,
     VOLUMES_HELD_CONDITION,
+    execution_space,
     work_name,
 )
-from leeward.api.resource import CLUSTERS, EVENTS
+from leeward.api.resource import CLUSTERS, EVENTS, WORKS
 from leeward.core.cluster_health.cluster_identity import accepted_identity, replaced_by
 from leeward.manager.settings import ManagerSettings
 from leeward.operations.replaced_clusters import confirm_replaced
@@ -23,7 +25,7 @@ from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
 from tests.world.stories import POLICIES, apply, deployment, held, identities, play, policy, tasks
-from tests.world.test_claims_found_again import runs
+from tests.world.test_claims_found_again import ONE, runs
 from tests.world.test_dependencies_with_data import CLAIMS, WEB
 from tests.world.test_explain import explain_cluster
 from tests.world.test_ownership import on
@@ -334,5 +336,76 @@ def test_an_upgrade_asks_about_a_cluster_that_was_away_and_is_not_the_one_that_j
         await world.sleep(180)
         assert replaced_by(world.cluster("member1")) == member.identity
         assert await sets(world) == {}
+
+    play(story, members("Push"))
+
+
+def other_set(name: str = "db2") -> Manifest:
+    made = stateful_set()
+    return {**made, "metadata": {"name": name}}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_set_that_is_new_is_made_in_a_rebuilt_cluster_at_once(mode: Mode) -> None:
+    async def story(world: World) -> None:
+        await db_runs(world)
+        await rebuilt(world, "member1", 120)
+        await world.sleep(180)
+        await world.client.create(STATEFUL_SETS, other_set(), "default")
+        await world.client.create(POLICIES, policy("db2", on("member1"), "StatefulSet"), "default")
+        await world.sleep(90)
+        made = await identities(world, "db2", resource=STATEFUL_SETS)
+        assert set(made) == {"member1"}
+        assert held_in_binding(world, "db2-statefulset") == ""
+        assert (await sets(world), bool(held_in_binding(world))) == ({}, True)
+        await rebuilt(world, "member1", 120)
+        await world.sleep(180)
+        assert await identities(world, "db2", resource=STATEFUL_SETS) == {}, "it was there before the next rebuild"
+        assert held_in_binding(world, "db2-statefulset")
+
+    play(story, members(mode))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_application_that_was_never_there_fails_over_to_a_rebuilt_cluster(mode: Mode) -> None:
+    async def story(world: World) -> None:
+        (old,) = await runs(world, {**ONE, **on("member1", "member2")})
+        (new,) = {"member1", "member2"} - {old}
+        await world.client.create(STATEFUL_SETS, stateful_set(), "default")
+        await world.client.create(POLICIES, policy("db", on(new), "StatefulSet"), "default")
+        await world.sleep(60)
+        await rebuilt(world, new, 60)
+        await world.sleep(180)
+        assert replaced_by(world.cluster(new))
+        await world.member(old).stop()
+        await world.until(lambda: set(world.assigned(WEB)) not in (set(), {old}))
+        await world.sleep(60)
+        assert set(await identities(world, "data", [new], CLAIMS)) == {new}
+        assert set(await identities(world, "web", [new])) == {new}
+        assert await identities(world, "db", [new], STATEFUL_SETS) == {}
+
+    play(story, members(mode))
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_work_that_somebody_deletes_is_made_anew_and_held_as_before(restarts: bool) -> None:
+    async def story(world: World) -> None:
+        await db_runs(world)
+        await rebuilt(world, "member1", 60)
+        await world.sleep(180)
+        before, space = world.work("member1", IN_WORK), execution_space("member1")
+        if restarts:
+            await world.stop_controllers()
+            await world.client.patch(WORKS, IN_WORK, {"metadata": {"finalizers": None}}, space)
+        await world.client.delete(WORKS, IN_WORK, space)
+        if restarts:
+            world.start_controllers()
+        await world.sleep(120)
+        after = world.work("member1", IN_WORK)
+        assert before is not None
+        assert after is not None
+        assert after.metadata.uid != before.metadata.uid
+        assert await sets(world) == {}
+        assert held_in_work(world)
 
     play(story, members("Push"))

@@ -163,7 +163,7 @@ class MemberObjects:
     async def _create(self, work: Work, resource: Resource[Manifest], desired: Manifest) -> None:
         """Raises: AlreadyExists; Conflict when the Work is not to be carried out any more; VolumesHeld."""
         if self._holds is not None:
-            await self._holds.refuse(desired)
+            await self._holds.refuse(work, desired)
         if not await self._is_wanted(work):
             raise Conflict(Status(code=HTTPStatus.CONFLICT, message=f"the Work {work.name} is going, or has gone"))
         since = self._works.ready_since

@@ -1,5 +1,5 @@
-"""Holds on volumes in one member: nothing with volumes is made in a cluster that was rebuilt under its name, before
-somebody confirms that (`core.cluster_health.cluster_identity`). Holds: S5.
+"""Holds on volumes in one member: nothing with volumes that was there before is made in a cluster that was rebuilt
+under its name, until somebody confirms that (`core.cluster_health.cluster_identity`). Holds: S5.
 
 The member itself is asked who it is before such an object is made: it may have been rebuilt since the last probe.
 """
@@ -15,7 +15,7 @@ from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.api.work import Work
 from leeward.client import Forbidden, NotFound
 from leeward.core.cluster_health.cluster_identity import is_held_back
-from leeward.core.execution.held_volumes import REASON, has_volumes, held_in, why_held
+from leeward.core.execution.held_volumes import REASON, has_volumes, held_in, is_held, why_held
 from leeward.core.registration import IDENTIFYING_NAMESPACE
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.identity import Key
@@ -51,7 +51,7 @@ class VolumeHolds:
         clusters = self._plane.informers.of(CLUSTERS)
         self._member.supervisor.on_close(clusters.on_change(cluster_changed, Key("", self._member.name)))
 
-    async def refuse(self, manifest: ReadOnlyManifest) -> None:
+    async def refuse(self, work: Work, manifest: ReadOnlyManifest) -> None:
         """Raises: VolumesHeld; WorldError where the member does not answer."""
         if not self._enabled or not has_volumes(manifest):
             return
@@ -60,7 +60,7 @@ class VolumeHolds:
         except (NotFound, Forbidden):
             uid = ""
         cluster = self._works.cluster
-        if cluster is None or is_held_back(cluster, uid):
+        if cluster is None or is_held(work, cluster, uid):
             raise VolumesHeld(why_held(self._member.name))
 
     def note(self, work: Work, held: Sequence[str]) -> list[Condition]:

@@ -15,11 +15,12 @@ from typing import Any
 
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
-from leeward.api.names import RENDERED_ANNOTATION, WORK_ID_LABEL
-from leeward.api.resource import WORKS
+from leeward.api.names import RENDERED_ANNOTATION, WORK_ID_LABEL, cluster_of_execution_space
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
+from leeward.core.execution.held_volumes import made_for
 from leeward.core.execution.works import WORK_MARKS, is_of_wanted_template
 from leeward.core.interpreter.fields import with_annotations
 from leeward.core.overrides.rendering import OverrideFailure
@@ -65,7 +66,7 @@ class WorkWriting:
         self._plane = plane
         self._changed = changed
         self._reach = reach
-        self._works = plane.informers.of(WORKS)
+        self._works, self._clusters = plane.informers.of(WORKS), plane.informers.of(CLUSTERS)
         self._under_way: set[Key] = set()
         """The Works that are being written."""
         self._deleted: dict[str, None] = {}
@@ -73,6 +74,8 @@ class WorkWriting:
         self._deleted_by_others: dict[str, None] = {}
         """Keys of Works whose deletion somebody else has begun, and which are not gone."""
         self._rests: dict[Key, datetime] = {}
+        self._gone: dict[Key, Mapping[str, str]] = {}
+        """Annotations of the Works that are gone."""
         self._kinds = {bool(k.resource.namespaced): k.resource for k in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)}
 
     async def refuse_taken(self, work: Work, binding: Binding, manifest: Manifest) -> None:
@@ -131,6 +134,9 @@ class WorkWriting:
         """
         if old is None:
             return
+        if new is None:
+            self._gone[key_of(old)] = old.metadata.annotations
+            keep_latest(self._gone, MAX_REMEMBERED)
         begins = new is not None and _is_ending(new) and not _is_ending(old)
         if begins and old.metadata.uid not in self._deleted:
             self._deleted_by_others[old.metadata.uid] = None
@@ -171,7 +177,9 @@ class WorkWriting:
         """A Work that is there, though it was not listed, keeps its permanent id: its objects carry it (S9, S12)."""
         key = key_of(manifest)
         try:
-            made = self._plane.client.create(WORKS, with_annotations(manifest, _RENDERED), key.namespace)
+            cluster = self._clusters.get(cluster_of_execution_space(key.namespace))
+            first = made_for(cluster, binding, self._gone.get(key)) if cluster is not None else {}
+            made = self._plane.client.create(WORKS, with_annotations(manifest, {**_RENDERED, **first}), key.namespace)
             return await self._write(key, made)
         except AlreadyExists:
             work = await self._plane.client.get(WORKS, key.name, key.namespace)
