@@ -11,7 +11,7 @@ from leeward.api.resource import CLUSTERS, WORKLOAD_REBALANCERS
 from leeward.sim.world import World
 from tests.variants import mostly_long
 from tests.world.sampler import sampled
-from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, tasks
 from tests.world.test_failback_between_terms import DIVISIONS, FOUR, WEB, back, fled, returning, terms
 
 GROUPS = (("member1",), ("member3", "member4"))
@@ -22,7 +22,7 @@ async def on_its_way(world: World, how: str) -> dict[str, int]:
     """Half of eight replicas have returned to the primary. Returns where they are."""
     await fled(world, returning(terms(GROUPS, how), **{FAILBACK_PACE_ANNOTATION: "2"}), "member1", replicas=8)
     await back(world, "member1")
-    await world.until(lambda: world.assigned(WEB).get("member1", 0) >= 4, 1500)
+    await world.until(lambda: world.assigned(WEB).get("member1", 0) >= 4 and not tasks(world, WEB), 1500)
     placed = world.assigned(WEB)
     assert len(placed) == 3, "the rest is still in the backup"
     return placed
