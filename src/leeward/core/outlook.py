@@ -14,6 +14,7 @@ from datetime import datetime
 import msgspec
 
 from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
 from leeward.api.work import Binding, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE, decide_taints
@@ -44,9 +45,16 @@ class TaintExpectation:
 def expected_taints(
     cluster: Cluster, now: datetime, expectation: TaintExpectation, watched: WatchedTime = ALWAYS
 ) -> Cluster:
-    """The cluster as it will be tainted if its outage lasts; the same object where nothing will change."""
-    if not has_condition_taint(cluster) or any(taint.effect == NO_EXECUTE for taint in cluster.taints):
+    """The cluster as it will be tainted if its outage lasts; the same object where nothing will change.
+
+    Its spec has all taints that are in force then: who asks beforehand watches nothing, and believes no record.
+    """
+    in_force = cluster.taints
+    if not has_condition_taint(cluster):
         return cluster
+    if _has_no_execute(in_force):
+        is_written = in_force == cluster.spec.taints
+        return cluster if is_written else cluster.with_taints(in_force, {})
 
     def taints_at(instant: datetime) -> tuple[datetime | None, Cluster]:
         decision = decide_taints(
@@ -63,6 +71,10 @@ def expected_taints(
 
     wake_at, tainted = taints_at(now)
     return tainted if wake_at is None else taints_at(wake_at)[1]
+
+
+def _has_no_execute(taints: Iterable[Taint]) -> bool:
+    return any(taint.effect == NO_EXECUTE for taint in taints)
 
 
 def foresee(snapshot: Snapshot, decided: Decision) -> OutageReport | None:
