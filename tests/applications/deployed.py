@@ -8,7 +8,7 @@ from typing import Any, cast
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import find_condition
-from leeward.api.names import EVICTION_HELD_CONDITION
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import NotFound, WorldError
@@ -131,13 +131,15 @@ _COUNTS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-def status_problem(template: Manifest, clusters: int) -> str:
-    """Names what a template's status leaves out, with so many clusters in which it runs; empty when it says all."""
+def status_problem(template: Manifest, clusters: int, *, is_unseen: bool) -> str:
+    """Missing facts of a template's status, empty without any: it runs in so many clusters, and `is_unseen` tells that
+    it also leaves a cluster that is not seen."""
     status: dict[str, Any] = template.get("status") or {}
     kind = template["kind"]
     if kind in _COUNTS:
         wanted, ready, updated = (int(status.get(each, 0)) for each in _COUNTS[kind])
-        complete = wanted == ready == updated and wanted > 0
+        complete = 0 < ready <= wanted == updated and (ready < wanted) == is_unseen
+        complete &= is_unseen == _is_true(status, CLUSTER_OUTAGE_CONDITION)
         return "" if complete and _observed(template) else f"counts {status}"
     if kind == "Job":
         complete = status.get("succeeded", 0) == clusters * template["spec"].get("completions", 1)

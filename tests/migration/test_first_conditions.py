@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from kubeapi.meta import Manifest
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.controllers import first_conditions
 from leeward.controllers.first_conditions import APART, LOOKS_AGAIN, SETTLES
@@ -83,6 +84,11 @@ class FirstMoves:
             self.instants.setdefault(name, self._clock.now())
 
 
+def assert_unknown_for_the_outage_alone(told: dict[str, dict[str, str]]) -> None:
+    unknown = {name for name, each in told.items() if each.get("Available") == "Unknown"}
+    assert unknown == {name for name, each in told.items() if CLUSTER_OUTAGE_CONDITION in each}
+
+
 def lose_a_member() -> tuple[dict[str, datetime], dict[str, dict[str, str]]]:
     """First moves of bindings and conditions of templates, after a member was lost when the turns had begun."""
     moves: dict[str, datetime] = {}
@@ -104,18 +110,20 @@ def lose_a_member() -> tuple[dict[str, datetime], dict[str, dict[str, str]]]:
 @pytest.mark.long
 def test_a_failover_that_begins_in_the_middle_is_as_early_as_without(monkeypatch: pytest.MonkeyPatch) -> None:
     moves, told = lose_a_member()
-    assert "True" in {each.get("Available") for each in told.values()} <= {"True", None}
+    assert {each.get("Available") for each in told.values()} - {None} == {"True", "Unknown"}
+    assert_unknown_for_the_outage_alone(told)
     monkeypatch.setattr(first_conditions, "SETTLES", timedelta(days=1))
-    alone, nothing = lose_a_member()
-    assert not any(nothing.values())
+    alone, in_outage = lose_a_member()
+    assert {each["Available"] for each in in_outage.values() if each} == {"Unknown"}
+    assert_unknown_for_the_outage_alone(in_outage)
     assert len(alone) >= 30
     assert moves.keys() == alone.keys()
     assert max(abs(moves[name] - alone[name]) for name in alone) < timedelta(seconds=5)
 
 
 @pytest.mark.long
-def test_what_hangs_on_a_cluster_that_is_not_seen_waits_and_is_told_once_when_it_is_back() -> None:
-    """Nothing unknown is written over nothing."""
+def test_a_template_in_an_unseen_cluster_says_unknown_until_the_cluster_is_back() -> None:
+    """One write for the outage, one for its end."""
 
     async def story(world: RecordedWorld, writes: Writes) -> None:
         await world.sleep(SETTLES.total_seconds() - 50)
@@ -126,12 +134,13 @@ def test_what_hangs_on_a_cluster_that_is_not_seen_waits_and_is_told_once_when_it
         told = await conditions(world)
         waiting &= told.keys()
         assert waiting, "some tolerate the outage for longer"
-        assert not {name: told[name] for name in waiting if told[name]}
+        assert {told[name].get("Available") for name in waiting} == {"Unknown"}
+        assert_unknown_for_the_outage_alone(told)
         await world.member("member1").start()
         await world.sleep(2 * LOOKS_AGAIN.total_seconds())
         told = await conditions(world)
         assert {told[name].get("Available") for name in waiting} == {"True"}
         counts = writes.of(World.NAME, TEMPLATES)
-        assert {counts[f"{TEMPLATES}default/{name}"] for name in waiting} == {1}
+        assert {counts[f"{TEMPLATES}default/{name}"] for name in waiting} == {2}
 
     take_over(story, own_agent=True)
