@@ -10,11 +10,13 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import find_condition
 from leeward.api.names import TAINTED_CONDITION, TAINTS_REMOVED_CONDITION
-from leeward.api.resource import EVENTS
+from leeward.api.resource import CLUSTER_TAINT_POLICIES, EVENTS
 from leeward.client import Conflict
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import Mode, World
+from tests.variants import mostly_long
 from tests.world.stories import POLICIES, apply, deployment, play, policy, ready_replicas
+from tests.world.test_taint_policies import at_once
 
 WEB = "web-deployment"
 PUSH: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
@@ -126,6 +128,27 @@ def test_l2_one_sync_within_an_outage_costs_nothing(write: Write, seconds_before
         await world.sleep(MOVED_AFTER - seconds_before)
         await write(world, home)
         assert await moves(world, home, died) == MOVED_AFTER
+
+    play(story, PUSH)
+
+
+@pytest.mark.parametrize("every", mostly_long([5, 30, 120, 290], 120))
+@pytest.mark.parametrize("write", mostly_long([empty_list, put, server_side_apply], put))
+def test_l2_a_policys_taint_that_git_takes_off_evicts_in_its_time(write: Write, every: float) -> None:
+    async def story(world: World) -> None:
+        await world.client.create(CLUSTER_TAINT_POLICIES, at_once())
+        home = await place(world)
+        writer = start_sync(world, write, every)
+        await world.sleep(60)
+        await world.member(home).stop()
+        await world.until(lambda: not world.is_ready(home))
+        seconds = await moves(world, home, world.seconds)
+        writer.cancel()
+        assert 299 <= seconds <= 302, "the toleration of not-ready alone"
+        await world.member(home).start()
+        await world.until(lambda: world.is_ready(home))
+        await world.sleep(10)
+        assert not world.cluster(home).taint_record, "the policy has removed its taint"
 
     play(story, PUSH)
 
