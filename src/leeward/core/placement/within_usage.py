@@ -4,8 +4,8 @@ What is assigned may move, be evicted, replaced and taken back; what is wanted b
 full stops no failover, also where the user wanted more replicas before the outage (Holds: S1, S11). But whether an
 eviction is finished is judged by all that is wanted: replicas that were lost and that the quota refuses are missing,
 and old copies stay for them. So does a copy that would come back where there is no room for it
-beside what replaces it: its eviction goes on. A placement that names fewer clusters, and that the quota refuses, takes
-no copy out of those that it names no more, but for one that a new cluster gets.
+beside what replaces it: its eviction goes on. A placement that the quota refuses takes no copy that is not divided out
+of a cluster that it names no more: what serves there stays until the quota lets in all that is wanted instead (S1).
 
 Karmada: differs. Its scheduler tries the larger result again and again, and what a dead cluster has lost stays lost.
 """
@@ -50,19 +50,19 @@ def _as_assigned(binding: Binding) -> Binding:
 def _as_many(snapshot: Snapshot, decision: Decision) -> tuple[TargetCluster, ...]:
     """Targets of copies that are not divided, where no target may be added.
 
-    A target that stays keeps at most its replicas. A new cluster takes those of one that is left, first of one that has
-    to be left. A target that no new cluster replaces stays, unless it has to be left.
+    A target that stays keeps at most its replicas. A new cluster takes those of one that has to be left. A target that
+    only the placement leaves stays.
     """
     spec = snapshot.binding.spec
     before, after = {each.name: each for each in spec.clusters}, {each.name: each for each in decision.clusters}
     kept = [_at_most(target, before[name].replicas) for name, target in after.items() if name in before]
     new = [target for name, target in after.items() if name not in before]
     left = [target for name, target in before.items() if name not in after]
-    may_stay = [target for target in left if _may_stay(snapshot, decision, target.name)]
-    replaceable = [*(target for target in left if target not in may_stay), *may_stay]
-    moved = [_at_most(target, old.replicas) for old, target in zip(replaceable, new, strict=False)]
-    unreplaced = [_at_most(target, spec.replicas) for target in replaceable[len(new) :] if target in may_stay]
-    return tuple(sorted((*kept, *moved, *unreplaced), key=lambda target: target.name))
+    staying = [target for target in left if _may_stay(snapshot, decision, target.name)]
+    replaced = [target for target in left if target not in staying]
+    moved = [_at_most(target, old.replicas) for old, target in zip(replaced, new, strict=False)]
+    unmoved = [_at_most(target, spec.replicas) for target in staying]
+    return tuple(sorted((*kept, *moved, *unmoved), key=lambda target: target.name))
 
 
 def _may_stay(snapshot: Snapshot, decision: Decision, name: str) -> bool:

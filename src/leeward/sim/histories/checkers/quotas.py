@@ -44,10 +44,7 @@ class QuotasChecker:
                 yield Violation("S1", change.seconds, f"{message}, and nobody asked for it")
 
     def _takes_away(self, old: ResourceBinding, new: ResourceBinding) -> bool:
-        """Tells whether there is less of it, though as much is asked for, in the same way, and nothing is evicted.
-
-        Copies that are not divided may move out of a cluster that the placement names no more, as many as they are.
-        """
+        """Tells whether there is less of it, though as much is asked for, in the same way, and nothing is evicted."""
         before, after = replicas_of(old), replicas_of(new)
         if old.metadata.uid != new.metadata.uid or new.metadata.deletion_timestamp is not None:
             return False
@@ -55,9 +52,7 @@ class QuotasChecker:
             is_less = sum(after.values()) < sum(before.values()) <= old.spec.replicas
         else:
             asked = {name: min(count, old.spec.replicas) for name, count in before.items()}
-            named = _named_by(self._scene.truth, new)
-            is_less = any(after.get(name, -1) < count == asked[name] for name, count in before.items() if name in named)
-            is_less |= sum(after.values()) < sum(asked.values())
+            is_less = any(after.get(name, -1) < count for name, count in asked.items())
         return is_less and not self._is_asked_for(old, new)
 
     def _is_asked_for(self, old: ResourceBinding, new: ResourceBinding) -> bool:
@@ -110,11 +105,6 @@ def _copies_of(truth: GroundTruth, binding: ResourceBinding) -> int:
         return 1
     most = min(len(names & truth.clusters.keys()) for names in _terms_of(truth, placement))
     return min([most, *(each.max_groups for each in placement.spread_constraints if each.max_groups)])
-
-
-def _named_by(truth: GroundTruth, binding: ResourceBinding) -> set[str]:
-    """Clusters that any term of its placement names."""
-    return {name for names in _terms_of(truth, binding.spec.placement or Placement()) for name in names}
 
 
 def _terms_of(truth: GroundTruth, placement: Placement) -> list[set[str]]:
