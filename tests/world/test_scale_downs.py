@@ -5,7 +5,7 @@ import pytest
 from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, apply, identities, play, policy, ready_replicas, tasks
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, identities, play, policy, ready_replicas, tasks
 from tests.world.test_partial_eviction import DYNAMIC, cordoned_node, hungry
 from tests.world.test_restored import PUSHED, WEB
 
@@ -92,3 +92,27 @@ async def image(world: World, name: str) -> None:
 async def image_in(world: World, member: str) -> str:
     web = await world.member(member).client.get(DEPLOYMENTS, "web", "default")
     return web["spec"]["template"]["spec"]["containers"][0]["image"]
+
+
+def test_copies_that_are_to_shrink_do_not_wait_for_one_another_to_grow() -> None:
+    """The user asks for more than there is room for while both clusters are away, and takes it back."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, hungry(4), policy("web", by_weight({"member1": 1, "member2": 1})))
+        await world.sleep(60)
+        for member in ("member1", "member2"):
+            await world.member(member).stop()
+        await world.until(lambda: not world.is_ready("member1") and not world.is_ready("member2"), 120)
+        for replicas in (40, 4):
+            await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": replicas}}, "default")
+            await world.sleep(30)
+        for member in ("member1", "member2"):
+            await world.member(member).start()
+        await world.until(lambda: world.is_ready("member1") and world.is_ready("member2"), 300)
+        await world.sleep(60)
+        assert not blocked(world)
+        for member in ("member1", "member2"):
+            web = await world.member(member).client.get(DEPLOYMENTS, "web", "default")
+            assert web["spec"]["replicas"] == await ready_replicas(world, member, "web") == 2
+
+    play(story, PUSHED)

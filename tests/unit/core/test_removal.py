@@ -404,6 +404,16 @@ def test_s1_what_a_copy_is_to_give_up_while_its_cluster_is_away_stays_until_its_
     assert is_scale_down_held(spec, "member1", works, alive, has_begun=has_begun) == held
 
 
+def test_a_scale_down_asks_for_ready_replicas_of_the_others_and_not_that_they_are_whole() -> None:
+    spec = binding(divided({"member1": 1, "member2": 1}), 4, targets(member1=2, member2=2)).spec
+    larger = work("member2", 2)
+    unhealthy = tuple(msgspec.structs.replace(each, health="Unhealthy") for each in larger.status.manifest_statuses)
+    status = msgspec.structs.replace(larger.status, manifest_statuses=unhealthy)
+    works = {"member1": work("member1", 2), "member2": msgspec.structs.replace(larger, status=status)}
+    alive = fleet(cluster("member1"), cluster("member2"))
+    assert not is_scale_down_held(spec, "member1", works, alive, has_begun=True)
+
+
 def test_a_scale_down_of_the_only_copy_waits_for_its_cluster_alone() -> None:
     spec = binding(divided({"member1": 1}), 2, targets(member1=2)).spec
     works = {"member1": work("member1", 4)}

@@ -22,7 +22,7 @@ from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.watched_time import Attention
-from leeward.core.eviction.evidence import is_seen_healthy
+from leeward.core.eviction.evidence import is_seen_healthy, relied_upon
 from leeward.core.eviction.held_reasons import HeldReason
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
@@ -124,15 +124,16 @@ def is_scale_down_held(
     """Tells whether the copy in `cluster`, a target, keeps replicas that it is to give up.
 
     A part that has moved is told to go while nobody can see it; when its cluster is back it serves, and what replaces
-    it may be lost by then. `has_begun` says that this was so while the cluster was away. Holds: S1.
+    it may be lost by then. It goes when all others surely serve what they are assigned; a larger one may itself be
+    about to shrink, and need not be whole. `has_begun` says that this was so while the cluster was away. Holds: S1.
     """
     own = clusters.get(cluster)
     if own is None or own.is_being_deleted:
         return False
-    others = msgspec.structs.replace(spec, clusters=tuple(each for each in spec.clusters if each.name != cluster))
     if not own.is_ready or not has_begun:
         return not own.is_ready
-    return bool(others.clusters) and not PlacedCopies(others, works).are_seen_healthy(clusters)
+    others = (target for target in spec.clusters if target.name != cluster)
+    return any(relied_upon(works.get(t.name), clusters.get(t.name), t.replicas) < t.replicas for t in others)
 
 
 def is_return_kept(copies: Sequence[PlacedCopies], clusters: Mapping[str, Cluster], *, brake: bool) -> bool:
