@@ -41,6 +41,7 @@ from leeward.runtime.informer import Informer
 from leeward.runtime.queue import WorkQueue
 from leeward.sim.histories.model import (
     AnyStep,
+    Deploy,
     History,
     HubIsRestored,
     HubIsSuspended,
@@ -48,6 +49,9 @@ from leeward.sim.histories.model import (
     Mode,
     NodesAreCordoned,
     Plan,
+    Provide,
+    Read,
+    Rejoin,
     Replan,
     RestartPod,
     Scale,
@@ -283,6 +287,25 @@ _WRITTEN_BY_WHO_KNEW_MORE = History(
 """Controllers that go on may hear of the Works of the backup before its bindings, and write what is not in it again."""
 
 
+_UNJOINED_WITH_A_CLAIM = History(
+    seed=11,
+    members=PUSHED,
+    steps=(
+        Provide(at=40, name="data", what="PersistentVolumeClaim"),
+        Deploy(
+            at=45,
+            app="web",
+            replicas=2,
+            plan=msgspec.structs.replace(evenly("m1", "m2"), follows=True),
+            reads=("data",),
+        ),
+        Read(at=80, app="web", reads=()),
+        Rejoin(at=90, cluster="m1"),
+    ),
+)
+"""A claim stays where its application was, also when its cluster leaves and joins again, and nobody needs it there."""
+
+
 def _judge_over_own_stalls() -> Any:
     """Silence while this process stood still counts as if it had listened."""
     return mock.patch.object(EventLoopLag, "stalls_since", return_value=())
@@ -335,6 +358,16 @@ def _list_no_works() -> Any:
     """`leeward orphans` knows of objects alone."""
     nothing = mock.patch.object(orphans, "find_orphan_works", mock.AsyncMock(return_value=()))
     return both(_write_what_is_forgotten(), nothing)
+
+
+def _list_no_claims() -> Any:
+    """`leeward orphans` passes over claims."""
+    kinds = orphans._kinds  # pyright: ignore[reportPrivateUsage]
+
+    def others(*arguments: Any) -> list[tuple[str, str]]:
+        return [each for each in kinds(*arguments) if each[1] != "PersistentVolumeClaim"]
+
+    return mock.patch.object(orphans, "_kinds", others)
 
 
 def _do_not_wait_for_the_controllers() -> Any:
@@ -403,6 +436,7 @@ HARM: Mapping[str, Harm] = {
     "remove what is forgotten": Harm(_remove_what_is_forgotten, "S5", _WRITTEN_BY_WHO_KNEW_MORE),
     "remove under the brake": Harm(_remove_under_the_brake, "S4", _BACK_UNDER_THE_BRAKE),
     "list no Works": Harm(_list_no_works, "L3", _WRITTEN_BY_WHO_KNEW_MORE),
+    "list no claims": Harm(_list_no_claims, "L3", _UNJOINED_WITH_A_CLAIM),
     "do not wait for the controllers": Harm(_do_not_wait_for_the_controllers, "S1", _LATE_CONTROLLERS),
     "remove what is unknown": Harm(_remove_what_is_unknown, "S5", _FORGOTTEN),
     "return at the old size": Harm(_return_at_the_old_size, "S1", _SCALED_MEANWHILE),

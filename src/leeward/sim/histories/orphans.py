@@ -1,7 +1,7 @@
-"""Orphans of a control plane that was restored: all of them are listed, and no others, and go when that is asked for.
-So are Works whose binding it has forgotten.
+"""Orphans of a control plane that was restored, or that a cluster has left: all of them are listed, and no others, and
+go when that is asked for. So are Works whose binding it has forgotten.
 
-What a user does who has restored a control plane, and reads `leeward orphans` when everything works again.
+What a user does who reads `leeward orphans` when everything works again.
 """
 
 import asyncio

@@ -33,6 +33,6 @@ def of_scene(scene: Scene) -> Iterator[str]:
 
 def of_change(scene: Scene, change: Change) -> Iterator[str]:
     """Situations of a change; to be asked before the checkers are."""
-    is_work = change.kind == WORKS and change.new is not None
+    is_work = change.kind == WORKS and change.new is not None and scene.is_restored
     if is_work and (cluster_of_execution_space(change.key.namespace), change.key) in scene.orphaned:
         yield ADOPTED

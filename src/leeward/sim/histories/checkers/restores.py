@@ -1,8 +1,9 @@
-"""S5 and S1: what a control plane does that is restored as it was some time ago.
+"""S5 and S1: what a control plane does that is restored as it was some time ago, or that a cluster has left.
 
 What was made in members since its backup was taken it does not know: it runs on, whatever its objects say, until their
-Work is there again. And what it was about to remove then may be what serves by now: where the Work was wanted until the
-restore, and is going afterwards, its copy goes only when all that the binding is assigned is truly ready.
+Work is there again. So does what others live in (Namespaces, definitions, claims) in a cluster that was unjoined. And
+what it was about to remove then may be what serves by now: where the Work was wanted until the restore, and is going
+afterwards, its copy goes only when all that the binding is assigned is truly ready.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from leeward.sim.histories.checkers.needs import needed_by
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of
 from leeward.sim.histories.ground_truth import HOME, KINDS, WORKS, Change, is_ours, owner_of
 
+SHARED = frozenset({"CustomResourceDefinition", "Namespace", "PersistentVolumeClaim"})
 PLURALS = {"/apps/deployments/": "deployments", "//configmaps/": "configmaps"}
 
 
@@ -43,6 +45,8 @@ class RestoresChecker:
     def look(self, change: Change) -> Iterator[Violation]:
         if change.kind == WORKS:
             self._note(change.key, change.new)
+            if change.new is None:
+                self._note_left(change.key)
         elif takes_away(self._scene, change):
             for invariant, message in self._gone(change):
                 yield Violation(invariant, change.seconds, f"{change.key} in {change.place} {message}")
@@ -54,6 +58,14 @@ class RestoresChecker:
             self._scene.orphaned.discard((cluster_of_execution_space(key.namespace), key))
         if work is not None and work.metadata.deletion_timestamp is None and self._is_wanted(key):
             self._scene.overtaken.discard(key)
+
+    def _note_left(self, key: Key) -> None:
+        """Notes of a Work that goes with its cluster which objects it leaves there: those that others live in."""
+        member = cluster_of_execution_space(key.namespace)
+        cluster = self._scene.cluster(member)
+        is_unjoined = cluster is None or cluster.is_being_deleted
+        if is_unjoined and any(kind in SHARED and work == key for (kind, _), work in copies_of(self._scene, member)):
+            self._scene.orphaned.add((member, key))
 
     def _names_a_binding(self, work: Work) -> bool:
         """Tells whether the binding of the Work is there, if it names one."""
@@ -74,7 +86,7 @@ class RestoresChecker:
     def _gone(self, change: Change) -> Iterator[tuple[str, str]]:
         work = work_of(change.old)
         if (change.place, work) in self._scene.orphaned:
-            yield "S5", f"was deleted; the control plane that is restored knows nothing of its Work {work}"
+            yield "S5", f"was deleted; the control plane knows nothing of its Work {work}"
         if work in self._scene.overtaken and work in self._scene.truth.works:
             binding = self._binding_of(self._scene.truth.works[work])
             if binding is not None and not self._may_go(binding, change.place):

@@ -81,8 +81,8 @@ class Scene:
     evictions_per_second: float = 0.0
     touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     orphaned: set[tuple[str, Key]] = field(default_factory=set[tuple[str, Key]])
-    """Works that a control plane has forgotten, restored as it was before they were made, by the member where what was
-    made of them runs on."""
+    """Works whose objects stay in a member without them, by that member. A control plane that was restored has
+    forgotten them, or their cluster was unjoined and others may live in these objects."""
     overtaken: set[Key] = field(default_factory=set[Key])
     """Works that were wanted when a control plane was restored, and that it was about to remove when its backup was
     taken."""
