@@ -2,11 +2,12 @@
 
 import pytest
 
+from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, NAMESPACES
 from leeward.manager.gates import switch_gates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World
 from tests.world.stories import apply, play, policy, ready_replicas, tasks
-from tests.world.test_quota import asking, change_quota, create_quota
+from tests.world.test_quota import asking, change_quota, create_quota, quota
 from tests.world.test_quota_enforcement import ALL, scheduled
 
 ESTIMATED = ManagerSettings(gates=switch_gates([("ResourceQuotaEstimate", True)]))
@@ -41,6 +42,38 @@ def test_replicas_are_divided_by_what_the_quotas_leave_room_for() -> None:
         await change_quota(world, {"staticAssignments": wider})
         await world.sleep(60)
         assert assigned(world, "more") == {"member3": 1}
+
+    play(story, manager=ESTIMATED)
+
+
+FIRST_THEN_SECOND = {
+    "clusterAffinities": [
+        {"affinityName": "first", "clusterNames": ["member1"]},
+        {"affinityName": "second", "clusterNames": ["member2"]},
+    ],
+    "replicaScheduling": BY_ROOM["replicaScheduling"],
+}
+
+
+def test_what_one_namespace_was_given_counts_against_its_own_quota_alone() -> None:
+    """All are placed before a cluster or a quota reports: what goes to the second cluster stays there."""
+
+    async def story(world: World) -> None:
+        await world.client.create(NAMESPACES, {"metadata": {"name": "shop"}})
+        for namespace in ("default", "shop"):
+            await world.client.create(
+                FEDERATED_RESOURCE_QUOTAS, quota({"cpu": "9"}, {"member1": {"cpu": "5"}}), namespace
+            )
+        await world.sleep(60)
+        for namespace, names in (("default", ("big", "more")), ("shop", ("small",))):
+            await apply(world.client, *(policy(name, FIRST_THEN_SECOND) for name in names), namespace=namespace)
+        await apply(world.client, asking("big", 4))
+        await apply(world.client, asking("more", 2))
+        await apply(world.client, asking("small", 2), namespace="shop")
+        await world.sleep(60)
+        assert assigned(world, "big") == {"member1": 4}
+        assert world.assigned("small-deployment", "shop") == {"member1": 2}, "shop has used nothing of its own"
+        assert assigned(world, "more") == {"member2": 2}, "of the five of default four are taken"
 
     play(story, manager=ESTIMATED)
 

@@ -57,7 +57,6 @@ from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BIN
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.heartbeat import HeartbeatSettings, HeartbeatView
-from leeward.runtime.quota_estimator import QuotaEstimator
 from leeward.runtime.templates import Templates
 from leeward.runtime.work_share import WorkShare
 
@@ -191,8 +190,6 @@ class ControllerManager:
 
     def _make_scheduler(self) -> list[Startable]:
         whole = _scheduler_settings(self._settings, self._settings.whole_decision())
-        if whole.quota_estimate:
-            whole = replace(whole, estimators=(*whole.estimators, QuotaEstimator(self._plane)))
         return [Scheduler(self._plane, whole, self._brake, self._heartbeat)]
 
     def _make_impersonators(self) -> list[Startable]:

@@ -21,9 +21,10 @@ from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.standing_taints import is_specified_otherwise
+from leeward.core.quota.quota_room import ReadQuotas, no_quotas
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.estimates import estimator_of
-from leeward.core.scheduling.model import Placed, PlacementKey, Profile, Request, Unplaceable
+from leeward.core.scheduling.model import Estimator, Placed, PlacementKey, Profile, Request, Unplaceable
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.scheduling.vector_allocation import Floats, Ints, listed
 from leeward.core.scheduling.workload_affinity import workload_affinity_filters
@@ -52,12 +53,13 @@ class Fleet(ClusterArrays):
         estimates: Estimates | None = None,
         groups: WorkloadGroups | None = None,
         claims: ClaimHolders | None = None,
+        reservations: Reservations | None = None,
     ) -> None:
         self.profile = profile
         self.estimates = estimates if estimates is not None else Estimates()
         self.groups = groups
         self.claims = claims if claims is not None else ClaimHolders()
-        self.reservations = Reservations()
+        self.reservations = reservations if reservations is not None else Reservations()
         self._by_name: dict[str, Cluster] = {}
         self._in_outage: dict[str, None] = {}
         self._stale = True
@@ -218,10 +220,12 @@ def placement_fleet(
     estimates: Estimates | None = None,
     groups: WorkloadGroups | None = None,
     multiple_pod_templates: bool = False,
+    read_quotas: ReadQuotas = no_quotas,
 ) -> Fleet:
     """A fleet with the plug-ins of production. `estimates` are what estimators outside of the scheduler answered.
 
-    Gates: without `groups` WorkloadAffinity is off; `multiple_pod_templates` is MultiplePodTemplatesScheduling.
+    Gates: without `groups` WorkloadAffinity is off, without `read_quotas` ResourceQuotaEstimate;
+    `multiple_pod_templates` is MultiplePodTemplatesScheduling.
     """
 
     def is_left(name: str) -> bool:
@@ -237,13 +241,15 @@ def placement_fleet(
 
     estimates, claims = estimates if estimates is not None else Estimates(), ClaimHolders()
     filters = () if groups is None else workload_affinity_filters(groups.others, is_left)
+    reservations = Reservations(read_quotas)
+    quotas = Estimator("ResourceQuotaEstimator", reservations.room_in_quotas, knows_reserved=True)
     profile = Profile(
         filters=(*DEFAULT_PROFILE.filters, *filters),
         scores=DEFAULT_PROFILE.scores,
-        estimators=(estimator_of(estimates.of),),
+        estimators=(estimator_of(estimates.of), quotas),
         multiple_pod_templates=multiple_pod_templates,
         held_claims=claims.of,
         may_serve=may_serve,
     )
-    fleet = Fleet(clusters, profile, estimates, groups, claims)
+    fleet = Fleet(clusters, profile, estimates, groups, claims, reservations)
     return fleet

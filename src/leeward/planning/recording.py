@@ -2,22 +2,27 @@
 
 `decide(decode_snapshot(encode_snapshot(snapshot)))` is `decide(snapshot)`. Of a fleet it keeps what this binding could
 be told: its clusters, what is reserved in them for others, what estimators answered about its replicas, where the
-others of its affinity groups are, and which clusters hold claims of its template. Objects are written whole; a status
-may hold what its user regards as secret.
+others of its affinity groups are, which clusters hold claims of its template, and the quotas of its namespace. Objects
+are written whole; a status may hold what its user regards as secret.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from kubeapi.codec import decode, encode
 from kubeapi.meta import Object
+from kubeapi.quantity import Quantity
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, ClusterResourceBinding, Component, ReplicaRequirements, ResourceBinding, Work
+from leeward.core.amounts import render_amounts
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.placement import Decision
 from leeward.core.placement.snapshot import DEFAULT_SETTINGS, UNLIMITED, EvictionBudget, PlacementSettings, Snapshot
+from leeward.core.quota.quota_room import ReportedQuota
+from leeward.core.quota.usage import amounts_of
 from leeward.core.scheduling import Unplaceable
 from leeward.core.scheduling.estimates import Question
 from leeward.planning.estimates import Estimates
@@ -59,9 +64,25 @@ class RecordedOutcome(Object, frozen=True, omit_defaults=False):
         )
 
 
+class RecordedQuota(Object, frozen=True):
+    """Record of a ResourceQuota of the binding's namespace; what is reserved for others counts as used."""
+
+    name: str
+    spec: Mapping[str, Any] = {}
+    hard: Mapping[str, Quantity] = {}
+    used: Mapping[str, Quantity] = {}
+
+    @staticmethod
+    def of(quota: ReportedQuota) -> "RecordedQuota":
+        return RecordedQuota(quota.name, quota.spec, render_amounts(quota.hard), render_amounts(quota.used))
+
+    def read(self) -> ReportedQuota:
+        return ReportedQuota(self.spec, amounts_of(self.hard), amounts_of(self.used), self.name)
+
+
 class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
-    """The file's layout. `binding` is one of two kinds; `reserved` and `works` are by cluster name. `claims` are the
-    clusters that hold each claim which the template names."""
+    """The file's layout. `binding` is one of two kinds; `reserved`, `works` and `quotas` are by cluster name. `claims`
+    are the clusters that hold each claim which the template names."""
 
     api_version: str
     kind: str
@@ -78,6 +99,7 @@ class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
     estimates: tuple[RecordedEstimate, ...] = ()
     group_members: tuple[GroupMember, ...] = ()
     claims: Mapping[str, tuple[str, ...]] = {}
+    quotas: Mapping[str, tuple[RecordedQuota, ...]] = {}
     workload_affinity: bool = False
     multiple_pod_templates: bool = False
     outcome: RecordedOutcome | None = None
@@ -115,6 +137,10 @@ def encode_snapshot(snapshot: Snapshot, outcome: RecordedOutcome | None = None) 
         ),
         group_members=() if fleet.groups is None else fleet.groups.members_beside(binding),
         claims={name: tuple(clusters) for name, clusters in fleet.claims.of(binding.spec).items()},
+        quotas={
+            name: tuple(map(RecordedQuota.of, quotas))
+            for name, quotas in fleet.reservations.quotas(binding.spec.resource.namespace).items()
+        },
         workload_affinity=fleet.groups is not None,
         multiple_pod_templates=fleet.profile.multiple_pod_templates,
         outcome=outcome,
@@ -155,11 +181,13 @@ def _fleet_of(recorded: RecordedSnapshot, binding: Binding) -> Fleet:
     groups = WorkloadGroups() if recorded.workload_affinity else None
     if groups is not None:
         groups.restore(binding, recorded.group_members)
+    quotas = {name: tuple(each.read() for each in found) for name, found in recorded.quotas.items()}
     fleet = placement_fleet(
         recorded.clusters,
         estimates=estimates,
         groups=groups,
         multiple_pod_templates=recorded.multiple_pod_templates,
+        read_quotas=lambda _: quotas,
     )
     fleet.claims.put(binding.spec.resource, recorded.claims)
     for name, reserved in recorded.reserved.items():

@@ -1,17 +1,28 @@
 """Reservations: what clusters have left, less what was given to bindings and is not reported yet.
 
 A reservation is kept until its cluster reports anew, its binding turns out to be elsewhere, or the binding is gone; so
-no two bindings of a batch, nor of the batches that follow it, are given the same capacity.
+no two bindings of a batch, nor of the batches that follow it, are given the same capacity. It counts for the pool that
+it was taken from: the nodes of a cluster are everybody's, a ResourceQuota is its namespace's (gate
+ResourceQuotaEstimate).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kubeapi.meta import Object
 from kubeapi.quantity import Quantity
 from leeward.api.cluster import Cluster
-from leeward.api.work import Component, ResourceBindingSpec, TargetCluster
-from leeward.core.scheduling.model import Request
+from leeward.api.work import Component, ComponentReplicaRequirements, ResourceBindingSpec, TargetCluster
+from leeward.core.quota.quota_room import (
+    QuotasByCluster,
+    ReadQuotas,
+    ReportedQuota,
+    no_quotas,
+    room_in_quotas,
+    with_reserved,
+)
+from leeward.core.scheduling.model import MAX_REPLICAS, Request
 from leeward.planning.capacity import Capacity, Demand, request_of
 
 
@@ -22,21 +33,30 @@ class Reserved(Object, frozen=True):
     resource_request: Mapping[str, Quantity] = {}
 
 
-Parts = tuple[tuple[Mapping[str, Quantity], int], ...]
-"""Requests, and how many replicas with each."""
+class Part(NamedTuple):
+    """Replicas with the same requirements; the namespace is empty where that is not known."""
+
+    requirements: ComponentReplicaRequirements | None
+    replicas: int
+    namespace: str = ""
+
+
+Parts = tuple[Part, ...]
 
 
 @dataclass(slots=True)
 class _Account:
     """`capacity` is None while nothing usable is reported: no replica fits then (S10).
 
-    What is `due` is taken from it when someone asks for room: under static weights nobody does.
+    What is `due` is taken from it when someone asks for room: under static weights nobody does. `quotas` are those of
+    each namespace, as they were when the first of it was reserved.
     """
 
     cluster: Cluster
     capacity: Capacity | None
     reserved: dict[str, Parts] = field(default_factory=dict[str, Parts])
     due: list[Parts] = field(default_factory=list[Parts])
+    quotas: dict[str, tuple[ReportedQuota, ...]] = field(default_factory=dict[str, tuple[ReportedQuota, ...]])
 
     def reserve(self, key: str, parts: Parts) -> None:
         self.reserved[key] = self.reserved.get(key, ()) + parts
@@ -47,19 +67,29 @@ class _Account:
         if self.reserved.pop(key, None) is None:
             return False
         self.capacity, self.due = _capacity_of(self.cluster), list(self.reserved.values())
+        left = {part.namespace for parts in self.due for part in parts}
+        self.quotas = {namespace: quotas for namespace, quotas in self.quotas.items() if namespace in left}
         return True
 
     def left(self) -> Capacity | None:
         due, self.due = self.due, []
-        for request, count in (part for parts in due for part in parts):
-            _take(self.capacity, request, count)
+        for part in (part for parts in due for part in parts):
+            _take(self.capacity, request_of(part.requirements), part.replicas)
         return self.capacity
+
+    def left_in(self, namespace: str, quotas: Sequence[ReportedQuota]) -> tuple[ReportedQuota, ...]:
+        """The quotas of the namespace, with what is reserved in it counted as used."""
+        reserved = [part for parts in self.reserved.values() for part in parts if part.namespace == namespace]
+        before = self.quotas.get(namespace, ())
+        asked = [(part.requirements, part.replicas) for part in reserved]
+        return tuple(with_reserved(quota, before, asked) for quota in quotas)
 
 
 class Reservations:
     """Capacity per cluster; `reserve` and `release` say which clusters have changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, read_quotas: ReadQuotas = no_quotas) -> None:
+        self._read_quotas = read_quotas
         self._accounts: dict[str, _Account] = {}
         self._targets: dict[str, tuple[TargetCluster, ...]] = {}
 
@@ -90,6 +120,27 @@ class Reservations:
         except (ValueError, ArithmeticError):
             return 0
 
+    def quotas(self, namespace: str) -> QuotasByCluster:
+        """Quotas of the namespace by cluster, with what is reserved in it counted as used."""
+        found = self._quotas_of(namespace)
+        return {name: self._accounts[name].left_in(namespace, found[name]) for name in found if name in self._accounts}
+
+    def room_in_quotas(self, request: Request) -> Callable[[Cluster], int] | None:
+        """An `Estimator`: room by the quotas of the request's namespace."""
+        spec = request.spec
+        namespace = spec.resource.namespace
+        found = self._quotas_of(namespace)
+        one = ((spec.replica_requirements, 1),)
+        asked = tuple((c.replica_requirements, c.replicas) for c in spec.components) if request.is_set else one
+
+        def room(cluster: Cluster) -> int:
+            account, quotas = self._accounts.get(cluster.name), found.get(cluster.name, ())
+            quotas = quotas if account is None else account.left_in(namespace, quotas)
+            left = room_in_quotas(asked, quotas)
+            return MAX_REPLICAS if left is None else left
+
+        return room if found else None
+
     def all(self) -> Mapping[str, tuple[Reserved, ...]]:
         """Reservations in each cluster, in the order in which they were made; clusters without any are left out."""
         found: dict[str, tuple[Reserved, ...]] = {}
@@ -103,7 +154,8 @@ class Reservations:
         """Reserves for nobody in particular what `reserved` told."""
         account = self._accounts.get(name)
         if account is not None and account.capacity is not None:
-            account.reserve("", tuple((each.resource_request, each.replicas) for each in reserved))
+            requests = [ComponentReplicaRequirements(resource_request=each.resource_request) for each in reserved]
+            account.reserve("", tuple(Part(of, each.replicas) for of, each in zip(requests, reserved, strict=True)))
 
     def displaced(self, name: str, request: Request) -> int:
         """Number of what the request asks for, at most, that the reserved replicas take the place of."""
@@ -114,7 +166,8 @@ class Reservations:
         asked = [c.replica_requirements for c in spec.components] if request.is_set else [spec.replica_requirements]
         smallest, total = _smallest([_demand(request_of(each)) for each in asked]), sum if len(asked) > 1 else max
         parts = (part for parts in account.reserved.values() for part in parts)
-        return sum(count * max(1, total(_displaced(_demand(each), smallest))) for each, count in parts)
+        demands = ((part.replicas, _demand(request_of(part.requirements))) for part in parts)
+        return sum(count * max(1, total(_displaced(demand, smallest))) for count, demand in demands)
 
     def reserve(self, key: str, spec: ResourceBindingSpec, targets: tuple[TargetCluster, ...]) -> list[str]:
         """Reserves for the binding what it gets beyond what it has. Returns the clusters that have less now."""
@@ -133,11 +186,17 @@ class Reservations:
 
     def _reserve(self, key: str, spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> bool:
         account = self._accounts.get(target.name)
-        parts = tuple((request, count) for request, count in _parts(spec, before, target) if count > 0)
+        parts = tuple(part for part in _parts(spec, before, target) if part.replicas > 0)
         if account is None or account.capacity is None or not parts:
             return False
+        namespace = spec.resource.namespace
+        if namespace and namespace not in account.quotas:
+            account.quotas[namespace] = self._read_quotas(namespace).get(target.name, ())
         account.reserve(key, parts)
         return True
+
+    def _quotas_of(self, namespace: str) -> QuotasByCluster:
+        return self._read_quotas(namespace) if namespace else no_quotas(namespace)
 
     def _release(self, key: str, name: str) -> bool:
         account = self._accounts.get(name)
@@ -145,11 +204,12 @@ class Reservations:
 
 
 def _parts(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> Parts:
+    namespace = spec.resource.namespace
     if target.components:
         asked = {c.name: c.replica_requirements for c in spec.components}
         new = target.name not in before
-        return tuple((request_of(asked.get(c.name)), c.replicas) for c in target.components if new)
-    return ((request_of(spec.replica_requirements), target.replicas - before.get(target.name, 0)),)
+        return tuple(Part(asked.get(c.name), c.replicas, namespace) for c in target.components if new)
+    return (Part(spec.replica_requirements, target.replicas - before.get(target.name, 0), namespace),)
 
 
 def _demand(request: Mapping[str, Quantity]) -> Mapping[str, int]:

@@ -73,7 +73,7 @@ def test_what_estimators_answered_is_heard() -> None:
     fleet = placement_fleet((cluster("a"), cluster("b")), estimates=estimates)
     assert fleet.estimates is estimates
     assert placement_fleet().estimates is not placement_fleet().estimates
-    assert len(fleet.profile.estimators) == 1
+    assert [each.name for each in fleet.profile.estimators] == ["Estimates", "ResourceQuotaEstimator"]
 
 
 @pytest.mark.parametrize("gate", [True, False])

@@ -28,6 +28,8 @@ from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check
 from leeward.core.placement.snapshot import UNLIMITED
+from leeward.core.quota.quota_room import ReportedQuota
+from leeward.core.quota.usage import amounts_of
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.estimates import Question
 from leeward.planning import Fleet
@@ -191,7 +193,10 @@ def test_all_that_a_snapshot_says_is_read_again() -> None:
     beside = msgspec.structs.replace(spec, clusters=(TargetCluster("b", 1),))
     groups.put(ResourceBinding(metadata=ObjectMeta(name="beside", namespace="default"), spec=beside))
     known = (with_room("a"), with_room("b"))
-    fleet = placement_fleet(known, estimates=estimates, groups=groups, multiple_pod_templates=True)
+    quotas = {"b": (ReportedQuota({"scopes": []}, amounts_of({"cpu": "9"}), amounts_of({"cpu": "1500m"}), "team"),)}
+    fleet = placement_fleet(
+        known, estimates=estimates, groups=groups, multiple_pod_templates=True, read_quotas=lambda _: quotas
+    )
     fleet.reserve("other", msgspec.structs.replace(spec, clusters=()), (TargetCluster("b", 5),))
     snapshot = Snapshot(
         bound,
@@ -213,6 +218,8 @@ def test_all_that_a_snapshot_says_is_read_again() -> None:
     found = read.clusters
     assert isinstance(found, Fleet)
     assert found.reservations.all() == fleet.reservations.all() != {}
+    namespace = spec.resource.namespace
+    assert found.reservations.quotas(namespace) == fleet.reservations.quotas(namespace) != quotas
     assert found.estimates.about(spec) == estimates.about(spec)
     assert len(estimates.about(spec)) == 2
     assert found.groups is not None

@@ -9,7 +9,9 @@ import pytest
 from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster
 from leeward.api.work import Component, ResourceBindingSpec, TargetCluster, TargetComponent
-from leeward.core.scheduling.model import Request
+from leeward.core.quota.quota_room import ReportedQuota
+from leeward.core.quota.usage import amounts_of
+from leeward.core.scheduling.model import MAX_REPLICAS, Request
 from leeward.planning.capacity import Capacity, Demand
 from leeward.planning.nodes import MAX_ASKS, Nodes
 from leeward.planning.reservations import Reservations, Reserved
@@ -160,6 +162,40 @@ def test_what_is_reserved_is_told_and_can_be_reserved_again() -> None:
     assert restored.all() == told
     restored.release("ns/a")
     assert rooms(restored, "m1") == [3]
+
+
+def quota(used: str) -> ReportedQuota:
+    return ReportedQuota({}, amounts_of({"cpu": "9"}), amounts_of({"cpu": used}), "team")
+
+
+def of_namespace(name: str, cpu: str = "1") -> ResourceBindingSpec:
+    spec = replicas_of(cpu)
+    return msgspec.structs.replace(spec, resource=msgspec.structs.replace(spec.resource, namespace=name))
+
+
+def test_a_reservation_counts_for_the_quota_of_its_own_namespace_until_its_cluster_reports() -> None:
+    found = {"shop": {"m1": (quota("1"),)}, "ops": {"m1": (quota("1"),)}}
+    reservations = Reservations(lambda namespace: found.get(namespace, {}))
+    reservations.report(member("m1", cpu="100"))
+
+    def room(namespace: str, cluster: str = "m1") -> int | None:
+        rooms = reservations.room_in_quotas(Request(of_namespace(namespace)))
+        return None if rooms is None else rooms(member(cluster))
+
+    reservations.reserve("shop/a", of_namespace("shop", "2"), targets(m1=2))
+    assert [room("shop"), room("ops"), room("free"), room("shop", "m2")] == [4, 8, None, MAX_REPLICAS]
+    found["shop"] = {"m1": (quota("3"),)}
+    assert room("shop") == 4, "half of what was reserved is reported"
+    reservations.reserve("shop/b", of_namespace("shop"), targets(m1=1))
+    assert room("shop") == 3
+    assert reservations.quotas("shop") == {"m1": (quota("6"),)}
+    reservations.release("shop/a")
+    reservations.release("shop/b")
+    assert room("shop") == 6
+    reservations.reserve("shop/a", of_namespace("shop"), targets(m1=1))
+    assert room("shop") == 5, "counted from the last report"
+    reservations.report(member("m1", cpu="99"))
+    assert room("shop") == 6
 
 
 def test_what_cannot_be_read_has_no_room_is_reserved_nothing_and_takes_nothing_s10() -> None:

@@ -23,6 +23,7 @@ from leeward.core.outlook import TaintExpectation, expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused
 from leeward.core.propagation.reach import Reach, binding_problems
+from leeward.core.quota.quota_room import no_quotas
 from leeward.core.scheduling.estimates import asks_for_room, question_of
 from leeward.core.scheduling.model import Request
 from leeward.planning.batch import owner_of, plan, turn_of
@@ -39,6 +40,7 @@ from leeward.runtime.estimators import Estimator, Estimators
 from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.identity import Key
 from leeward.runtime.presence import is_there
+from leeward.runtime.quotas_in_clusters import QuotasInClusters
 from leeward.runtime.statuses import BURST_SIZE
 
 _REACH = Reach(skipped_namespaces=())
@@ -92,7 +94,10 @@ class SchedulingCycle:
         asked, seconds = (settings.estimators, settings.cluster_estimator), settings.estimator_timeout_seconds
         self._estimators = Estimators.of(plane, *asked, seconds)
         self._fleet = placement_fleet(
-            estimates=self._estimates, groups=self._groups, multiple_pod_templates=settings.multiple_pod_templates
+            estimates=self._estimates,
+            groups=self._groups,
+            multiple_pod_templates=settings.multiple_pod_templates,
+            read_quotas=QuotasInClusters(bindings.works).read if settings.quota_estimate else no_quotas,
         )
         self._limiter = EvictionLimiter[BindingKey](settings.evictions_per_second)
         self._on_decision = settings.on_decision

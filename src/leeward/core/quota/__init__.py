@@ -4,7 +4,7 @@
     enforcement          whether a write may let the usage of its namespace grow
     static_assignments   the Works that bring a ResourceQuota to each cluster that the quota names
     quota_status         what the quota says of itself: the limit, what is used, and what clusters report
-    quota_room           how many replicas a cluster's ResourceQuota leaves room for
+    quota_room           how much room a cluster's ResourceQuotas leave
 
 Karmada: pkg/controllers/federatedresourcequota, pkg/webhook/resourcebinding, pkg/estimator (`ResourceQuotaEstimator`).
 """

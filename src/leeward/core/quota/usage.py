@@ -40,9 +40,9 @@ def usage_in(
     """Usage of the binding if it were assigned to these clusters."""
     targets = list(clusters)
     if multiple_pod_templates and spec.components:
-        parts = (_times(part.replica_requirements, part.replicas * len(targets)) for part in spec.components)
+        parts = (times(part.replica_requirements, part.replicas * len(targets)) for part in spec.components)
         return sum_amounts(parts)
-    return _times(spec.replica_requirements, sum(target.replicas for target in targets))
+    return times(spec.replica_requirements, sum(target.replicas for target in targets))
 
 
 def growth(before: Amounts, after: Amounts) -> Mapping[str, Decimal]:
@@ -67,7 +67,8 @@ def amounts_of(quantities: Mapping[str, Quantity]) -> Amounts:
     return read_amounts(quantities, "", Doubts())
 
 
-def _times(requirements: ComponentReplicaRequirements | None, replicas: int) -> Amounts:
+def times(requirements: ComponentReplicaRequirements | None, replicas: int) -> Amounts:
+    """Amounts that so many replicas ask for."""
     if requirements is None or replicas <= 0:
         return {}
     asked = amounts_of(requirements.resource_request)

@@ -1,7 +1,7 @@
 """Candidates: the clusters that passed the filters, as arrays: their room, their replicas, their scores.
 
 Room is by the lowest estimate. What clusters report of themselves is in `ClusterArrays.available`, less what is
-reserved for other bindings; from the answers of other estimators that is taken off here, since they cannot know of it.
+reserved for other bindings; from the answers of estimators that cannot know of it, it is taken off here.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -117,11 +117,15 @@ def _measured(request: Request, arrays: ClusterArrays, rows: Ints) -> Ints:
     room = arrays.available(request, rows)
     for estimator in arrays.profile.estimators:
         if (estimate := estimator.estimate(request)) is not None:
-            room = np.minimum(room, _estimated(request, arrays, rows, estimate))
+            room = np.minimum(room, _estimated(request, arrays, rows, estimate, estimator.knows_reserved))
     return np.where(room == MAX_REPLICAS, spec.replicas, room)
 
 
-def _estimated(request: Request, arrays: ClusterArrays, rows: Ints, estimate: Callable[[Cluster], int]) -> Ints:
-    """Estimated room less what is reserved for others, of which the estimator does not know; no limit stays none."""
+def _estimated(
+    request: Request, arrays: ClusterArrays, rows: Ints, estimate: Callable[[Cluster], int], knows_reserved: bool
+) -> Ints:
+    """Estimated room less what is reserved for others, where the estimator does not know of it; no limit stays none."""
     room = np.array([estimate(arrays.clusters[row]) for row in listed(rows)], dtype=np.int64)
+    if knows_reserved:
+        return room
     return np.where(room == MAX_REPLICAS, room, np.maximum(0, room - arrays.displaced(request, rows)))

@@ -194,11 +194,13 @@ class Estimator:
     """`estimate` answers how many more replicas (for a set: how many more sets of all components) fit into a cluster.
 
     It is asked once for each request; None: it knows nothing of such a request. The smallest answer counts, of all
-    estimators and of what the cluster reports of itself.
+    estimators and of what the cluster reports of itself. `knows_reserved`: its answers leave out what is reserved for
+    others; from those of another estimator it is taken off, see `ClusterArrays.displaced`.
     """
 
     name: str
     estimate: Callable[[Request], Callable[[Cluster], int] | None]
+    knows_reserved: bool = False
 
 
 @dataclass(frozen=True)

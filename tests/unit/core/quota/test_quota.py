@@ -11,7 +11,7 @@ import pytest
 from kubeapi.codec import from_wire, to_wire
 from kubeapi.meta import Manifest
 from leeward.api.quota import FederatedResourceQuota, StaticClusterAssignment
-from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, Work
+from leeward.api.work import ComponentReplicaRequirements, ReplicaRequirements, ResourceBindingSpec, Work
 from leeward.core.amounts import Doubts, render_amounts
 from leeward.core.execution.ownership import stamp
 from leeward.core.quota.enforcement import (
@@ -21,7 +21,13 @@ from leeward.core.quota.enforcement import (
     leaves_more,
     refusal_of_growth,
 )
-from leeward.core.quota.quota_room import quota_namespace, reported_quota, room_in_quotas
+from leeward.core.quota.quota_room import (
+    ReportedQuota,
+    quota_namespace,
+    reported_quota,
+    room_in_quotas,
+    with_reserved,
+)
 from leeward.core.quota.quota_status import aggregated_status, limit_of, used_by_bindings, used_in_clusters
 from leeward.core.quota.static_assignments import brought_to, is_of, needless, quota_of_work, quota_works
 from leeward.core.quota.usage import amounts_of, usage_before, usage_in, usage_of
@@ -281,7 +287,7 @@ def with_quota(spec: Mapping[str, Any], status: object, kind: str = "ResourceQuo
 
 def room(request: Mapping[str, str], *works: Work, priority_class: str = "") -> int | None:
     asked = ReplicaRequirements(resource_request=request, namespace="shop", priority_class_name=priority_class)
-    return room_in_quotas(asked, [found for work in works if (found := reported_quota(work)) is not None])
+    return room_in_quotas([(asked, 1)], [found for work in works if (found := reported_quota(work)) is not None])
 
 
 def test_a_quota_leaves_room_for_what_is_not_used_of_what_a_replica_asks_for() -> None:
@@ -302,6 +308,32 @@ def test_the_narrowest_quota_counts_and_what_says_nothing_does_not() -> None:
     assert room({}, with_quota({}, wide)) is None
     assert room({"cpu": "0"}, with_quota({}, wide)) is None
     assert reported_quota(with_quota({}, {"used": {"cpu": "1"}})) is None
+
+
+def test_a_set_of_components_fits_as_a_whole_and_counts_where_its_class_is_concerned() -> None:
+    """Five cores are free: a set takes one and two of one each, of which the high quota concerns the two alone."""
+    work = with_quota({}, {"hard": {"cpu": "5"}, "used": {"cpu": "0"}})
+    scoped = with_quota({"scopes": ["PriorityClass"]}, {"hard": {"cpu": "5"}, "used": {"cpu": "0"}})
+    each = ComponentReplicaRequirements(resource_request={"cpu": "1"})
+    parts = [(each, 1), (msgspec.structs.replace(each, priority_class_name="high"), 2), (None, 4)]
+    assert [room_in_quotas(parts, [quota_of(one)]) for one in (work, scoped)] == [1, 2]
+
+
+def quota_of(work: Work) -> ReportedQuota:
+    found = reported_quota(work)
+    assert found is not None
+    return found
+
+
+def test_what_is_reserved_counts_as_used_until_the_quota_reports_it() -> None:
+    def used(cpu: str) -> ReportedQuota:
+        return quota_of(with_quota({}, {"hard": {"requests.cpu": "9"}, "used": {"requests.cpu": cpu}}))
+
+    reserved = [(ReplicaRequirements(resource_request={"cpu": "1", "memory": "1Gi"}), 3)]
+    left = [with_reserved(used(cpu), [used("2")], reserved).used["requests.cpu"].value for cpu in ("2", "4", "5", "7")]
+    assert left == [5, 5, 5, 7]
+    assert with_reserved(used("2"), [], reserved).used["requests.cpu"].value == 5, "the quota is new"
+    assert with_reserved(used("2"), [used("1")], []) == used("2")
 
 
 @pytest.mark.parametrize(
