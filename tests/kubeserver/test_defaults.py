@@ -32,7 +32,40 @@ _CASES: list[tuple[str, Manifest, Manifest]] = [
     ),
     ("PersistentVolume", {"spec": {"hostPath": {"path": "/x"}}}, {"hostPath": {"path": "/x", "type": ""}}),
     ("PersistentVolume", {"spec": {"iscsi": {"lun": 1}}}, {"iscsi": {"iscsiInterface": "default"}}),
-    ("StatefulSet", {"spec": {}}, {"updateStrategy": {"rollingUpdate": {"partition": 0, "maxUnavailable": 1}}}),
+    ("StatefulSet", {"spec": {}}, {"serviceName": "", "updateStrategy": {"rollingUpdate": {"partition": 0}}}),
+    (
+        "StatefulSet",
+        {"spec": {"ordinals": {}, "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"}}},
+        {
+            "ordinals": {"start": 0},
+            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete", "whenScaled": "Retain"},
+        },
+    ),
+    ("Job", {"spec": {"backoffLimitPerIndex": 1}}, {"backoffLimit": 2147483647, "manualSelector": False}),
+    (
+        "Job",
+        {"spec": {"podFailurePolicy": {"rules": [{"onPodConditions": [{"type": "DisruptionTarget"}]}]}}},
+        {
+            "podReplacementPolicy": "Failed",
+            "podFailurePolicy": {"rules": [{"onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]},
+        },
+    ),
+    (
+        "CronJob",
+        {"spec": {"jobTemplate": {"spec": {"podFailurePolicy": {"rules": [{"onPodConditions": [{"type": "A"}]}]}}}}},
+        {"jobTemplate": {"spec": {"podFailurePolicy": {"rules": [{"onPodConditions": [{"status": "True"}]}]}}}},
+    ),
+    ("IngressClass", {"spec": {"parameters": {"kind": "A", "name": "a"}}}, {"parameters": {"scope": "Cluster"}}),
+    (
+        "Pod",
+        {"spec": {"containers": [{"env": [{"name": "A", "valueFrom": {"fileKeyRef": {"key": "A"}}}]}]}},
+        {"containers": [{"env": [{"valueFrom": {"fileKeyRef": {"optional": False}}}]}]},
+    ),
+    (
+        "ResourceClaim",
+        {"spec": {"devices": {"requests": [{"exactly": {"tolerations": [{"key": "a"}]}}]}}},
+        {"devices": {"requests": [{"exactly": {"count": 1, "tolerations": [{"operator": "Equal"}]}}]}},
+    ),
     (
         "StatefulSet",
         {"spec": {"updateStrategy": {"type": "RollingUpdate"}}},
@@ -75,7 +108,14 @@ _CASES: list[tuple[str, Manifest, Manifest]] = [
 
 @pytest.mark.parametrize(("kind", "given", "expected"), _CASES)
 def test_a_spec_is_completed(kind: str, given: Manifest, expected: Manifest) -> None:
+    """Defaults as kube-apiserver 1.36.2 answers them."""
     assert _holds(_completed(kind, given)["spec"], expected)
+
+
+def test_a_stateful_set_gets_no_bound_of_its_rolling_update():
+    """Kubernetes switched `MaxUnavailableStatefulSet` off by default in 1.35.4 and 1.36."""
+    strategy = _completed("StatefulSet", {"spec": {}})["spec"]["updateStrategy"]
+    assert strategy == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,13 @@ def ingress(**path: Any) -> Manifest:
 
 
 def autoscaler(**spec: Any) -> Manifest:
-    return {"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "a"}, "maxReplicas": 3, **spec}}
+    return {
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"},
+            "maxReplicas": 3,
+            **spec,
+        }
+    }
 
 
 def measured(kind: str, **source: Any) -> Manifest:
@@ -43,6 +49,26 @@ def measured(kind: str, **source: Any) -> Manifest:
 
 
 REFUSED: list[tuple[str, Manifest, str]] = [
+    (
+        "HorizontalPodAutoscaler",
+        {"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "a"}, "maxReplicas": 1}},
+        'spec.scaleTargetRef.apiVersion: Invalid value: "": apiVersion must specify API group',
+    ),
+    (
+        "HorizontalPodAutoscaler",
+        {"spec": {"scaleTargetRef": {"apiVersion": "a/b/c", "kind": "Deployment", "name": "a"}, "maxReplicas": 1}},
+        'spec.scaleTargetRef.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
+    ),
+    (
+        "IngressClass",
+        {"spec": {"controller": "a.b/c", "parameters": {"kind": "A", "name": "a", "namespace": "n"}}},
+        "spec.parameters.namespace: Forbidden: `parameters.scope` is set to 'Cluster'",
+    ),
+    (
+        "NetworkPolicy",
+        {"spec": {"ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.1/8"}}]}]}},
+        'spec.ingress[0].from[0].ipBlock.cidr: Invalid value: "10.0.0.1/8": must not have bits set beyond the prefix',
+    ),
     (
         "PodDisruptionBudget",
         {"spec": {"minAvailable": 1, "maxUnavailable": 1}},
@@ -300,7 +326,7 @@ REFUSED: list[tuple[str, Manifest, str]] = [
     ("ClusterRoleBinding", {"roleRef": {**VIEW, "apiGroup": "x"}}, 'roleRef.apiGroup: Unsupported value: "x"'),
     (
         "HorizontalPodAutoscaler",
-        {"spec": {"scaleTargetRef": {"kind": "a/b", "name": "c"}, "maxReplicas": 1}},
+        {"spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "a/b", "name": "c"}, "maxReplicas": 1}},
         "spec.scaleTargetRef.kind: Invalid value: \"a/b\": may not contain '/'",
     ),
     (
@@ -352,6 +378,10 @@ def test_what_cannot_be_is_refused_by_its_field(kind: str, manifest: Manifest, s
 
 
 ACCEPTED: list[tuple[str, Manifest]] = [
+    (
+        "HorizontalPodAutoscaler",
+        {"spec": {"scaleTargetRef": {"kind": "ReplicationController", "name": "a"}, "maxReplicas": 1}},
+    ),
     ("Service", service(sessionAffinity="ClientIP")),
     ("Service", service(type="LoadBalancer", loadBalancerSourceRanges=[" 10.0.0.0/8"])),
     ("Node", {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]}}),

@@ -51,6 +51,17 @@ def test_a_volume_has_one_source_that_can_be_mounted(volume: dict[str, Any], sai
     assert first.startswith(said.replace("v.", "spec.volumes[0].", 1))
 
 
+FILE = "env[0].valueFrom.fileKeyRef"
+AGAIN = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+"""A rule by which one container starts again, beta since Kubernetes 1.35."""
+
+
+def from_file(**fields: str) -> dict[str, Any]:
+    """A container with a variable of a file in a volume, beta since Kubernetes 1.35."""
+    source = {"volumeName": "v", "path": "a.env", "key": "A", **fields}
+    return {"env": [{"name": "A", "valueFrom": {"fileKeyRef": source}}]}
+
+
 CONTAINERS: list[tuple[dict[str, Any], str]] = [
     ({"env": [{"name": "A", "valueFrom": {}}]}, 'env[0].valueFrom: Invalid value: "": must specify one of: `fieldRef`'),
     (
@@ -135,19 +146,64 @@ CONTAINERS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"securityContext": {"runAsUser": -5}}, "securityContext.runAsUser: Invalid value: -5: must be between 0 and"),
     ({"terminationMessagePolicy": "X"}, 'terminationMessagePolicy: Unsupported value: "X": supported values: "File"'),
-    ({"restartPolicy": "Always"}, "restartPolicy: Forbidden: may not be set for non-init containers"),
+    ({"restartPolicy": "Always"}, ""),
+    ({"restartPolicy": "Maybe"}, 'restartPolicy: Unsupported value: "Maybe": supported values: "Always", "Never"'),
+    ({"restartPolicy": "Never", "restartPolicyRules": [AGAIN]}, ""),
+    ({"restartPolicyRules": [AGAIN]}, "restartPolicy: Required value: must specify restartPolicy when restart rules"),
+    (
+        {"restartPolicy": "Never", "restartPolicyRules": [AGAIN] * 21},
+        "restartPolicyRules: Too many: 21: must have at most 20 items",
+    ),
+    (
+        {"restartPolicy": "Never", "restartPolicyRules": [{"action": "Stop", "exitCodes": {"operator": "In"}}]},
+        'restartPolicyRules[0].action: Unsupported value: "Stop": supported values: "Restart", "RestartAllContainers"',
+    ),
+    (
+        {"restartPolicy": "Never", "restartPolicyRules": [{"action": "Restart"}]},
+        "restartPolicyRules[0].exitCodes: Required value: must be specified",
+    ),
+    (
+        {"restartPolicy": "Never", "restartPolicyRules": [{**AGAIN, "exitCodes": {"operator": "Is"}}]},
+        'restartPolicyRules[0].exitCodes.operator: Unsupported value: "Is": supported values: "In", "NotIn"',
+    ),
+    (from_file(), ""),
+    (from_file(path="/absolute", key="1 a"), ""),
+    (from_file(path="../a"), f"{FILE}.path: Invalid value: \"../a\": must not contain '..'"),
+    (from_file(path=""), f"{FILE}.path: Required value"),
+    (from_file(key=""), f"{FILE}.key: Required value"),
+    (from_file(key="a=b"), f'{FILE}.key: Invalid value: "a=b": a valid environment variable name must consist'),
+    (from_file(volumeName="w"), f'{FILE}.volumeName: Not found: "w"'),
+    (from_file(volumeName="c"), f'{FILE}.volumeName: Invalid value: "c": referenced volume must be of type emptyDir'),
     ({"name": "a.b"}, 'name: Invalid value: "a.b": must not contain dots'),
 ]
 
 
 @pytest.mark.parametrize(("fields", "said"), CONTAINERS)
 def test_a_container_can_be_started(fields: dict[str, Any], said: str) -> None:
-    spec: dict[str, Any] = {"containers": [container(**fields)], "volumes": [{"name": "v", "emptyDir": {}}]}
+    """Rules as kube-apiserver 1.36.2 has them."""
+    volumes: list[dict[str, Any]] = [{"name": "v", "emptyDir": {}}, {"name": "c", "configMap": {"name": "c"}}]
+    spec: dict[str, Any] = {"containers": [container(**fields)], "volumes": volumes}
     told = problems(spec)
     assert told[0].startswith(f"spec.containers[0].{said}") if said else told == []
 
 
 PODS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"hostUsers": False, "hostNetwork": True}, ["hostNetwork: Forbidden: when `hostUsers` is false"]),
+    ({"hostUsers": False, "hostPID": True}, ["HostPID: Forbidden: when `hostUsers` is false"]),
+    ({"hostnameOverride": "A_b"}, ['hostnameOverride: Invalid value: "A_b": a lowercase RFC 1123 subdomain']),
+    ({"hostnameOverride": "a" * 65}, ["hostnameOverride: Too long: may not be more than 64 bytes"]),
+    (
+        {"hostnameOverride": "a.b", "setHostnameAsFQDN": True},
+        ["hostnameOverride: Forbidden: may not be specified when setHostnameAsFQDN is true"],
+    ),
+    (
+        {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}},
+        ['resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'],
+    ),
+    (
+        {"resources": {"limits": {"ephemeral-storage": "1Gi"}}},
+        ['resources.limits[ephemeral-storage]: Unsupported value: "ephemeral-storage": supported values: "cpu"'],
+    ),
     ({"restartPolicy": "Maybe"}, ["restartPolicy: Unsupported value"]),
     ({"activeDeadlineSeconds": 0}, ["activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647"]),
     ({"nodeSelector": {"a b": "c"}}, ['nodeSelector: Invalid value: "a b": name part must consist']),

@@ -13,7 +13,7 @@ from kubeapi.status import Problem
 from kubeserver.kinds.columns import AGE, at, described, text
 from kubeserver.kinds.kind import Column, Kind
 from kubeserver.kinds.others import default_with_status
-from kubeserver.kinds.pod_rules.texts import named, network
+from kubeserver.kinds.pod_rules.texts import named, whole_network
 from kubeserver.names import dns_subdomain, path_segment
 from kubeserver.values import section, texts
 
@@ -38,7 +38,7 @@ def validate_range(manifest: Manifest, old: Manifest | None) -> list[Problem]:
         return [Problem.required("spec.cidrs", "at least one CIDR required")]
     if len(cidrs) > 2:
         return [Problem.invalid("spec.cidrs", cidrs, "may only hold up to 2 values")]
-    problems = [problem for index, cidr in enumerate(cidrs) for problem in network(cidr, f"spec.cidrs[{index}]")]
+    problems = [problem for index, cidr in enumerate(cidrs) for problem in whole_network(cidr, f"spec.cidrs[{index}]")]
     if not problems and len({ipaddress.ip_network(cidr, strict=False).version for cidr in cidrs}) < len(cidrs):
         said = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
         problems.append(Problem.invalid("spec.cidrs", cidrs, said))

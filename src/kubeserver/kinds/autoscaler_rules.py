@@ -55,7 +55,6 @@ def _default_behavior(behavior: Manifest) -> None:
 
 
 def validate_autoscaler(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
     spec = section(manifest, "spec")
     problems: list[Problem] = []
     least, most = spec.get("minReplicas", 1), spec.get("maxReplicas", 0)
@@ -65,13 +64,25 @@ def validate_autoscaler(manifest: Manifest, old: Manifest | None) -> list[Proble
         problems.append(Problem.invalid("spec.maxReplicas", most, "must be greater than 0"))
     if most < least:
         problems.append(Problem.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
-    problems += _reference_problems(section(spec, "scaleTargetRef"), "spec.scaleTargetRef")
+    target = section(spec, "scaleTargetRef")
+    if old is None or target != section(section(old, "spec"), "scaleTargetRef"):
+        problems += _group_problems(target, "spec.scaleTargetRef.apiVersion")
+    problems += _reference_problems(target, "spec.scaleTargetRef")
     for index, metric in enumerate(entries(spec, "metrics")):
         problems += _metric_problems(metric, f"spec.metrics[{index}]")
     for direction in ("scaleUp", "scaleDown"):
         if direction in section(spec, "behavior"):
             problems += _scaling_problems(spec["behavior"][direction], f"spec.behavior.{direction}")
     return problems
+
+
+def _group_problems(target: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """Problems of a target without an API group: of the core group only ReplicationControllers can be scaled."""
+    version = target.get("apiVersion", "")
+    if version.count("/") > 1:
+        yield Problem.invalid(path, version, f"unexpected GroupVersion string: {version}")
+    elif not version.rpartition("/")[0] and target.get("kind") != "ReplicationController":
+        yield Problem.invalid(path, version, "apiVersion must specify API group")
 
 
 def _reference_problems(reference: Mapping[str, Any], path: str) -> Iterator[Problem]:

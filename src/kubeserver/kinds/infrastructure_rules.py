@@ -176,3 +176,5 @@ def _default_requests(spec: dict[str, Any]) -> None:
         for wanted in (*exact, *entries(request, "firstAvailable")):
             if wanted.setdefault("allocationMode", "ExactCount") == "ExactCount":
                 wanted.setdefault("count", 1)
+            for toleration in entries(wanted, "tolerations"):
+                toleration.setdefault("operator", "Equal")

@@ -43,9 +43,18 @@ def validate_ingress(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     return problems
 
 
+def default_ingress_class(manifest: Manifest) -> None:
+    parameters = section(section(manifest, "spec"), "parameters")
+    if parameters:
+        parameters.setdefault("scope", "Cluster")
+
+
 def validate_ingress_class(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    controller = section(manifest, "spec").get("controller", "")
+    spec = section(manifest, "spec")
+    controller, parameters = spec.get("controller", ""), section(spec, "parameters")
     problems = list(_controller_problems(controller, "spec.controller"))
+    if parameters.get("scope") == "Cluster" and parameters.get("namespace") is not None:
+        problems.append(Problem.forbidden("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'"))
     if old is not None and section(old, "spec").get("controller", "") != controller:
         problems.append(Problem.invalid("spec.controller", controller, "field is immutable"))
     return problems

@@ -1,16 +1,17 @@
 """The rules of NetworkPolicies: which traffic there may be, from where, to where, at which ports."""
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.kinds.endpoint_rules import PROTOCOLS, default_protocols
 from kubeserver.kinds.label_selectors import selector_problems
-from kubeserver.kinds.pod_rules.texts import network, one_of, port, port_number
+from kubeserver.kinds.pod_rules.texts import network, one_of, port, port_number, whole_network
 from kubeserver.values import entries, grown, section, texts
 
+_BlockRule = Callable[[str, str], Iterator[Problem]]
 _DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 
 
@@ -25,22 +26,22 @@ def default_network_policy(manifest: Manifest) -> None:
 
 
 def validate_network_policy(manifest: Manifest, old: Manifest | None) -> list[Problem]:
-    del old
     spec = section(manifest, "spec")
     problems = list(selector_problems(section(spec, "podSelector"), "spec.podSelector"))
     for direction, end in _DIRECTIONS:
         for index, rule in enumerate(entries(spec, direction)):
-            problems += _traffic_problems(rule, end, f"spec.{direction}[{index}]")
+            problems += _traffic_problems(rule, end, f"spec.{direction}[{index}]", network if old else whole_network)
     for index, kind in enumerate(texts(spec, "policyTypes")):
         problems += one_of(kind, ("Ingress", "Egress"), f"spec.policyTypes[{index}]")
     return problems
 
 
-def _traffic_problems(rule: Mapping[str, Any], end: str, path: str) -> Iterator[Problem]:
+def _traffic_problems(rule: Mapping[str, Any], end: str, path: str, block: _BlockRule) -> Iterator[Problem]:
+    """Problems of a rule; `block` judges its networks."""
     for index, opened in enumerate(entries(rule, "ports")):
         yield from _port_problems(opened, f"{path}.ports[{index}]")
     for index, peer in enumerate(entries(rule, end)):
-        yield from _peer_problems(peer, f"{path}.{end}[{index}]")
+        yield from _peer_problems(peer, f"{path}.{end}[{index}]", block)
 
 
 def _port_problems(opened: Mapping[str, Any], path: str) -> Iterator[Problem]:
@@ -61,31 +62,31 @@ def _port_problems(opened: Mapping[str, Any], path: str) -> Iterator[Problem]:
         yield from port_number(last, f"{path}.endPort")
 
 
-def _peer_problems(peer: Mapping[str, Any], path: str) -> Iterator[Problem]:
+def _peer_problems(peer: Mapping[str, Any], path: str, block: _BlockRule) -> Iterator[Problem]:
     for field in ("podSelector", "namespaceSelector"):
         yield from selector_problems(section(peer, field), f"{path}.{field}")
     if "ipBlock" in peer:
-        yield from _block_problems(section(peer, "ipBlock"), f"{path}.ipBlock")
+        yield from _block_problems(section(peer, "ipBlock"), f"{path}.ipBlock", block)
         if "podSelector" in peer or "namespaceSelector" in peer:
             yield Problem.forbidden(path, "may not specify both ipBlock and another peer")
     elif not peer:
         yield Problem.required(path, "must specify a peer")
 
 
-def _block_problems(block: Mapping[str, Any], path: str) -> Iterator[Problem]:
+def _block_problems(block: Mapping[str, Any], path: str, judge: _BlockRule) -> Iterator[Problem]:
     cidr = block.get("cidr", "")
     if not cidr:
         yield Problem.required(f"{path}.cidr")
         return
-    problems = list(network(cidr, f"{path}.cidr"))
+    problems = list(judge(cidr, f"{path}.cidr"))
     yield from problems
     if not problems:
         for index, text in enumerate(texts(block, "except")):
-            yield from _exception_problems(text, cidr, f"{path}.except[{index}]")
+            yield from _exception_problems(text, cidr, f"{path}.except[{index}]", judge)
 
 
-def _exception_problems(text: str, cidr: str, path: str) -> Iterator[Problem]:
-    problems = list(network(text, path))
+def _exception_problems(text: str, cidr: str, path: str, judge: _BlockRule) -> Iterator[Problem]:
+    problems = list(judge(text, path))
     yield from problems
     if not problems and not _strictly_within(text, cidr):
         yield Problem.invalid(path, text, "must be a strict subset of `cidr`")

@@ -148,7 +148,10 @@ def _default_container(container: dict[str, Any]) -> None:
     for moment in ("postStart", "preStop"):
         _default_request(section(section(container, "lifecycle"), moment))
     for variable in entries(container, "env"):
-        default_field(section(section(variable, "valueFrom"), "fieldRef"))
+        source = section(variable, "valueFrom")
+        default_field(section(source, "fieldRef"))
+        if isinstance(source.get("fileKeyRef"), dict):
+            source["fileKeyRef"].setdefault("optional", False)
     resources = grown(container, "resources")
     for key in ("limits", "requests"):
         if key in resources:

@@ -4,6 +4,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeserver.kinds.basics import default_claim
+from kubeserver.kinds.pod_rules.texts import MAX_INT32
 from kubeserver.kinds.pods import default_pod_spec
 from kubeserver.values import entries, grown, section
 
@@ -61,8 +62,11 @@ def default_stateful_set(manifest: Manifest) -> None:
     spec.setdefault("replicas", 1)
     spec.setdefault("revisionHistoryLimit", 10)
     spec.setdefault("podManagementPolicy", "OrderedReady")
-    retention = {"whenDeleted": "Retain", "whenScaled": "Retain"}
-    spec.setdefault("persistentVolumeClaimRetentionPolicy", retention)
+    spec.setdefault("serviceName", "")
+    retention = grown(spec, "persistentVolumeClaimRetentionPolicy")
+    retention.update({"whenDeleted": "Retain", "whenScaled": "Retain", **retention})
+    if "ordinals" in spec:
+        grown(spec, "ordinals").setdefault("start", 0)
     for claim in entries(spec, "volumeClaimTemplates"):
         claim.update({"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
         default_claim(claim)
@@ -72,7 +76,6 @@ def default_stateful_set(manifest: Manifest) -> None:
         grown(strategy, "rollingUpdate")
     if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
         strategy["rollingUpdate"].setdefault("partition", 0)
-        strategy["rollingUpdate"].setdefault("maxUnavailable", 1)
     manifest.setdefault("status", {"replicas": 0, "availableReplicas": 0})
 
 
@@ -113,15 +116,23 @@ def own_labels(manifest: Manifest) -> dict[str, str]:
     return dict(zip(UID_LABELS, (uid, name, name, uid), strict=True))
 
 
+def _default_failure_policy(spec: dict[str, Any]) -> None:
+    for rule in entries(section(spec, "podFailurePolicy"), "rules"):
+        for pattern in entries(rule, "onPodConditions"):
+            pattern.setdefault("status", "True")
+
+
 def _default_job_spec(spec: dict[str, Any]) -> None:
     _default_template(spec)
+    _default_failure_policy(spec)
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = 1
     spec.setdefault("parallelism", 1)
-    spec.setdefault("backoffLimit", 6)
+    spec.setdefault("backoffLimit", 6 if spec.get("backoffLimitPerIndex") is None else MAX_INT32)
     spec.setdefault("completionMode", "NonIndexed")
     spec.setdefault("suspend", False)
-    spec.setdefault("podReplacementPolicy", "TerminatingOrFailed")
+    spec.setdefault("manualSelector", False)
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")
 
 
 def labelled_as_its_pods(manifest: Manifest) -> None:
@@ -140,6 +151,7 @@ def default_cron_job(manifest: Manifest) -> None:
     template.setdefault("metadata", {})
     job = grown(template, "spec")
     _default_template(job)
+    _default_failure_policy(job)
     spec.setdefault("concurrencyPolicy", "Allow")
     spec.setdefault("suspend", False)
     spec.setdefault("successfulJobsHistoryLimit", 3)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeapi.status import Problem
+from kubeserver.kinds.metadata import too_long
 from kubeserver.kinds.pod_rules.containers import container_problems
 from kubeserver.kinds.pod_rules.placing import (
     affinity_problems,
@@ -15,6 +16,7 @@ from kubeserver.kinds.pod_rules.placing import (
     spread_problems,
     toleration_problems,
 )
+from kubeserver.kinds.pod_rules.resources import pod_resource_problems
 from kubeserver.kinds.pod_rules.security import pod_security_problems
 from kubeserver.kinds.pod_rules.texts import MAX_INT32, address, duplicate, named, one_of, within
 from kubeserver.kinds.pod_rules.volumes import volume_problems
@@ -33,7 +35,7 @@ _NAMES = {
     "priorityClassName": dns_subdomain,
     "runtimeClassName": dns_subdomain,
 }
-_MAX_NAMESERVERS = 3
+_MAX_NAMESERVERS, _MAX_HOST_NAME_BYTES = 3, 64
 
 
 def validate_pod_spec(spec: Mapping[str, Any], path: str) -> list[Problem]:
@@ -56,6 +58,8 @@ def _problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
     yield from volume_problems(spec, path)
     yield from container_problems(spec, path)
     yield from _host_network_problems(spec, path)
+    yield from _host_name_problems(spec, path)
+    yield from pod_resource_problems(section(spec, "resources"), f"{path}.resources")
     yield from one_of(spec.get("restartPolicy"), RESTART_POLICIES, f"{path}.restartPolicy")
     yield from one_of(spec.get("dnsPolicy"), _DNS_POLICIES, f"{path}.dnsPolicy")
     yield from node_selector_problems(spec, f"{path}.nodeSelector")
@@ -100,6 +104,23 @@ def _host_network_problems(spec: Mapping[str, Any], path: str) -> Iterator[Probl
             if port.get("hostPort", 0) not in (0, port.get("containerPort")):
                 where = f"{path}.containers[{index}].ports[{at}].hostPort"
                 yield Problem.invalid(where, port["hostPort"], "must match `containerPort` when `hostNetwork` is true")
+
+
+def _host_name_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """Problems of users and a host name of its own, which a Pod in the node's namespaces cannot have."""
+    if spec.get("hostUsers") is False:
+        fields = {"hostNetwork": "hostNetwork", "hostPID": "HostPID", "hostIPC": "HostIPC"}
+        shared = (shown for field, shown in fields.items() if spec.get(field))
+        yield from (Problem.forbidden(f"{path}.{shown}", "when `hostUsers` is false") for shown in shared)
+    name, where = spec.get("hostnameOverride"), f"{path}.hostnameOverride"
+    if name is None:
+        return
+    yield from named(dns_subdomain, name, where)
+    if len(name) > _MAX_HOST_NAME_BYTES:
+        yield too_long(where, _MAX_HOST_NAME_BYTES)
+    for field in ("setHostnameAsFQDN", "hostNetwork"):
+        if spec.get(field):
+            yield Problem.forbidden(where, f"may not be specified when {field} is true")
 
 
 def _resolver_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:

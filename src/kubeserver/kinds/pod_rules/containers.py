@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubeapi.status import Problem
-from kubeserver.kinds.pod_rules.environment import variable_problems
+from kubeserver.kinds.pod_rules.environment import Volumes, variable_problems
 from kubeserver.kinds.pod_rules.probes import PROBES, probe_problems
 from kubeserver.kinds.pod_rules.resources import resource_problems
 from kubeserver.kinds.pod_rules.security import container_security_problems
@@ -15,9 +15,10 @@ from kubeserver.values import entries, section
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_RESTART_POLICIES = ("Always", "Never", "OnFailure")
+_RESTARTS = ("Restart", "RestartAllContainers")
+_MAX_RULES = 20
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
-
-Volumes = Mapping[str, Mapping[str, Any]]
 
 
 def container_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
@@ -32,8 +33,7 @@ def container_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
         yield from _common_problems(container, volumes, where)
         yield from _name_taken(container, names, where)
         yield from probe_problems(container, grace_seconds, where)
-        if "restartPolicy" in container:
-            yield Problem.forbidden(f"{where}.restartPolicy", "may not be set for non-init containers")
+        yield from _restart_problems(container, where)
     yield from _host_port_problems(containers, f"{path}.containers")
     for index, container in enumerate(entries(spec, "initContainers")):
         where = f"{path}.initContainers[{index}]"
@@ -43,15 +43,34 @@ def container_problems(spec: Mapping[str, Any], path: str) -> Iterator[Problem]:
 
 def _init_problems(container: Mapping[str, Any], names: set[str], grace_seconds: int, path: str) -> Iterator[Problem]:
     """Problems of an init container, which may go on running, and be probed, only as a sidecar."""
-    policy = container.get("restartPolicy")
-    if policy is not None:
-        yield from one_of(policy, ("Always",), f"{path}.restartPolicy")
+    yield from _restart_problems(container, path)
     yield from _name_taken(container, names, path)
-    if policy == "Always":
+    if container.get("restartPolicy") == "Always":
         yield from probe_problems(container, grace_seconds, path)
         return
     said = "may not be set for init containers without restartPolicy=Always"
     yield from (Problem.forbidden(f"{path}.{f}", said) for f in ("lifecycle", *PROBES) if container.get(f) is not None)
+
+
+def _restart_problems(container: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """Problems of a container that says itself when it starts again, as Kubernetes 1.35 lets every container."""
+    policy, rules = container.get("restartPolicy"), entries(container, "restartPolicyRules")
+    if policy is not None:
+        yield from one_of(policy, _RESTART_POLICIES, f"{path}.restartPolicy")
+    elif rules:
+        said = "must specify restartPolicy when restart rules are used"
+        yield Problem.required(f"{path}.restartPolicy", said)
+    if len(rules) > _MAX_RULES:
+        said = f"Too many: {len(rules)}: must have at most {_MAX_RULES} items"
+        yield Problem(f"{path}.restartPolicyRules", "FieldValueTooMany", said)
+    for index, rule in enumerate(rules):
+        where = f"{path}.restartPolicyRules[{index}]"
+        yield from one_of(rule.get("action", ""), _RESTARTS, f"{where}.action")
+        if "exitCodes" not in rule:
+            yield Problem.required(f"{where}.exitCodes", "must be specified")
+        else:
+            operator = section(rule, "exitCodes").get("operator", "")
+            yield from one_of(operator, ("In", "NotIn"), f"{where}.exitCodes.operator")
 
 
 def _common_problems(container: Mapping[str, Any], volumes: Volumes, path: str) -> Iterator[Problem]:
@@ -64,7 +83,7 @@ def _common_problems(container: Mapping[str, Any], volumes: Volumes, path: str) 
     policy = container.get("terminationMessagePolicy")
     yield from one_of(policy, _MESSAGE_POLICIES, f"{path}.terminationMessagePolicy")
     yield from _port_problems(entries(container, "ports"), f"{path}.ports")
-    yield from variable_problems(container, path)
+    yield from variable_problems(container, volumes, path)
     yield from mount_problems(container, volumes, path)
     yield from one_of(container.get("imagePullPolicy"), _PULL_POLICIES, f"{path}.imagePullPolicy")
     yield from resource_problems(section(container, "resources"), f"{path}.resources")

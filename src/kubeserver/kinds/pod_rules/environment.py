@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubeapi.status import Problem
-from kubeserver.kinds.pod_rules.texts import config_key, named
+from kubeserver.kinds.pod_rules.texts import config_key, named, unknown
 from kubeserver.names import dns_subdomain, qualified_name
 from kubeserver.values import entries, section
 
+Volumes = Mapping[str, Mapping[str, Any]]
 _VARIABLE = re.compile(r"[ -<>-~]+")
 _FIELDS = (
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
@@ -21,11 +22,11 @@ _RESOURCES = (
 _HUGE_PAGES = ("limits.hugepages-", "requests.hugepages-")
 _SUBSCRIPTED = re.compile(r"(metadata\.annotations|metadata\.labels)\['(.*)'\]")
 _WHOLE = ("metadata.annotations", "metadata.labels")
-_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _TOO_MANY = "may not have more than one field specified at a time"
 
 
-def variable_problems(container: Mapping[str, Any], path: str) -> Iterator[Problem]:
+def variable_problems(container: Mapping[str, Any], volumes: Volumes, path: str) -> Iterator[Problem]:
     for index, variable in enumerate(entries(container, "env")):
         where, name = f"{path}.env[{index}]", variable.get("name", "")
         if not name:
@@ -33,7 +34,7 @@ def variable_problems(container: Mapping[str, Any], path: str) -> Iterator[Probl
         else:
             yield from named(_variable_name, name, f"{where}.name")
         if "valueFrom" in variable:
-            yield from _value_problems(variable, f"{where}.valueFrom")
+            yield from _value_problems(variable, volumes, f"{where}.valueFrom")
     for index, source in enumerate(entries(container, "envFrom")):
         yield from _import_problems(source, f"{path}.envFrom", index)
 
@@ -44,7 +45,7 @@ def _variable_name(name: str) -> list[str]:
     return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
 
 
-def _value_problems(variable: Mapping[str, Any], path: str) -> Iterator[Problem]:
+def _value_problems(variable: Mapping[str, Any], volumes: Volumes, path: str) -> Iterator[Problem]:
     source = section(variable, "valueFrom")
     given = [name for name in _SOURCES if name in source]
     for name in given:
@@ -53,10 +54,12 @@ def _value_problems(variable: Mapping[str, Any], path: str) -> Iterator[Problem]
             yield from field_problems(reference, where, _FIELDS)
         elif name == "resourceFieldRef":
             yield from resource_field_problems(reference, where)
+        elif name == "fileKeyRef":
+            yield from _file_problems(reference, volumes, where)
         else:
             yield from _key_problems(reference, where)
     if not given:
-        said = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+        said = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         yield Problem.invalid(path, "", said)
     elif variable.get("value"):
         yield Problem.invalid(path, "", "may not be specified when `value` is not empty")
@@ -89,6 +92,25 @@ def resource_field_problems(reference: Mapping[str, Any], path: str, *, in_volum
         yield Problem.required(f"{path}.resource")
     elif name not in _RESOURCES and not name.startswith(_HUGE_PAGES):
         yield Problem.not_supported(f"{path}.resource", name, _RESOURCES)
+
+
+def _file_problems(reference: Mapping[str, Any], volumes: Volumes, path: str) -> Iterator[Problem]:
+    """A line of a file that another container writes: beta since Kubernetes 1.35, in an emptyDir alone."""
+    key, file, volume = (str(reference.get(field, "")) for field in ("key", "path", "volumeName"))
+    if not key:
+        yield Problem.required(f"{path}.key")
+    else:
+        yield from named(_variable_name, key, f"{path}.key")
+    if not file:
+        yield Problem.required(f"{path}.path")
+    elif ".." in file.split("/"):
+        yield Problem.invalid(f"{path}.path", file, "must not contain '..'")
+    if not volume:
+        yield Problem.required(f"{path}.volumeName")
+    if volume not in volumes:
+        yield unknown(f"{path}.volumeName", volume)
+    elif "emptyDir" not in volumes[volume]:
+        yield Problem.invalid(f"{path}.volumeName", volume, "referenced volume must be of type emptyDir")
 
 
 def _key_problems(reference: Mapping[str, Any], path: str) -> Iterator[Problem]:

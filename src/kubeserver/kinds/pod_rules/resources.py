@@ -10,6 +10,7 @@ from kubeserver.names import qualified_name
 from kubeserver.values import section
 
 _OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
+_OF_PODS = ("cpu", "memory")
 _STANDARD = (
     *_OF_CONTAINERS, "storage", "configmaps", "limits.cpu", "limits.ephemeral-storage", "limits.memory",
     "persistentvolumeclaims", "pods", "replicationcontrollers", "requests.cpu", "requests.ephemeral-storage",
@@ -30,6 +31,17 @@ def resource_problems(resources: Mapping[str, Any], path: str) -> Iterator[Probl
                 yield Problem.invalid(f"{path}.{key}[{name}]", quantity, said)
             if key == "requests":
                 yield from _limit_problems(name, quantity, limits.get(name), path)
+
+
+def pod_resource_problems(resources: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """Problems of resources of a whole Pod, which Kubernetes has since 1.34."""
+    if resources.get("claims"):
+        yield Problem.forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
+    yield from resource_problems(resources, path)
+    for key in ("limits", "requests"):
+        for name in section(resources, key):
+            if name not in _OF_PODS and not name.startswith(_HUGE_PAGES):
+                yield Problem.not_supported(f"{path}.{key}[{name}]", name, ("cpu", _HUGE_PAGES, "memory"))
 
 
 def _limit_problems(name: str, request: Any, limit: Any, path: str) -> Iterator[Problem]:

@@ -91,6 +91,19 @@ def network(text: str, path: str) -> Iterator[Problem]:
         yield Problem.invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
 
 
+def whole_network(text: str, path: str) -> Iterator[Problem]:
+    """A network as Kubernetes 1.36 wants it in new objects: its address is the first of the range."""
+    faults = list(network(text, path))
+    yield from faults
+    if not faults and not _is_first(text):
+        yield Problem.invalid(path, text, "must not have bits set beyond the prefix length")
+
+
+def _is_first(text: str) -> bool:
+    interface = ipaddress.ip_interface(text)
+    return interface.ip == interface.network.network_address
+
+
 def mode(bits: int | None, path: str) -> Iterator[Problem]:
     if bits is not None and not 0 <= bits <= 0o777:
         yield Problem.invalid(path, bits, "must be a number between 0 and 0777 (octal), both inclusive")
