@@ -33,6 +33,10 @@ class Untrusted(Unreachable):
     """The server's certificate does not verify."""
 
 
+class LocalFailure(Unreachable):
+    """Failure of this process or its machine, or of a name look-up: of the server nothing is known. Holds: S13."""
+
+
 class NoCredential(WorldError):
     """Lack of our own credential, which is missing or cannot be had; nothing was sent."""
 

@@ -87,8 +87,7 @@ FLAPPING_TAINT = "leeward.dev/flapping"
 """Taint on a cluster that comes and goes: nothing new is placed there for a while; effect NoSchedule (ours)."""
 
 ALLOW_HTTP_ANNOTATION = "leeward.dev/allow-http"
-"""Annotation on a Cluster: `true` lets its `spec.apiEndpoint` be an http:// URL, over which credentials go in the clear
-(ours)."""
+"""Annotation on a Cluster: `true` lets `spec.apiEndpoint` be an http:// URL, with credentials in the clear (ours)."""
 IMPERSONATOR_ROLE_ANNOTATION = "leeward.dev/impersonator-role"
 """Annotation on a Cluster: the ClusterRole that its member itself gives to the impersonator, so that no Work does
 (ours)."""
@@ -103,8 +102,7 @@ HUB_ANNOTATION = "leeward.dev/hub"
 """Annotation on a member's object: the identity of the control plane that it belongs to. On the Namespace `kube-system`
 of a control plane: the identity that it takes instead of that Namespace's uid (ours)."""
 REASSIGNED_ANNOTATION = "leeward.dev/reassigned"
-"""Annotation on a Work that is being deleted: its cluster is assigned again, and its objects stay for the next Work
-(ours)."""
+"""Annotation on a Work that is being deleted: assigned again, its objects stay for the next Work (ours)."""
 REMOVAL_HELD_ANNOTATION = "leeward.dev/removal-held"
 """Annotation on a Work whose deletion was asked for while its cluster was away: it is not carried out for now, because
 a cluster that its copy was moved to is not well (ours)."""
@@ -197,6 +195,8 @@ EVICTION_HELD_CONDITION = "leeward.dev/EvictionHeld"
 FAILING_CONDITION = "leeward.dev/Failing"
 """Condition on a Cluster, as long as what is seen of it is not yet what `Ready` says: True while it fails already,
 False while it answers again (ours)."""
+NOT_OBSERVED_CONDITION = "leeward.dev/NotObserved"
+"""Condition on a Cluster: True while its probes fail on the side of who asks; `Ready` stays as seen last (ours)."""
 CLUSTER_OUTAGE_CONDITION = "leeward.dev/ClusterOutage"
 """Condition on a binding: True while a cluster that it is assigned to is not Ready, or has no node that is ready; with
 what will become of the copy there (ours)."""
@@ -207,8 +207,7 @@ VOLUMES_HELD_CONDITION = "leeward.dev/VolumesHeld"
 """Condition on a Work, and on its binding: True while it is not made in a cluster that was rebuilt, where its volumes
 would be empty (ours)."""
 IDENTITY_CONDITION = "leeward.dev/Identity"
-"""Condition on a Cluster: its message is the identity of the member that is accepted; True while that one answers
-(ours)."""
+"""Condition on a Cluster: its message is the accepted identity of the member; True while that one answers (ours)."""
 REPLACED_CONDITION = "leeward.dev/ClusterReplaced"
 """Condition on a Cluster: True while another cluster answers under its name, until somebody confirms it (ours)."""
 LAST_SEEN_CONDITION = "leeward.dev/LastSeen"
@@ -224,8 +223,7 @@ than that (ours)."""
 LEAVES_AT = "leeward.dev/leavesAt"
 """Mark beside `NOT_SEEN_SINCE`: when the copy there is expected to be evicted (ours)."""
 DOUBTFUL_CONDITION = "leeward.dev/DoubtfulResources"
-"""Condition on a Cluster: True while its member reports absurd numbers, which were cut down, with the numbers
-(ours)."""
+"""Condition on a Cluster: True while its member reports absurd numbers, which were cut down, with them (ours)."""
 OUTDATED_CONDITION = "leeward.dev/OutdatedResources"
 """Condition on a Cluster: True while its Nodes or Pods cannot be followed, with since when: its summary is as old
 (ours)."""

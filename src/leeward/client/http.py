@@ -2,7 +2,7 @@
 
 Requests share a bounded pool of connections, each request in one write; every watch has a connection of its own. What
 TLS, the operating system and the other side's HTTP say becomes `Unreachable`, or `Untrusted` when a certificate is at
-fault.
+fault, or `LocalFailure` when this machine is.
 
 What is beyond the bounds of the server is not read to its end (`exchange.py`, `reading.py`). Members and streams are
 asked not to compress what they answer. A request that only reads is asked once more, on a new connection, where an idle
@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from urllib.parse import urlencode, urlsplit
 
-from kubeapi.errors import TooLarge, Undecodable, Unreachable, Untrusted
+from kubeapi.errors import LocalFailure, TooLarge, Undecodable, Unreachable, Untrusted
 from kubeapi.retry_after import error_of_answer
 from kubeapi.tls import blames_a_certificate
 from kubeapi.transport import Request, Response, escaped, split_lines
@@ -28,6 +28,7 @@ from leeward.client.credentials import TokenSource
 from leeward.client.exchange import Exchange
 from leeward.client.http_connection import HttpConnection, ServerAddress, connect
 from leeward.client.reading import encoding_of, read_bounded, sliced
+from leeward.client.resolving import is_local_failure
 
 MAX_REQUEST_CONNECTIONS = 64
 IDLE_TIMEOUT_SECONDS = 90.0
@@ -202,12 +203,14 @@ async def _chunks(exchange: Exchange, idle_seconds: float) -> AsyncGenerator[byt
 def mapped_errors(what: str) -> Generator[None, None, None]:
     """Maps what goes wrong on the way to a server to our own errors; `what` says what was tried.
 
-    Raises: Unreachable, Untrusted.
+    Raises: Unreachable, Untrusted, LocalFailure.
     """
     try:
         yield
     except TimeoutError as error:
         raise Unreachable(f"{what}: no answer in time") from error
     except OSError as error:
+        if is_local_failure(error):
+            raise LocalFailure(f"{what}: {error}") from error
         kind = Untrusted if blames_a_certificate(error) else Unreachable
         raise kind(f"{what}: {error or type(error).__name__}") from error

@@ -7,7 +7,7 @@ from typing import cast
 
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.exchange import Exchange
-from leeward.client.resolving import judged_addresses
+from leeward.client.resolving import is_of_the_address, judged_addresses
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class HttpConnection(asyncio.Protocol):
 async def connect(endpoint: ServerAddress) -> HttpConnection:
     """Opens a connection; whoever calls bounds the time that it takes. Raises: OSError, ssl.SSLError,
     ForbiddenAddress."""
-    if endpoint.addresses is None:
-        return await _connect(endpoint, endpoint.host)
     failed = OSError(f"{endpoint.host} has no address")
     for address in await judged_addresses(endpoint.addresses, endpoint.host, endpoint.port):
         try:
             return await _connect(endpoint, address)
-        except ConnectionError as error:
+        except OSError as error:
+            if not is_of_the_address(error):
+                raise
             failed = error
     raise failed
 

@@ -4,7 +4,9 @@ A name is judged each time that it is resolved, since who owns it may change wha
 """
 
 import asyncio
+import errno
 import socket
+from contextlib import suppress
 from ipaddress import ip_address
 
 from aiohttp import ThreadedResolver
@@ -12,6 +14,11 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from kubeapi.errors import NoCredential
 from leeward.api.rules.member_addresses import AddressRules
+
+LOOKUP_SECONDS = 2.0
+"""Bound on one look-up of a name, less than the time-out of a probe."""
+_LOCAL = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL))
+_NO_WAY = (errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.EHOSTUNREACH)
 
 
 class ForbiddenAddress(NoCredential):
@@ -40,12 +47,34 @@ class JudgedResolver(AbstractResolver):
 
 async def judged_addresses(rules: AddressRules | None, host: str, port: int) -> list[str]:
     """All addresses of a name, which may be an address itself. Raises: OSError, ForbiddenAddress."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    addresses = [str(address[0]) for *_, address in found]
+    addresses = await _addresses(host, port)
     for address in addresses:
         if rules is not None:
             judge_address(rules, host, address, port)
     return addresses
+
+
+async def _addresses(host: str, port: int) -> list[str]:
+    """Raises: OSError, also for a name that is not resolved in time: that is no silence of the server."""
+    with suppress(ValueError):
+        return [str(ip_address(host))]
+    try:
+        async with asyncio.timeout(LOOKUP_SECONDS):
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except TimeoutError:
+        raise socket.gaierror(socket.EAI_AGAIN, f"{host} was not resolved within {LOOKUP_SECONDS:g} s") from None
+    return [str(address[0]) for *_, address in found]
+
+
+def is_local_failure(error: OSError) -> bool:
+    """Tells whether the machine of who asks has failed, or the look-up of the name, and not the server. Holds: S13."""
+    is_lookup = isinstance(error, socket.gaierror) or isinstance(error.__cause__, socket.gaierror)
+    return is_lookup or error.errno in _LOCAL
+
+
+def is_of_the_address(error: OSError) -> bool:
+    """Tells whether another address of the same name may do better."""
+    return isinstance(error, ConnectionError) or error.errno in _NO_WAY
 
 
 def judge_address(rules: AddressRules, host: str, address: str, port: int) -> None:

@@ -17,7 +17,7 @@ from yarl import URL
 
 from kubeapi.errors import Unreachable
 from leeward.api.rules.member_addresses import AddressRules
-from leeward.client.resolving import judged_addresses
+from leeward.client.resolving import is_of_the_address, judged_addresses
 
 MAX_HEAD_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
@@ -93,7 +93,9 @@ async def _connect(
                 server_hostname=host if is_tls else None,
                 limit=MAX_HEAD_BYTES,
             )
-        except ConnectionError as error:
+        except OSError as error:
+            if not is_of_the_address(error):
+                raise
             failed = error
     raise failed
 

@@ -8,7 +8,7 @@ Karmada: pkg/controllers/status/cluster_status_controller.go; differs where docs
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -16,10 +16,11 @@ from typing import NamedTuple
 import msgspec
 
 from kubeapi.diff import status_patch
+from kubeapi.errors import LocalFailure
 from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import Condition, find_condition, put_condition, remove_condition, set_condition
-from leeward.api.names import DOUBTFUL_CONDITION, OUTDATED_CONDITION
+from leeward.api.names import DOUBTFUL_CONDITION, NOT_OBSERVED_CONDITION, OUTDATED_CONDITION
 from leeward.api.resource import CLUSTERS
 from leeward.client import Conflict, NotFound, WorldError
 from leeward.client.caller import CALLER
@@ -33,6 +34,7 @@ from leeward.core.cluster_health.ready_condition import (
     Thresholds,
     decide_ready,
     is_uncollected,
+    not_observed,
     ready_condition,
     watched_memory,
 )
@@ -89,6 +91,8 @@ class ClusterStatusController:
         self._clusters = plane.informers.of(CLUSTERS)
         self._memory: HealthMemory | None = None
         self._looked: tuple[datetime, float] | None = None
+        self._has_missed = False
+        """Tells whether it could not look since then."""
         self._measured: Summary | None = None
 
     def start(self) -> None:
@@ -114,7 +118,11 @@ class ClusterStatusController:
         """One probe, one decision, at most one write. Raises: WorldError when the control plane does not answer."""
         await self._clusters.wait_synced()
         began = self._instant()
-        probe = await self._probe.ask()
+        try:
+            probe = await self._probe.ask()
+        except LocalFailure as error:
+            await self._could_not_look(error)
+            return
         if not self._is_conclusive(began, healthy=probe.sight == "healthy"):
             return
         facts = await self._facts.collect() if probe.sight == "healthy" else None
@@ -135,7 +143,18 @@ class ClusterStatusController:
             self._facts.begin_anew()
             self._plane.failed_probes.failed(cluster.name, self._plane.clock.monotonic())
         uid = probe.uid if self._settings.identifies else ""
-        await self._write(cluster, Look(ready, doubt, facts if ready.status == "True" else None, uid))
+        look = Look(ready, doubt, facts if ready.status == "True" else None, uid)
+        await self._write(cluster, lambda found: self._status(found, look))
+
+    async def _could_not_look(self, error: LocalFailure) -> None:
+        """Says so. Nothing else becomes of it: the time since the last look counts for no threshold (S13)."""
+        self._has_missed = True
+        cluster = self._clusters.get(self._member.name)
+        if cluster is None:
+            return
+        self._plane.metrics.cluster_uncollected.labels(cluster.name).set(True)
+        log.warning("cluster %s: could not look: %s", cluster.name, error)
+        await self._write(cluster, lambda found: self._status_unseen(found, not_observed(str(error))))
 
     def _is_conclusive(self, began: tuple[datetime, float], *, healthy: bool) -> bool:
         """Tells whether the probe that began then counts: neither a stall of our own nor a step of the clock spoilt
@@ -156,14 +175,15 @@ class ClusterStatusController:
         longest = settings.frequency_seconds + 2 * settings.probe_timeout_seconds
         if memory is None or before is None:
             return memory
-        still = self._plane.lag.since(before[1])
+        missed, self._has_missed = self._has_missed, False
+        still = self._looked[1] - before[1] if missed else self._plane.lag.since(before[1])
         return watched_memory(
             memory, before, self._looked, longest, settings.frequency_seconds, settings.thresholds, still
         )
 
-    async def _write(self, cluster: Cluster, look: "Look") -> None:
+    async def _write(self, cluster: Cluster, status_of: Callable[[Cluster], ClusterStatus]) -> None:
         for _ in range(WRITE_ATTEMPTS):
-            patch = status_patch(cluster.status, self._status(cluster, look))
+            patch = status_patch(cluster.status, status_of(cluster))
             if not patch:
                 return
             try:
@@ -182,9 +202,14 @@ class ClusterStatusController:
                 self._clusters.remember(updated)
                 return
 
+    def _status_unseen(self, cluster: Cluster, condition: Condition) -> ClusterStatus:
+        conditions = set_condition(cluster.status.conditions, condition, self._plane.clock.now())
+        return msgspec.structs.replace(cluster.status, conditions=conditions)
+
     def _status(self, cluster: Cluster, look: "Look") -> ClusterStatus:
         now, status, facts = self._plane.clock.now(), cluster.status, look.facts
-        conditions = set_condition(with_doubt(status.conditions, look.doubt, now), look.ready, now)
+        seen = remove_condition(status.conditions, NOT_OBSERVED_CONDITION)
+        conditions = set_condition(with_doubt(seen, look.doubt, now), look.ready, now)
         conditions = with_last_seen(status.conditions, conditions, now)
         conditions = with_identity(cluster, conditions, look.uid, now)
         if facts is None:

@@ -15,7 +15,7 @@ from leeward.api.core import Taint
 from leeward.api.names import FLAPPING_TAINT, NOT_READY_TAINT, UNREACHABLE_TAINT
 from leeward.api.work import Binding, is_application
 from leeward.core.cluster_health.pending_condition import doubt_in, is_failing
-from leeward.core.cluster_health.ready_condition import is_uncollected
+from leeward.core.cluster_health.ready_condition import is_uncollected, unobserved
 from leeward.operations.drain import describe_copy
 from leeward.operations.taints import CORDON, DRAIN, is_same
 
@@ -92,6 +92,8 @@ def state_of(cluster: Cluster, bindings: tuple[Binding, ...]) -> ClusterState:
     ready = cluster.ready
     if ready is None:
         return ClusterState.LEAVING if cluster.is_being_deleted else ClusterState.SILENT
+    if unobserved(cluster) is not None:
+        return ClusterState.UNCOLLECTED
     if ready.status != "True":
         if is_uncollected(ready):
             return ClusterState.UNCOLLECTED
@@ -126,6 +128,8 @@ def _since_and_note(cluster: Cluster, state: ClusterState) -> tuple[datetime | N
             return cluster.metadata.creation_timestamp, "has never reported"
         case ClusterState.FAILING if doubt is not None:
             return doubt.last_transition_time, doubt.message
+        case ClusterState.UNCOLLECTED if (unseen := unobserved(cluster)) is not None:
+            return unseen.last_transition_time, unseen.message
         case ClusterState.LEAVING:
             return cluster.metadata.deletion_timestamp, "is being unjoined"
         case ClusterState.DRAINING | ClusterState.DRAINED:

@@ -6,7 +6,7 @@ The time-out runs over time in which this process ran: a late answer is not a fa
 import asyncio
 from typing import NamedTuple
 
-from kubeapi.errors import NoCredential, TooLarge, Undecodable, Untrusted
+from kubeapi.errors import LocalFailure, NoCredential, TooLarge, Undecodable, Untrusted
 from kubeapi.loop.lag import EventLoopLag
 from kubeapi.transport import Response
 from leeward.api.resource import NAMESPACES
@@ -39,13 +39,19 @@ class ClusterProbe:
         self._reads = reads
 
     async def ask(self) -> Probe:
-        """The verdict. Both are asked at once, so that a slow member is given the whole time for each."""
+        """The verdict. Both are asked at once, so that a slow member is given the whole time for each.
+
+        Raises: LocalFailure, which is no verdict.
+        """
         if not self._reads:
-            return (await self._ask_health()).probe
-        health, answer = await asyncio.gather(self._ask_health(), self._read())
+            return _seen(await self._ask_health()).probe
+        asked, answer = await asyncio.gather(self._ask_health(), self._read())
+        health = _seen(asked)
         if health.probe.sight != "healthy":
             return health.probe
         match answer:
+            case LocalFailure():
+                raise answer
             case Response():
                 return judge_read(answer.code, answer.body, _WHAT, health.endpoint)
             case Probe():
@@ -53,7 +59,7 @@ class ClusterProbe:
             case _:
                 return unanswered_read(_WHAT, health.endpoint, answer)
 
-    async def _ask_health(self) -> _Health:
+    async def _ask_health(self) -> _Health | LocalFailure:
         """Asks /readyz, and /healthz where there is no /readyz."""
         endpoint = _READY
         try:
@@ -70,11 +76,13 @@ class ClusterProbe:
             return _Health(Probe("refused", str(error)), endpoint)
         except TimeoutError:
             return _Health(Probe("unreachable", NO_ANSWER if self._reads else ""), endpoint)
+        except LocalFailure as error:
+            return error
         except Unreachable:
             return _Health(Probe("unreachable"), endpoint)
         return _Health(judge_health(response.code), endpoint)
 
-    async def _read(self) -> Response | Probe | float | None:
+    async def _read(self) -> Response | Probe | LocalFailure | float | None:
         """The answer to a read without resourceVersion, which a majority of the store must agree to.
 
         Without an answer: the seconds that were waited, or None when the connection broke before.
@@ -94,8 +102,17 @@ class ClusterProbe:
             return Probe("refused", str(error))
         except TimeoutError:
             return self._timeout_seconds
+        except LocalFailure as error:
+            return error
         except Unreachable:
             return None
 
     async def _get(self, path: str) -> Response:
         return await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds + LONGEST_SECONDS)
+
+
+def _seen(asked: _Health | LocalFailure) -> _Health:
+    """Raises: LocalFailure."""
+    if isinstance(asked, LocalFailure):
+        raise asked
+    return asked

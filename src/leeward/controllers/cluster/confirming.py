@@ -15,6 +15,7 @@ from leeward.api.names import OUTAGE_CONFIRMED_ANNOTATION
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods
 from leeward.core.cluster_health.pending_condition import is_recovering
+from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.heartbeat import HeartbeatView
@@ -41,7 +42,7 @@ class OutageConfirmation:
         """Tells whether the outage counts now, so that NoExecute may follow from it."""
         if not attention.is_kept:
             return True
-        if not attention.is_now or not looks_dead(cluster) or is_recovering(cluster):
+        if not attention.is_now or not looks_dead(cluster) or is_recovering(cluster) or unobserved(cluster):
             return False
         return is_marked(cluster, attention) or self._is_seen(cluster)
 

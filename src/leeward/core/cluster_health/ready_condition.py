@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from leeward.api.meta import Condition
+from leeward.api.cluster import Cluster
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import NOT_OBSERVED_CONDITION
 from leeward.core.cluster_health.watched_time import was_away
 
 READY = "Ready"
 
 Sight = Literal["healthy", "unhealthy", "not serving", "unreachable", "refused", "too large"]
 """Results of a probe: ok; an answer other than ok; ok, but reads fail; no answer; an answer that credentials or
-decoding made worthless; one that is beyond a bound."""
+decoding made worthless; one that is beyond a bound. A probe that could not look has none."""
 
 UNCOLLECTED, TOO_LARGE = "StatusCollectionFailed", "ResponseTooLarge"
 UNCOLLECTED_REASONS = frozenset((UNCOLLECTED, TOO_LARGE))
@@ -65,6 +67,22 @@ def ready_condition(sight: Sight, detail: str = "") -> Condition:
 def is_uncollected(condition: Condition) -> bool:
     """Tells whether the condition says no more than that it could not be looked: that is doubt, and no outage."""
     return condition.status != "True" and condition.reason in UNCOLLECTED_REASONS
+
+
+def not_observed(failure: str) -> Condition:
+    """The condition of a cluster at which nobody could look. Its time counts for no threshold. Holds: S13."""
+    message = (
+        f"could not look, and not for a fault of the cluster: {failure}. Ready stays as seen last, nothing is evicted "
+        "for what is not seen; look at open files (`ulimit -n`), memory, ports and DNS of who probes it"
+    )
+    return Condition(NOT_OBSERVED_CONDITION, "True", "LocalFailure", message)
+
+
+def unobserved(cluster: Cluster) -> Condition | None:
+    """The condition of a cluster at which nobody can look now; None where it says nothing any more: who has set it is
+    not heard of."""
+    ready, found = cluster.ready, find_condition(cluster.status.conditions, NOT_OBSERVED_CONDITION)
+    return None if ready is not None and ready.status == "Unknown" else found
 
 
 def decide_ready(

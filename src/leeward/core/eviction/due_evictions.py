@@ -13,6 +13,7 @@ from leeward.api.names import CONDITION_TAINT_KEYS, OUTAGE_CONFIRMED_ANNOTATION,
 from leeward.api.work import ResourceBindingSpec
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of, policy_taints
 from leeward.core.cluster_health.pending_condition import is_recovering
+from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, WatchedTime
 from leeward.core.toleration import tolerates
 
@@ -121,8 +122,8 @@ def due_evictions(
 def may_evict(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
     """Tells whether a taint may evict. What the control plane has set, or a ClusterTaintPolicy, rests on a condition.
 
-    That must have been seen anew since the present heartbeat began, and the cluster must not answer again meanwhile.
-    Taints by hand are a person's wish. Holds: S13.
+    That must have been seen anew since the present heartbeat began, and the cluster must not answer again meanwhile,
+    nor be out of sight for a failure of our own. Taints by hand are a person's wish. Holds: S13.
     """
     if not attention.is_kept or taint.effect != NO_EXECUTE:
         return True
@@ -132,7 +133,8 @@ def may_evict(taint: Taint, cluster: Cluster, attention: Attention) -> bool:
         confirmed = None if cluster.is_ready else cluster.metadata.annotations.get(OUTAGE_CONFIRMED_ANNOTATION)
     else:
         return True
-    return attention.is_now and confirmed == attention.heartbeat and not is_recovering(cluster)
+    is_seen = not is_recovering(cluster) and unobserved(cluster) is None
+    return attention.is_now and confirmed == attention.heartbeat and is_seen
 
 
 def is_automatic(eviction: Eviction, cluster: Cluster) -> bool:

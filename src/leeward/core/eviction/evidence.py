@@ -32,6 +32,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import REFLECTED_CONDITION, TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import Binding, ManifestStatus, Work
+from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.interpreter.fields import value_at
 from leeward.core.interpreter.plausible import plausible_count
@@ -161,9 +162,9 @@ def not_to_be_taken(work: Work | None, cluster: Cluster | None, replicas: int) -
 
 def is_fresh(work: Work, cluster: Cluster) -> bool:
     """Tells whether the statuses speak of the Work's present generation, and of a time since the cluster became
-    Ready."""
+    Ready, and whether it can be looked at."""
     ready, reflected = cluster.ready, _reflected(work)
-    if ready is None or ready.status != "True":
+    if ready is None or ready.status != "True" or unobserved(cluster) is not None:
         return False
     if is_told_by_karmada(work):
         return True

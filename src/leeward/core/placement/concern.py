@@ -37,6 +37,7 @@ from leeward.api.policy import ClusterAffinity, Placement
 from leeward.api.work import Binding, ResourceBindingStatus, Work
 from leeward.core.cluster_health.outage import clusters_of, nodes_down
 from leeward.core.cluster_health.pending_condition import is_recovering
+from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.standing_taints import is_specified_otherwise
 from leeward.core.eviction.application import application_failover
 from leeward.core.eviction.drain_budget import drain_budget
@@ -144,6 +145,7 @@ def may_change_placements(old: Cluster, new: Cluster) -> bool:
         or old.is_being_deleted != new.is_being_deleted
         or old.is_ready != new.is_ready
         or is_recovering(old) != is_recovering(new)
+        or (unobserved(old) is None) != (unobserved(new) is None)
         or drain_budget(old) != drain_budget(new)
         or bool(nodes_down(old)) != bool(nodes_down(new))
         or any(old.metadata.annotations.get(name) != new.metadata.annotations.get(name) for name in _CONFIRMATIONS)

@@ -1,0 +1,140 @@
+"""Our own failing is nobody's death: who could not look has seen nothing of the member.
+
+    has            what takes the control plane's descriptors, memory, ports or DNS, for as long as it likes
+    does           keeps its probes from leaving the machine
+    must not get   a healthy member declared unreachable, or a threshold or toleration that runs out meanwhile
+
+Holds: S13.
+"""
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Callable
+from unittest import mock
+
+import pytest
+
+from kubeapi.errors import LocalFailure
+from kubeapi.loop.virtual import run_virtual
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import NOT_OBSERVED_CONDITION
+from leeward.client import Request, Response, Unreachable
+from leeward.client.http import HttpTransport, mapped_errors
+from leeward.client.proxied import mapped_library_errors
+from leeward.client.resolving import LOOKUP_SECONDS
+from leeward.operations.status import look_at_fleet
+from leeward.sim.world import World
+from tests.security.test_load import ready_since
+from tests.world.stories import play
+from tests.world.test_detection import answers
+from tests.world.test_unwatched_time import PUSH, WEB, is_left, no_execute, web_runs
+
+NUMBERS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL)
+NO_DESCRIPTOR = "GET /readyz: [Errno 24] Too many open files"
+
+
+def no_descriptor(_: Request) -> Response:
+    raise LocalFailure(NO_DESCRIPTOR)
+
+
+def blind(world: World, name: str) -> Callable[[], None]:
+    """No request leaves for this member any more, until the result is called."""
+    place = world.member(name).place
+    answers(place, no_descriptor)
+
+    def see_again() -> None:
+        place.audit = None
+
+    return see_again
+
+
+def not_observed(world: World, name: str) -> Condition | None:
+    return find_condition(world.cluster(name).status.conditions, NOT_OBSERVED_CONDITION)
+
+
+@pytest.mark.parametrize("error", [*(OSError(number, os.strerror(number)) for number in NUMBERS), socket.gaierror(-2)])
+@pytest.mark.parametrize("mapped", [mapped_errors, mapped_library_errors])
+def test_s13_an_error_of_this_machine_is_no_silence_of_a_server(error: OSError, mapped: type) -> None:
+    with pytest.raises(LocalFailure), mapped("GET /readyz"):
+        raise error
+
+
+def test_s13_a_refused_connection_is_the_servers() -> None:
+    with pytest.raises(Unreachable) as caught, mapped_errors("GET /readyz"):
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+    assert not isinstance(caught.value, LocalFailure)
+
+
+def test_s13_a_name_that_is_not_resolved_in_time_is_no_silence_of_its_server() -> None:
+    async def story() -> None:
+        async def never(*_: object, **__: object) -> None:
+            await asyncio.Event().wait()
+
+        transport = HttpTransport("http://member.example:6443")
+        loop = asyncio.get_running_loop()
+        with mock.patch.object(loop, "getaddrinfo", never), pytest.raises(LocalFailure, match="not resolved"):
+            await transport.send(Request("GET", "/readyz"), timeout_seconds=LOOKUP_SECONDS + 1)
+
+    run_virtual(story())
+
+
+def test_s13_a_member_that_we_cannot_look_at_keeps_ready_and_its_applications() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        before, placed = ready_since(world), world.assigned(WEB)
+        see_again = blind(world, "member1")
+        await world.sleep(1800)
+        assert ready_since(world) == before
+        assert world.assigned(WEB) == placed
+        condition = not_observed(world, "member1")
+        assert condition is not None
+        assert "Too many open files" in condition.message
+        status = await look_at_fleet(world.client, world.clock)
+        row = next(row for row in status.clusters or () if row.name == "member1")
+        assert row.state.value == "Not seen"
+        assert "Too many open files" in row.note
+        see_again()
+        await world.sleep(30)
+        assert not_observed(world, "member1") is None
+        assert ready_since(world) == before
+
+    play(story, PUSH)
+
+
+def test_s13_time_in_which_we_could_not_look_completes_no_threshold() -> None:
+    """Two failed probes before, and one after: ten minutes between them are no silence."""
+
+    async def story(world: World) -> None:
+        await world.sleep_to_whole(10, offset=1)
+        world.link("controllers", "member1").cut()
+        await world.sleep(10)
+        see_again = blind(world, "member1")
+        world.link("controllers", "member1").mend()
+        await world.sleep(600)
+        world.link("controllers", "member1").cut()
+        see_again()
+        await world.sleep(11)
+        assert world.is_ready("member1")
+        await world.sleep(40)
+        assert not world.is_ready("member1"), "it goes on with what it has seen"
+
+    play(story, PUSH)
+
+
+def test_s13_no_toleration_ends_while_we_cannot_look() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        world.link("controllers", "member1").cut()
+        await world.until(lambda: no_execute(world), 600)
+        see_again = blind(world, "member1")
+        world.link("controllers", "member1").mend()
+        await world.sleep(1200)
+        assert not is_left(world)
+        see_again()
+        await world.sleep(60)
+        assert world.is_ready("member1")
+        assert not is_left(world)
+
+    play(story, PUSH)
