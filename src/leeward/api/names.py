@@ -147,6 +147,9 @@ NAMED_CLAIMS_ANNOTATION = "leeward.dev/named-claims"
 VOLUMES_FOLLOW_ANNOTATION = "leeward.dev/volumes-follow"
 """Annotation on a policy, and from there on its bindings: `true` says that the volumes of a StatefulSet are in every
 cluster, as replicated storage is, so that a failover may move it (ours)."""
+ALL_ADDRESSES_ANNOTATION = "leeward.dev/all-addresses"
+"""Annotation on a policy, and from there on its bindings: `true` lists the addresses of all clusters in the status of a
+Service or an Ingress, also where no workload behind it serves (ours)."""
 LINT_IGNORE_ANNOTATION = "leeward.dev/lint-ignore"
 """Annotation on a policy or a template: ids of rules of `leeward lint` that it is known to break, with commas between
 (ours)."""

@@ -23,6 +23,7 @@ from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.override_rendering import OverrideRendering
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.scale_downs import ScaleDowns
+from leeward.controllers.service_addresses import AddressesBehind
 from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import TakenWork, WorkWriting, WrittenWorks
 from leeward.core.cluster_health.pending_condition import is_failing
@@ -63,14 +64,12 @@ class BindingController:
         only_seen: bool = True,
     ) -> None:
         """`holds` keeps what a cluster was to lose, `order` has new copies wait for their needs; `inject` is a gate."""
-        self._order, self._inject, self._new_id = order, inject, plane.randomness.uid
-        self._reach = reach or Reach()
+        self._order, self._inject, self._new_id, self._reach = order, inject, plane.randomness.uid, reach or Reach()
         self._writing = WorkWriting(plane, self._reach, partial(self._work_changed, None))
         self._waiting: dict[Key, set[Key]] = {}
         """Bindings that would need a Work of another binding, by Work."""
         self._staying = StayingObjects[Key, Binding](is_same_state)
-        self._plane = plane
-        self._kind = kind
+        self._plane, self._kind = plane, kind
         self._events = BindingEvents(plane, kind)
         self._bindings, self._clusters = plane.informers.of(kind.resource), plane.informers.of(CLUSTERS)
         self._holds = holds or RemovalHolds(plane)
@@ -80,10 +79,12 @@ class BindingController:
         self._works_of = Index(self._works, kind.key_of_work)
         self._assigned = IndexOfMany[Binding, str](self._bindings, lambda each: replicas_by_cluster(each.spec))
         self._controller = plane.controller(kind.controller_name, self.reconcile, owns=plane.share.owns_binding)
-        self._reports = BindingReports(plane, kind, self._events, self._controller.failed, only_seen=only_seen)
-        self._templates = BindingTemplates(plane, self._reach, self._controller.queue.add)
-        known, concerns = self._templates.known, self._controller.queue.add
-        self._overrides = OverrideRendering(plane, kind.controller_name, self._bindings, known, concerns)
+        look = self._controller.queue.add
+        self._templates = BindingTemplates(plane, self._reach, look)
+        addresses = AddressesBehind(plane, kind, self._works_of, self._templates, self._holds, look)
+        told = (self._controller.failed, addresses)
+        self._reports = BindingReports(plane, kind, self._events, *told, only_seen=only_seen)
+        self._overrides = OverrideRendering(plane, kind.controller_name, self._bindings, self._templates.known, look)
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)

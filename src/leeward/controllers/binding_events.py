@@ -6,6 +6,7 @@ its health. (Karmada tells every sync and every update of a status.) A failure i
 
 from collections.abc import Mapping, Sequence
 
+from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import (
     OVERRIDE_FAILED_CONDITION,
@@ -14,13 +15,14 @@ from leeward.api.names import (
     VOLUMES_HELD_CONDITION,
 )
 from leeward.api.override import OverridePolicy
-from leeward.api.work import Binding, Work
+from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.client import Conflict, WorldError
+from leeward.core.execution.addresses import left_out
 from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane, Recorder
-from leeward.runtime.events import WARNING
+from leeward.runtime.events import NORMAL, WARNING
 from leeward.runtime.identity import key_of, reference_of, template_of
 
 
@@ -67,6 +69,14 @@ class BindingEvents:
             self._tell(self._works, binding, WARNING, "VolumesHeld", held)
         self._not_overridden(binding, failures, before, after)
         self.refused(binding, before, after)
+
+    def addresses_left_out(
+        self, binding: Binding, items: Sequence[AggregatedStatusItem], before: Manifest, after: Manifest
+    ) -> None:
+        """Tells on a Service or an Ingress which addresses were left out of its status, since nothing serves there."""
+        if gone := left_out(before.get("status") or {}, items, after.get("status") or {}):
+            message = f"Left out {', '.join(gone)}: no replica behind it serves there; others serve elsewhere."
+            self._status.note(template_of(binding), NORMAL, "AddressesFollow", message)
 
     def _not_overridden(
         self, binding: Binding, failures: Mapping[str, OverrideFailure], before: Binding, after: Binding

@@ -21,8 +21,10 @@ from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingStatu
 from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.first_conditions import FirstConditions
+from leeward.controllers.service_addresses import AddressesBehind
 from leeward.core.cluster_health.outage import departures_in, marked, marks_in
 from leeward.core.eviction.evidence import trusted
+from leeward.core.execution.addresses import with_addresses_that_serve
 from leeward.core.execution.aggregate import aggregate, rendered_generation, says_nothing_new
 from leeward.core.execution.deployment_conditions import (
     DeploymentCopy,
@@ -64,7 +66,8 @@ class SyncedWorks:
 
 
 class BindingReports:
-    """`on_failure` hears of what could not be written. `only_seen`: a template counts as ready only what is seen."""
+    """`on_failure` hears of a failed write. `addresses` follow workloads. `only_seen`: a template counts as ready only
+    what is seen, and lists addresses that lead to it."""
 
     def __init__(
         self,
@@ -72,6 +75,7 @@ class BindingReports:
         kind: BindingKind,
         events: BindingEvents,
         on_failure: Callable[[Key, WorldError], None],
+        addresses: AddressesBehind,
         *,
         only_seen: bool = True,
     ) -> None:
@@ -79,6 +83,7 @@ class BindingReports:
         self._kind = kind
         self._events = events
         self._on_failure = on_failure
+        self._addresses = addresses
         self._only_seen = only_seen
         self._clusters = plane.informers.of(CLUSTERS)
         self._first = FirstConditions()
@@ -86,6 +91,7 @@ class BindingReports:
     def forget(self, key: Key) -> None:
         """Forgets a binding that is gone."""
         self._first.forget(key)
+        self._addresses.forget(key)
 
     def refuse(self, binding: Binding, refusal: Condition | None) -> None:
         """Says on the binding alone why nothing is done for it: its template may be somebody else's."""
@@ -151,7 +157,9 @@ class BindingReports:
             within = max(within, PROGRESS_SECONDS)
         elif says_outage(template) and not all(cluster.is_ready for cluster in self._clusters.list()):
             within = BOOKKEEPING_SECONDS
-        self._post(resource, template, binding, change, within, is_paced=tells_first)
+        told = partial(self._events.addresses_left_out, binding, items)
+        self._post(resource, template, binding, change, within, told, is_paced=tells_first)
+        self._addresses.note(binding)
         will_be = self._plane.statuses.of(resource).expected(template)
         now = self._plane.clock.now()
         return self._first.look_at(key_of(binding), now) if lacks_conditions(will_be) else None
@@ -202,14 +210,16 @@ class BindingReports:
         """Change of the template's status. A script has been asked once, and the built-in rules are each time."""
         interpreter, now = self._plane.interpreter, self._plane.clock.now()
         items, scripted = as_seen(items, not_seen), None
+        behind = await self._addresses.behind(binding, template) if self._only_seen else None
+        lead = partial(with_addresses_that_serve, items, behind=behind, is_braked=self._addresses.is_braked)
         if await self._is_scripted(template):
-            scripted = await interpreter.aggregate(template, items)
+            scripted = await interpreter.aggregate(template, lead(template.get("status") or {}))
 
         def change(status: Manifest) -> Manifest:
             if scripted is not None:
                 return with_outage(template, scripted.get("status") or {}, not_seen, now)
             try:
-                summed = (aggregate_status({**template, "status": status}, items) or {}).get("status", status)
+                summed = (aggregate_status({**template, "status": status}, lead(status)) or {}).get("status", status)
                 summed = with_outage(template, summed, not_seen, now)
             except InterpretationError as error:
                 log.warning("%s: its statuses cannot be added up: %s", key_of(binding), error)

@@ -7,7 +7,7 @@ from collections import Counter
 
 from kubeapi.field import Node, Problems
 from leeward.api.failback import FailbackFault, parse_failback
-from leeward.api.names import EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.names import ALL_ADDRESSES_ANNOTATION, EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.purge_mode import GRACE_PURGE_MODES, OLD_WORDS
 from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
@@ -53,7 +53,7 @@ def _option_problems(annotations: Node) -> Problems:
         yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
             error.fault
         )
-    for name in (EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION):
+    for name in (ALL_ADDRESSES_ANNOTATION, EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION):
         value = annotations.mapping.get(name)
         if value not in (None, "true", "false"):
             yield Node(f"{annotations.path}[{name}]", value).invalid("must be true or false")

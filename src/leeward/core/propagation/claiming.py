@@ -9,6 +9,7 @@ from typing import cast
 from kubeapi.diff import merge_patch
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
 from leeward.api.names import (
+    ALL_ADDRESSES_ANNOTATION,
     CLAIMS_ANNOTATION,
     CLUSTER_POLICY_ID_LABEL,
     CLUSTER_POLICY_NAME_ANNOTATION,
@@ -33,6 +34,7 @@ OPTION_ANNOTATIONS = (
     FAILBACK_PACE_ANNOTATION,
     EVICT_SHARED_ANNOTATION,
     VOLUMES_FOLLOW_ANNOTATION,
+    ALL_ADDRESSES_ANNOTATION,
 )
 """Options that a binding has from its policy."""
 TEMPLATE_ANNOTATIONS = (CLAIMS_ANNOTATION, NAMED_CLAIMS_ANNOTATION, LAZY_DIGEST_ANNOTATION)

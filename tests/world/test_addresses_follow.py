@@ -1,0 +1,182 @@
+"""Addresses of Services and Ingresses follow what serves behind them, so that whatever reads the control plane does."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.names import ALL_ADDRESSES_ANNOTATION
+from leeward.api.resource import EVENTS
+from leeward.members.rules.load_balancer import load_balancer_range
+from leeward.sim.world import Mode, World
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy
+
+TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
+SEVEN: dict[str, Mode] = {f"member{number}": "Push" for number in range(1, 8)}
+WEB = "web-deployment"
+SERVICES = Resource.of_manifests("v1", "services", "Service", True)
+INGRESSES = Resource.of_manifests("networking.k8s.io/v1", "ingresses", "Ingress", True)
+ONE: Manifest = {
+    "clusterAffinity": {"clusterNames": ["member1", "member2"]},
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+    "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+}
+EVERYWHERE: Manifest = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
+
+
+def service(**spec: Any) -> Manifest:
+    ports = [{"name": "http", "port": 80}]
+    return {
+        "metadata": {"name": "web"},
+        "spec": {"type": "LoadBalancer", "selector": {"app": "web"}, "ports": ports, **spec},
+    }
+
+
+INGRESS: Manifest = {
+    "metadata": {"name": "web"},
+    "spec": {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}},
+}
+
+
+async def lead(
+    world: World, placement: Manifest, made: Manifest | None = None, annotations: Mapping[str, str] | None = None
+) -> None:
+    """An application with a Service and an Ingress in every cluster."""
+    leading = policy("leading", EVERYWHERE, "Service", "v1")
+    leading["metadata"]["annotations"] = dict(annotations or {})
+    ingress = {"apiVersion": INGRESSES.api_version, "kind": INGRESSES.kind}
+    leading["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "Service"}, ingress]
+    await world.client.create(SERVICES, made or service(), "default")
+    await world.client.create(INGRESSES, INGRESS, "default")
+    await world.client.create(POLICIES, leading, "default")
+    await apply(world.client, policy("web", placement), deployment("web", 4))
+    await world.sleep(60)
+
+
+async def led_to(world: World, resource: Resource[Manifest] = SERVICES) -> set[str]:
+    """Clusters whose addresses the template lists."""
+    status = (await world.client.get(resource, "web", "default")).get("status", {})
+    listed = [entry["ip"] for entry in status.get("loadBalancer", {}).get("ingress", [])]
+    ranges = {name: load_balancer_range(name).rsplit(".", 1)[0] + "." for name in world.members}
+    return {name for name, prefix in ranges.items() for address in listed if address.startswith(prefix)}
+
+
+@pytest.mark.parametrize("resource", [SERVICES, INGRESSES])
+def test_an_address_leaves_with_what_serves_behind_it_and_comes_back(resource: Resource[Manifest]) -> None:
+    async def story(world: World) -> None:
+        await lead(world, by_weight({"member1": 1, "member2": 1}))
+        assert await led_to(world, resource) == {"member1", "member2"}
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        await world.sleep(30)
+        assert await led_to(world, resource) == {"member2"}
+        told = [e.message for e in (await world.client.list(EVENTS, "default")).items if e.reason == "AddressesFollow"]
+        assert any("(member1): no replica behind it serves there" in message for message in told)
+        await world.sleep(1200)
+        assert world.assigned(WEB) == {"member2": 4}
+        assert await led_to(world, resource) == {"member2"}
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(60)
+        assert await led_to(world, resource) == {"member2"}, "nothing serves in member1 since it has moved"
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"member1": 1})}}, "default")
+        await world.sleep(60)
+        assert world.assigned(WEB) == {"member1": 4}
+        assert await led_to(world, resource) == {"member1"}
+
+    play(story, TWO)
+
+
+def test_an_application_in_one_cluster_has_the_address_of_that_one() -> None:
+    async def story(world: World) -> None:
+        await lead(world, ONE)
+        (home,) = world.assigned(WEB)
+        (other,) = set(TWO) - {home}
+        assert await led_to(world) == {home}
+        await world.member(home).stop()
+        await world.until(lambda: not world.is_ready(home))
+        await world.sleep(30)
+        assert await led_to(world) == {home}, "nobody serves anywhere: the last address stays"
+        await world.until(lambda: set(world.assigned(WEB)) == {other}, 1200)
+        await world.sleep(60)
+        assert await led_to(world) == {other}
+
+    play(story, TWO)
+
+
+def test_a_drain_ends_with_the_address_of_what_serves_then() -> None:
+    async def story(world: World) -> None:
+        await lead(world, by_weight({"member1": 1, "member2": 1}))
+        seen: list[set[str]] = []
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"member2": 1})}}, "default")
+        for _ in range(60):
+            await world.sleep(1)
+            seen.append(await led_to(world))
+        assert all("member2" in each for each in seen)
+        assert seen[-1] == {"member2"}
+
+    play(story, TWO)
+
+
+def test_under_the_brake_no_address_leaves() -> None:
+    async def story(world: World) -> None:
+        await lead(world, by_weight(dict.fromkeys(SEVEN, 1)))
+        everywhere = await led_to(world)
+        assert everywhere == {name for name in SEVEN if name in world.assigned(WEB)}
+        for name in list(SEVEN)[:6]:
+            world.member(name).pause()
+        await world.sleep(900)
+        assert await led_to(world) == everywhere
+
+    play(story, SEVEN)
+
+
+def test_a_new_release_takes_no_address_off() -> None:
+    """A report of another generation says nothing, and unknown is not gone."""
+
+    async def story(world: World) -> None:
+        await lead(world, by_weight({"member1": 1, "member2": 1}))
+        seen: list[set[str]] = []
+        for release in range(3):
+            changed = deployment("web", 4, f"nginx:1.{release}")["spec"]["template"]
+            await world.client.patch(DEPLOYMENTS, "web", {"spec": {"template": changed}}, "default")
+            for _ in range(40):
+                await world.sleep(0.25)
+                seen.append(await led_to(world))
+        assert all(each == {"member1", "member2"} for each in seen)
+
+    play(story, TWO)
+
+
+@pytest.mark.parametrize("made", [service(selector={}), service(selector={"app": "of-the-member-alone"})])
+def test_where_no_workload_is_known_all_addresses_are_listed(made: Manifest) -> None:
+    async def story(world: World) -> None:
+        await lead(world, by_weight({"member1": 1}), made)
+        assert await led_to(world) == {"member1", "member2"}
+
+    play(story, TWO)
+
+
+def test_a_policy_may_ask_for_all_addresses() -> None:
+    async def story(world: World) -> None:
+        await lead(world, by_weight({"member1": 1}), annotations={ALL_ADDRESSES_ANNOTATION: "true"})
+        assert await led_to(world) == {"member1", "member2"}
+
+    play(story, TWO)
+
+
+def test_a_new_leader_lists_the_same_addresses_and_writes_nothing() -> None:
+    async def story(world: World) -> None:
+        await lead(world, by_weight({"member1": 1}))
+        before = await world.client.get(SERVICES, "web", "default")
+        assert await led_to(world) == {"member1"}
+        await world.stop_controllers()
+        await world.sleep(30)
+        world.start_controllers()
+        await world.sleep(60)
+        after = await world.client.get(SERVICES, "web", "default")
+        assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+
+    play(story, TWO)
