@@ -37,8 +37,7 @@ BOOTSTRAP_CLUSTER_GROUP_PREFIX = "system:bootstrappers:leeward:cluster:"
 BOOTSTRAP_SINGLE_USE_GROUP = "system:bootstrappers:leeward:single-use"
 """The group of bootstrap tokens that are good for one certificate (ours)."""
 BOOTSTRAP_CLUSTER_ANNOTATION = "leeward.dev/bootstrapped-cluster"
-"""Annotation on a bootstrap token's Secret: the cluster whose agent got a certificate with it, and may get another
-(ours)."""
+"""Annotation on a bootstrap token's Secret: the cluster whose agent got a certificate with it (ours)."""
 BOOTSTRAP_REQUEST_ANNOTATION = "leeward.dev/bootstrap-request"
 """Annotation on the same Secret: the uid of the certificate request that it was used for last (ours)."""
 AGENT_MADE_ANNOTATION = "leeward.dev/made-by-agent-of"
@@ -145,11 +144,9 @@ CONFIRMED_IDENTITY_ANNOTATION = "leeward.dev/confirmed-identity"
 NAMED_CLAIMS_ANNOTATION = "leeward.dev/named-claims"
 """Annotation on a binding: the PersistentVolumeClaims that its template names, with commas between (ours)."""
 VOLUMES_FOLLOW_ANNOTATION = "leeward.dev/volumes-follow"
-"""Annotation on a policy, and from there on its bindings: `true` says that the volumes of a StatefulSet are in every
-cluster, as replicated storage is, so that a failover may move it (ours)."""
+"""Annotation on a policy and its bindings: `true` says that all clusters have a StatefulSet's volumes (ours)."""
 ALL_ADDRESSES_ANNOTATION = "leeward.dev/all-addresses"
-"""Annotation on a policy, and from there on its bindings: `true` lists the addresses of all clusters in the status of a
-Service or an Ingress, also where no workload behind it serves (ours)."""
+"""Annotation on a policy and its bindings: `true` lists a Service's addresses also where nothing serves (ours)."""
 LINT_IGNORE_ANNOTATION = "leeward.dev/lint-ignore"
 """Annotation on a policy or a template: ids of rules of `leeward lint` that it is known to break, with commas between
 (ours)."""

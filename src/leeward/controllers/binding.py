@@ -69,10 +69,9 @@ class BindingController:
         self._waiting: dict[Key, set[Key]] = {}
         """Bindings that would need a Work of another binding, by Work."""
         self._staying = StayingObjects[Key, Binding](is_same_state)
-        self._plane, self._kind = plane, kind
+        self._plane, self._kind, self._holds = plane, kind, holds or RemovalHolds(plane)
         self._events = BindingEvents(plane, kind)
         self._bindings, self._clusters = plane.informers.of(kind.resource), plane.informers.of(CLUSTERS)
-        self._holds = holds or RemovalHolds(plane)
         self._scale_downs = ScaleDowns(plane, enabled=self._holds.enabled)
         self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
         self._works = plane.informers.of(WORKS)
@@ -82,8 +81,8 @@ class BindingController:
         look = self._controller.queue.add
         self._templates = BindingTemplates(plane, self._reach, look)
         addresses = AddressesBehind(plane, kind, self._works_of, self._templates, self._holds, look)
-        told = (self._controller.failed, addresses)
-        self._reports = BindingReports(plane, kind, self._events, *told, only_seen=only_seen)
+        failed = self._controller.failed
+        self._reports = BindingReports(plane, kind, self._events, failed, addresses, only_seen=only_seen)
         self._overrides = OverrideRendering(plane, kind.controller_name, self._bindings, self._templates.known, look)
 
     def start(self) -> None:
