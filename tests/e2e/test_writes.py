@@ -19,8 +19,8 @@ BINDINGS = 200
 NAMESPACE = "many"
 QUIET_SECONDS, REST_SECONDS = 30.0, 4.0
 GOAL_WITHOUT_EVENTS, GOAL_WITH_EVENTS = 8, 10
-"""Writes per binding, to the first decimal: seven, and one of a template that says again that it is ready. Most of these
-come after the count. Karmada 1.4, measured: 17.3 and 28."""
+"""Writes per binding, to the first decimal: seven, and one of a template that says again that it is ready; most of
+these come after the count. Karmada 1.4, measured: 17.3 and 28."""
 GOAL_PROPAGATED, GOAL_PROPAGATED_WITH_EVENTS = 10.5, 12
 """Writes of ours for each Deployment that goes to two clusters, to the first decimal. Ten at rest: a machine that
 is late splits what is said of some in two."""
