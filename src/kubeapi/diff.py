@@ -1,10 +1,39 @@
-"""The patches that turn one object into another: JSON merge patch (RFC 7396), and JSON patch (RFC 6902)."""
+"""Equality of JSON values, and the patches that turn one object into another: JSON merge patch (RFC 7396), and JSON
+patch (RFC 6902)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from kubeapi.codec import to_wire
+from kubeapi.codec import canonical, to_wire
 from kubeapi.meta import Manifest
+
+
+def is_equal(one: object, other: object) -> bool:
+    """Equality of JSON values, and of structs that hold them: numbers by value, and true is not 1.
+
+    To Python 1 equals True. What it holds for equal is looked at again, as bytes first.
+    """
+    if one != other:
+        return False
+    if one is other or isinstance(one, str):
+        return True
+    return canonical(one) == canonical(other) or _has_the_same_booleans(to_wire(one), to_wire(other))
+
+
+def _has_the_same_booleans(one: Any, other: Any) -> bool:
+    """Holds: Python holds the two for equal."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict):
+        return all(_has_the_same_booleans(value, other[key]) for key, value in cast(Manifest, one).items())
+    if isinstance(one, list):
+        return all(map(_has_the_same_booleans, cast(list[Any], one), other))
+    return True
+
+
+def is_one_of(value: object, values: Iterable[object]) -> bool:
+    """Membership by `is_equal`, where `in` would find 1 among booleans."""
+    return any(is_equal(value, each) for each in values)
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Manifest:
@@ -18,7 +47,7 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Manifest:
         if isinstance(value, dict) and isinstance(before, dict):
             if inner := merge_patch(cast(Manifest, before), cast(Manifest, value)):
                 patch[key] = inner
-        elif before != value:
+        elif not is_equal(old.get(key), new[key]):
             patch[key] = value
     return patch
 
@@ -56,7 +85,7 @@ def json_patch(old: Mapping[str, Any], new: Mapping[str, Any], at: str = "") -> 
         before = old.get(key)
         if isinstance(value, dict) and isinstance(before, dict):
             patch += json_patch(cast(Manifest, before), cast(Manifest, value), _pointer(at, key))
-        elif key not in old or before != value:
+        elif key not in old or not is_equal(old.get(key), new[key]):
             patch.append({"op": "add", "path": _pointer(at, key), "value": value})
     return patch
 
@@ -68,7 +97,7 @@ def _pointer(at: str, key: str) -> str:
 
 def status_patch(old: object, new: object) -> Manifest:
     """The merge patch of a status subresource from struct to struct; empty when they are equal."""
-    if old == new:
+    if is_equal(old, new):
         return {}
     patch = merge_patch(to_wire(old), to_wire(new))
     return {"status": patch} if patch else {}

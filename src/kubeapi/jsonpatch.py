@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.json_document import Document, parse_pointer
 
 MAX_OPERATIONS = 10_000
@@ -105,19 +106,6 @@ _RUNS: Mapping[str, Callable[[_Run, _Operation], None]] = {
     "copy": _Run.copy,
     "test": _Run.test,
 }
-
-
-def is_equal(one: Any, other: Any) -> bool:
-    """Equality of JSON values: numbers by value, and true is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        left, right = cast(dict[str, Any], one), cast(dict[str, Any], other)
-        return left.keys() == right.keys() and all(is_equal(value, right[key]) for key, value in left.items())
-    if isinstance(one, list) and isinstance(other, list):
-        ours, theirs = cast(list[Any], one), cast(list[Any], other)
-        return len(ours) == len(theirs) and all(map(is_equal, ours, theirs))
-    return one == other
 
 
 def _title(item: Any) -> str:

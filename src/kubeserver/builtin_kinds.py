@@ -1,5 +1,6 @@
 """The table of built-in kinds."""
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import ReadOnlyManifest
 from kubeserver.apiextensions.definition_rules import default_definition, validate_definition
 from kubeserver.kinds import (
@@ -44,7 +45,7 @@ from kubeserver.values import section
 def workload_changed(old: ReadOnlyManifest, new: ReadOnlyManifest) -> bool:
     """A new generation of a Deployment: its annotations count, too."""
     annotations = section(old["metadata"], "annotations")
-    return spec_changed(old, new) or annotations != section(new["metadata"], "annotations")
+    return spec_changed(old, new) or not is_equal(annotations, section(new["metadata"], "annotations"))
 
 
 _ALL = ("all",)

@@ -240,6 +240,36 @@ def test_a_second_definition_of_the_same_kind_is_not_served_until_the_first_is_g
     tell(story, [widgets()])
 
 
+def test_a_number_that_becomes_a_boolean_is_written_and_its_type_is_checked():
+    """Kubernetes 1.36 compares JSON values by type: 1 is not true, whoever writes, and however."""
+
+    async def story(world: ApiWorld) -> None:
+        path, apply = f"{WIDGETS}/a", "application/apply-patch+yaml"
+        await world.create(WIDGETS, widget("a", size=3, free={"n": 1, "list": [0]}))
+        put = await world.get(path)
+        put.body["spec"]["free"] = {"n": True, "list": [False]}
+        replacing = [{"op": "replace", "path": "/spec/free/n", "value": True}]
+        writes = [
+            await world.update(path, put.body),
+            await world.patch(path, {"spec": {"free": {"n": 1, "list": [0]}}}),
+            await world.patch(path, replacing, "application/json-patch+json"),
+            await world.patch(path, widget("a", size=3, free={"n": 1}), apply, fieldManager="m", force="true"),
+            await world.patch(path, widget("a", size=3, free={"n": True}), apply, fieldManager="m"),
+        ]
+        assert [repr(each.body["spec"]["free"]["n"]) for each in writes] == ["True", "1", "True", "1", "True"]
+        generations = [each.body["metadata"]["generation"] for each in writes]
+        assert generations == [2, 3, 4, 5, 6]
+        stored = await world.get(path)
+        assert repr(stored.body["spec"]["free"]) == "{'n': True, 'list': [0]}"
+        assert (await world.patch(path, {"spec": {"size": 1}})).code == 200
+        refused = [await world.patch(path, {"spec": change}) for change in ({"size": True}, {"replicas": True})]
+        assert [each.code for each in refused] == [422, 422]
+        as_before = await world.patch(path, {"spec": {"size": 1.0}})
+        assert as_before.body["metadata"]["generation"] == 7
+
+    tell(story, [widgets()])
+
+
 def test_a_definition_takes_its_objects_along_and_waits_for_their_finalizers():
     async def story(world: ApiWorld) -> None:
         held = widget("held", size=1)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import invariants, tidiness
+from tests.json_comparisons import loose_comparisons
 from tests.walked_twice import walked_twice
 
 MOST_LINES_OF_A_FUNCTION, MOST_LINES_OF_A_FILE = 40, 330
@@ -148,6 +149,38 @@ def test_a_class_that_changes_itself_is_seen(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "core/some.py").write_text(CHANGING + FROZEN)
     monkeypatch.setattr(tidiness, "ROOT", tmp_path)
     assert tidiness.changing_classes("core") == {"Open", "AlsoOpen", "Wire", "Cache", "Counter", "Queue", "Forgetful"}
+
+
+def test_json_values_are_compared_strictly() -> None:
+    """Python holds 1 and True for equal; `kubeapi/diff.py` has what compares instead."""
+    files = tidiness.sources("src")
+    compared = ((path, text) for path, text in files if path.stem != "diff" and "small" not in path.parts)
+    assert loose_comparisons(compared) == [], "compare with is_equal or is_one_of of kubeapi/diff.py"
+
+
+def test_a_loose_comparison_is_seen() -> None:
+    text = """
+class PlaintextOverrider: value: Any
+class Policy: overriders: tuple[PlaintextOverrider, ...]
+class Named: name: str
+def section(manifest: Manifest) -> dict[str, Any]: ...
+def compared(old: Manifest, new: Mapping[str, Any], name: str, one: Policy, other: Policy, named: Named):
+    before, there = section(old).get("field"), list(section(old)["list"])
+    for key, value in new.items():
+        if value != before or value in there:
+            pass
+    unknown = made(new)
+    fine = old["kind"] == new.get("kind") or named.name == name or before is None or name in old
+    return one.overriders == other.overriders or unknown == old or [each for each in there if each == value]
+"""
+    found = loose_comparisons([(Path("a.py"), text)])
+    assert found == [
+        "a.py: value != before",
+        "a.py: value in there",
+        "a.py: one.overriders == other.overriders",
+        "a.py: unknown == old",
+        "a.py: each == value",
+    ]
 
 
 def test_what_can_be_walked_once_is_walked_once() -> None:

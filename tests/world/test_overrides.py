@@ -137,6 +137,26 @@ def test_each_cluster_gets_its_own_and_a_change_is_written_where_it_is_meant() -
     play(story, TWO)
 
 
+def test_a_value_that_changes_from_a_number_to_a_boolean_arrives() -> None:
+    """JSON has numbers and booleans as different types: an override of 0 that becomes false is another one."""
+
+    async def story(world: World) -> None:
+        path = "/spec/template/spec/hostNetwork"
+        added = {"path": path, "operator": "add", "value": 0}
+        await world.client.create(OVERRIDES, overriding("ours", {"name": "web"}, plaintext=[added]), "default")
+        await apply(world.client, deployment("web", 2), policy("web", BOTH))
+        await world.sleep(60)
+        rules = overriding("ours", {}, plaintext=[{**added, "value": False}])["spec"]["overrideRules"]
+        changed = await world.client.patch(OVERRIDES, "ours", {"spec": {"overrideRules": rules}}, "default")
+        assert changed["spec"]["overrideRules"][0]["overriders"]["plaintext"][0]["value"] is False
+        await world.sleep(60)
+        rendered = [each.spec.workload.manifests[0] for each in (await works(world)).values()]
+        assert [each["spec"]["template"]["spec"]["hostNetwork"] for each in rendered] == [False, False]
+        assert all(each["spec"]["template"]["spec"]["hostNetwork"] is False for each in rendered)
+
+    play(story, TWO)
+
+
 def test_an_override_that_fails_in_one_cluster_holds_back_no_other() -> None:
     async def story(world: World) -> None:
         await web_runs(world)

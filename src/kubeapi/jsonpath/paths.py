@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
+from kubeapi.diff import is_equal
+
 
 class JSONPathError(ValueError):
     """The text is no JSONPath that we know, or the value has nothing under it."""
@@ -27,8 +29,8 @@ _FILTER = re.compile(r"\s*@(?P<left>\S*?)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<rig
 _FIRST = slice(0, 1)
 """Meaning of empty brackets in Go's JSONPath: the first item, where there is one."""
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
+    "==": is_equal,
+    "!=": lambda one, other: not is_equal(one, other),
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.auth.authorization.attributes import Attributes
@@ -83,4 +84,4 @@ def _rules(rules: Sequence[Any]) -> list[Rule]:
 
 def _same(review: AdmissionReview, *fields: str) -> bool:
     old: ReadOnlyManifest | None = review.old_object
-    return old is not None and all((old.get(key) or None) == (review.object.get(key) or None) for key in fields)
+    return old is not None and all(is_equal(old.get(key) or None, review.object.get(key) or None) for key in fields)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubeapi import codec
+from kubeapi.diff import is_equal, is_one_of
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.store import Store
@@ -95,12 +96,12 @@ def _run_by(spec: dict[str, Any], runtime: Mapping[str, Any] | None) -> dict[str
     overhead = section(section(runtime or {}, "overhead"), "podFixed")
     if spec.get("overhead") and not overhead:
         raise Rejected("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
-    if spec.get("overhead", overhead) != overhead:
+    if not is_equal(spec.get("overhead", overhead), overhead):
         raise Rejected("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
     scheduling = section(runtime or {}, "scheduling")
     selector = _on_nodes_of(section(spec, "nodeSelector"), section(scheduling, "nodeSelector"))
     own = entries(spec, "tolerations")
-    tolerations = [*own, *(one for one in entries(scheduling, "tolerations") if one not in own)]
+    tolerations = [*own, *(one for one in entries(scheduling, "tolerations") if not is_one_of(one, own))]
     found = {"overhead": overhead, "nodeSelector": selector, "tolerations": tolerations}
     return {**spec, **{key: value for key, value in found.items() if value}}
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubeapi.certificate_requests import subject_of_request
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeserver.admission.interface import AdmissionReview, Rejected
 from kubeserver.auth.authorization.attributes import Attributes
@@ -62,7 +63,7 @@ class SignerCheck:
 
 def _verbs(review: AdmissionReview, old: ReadOnlyManifest) -> Iterator[str]:
     """A status may say other things than a verdict or a certificate."""
-    if review.subresource == "approval" or _verdicts(review.object) != _verdicts(old):
+    if review.subresource == "approval" or not is_equal(_verdicts(review.object), _verdicts(old)):
         yield "approve"
     if _certificate(review.object) != _certificate(old):
         yield "sign"

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from kubeapi import codec
+from kubeapi.diff import is_equal, is_one_of
 from kubeapi.status import Problem, quoted
 from kubeserver.apiextensions.formats import has_format
 from kubeserver.apiextensions.node import Node
@@ -48,7 +49,7 @@ def below(path: str, problems: Iterable[Problem]) -> list[Problem]:
 
 def _check(node: Node, value: Any, path: str, budget: MatchBudget, old: Any = ABSENT) -> Iterator[Problem]:
     raw = node.raw
-    if (value is None and raw.get("nullable")) or (old is not ABSENT and value == old):
+    if (value is None and raw.get("nullable")) or (old is not ABSENT and is_equal(value, old)):
         return
     wrong_type = _type_problem(raw, value, path)
     yield from (wrong_type,) if wrong_type is not None else ()
@@ -111,7 +112,7 @@ def json_type(value: Any) -> str:
 
 def _enum(raw: Mapping[str, Any], value: Any, path: str) -> Iterator[Problem]:
     allowed = cast(Sequence[Any], raw.get("enum") or ())
-    if allowed and value not in allowed:
+    if allowed and not is_one_of(value, allowed):
         yield Problem.not_supported(
             path, value, [choice if isinstance(choice, str) else codec.encode(choice).decode() for choice in allowed]
         )

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.jsonpath import Find, compile_path, printed
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from kubeserver.apiextensions.columns import columns_of
@@ -246,5 +247,5 @@ def _accepted(definition: ReadOnlyManifest) -> dict[str, Any]:
 
 def _condition(old: Manifest | None, wanted: tuple[str, str, str, str], now: datetime) -> dict[str, str]:
     kind, status, reason, message = wanted
-    since = old["lastTransitionTime"] if old and old["status"] == status else format_time(now)
+    since = old["lastTransitionTime"] if old and is_equal(old["status"], status) else format_time(now)
     return {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message}

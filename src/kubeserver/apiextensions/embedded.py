@@ -8,6 +8,7 @@ be.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
+from kubeapi.diff import is_equal
 from kubeapi.status import Problem
 from kubeserver import names
 from kubeserver.apiextensions.node import Node
@@ -43,7 +44,7 @@ def embedded_problems(node: Node, value: Any, old: Any) -> Iterator[Problem]:
         return
     before: dict[str, dict[str, Any]] = dict(embedded_resources(node, old))
     for path, resource in embedded_resources(node, value):
-        if resource != before.get(path):
+        if not is_equal(resource, before.get(path)):
             yield from _type_problems(path, resource)
             yield from _metadata_problems(f"{path}.metadata", section(resource, "metadata"))
 

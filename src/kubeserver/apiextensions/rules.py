@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.status import Problem
 from kubeserver.apiextensions.node import Node
 from kubeserver.apiextensions.old_values import ABSENT, keyed_items
@@ -95,7 +96,7 @@ def rules_of(node: Node) -> tuple[Rule, ...]:
 
 
 def _ask(rule: Rule, value: Any, old: Any, path: str, budget: Budget) -> Iterator[Problem]:
-    if old is ABSENT if rule.about_change else not rule.knows_old and old is not ABSENT and value == old:
+    if old is ABSENT if rule.about_change else not rule.knows_old and old is not ABSENT and is_equal(value, old):
         return
     values = (value,) if old is ABSENT else (value, old)
     budget.charge(rule.nesting, *values, matching=rule.matching, each=rule.each)

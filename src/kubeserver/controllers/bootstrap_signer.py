@@ -10,6 +10,7 @@ import logging
 from contextlib import aclosing
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeserver.auth.tokens.bootstrap import PREFIX, detached_signature, signing_tokens
 from kubeserver.controllers.changes import changes
@@ -48,7 +49,7 @@ class BootstrapSigner:
     async def _sign(self) -> None:
         """Raises: Refused, StoreFailed."""
         record = self._writer.store.get(_KEY)
-        if record is not None and self._signed(manifest := codec.decode_manifest(record.value)) != manifest:
+        if record is not None and not is_equal(self._signed(manifest := codec.decode_manifest(record.value)), manifest):
             await self._writer.change(self._kind, NAMESPACE, NAME, self._signed, _CONTROLLER, dry_run=False)
 
     def _signed(self, info: ReadOnlyManifest) -> Manifest:

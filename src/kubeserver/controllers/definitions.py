@@ -13,6 +13,7 @@ from contextlib import aclosing
 from typing import Any
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeserver.apiextensions.definitions import (
     PREFIX,
@@ -66,16 +67,16 @@ class Definitions:
             self._serve(definition)
 
     def before_write(self, new: Manifest, old: ReadOnlyManifest | None) -> None:
-        if old is not None and old["spec"] != new["spec"]:
+        if old is not None and not is_equal(old["spec"], new["spec"]):
             remember_storage(new)
 
     def not_written(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
         del new, old
 
     def after_write(self, new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> None:
-        if old is None or _served_by(old) != _served_by(new):
+        if old is None or not is_equal(_served_by(old), _served_by(new)):
             self._serve(new)
-        if old is not None and old["spec"] != new["spec"]:
+        if old is not None and not is_equal(old["spec"], new["spec"]):
             self._watches.end(prefix_of(new))
 
     def after_delete(self, old: ReadOnlyManifest) -> None:
@@ -91,7 +92,7 @@ class Definitions:
             definition = codec.decode_manifest(record.value)
             conflict = name_conflict(definition, self._accepted())
             status = settled_status(definition, conflict, writer.clock.now())
-            if status == definition.get("status"):
+            if is_equal(status, definition.get("status")):
                 return
             try:
                 await writer.replace(self._kind, key, record, {**definition, "status": status})
@@ -164,7 +165,7 @@ class Definitions:
         """Compiled once for each spec: its definition is served again when its names are accepted."""
         spec, ends = definition["spec"], is_terminating(definition)
         known = self._compiled.get(name)
-        if known is None or known[0] != spec or known[1] != ends:
+        if known is None or not is_equal(known[0], spec) or known[1] != ends:
             known = self._compiled[name] = (spec, ends, kinds_of(definition, self._converter(definition)))
         return known[2]
 

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import structs
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from kubeapi.status import Problem
 from kubeapi.transport import Request, Response
@@ -176,7 +177,7 @@ def _check_expected(pod: ReadOnlyManifest, said: ReadOnlyManifest) -> None:
     """A binding may be for the one Pod of this name, or for the one state of it, that its writer has seen."""
     found = pod["metadata"]
     for name, field in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
-        if said.get(field) and said[field] != found[field]:
+        if said.get(field) and not is_equal(said[field], found[field]):
             why = f"Precondition failed: {name} in precondition: {said[field]}, {name} in object meta: {found[field]}"
             raise errors.conflict("", "pods", found["name"], _STORAGE.format(found["namespace"], found["name"], why))
 

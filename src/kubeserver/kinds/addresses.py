@@ -8,6 +8,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver.kinds.columns import AGE, at, described, text
@@ -48,7 +49,7 @@ def validate_range(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 def validate_address(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     spec = section(manifest, "spec")
     if old is not None:
-        same = spec.get("parentRef") == section(old, "spec").get("parentRef")
+        same = is_equal(spec.get("parentRef"), section(old, "spec").get("parentRef"))
         return [] if same else [Problem.invalid("spec.parentRef", spec.get("parentRef"), "field is immutable")]
     if "parentRef" not in spec:
         return [Problem.required("spec.parentRef")]

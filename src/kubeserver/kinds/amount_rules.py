@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
 from kubeapi.status import Problem
@@ -41,7 +42,7 @@ def validate_claim(manifest: Manifest, old: Manifest | None) -> list[Problem]:
         problems.append(Problem.invalid("spec.resources[storage]", wanted, "must be greater than zero"))
     if spec.get("storageClassName"):
         problems += named(dns_subdomain, spec["storageClassName"], "spec.storageClassName")
-    if old is not None and _kept(manifest, old) != _kept(old, old):
+    if old is not None and not is_equal(_kept(manifest, old), _kept(old, old)):
         said = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )

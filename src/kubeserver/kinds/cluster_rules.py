@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.kinds.pod_rules.texts import named, network, one_of
@@ -86,7 +87,7 @@ def validate_volume(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     policies, where = ("Delete", "Recycle", "Retain"), "spec.persistentVolumeReclaimPolicy"
     problems += one_of(spec.get("persistentVolumeReclaimPolicy"), policies, where)
     before = section(old or {}, "spec")
-    if old is not None and any(spec.get(name) != before.get(name) for name in sources):
+    if old is not None and any(not is_equal(spec.get(name), before.get(name)) for name in sources):
         said = "spec.persistentvolumesource is immutable after creation"
         problems.append(Problem.forbidden("spec.persistentvolumesource", said))
     return problems
@@ -98,7 +99,7 @@ def validate_storage_class(manifest: Manifest, old: Manifest | None) -> list[Pro
     modes = ("Immediate", "WaitForFirstConsumer")
     problems += one_of(manifest.get("volumeBindingMode"), modes, "volumeBindingMode")
     for field in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-        if old is not None and manifest.get(field) != old.get(field):
+        if old is not None and not is_equal(manifest.get(field), old.get(field)):
             problems.append(Problem.forbidden(field, f"updates to {field} are forbidden."))
     return problems
 

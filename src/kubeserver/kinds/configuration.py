@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.kinds.metadata import too_long
@@ -110,7 +111,7 @@ def _immutable_problems(manifest: Manifest, old: Manifest | None, fields: Sequen
     said = "field is immutable when `immutable` is set"
     if not manifest.get("immutable"):
         yield Problem.forbidden("immutable", said)
-    yield from (Problem.forbidden(f, said) for f in fields if section(manifest, f) != section(old, f))
+    yield from (Problem.forbidden(f, said) for f in fields if not is_equal(section(manifest, f), section(old, f)))
 
 
 def _size(data: Mapping[str, str]) -> int:

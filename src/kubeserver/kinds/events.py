@@ -7,6 +7,7 @@ Kubernetes: pkg/apis/core/validation/events.go; the same.
 
 from collections.abc import Iterator
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver.kinds.pod_rules.texts import named
@@ -44,7 +45,7 @@ def validate_new_event(manifest: Manifest, old: Manifest | None) -> list[Problem
     if old is None:
         return [*problems, *_name_problems(event), *_series_problems(event), *_new_problems(event)]
     before = _stored(old)
-    if event.get("series") != before.get("series"):
+    if not is_equal(event.get("series"), before.get("series")):
         problems += _series_problems(event)
     return [*problems, *_changes(event, before)]
 
@@ -108,5 +109,5 @@ def _new_problems(event: ReadOnlyManifest) -> Iterator[Problem]:
 
 def _changes(new: ReadOnlyManifest, old: ReadOnlyManifest) -> Iterator[Problem]:
     for field in _FROZEN:
-        if new.get(field) != old.get(field):
+        if not is_equal(new.get(field), old.get(field)):
             yield Problem.invalid(_SHOWN.get(field, field), new.get(field), "field is immutable")

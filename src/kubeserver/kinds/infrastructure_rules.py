@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
 from kubeserver.kinds.metadata import too_long
@@ -48,7 +49,7 @@ def validate_attachment(manifest: Manifest, old: Manifest | None) -> list[Proble
     volume = source.get("persistentVolumeName")
     if volume is not None:
         problems += named(dns_subdomain, volume, "spec.source.persistentVolumeName")
-    if old is not None and spec != section(old, "spec"):
+    if old is not None and not is_equal(spec, section(old, "spec")):
         problems.append(Problem.invalid("spec", spec, "field is immutable"))
     return problems
 
@@ -137,7 +138,7 @@ def validate_priority_level(manifest: Manifest, old: Manifest | None) -> list[Pr
 def validate_device_claim(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     spec = section(manifest, "spec")
     problems = list(_request_problems(spec, "spec"))
-    if old is not None and spec != section(old, "spec"):
+    if old is not None and not is_equal(spec, section(old, "spec")):
         problems.append(Problem.invalid("spec", spec, "field is immutable"))
     return problems
 
@@ -145,7 +146,7 @@ def validate_device_claim(manifest: Manifest, old: Manifest | None) -> list[Prob
 def validate_claim_template(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     spec = section(manifest, "spec")
     problems = list(_request_problems(section(spec, "spec"), "spec.spec"))
-    if old is not None and spec != section(old, "spec"):
+    if old is not None and not is_equal(spec, section(old, "spec")):
         problems.append(Problem.invalid("spec", spec, "field is immutable"))
     return problems
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver.kinds.pod_rules.texts import is_address, named, one_of, port_name, port_number
@@ -73,7 +74,7 @@ def _controller_problems(controller: str, path: str) -> Iterator[Problem]:
 def _class_problems(manifest: ReadOnlyManifest) -> Iterator[Problem]:
     annotated = section(section(manifest, "metadata"), "annotations").get(_CLASS_ANNOTATION)
     name = section(manifest, "spec").get("ingressClassName")
-    if annotated is not None and name is not None and annotated != name:
+    if annotated is not None and name is not None and not is_equal(annotated, name):
         said = "must match `ingressClassName` when both are specified"
         yield Problem.invalid(f"annotations.{_CLASS_ANNOTATION}", annotated, said)
 

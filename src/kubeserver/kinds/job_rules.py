@@ -6,6 +6,7 @@ Kubernetes: pkg/apis/batch/validation; the same findings in the same order.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.selectors import matches
 from kubeapi.status import Problem
@@ -147,19 +148,19 @@ def _selector_problems(spec: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _changed(new: Manifest, old: Manifest) -> Iterator[Problem]:
     spec, before = section(new, "spec"), section(old, "spec")
-    if spec.get("completions") != before.get("completions") and not _is_elastic(spec):
+    if not is_equal(spec.get("completions"), before.get("completions")) and not _is_elastic(spec):
         yield Problem.invalid("spec.completions", spec.get("completions"), "field is immutable")
     for field in _IMMUTABLE:
-        if spec.get(field) != before.get(field):
+        if not is_equal(spec.get(field), before.get(field)):
             yield Problem.invalid(f"spec.{field}", spec.get(field), "field is immutable")
     may_move = bool(before.get("suspend")) and not section(old, "status").get("startTime")
-    if _frozen_template(spec, may_move) != _frozen_template(before, may_move):
+    if not is_equal(_frozen_template(spec, may_move), _frozen_template(before, may_move)):
         yield Problem.invalid("spec.template", spec.get("template"), "field is immutable")
 
 
 def _is_elastic(spec: Mapping[str, Any]) -> bool:
     """An indexed Job grows by as many completions as it runs side by side."""
-    return spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
+    return spec.get("completionMode") == "Indexed" and is_equal(spec.get("completions"), spec.get("parallelism"))
 
 
 def _frozen_template(spec: Mapping[str, Any], may_move: bool) -> Mapping[str, Any]:

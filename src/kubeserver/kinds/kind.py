@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.resource import Resource
 from kubeapi.status import Problem
@@ -121,7 +122,7 @@ def nothing_to_check(manifest: Manifest, old: Manifest | None) -> list[Problem]:
 
 
 def spec_changed(old: ReadOnlyManifest, new: ReadOnlyManifest) -> bool:
-    return old.get("spec") != new.get("spec")
+    return not is_equal(old.get("spec"), new.get("spec"))
 
 
 def content_changed(old: ReadOnlyManifest, new: ReadOnlyManifest) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver import names
@@ -92,7 +93,7 @@ def validate_metadata_update(old: ReadOnlyManifest, new: ReadOnlyManifest) -> li
     problems = [
         Problem.invalid(f"metadata.{field}", after[field], "field is immutable")
         for field in _IMMUTABLE_FIELDS
-        if field in after and after[field] != before.get(field)
+        if field in after and not is_equal(after[field], before.get(field))
     ] * 2
     if before.get("deletionTimestamp"):
         added = sorted(set(texts(after, "finalizers")) - set(texts(before, "finalizers")))

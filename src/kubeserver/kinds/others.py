@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, format_micro_time, parse_time
 from kubeapi.status import Problem
 from kubeserver.kinds.pod_rules.texts import named, one_of
@@ -35,7 +36,7 @@ def validate_binding(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     namespaced = manifest["kind"] == "RoleBinding"
     for index, subject in enumerate(entries(manifest, "subjects")):
         problems += _subject_problems(subject, f"subjects[{index}]", namespaced)
-    if old is not None and role != old.get("roleRef"):
+    if old is not None and not is_equal(role, old.get("roleRef")):
         shown = {"APIGroup": role.get("apiGroup", ""), "Kind": role.get("kind", ""), "Name": role.get("name", "")}
         problems.append(Problem.invalid("roleRef", shown, "cannot change roleRef"))
     return problems

@@ -6,6 +6,7 @@ Kubernetes: pkg/api/pod/warnings.go, cut down to what people write.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
 from kubeserver.kinds.columns import at
@@ -29,7 +30,7 @@ def template_warnings(path: str) -> Warnings:
     def warnings(manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[str]:
         template = at(manifest, path, {})
         named = _name_warnings(manifest, "is used in Pod names and hostnames") if old is None else ()
-        if old is not None and at(old, path, {}) == template:
+        if old is not None and is_equal(at(old, path, {}), template):
             return []
         return [*named, *_spec_warnings(section(template, "spec"), f"{path}.spec")]
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal, is_one_of
 from kubeapi.meta import Manifest
 from kubeapi.quantity import format_quantity, is_binary, parse_quantity
 from kubeapi.status import Problem
@@ -67,7 +68,7 @@ def quality_of_service(spec: Mapping[str, Any]) -> str:
         wanted += [(requests.get(name), limits.get(name)) for name in ("cpu", "memory")]
     if not any(request or limit for request, limit in wanted):
         return "BestEffort"
-    return "Guaranteed" if all(limit and request == limit for request, limit in wanted) else "Burstable"
+    return "Guaranteed" if all(limit and is_equal(request, limit) for request, limit in wanted) else "Burstable"
 
 
 def complete_pod(manifest: Manifest) -> None:
@@ -94,7 +95,7 @@ def _pod_update_problems(new: Mapping[str, Any], old: Mapping[str, Any]) -> list
     if problems:
         return problems
     problems = [*_toleration_problems(entries(new, "tolerations"), entries(old, "tolerations"))]
-    if _frozen_part(new, old) == _frozen_part(old, old):
+    if is_equal(_frozen_part(new, old), _frozen_part(old, old)):
         return problems
     said = (
         "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -114,7 +115,7 @@ def _deadline_problems(new: int | None, old: int | None) -> Iterator[Problem]:
 
 def _toleration_problems(new: list[dict[str, Any]], old: list[dict[str, Any]]) -> Iterator[Problem]:
     kept = [_lasting(toleration) for toleration in new]
-    if any(_lasting(toleration) not in kept for toleration in old):
+    if any(not is_one_of(_lasting(toleration), kept) for toleration in old):
         said = "existing toleration can not be modified except its tolerationSeconds"
         yield Problem.forbidden("spec.tolerations", said)
 

@@ -9,6 +9,7 @@ Kubernetes: pkg/registry/core/service/strategy.go (dropTypeDependentFields), pkg
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver.kinds.pod_rules.texts import named, one_of
@@ -45,9 +46,9 @@ def drop_useless(new: Manifest, old: ReadOnlyManifest) -> None:
     """Takes away what `old` had a use for, and `new` has not and says no differently."""
     spec, before = section(new, "spec"), section(old, "spec")
     for field, needs in _NEEDS.items():
-        if needs(before) and not needs(spec) and field in spec and spec[field] == before.get(field):
+        if needs(before) and not needs(spec) and field in spec and is_equal(spec[field], before.get(field)):
             del spec[field]
-    if not _is_balancer(spec) and new.get("status") == old.get("status"):
+    if not _is_balancer(spec) and is_equal(new.get("status"), old.get("status")):
         new["status"] = {**section(new, "status"), "loadBalancer": {}}
 
 

@@ -6,6 +6,7 @@ Kubernetes: pkg/apis/apps/validation; the same findings in the same order. Jobs 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.selectors import matches
 from kubeapi.status import Problem
@@ -52,7 +53,7 @@ def validate_stateful_set(manifest: Manifest, old: Manifest | None) -> list[Prob
         *_counts(spec, ("replicas", "minReadySeconds", "revisionHistoryLimit")),
         *_selected_template(spec, "statefulset"),
     ]
-    if old is not None and _frozen_part(spec) != _frozen_part(section(old, "spec")):
+    if old is not None and not is_equal(_frozen_part(spec), _frozen_part(section(old, "spec"))):
         *most, last = (f"'{field}'" for field in _FREE_OF_STATEFUL_SET)
         said = f"updates to statefulset spec for fields other than {', '.join(most)} and {last} are forbidden"
         problems.append(Problem.forbidden("spec", said))
@@ -105,7 +106,7 @@ def validate_controller_revision(manifest: Manifest, old: Manifest | None) -> li
     data = manifest.get("data")
     missing = [Problem.required("data", "data is mandatory")] if data is None else []
     problems = [*missing, *not_negative(manifest.get("revision", 0), "revision")]
-    if old is not None and data != old.get("data"):
+    if old is not None and not is_equal(data, old.get("data")):
         problems.append(Problem.invalid("data", data, "field is immutable"))
     return problems
 
@@ -147,7 +148,7 @@ def _restart_problems(template: Mapping[str, Any], path: str) -> Iterator[Proble
 
 
 def _selector_changed(spec: Mapping[str, Any], old: Manifest | None) -> Iterator[Problem]:
-    if old is not None and spec.get("selector") != old["spec"].get("selector"):
+    if old is not None and not is_equal(spec.get("selector"), old["spec"].get("selector")):
         yield Problem.invalid("spec.selector", spec.get("selector"), "field is immutable")
 
 

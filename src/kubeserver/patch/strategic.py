@@ -14,6 +14,7 @@ Kubernetes: apimachinery's `strategicpatch`; the same results, checked against k
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from kubeapi.diff import is_one_of
 from kubeserver.patch.merge_keys import Keyed, Replaced, Rule, Schema, ValueSet, schema_of
 
 DIRECTIVE = "$patch"
@@ -171,8 +172,7 @@ def _delete_values(merged: Object, patch: Object, path: str) -> None:
         if field != name and isinstance(merged.get(field), list):
             gone, kept = _list(values, _at(path, name)), cast(list[Any], merged[field])
             _check_plain([*gone, *kept], _at(path, name))
-            leaving = frozenset(gone)
-            merged[field] = [value for value in kept if value not in leaving]
+            merged[field] = [value for value in kept if not is_one_of(value, gone)]
 
 
 def _order(patch: Object, field: str, rule: Rule | None, path: str) -> list[Any]:

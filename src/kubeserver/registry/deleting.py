@@ -12,6 +12,7 @@ from typing import cast
 import msgspec
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver import errors
@@ -179,7 +180,7 @@ class Deleter:
             last = marked if kind.prefix == _PODS else old
             last["metadata"]["resourceVersion"] = str(erased.revision)
             return Written(last, erased, deleted=True)
-        if marked == old:
+        if is_equal(marked, old):
             return Written(old, record)
         return await self.writer.replace(kind, key, record, marked)
 

@@ -6,6 +6,7 @@ An object that was stored without owners stays without them until somebody appli
 from collections.abc import Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Status, StatusCause, StatusDetails
 from kubeserver import errors
@@ -44,7 +45,7 @@ def track_change(kind: Kind, old: ReadOnlyManifest, new: Manifest, name: str, su
     stored, given = old["metadata"].get(_FIELD), metadata_of(new).pop(_FIELD, None)
     if is_reset(given) and not subresource:
         return
-    managed = (None if subresource or given == stored else _given(given)) or _stored(stored)
+    managed = (None if subresource or is_equal(given, stored) else _given(given)) or _stored(stored)
     if managed:
         _updated(kind, old, new, managed, name, subresource, "" if subresource == "scale" else time)
 

@@ -1,5 +1,6 @@
 """Hooks of workloads: what the server writes into Jobs and DaemonSets."""
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeserver.kinds.workloads import TEMPLATE_GENERATION, labelled_as_its_pods, select_own_pods
 from kubeserver.registry.hooks import NoHook
@@ -36,5 +37,5 @@ def _generation(new: ReadOnlyManifest, old: ReadOnlyManifest | None) -> int:
     if old is None:
         return 1
     before = section(old["metadata"], "annotations").get(TEMPLATE_GENERATION, "1")
-    changed = section(new, "spec").get("template") != section(old, "spec").get("template")
+    changed = not is_equal(section(new, "spec").get("template"), section(old, "spec").get("template"))
     return int(before) + changed

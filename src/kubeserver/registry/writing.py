@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest, format_time
@@ -144,7 +145,7 @@ class Writer:
         new = await self.admission.admit(review)
         self._prepare(kind, new, old, dry_run, subresource)
         await self._approve(review.about(new))
-        if new == old and is_kept(kind, record):
+        if is_equal(new, old) and is_kept(kind, record):
             await self._until_durable(record)
             return Written(old, record)
         if lifecycle.is_finished(new):

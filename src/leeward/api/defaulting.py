@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, cast
 
 from kubeapi.codec import copy_manifest
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, format_time
 from kubeapi.untrusted import mapping_in, mappings_in
 from leeward.api import names
@@ -205,7 +206,7 @@ def default_resource_models() -> list[Manifest]:
 def _standardise_models(spec: Manifest) -> None:
     """Brings the models into the order of their grades, from nothing to everything."""
     models = list(mappings_in(spec, "resourceModels"))
-    if models != spec["resourceModels"] or not all(isinstance(model.get("grade"), int) for model in models):
+    if not is_equal(models, spec["resourceModels"]) or not all(isinstance(model.get("grade"), int) for model in models):
         return
     models.sort(key=lambda model: model["grade"])
     for model_range in mappings_in(models[0], "ranges"):

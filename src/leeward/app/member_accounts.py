@@ -15,6 +15,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from kubeapi.resource import Resource
 from leeward.api.names import CLUSTER_NAMESPACE, HUB_ANNOTATION
@@ -155,7 +156,7 @@ def _serves(found: Manifest, wanted: Manifest) -> bool:
         return True
     account = annotations_of(wanted).get(_ACCOUNT_OF_TOKEN)
     said = (found.get("type"), annotations_of(found).get(_ACCOUNT_OF_TOKEN)) == (wanted.get("type"), account)
-    return said and all(_plain(found.get(field)) == _plain(wanted.get(field)) for field in _SAYING)
+    return said and all(is_equal(_plain(found.get(field)), _plain(wanted.get(field))) for field in _SAYING)
 
 
 def _plain(value: Any) -> Any:

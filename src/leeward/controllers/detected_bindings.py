@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from kubeapi.codec import to_wire
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.work import Binding
@@ -83,7 +84,7 @@ def concerns_its_template(old: Binding, new: Binding) -> bool:
     if old.metadata.generation == new.metadata.generation:
         return False
     was, now = (each.metadata.deletion_timestamp for each in (old, new))
-    return was != now or old.metadata.uid != new.metadata.uid or _kept(old) != _kept(new)
+    return was != now or old.metadata.uid != new.metadata.uid or not is_equal(_kept(old), _kept(new))
 
 
 def _kept(binding: Binding) -> Any:

@@ -18,6 +18,7 @@ from functools import partial
 
 import msgspec
 
+from kubeapi.diff import is_equal
 from leeward.api.meta import Condition, set_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
@@ -281,7 +282,7 @@ def _is_other_order(old: Work | None, new: Work) -> bool:
     """
     return old is None or (
         old.metadata.generation != new.metadata.generation
-        or old.spec != new.spec
+        or not is_equal(old.spec, new.spec)
         or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
         or old.metadata.uid != new.metadata.uid
     )

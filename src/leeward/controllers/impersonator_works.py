@@ -16,6 +16,7 @@ Karmada: pkg/controllers/unifiedauth; there a deleted Work comes back with the n
 
 from datetime import datetime, timedelta
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
@@ -256,7 +257,7 @@ def _brought_to(work: Work, manifest: Manifest) -> ReadOnlyManifest:
     present = next(iter(work.spec.workload.manifests), empty)
     labels: Manifest = {}
     if not _is_ours(work):
-        if all(present.get(field) == value for field, value in manifest.items() if field != "metadata"):
+        if all(is_equal(present.get(field), value) for field, value in manifest.items() if field != "metadata"):
             return present
         labels = dict(labels_of(present))
     return stamp(manifest, work.namespace, work.name, labels)

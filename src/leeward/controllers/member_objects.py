@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.status import Status
@@ -266,7 +267,7 @@ class MemberObjects:
         now, key = self._plane.clock.monotonic(), (resource.group_resource, key_of(observed))
         contents, until = self._found_later.setdefault(key, (_contents(work), now + self._settle_seconds))
         keep_latest(self._found_later, MAX_REMEMBERED)
-        if contents == _contents(work) and now < until:
+        if is_equal(contents, _contents(work)) and now < until:
             raise WrittenLater(
                 f"a later state of its Work gave it more replicas in cluster {self._member.name}, as a restored "
                 "control plane does not know: it keeps them until it is placed anew, or as long as a failover takes",

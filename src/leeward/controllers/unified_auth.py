@@ -14,6 +14,7 @@ Karmada: pkg/controllers/unifiedauth (`unifiedAuth`); there by a Work, in every 
 
 from datetime import datetime, timedelta
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, labels_of
 from leeward.api.cluster import Cluster
 from leeward.api.names import MANAGED_LABEL, SYSTEM_LABEL
@@ -117,7 +118,7 @@ class UnifiedAuthController:
 
     async def _write(self, role: Manifest, rules: list[Manifest]) -> bool:
         """Tells whether it had to be written. Raises: WorldError."""
-        if (role.get("rules") or []) == rules:
+        if is_equal(role.get("rules") or [], rules):
             return False
         name, version = role["metadata"]["name"], role["metadata"]["resourceVersion"]
         await self._member.server.client.patch(CLUSTER_ROLES, name, {"rules": rules}, resource_version=version)

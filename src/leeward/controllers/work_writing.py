@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from kubeapi.codec import to_wire
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from leeward.api.names import RENDERED_ANNOTATION, WORK_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
@@ -231,9 +232,9 @@ def _is_as_desired(work: Work, desired: Manifest) -> bool:
     marks = ((metadata.labels, asked.get("labels")), (metadata.annotations, asked.get("annotations")))
     flags = to_wire(work.without_manifests().spec)
     return (
-        all(not wanted or {**_without_stale(present), **wanted} == present for present, wanted in marks)
-        and list(work.spec.workload.manifests) == spec["workload"]["manifests"]
-        and {**flags, "workload": spec["workload"]} == spec
+        all(not wanted or is_equal({**_without_stale(present), **wanted}, present) for present, wanted in marks)
+        and is_equal(list(work.spec.workload.manifests), spec["workload"]["manifests"])
+        and is_equal({**flags, "workload": spec["workload"]}, spec)
     )
 
 
@@ -246,7 +247,7 @@ def _brought_to(present: Manifest, desired: Manifest) -> Manifest:
         if asked.get(field)
     }
     wanted = {**present, "metadata": {**metadata, **marks}, "spec": desired["spec"]}
-    return wanted if wanted["spec"] == present["spec"] else with_annotations(wanted, _RENDERED)
+    return wanted if is_equal(wanted["spec"], present["spec"]) else with_annotations(wanted, _RENDERED)
 
 
 def _without_stale(marks: Mapping[str, Any]) -> Manifest:

@@ -9,6 +9,7 @@ Karmada: no such rule; who may write Clusters there has every token that any nam
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
+from kubeapi.diff import is_equal
 from kubeapi.untrusted import mapping_in
 from leeward.api.names import AGENT_GROUP, ALLOW_HTTP_ANNOTATION, execution_space
 
@@ -34,14 +35,14 @@ def exposed_secrets(
     """
     own = execution_space(str(mapping_in(cluster, "metadata").get("name"))) if AGENT_GROUP in groups else None
     spec, old = mapping_in(cluster, "spec"), mapping_in(before or {}, "spec")
-    moved = any(spec.get(field) != old.get(field) for field in _ADDRESS_FIELDS) or (
+    moved = any(not is_equal(spec.get(field), old.get(field)) for field in _ADDRESS_FIELDS) or (
         _in_the_clear(cluster) and not _in_the_clear(before or {})
     )
     found: list[ExposedSecret] = []
     for field in REFERENCES:
         reference = mapping_in(spec, field)
         namespace = str(reference.get("namespace", ""))
-        if reference and namespace != own and (moved or reference != mapping_in(old, field)):
+        if reference and namespace != own and (moved or not is_equal(reference, mapping_in(old, field))):
             found.append(ExposedSecret(field, namespace, str(reference.get("name", ""))))
     return tuple(found)
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
+from kubeapi.diff import is_equal
 from kubeapi.untrusted import mapping_in
 from leeward.api.names import (
     ADMIN_GROUP,
@@ -252,7 +253,7 @@ def made_by_agent(secret: Mapping[str, Any], before: Mapping[str, Any] | None, a
         return agent
     noted = mapping_in(mapping_in(before, "metadata"), "annotations").get(AGENT_MADE_ANNOTATION, "")
     fields = ("data", "stringData")
-    return noted if agent or all(secret.get(field) == before.get(field) for field in fields) else ""
+    return noted if agent or all(is_equal(secret.get(field), before.get(field)) for field in fields) else ""
 
 
 def with_maker(secret: Mapping[str, Any], before: Mapping[str, Any] | None, agent: str) -> dict[str, Any]:
@@ -304,7 +305,7 @@ def problem_of_agents_cluster(spec: Mapping[str, Any], before: Mapping[str, Any]
         return f'spec.syncMode: the agent of cluster "{cluster}" may only register it as Pull'
     for field, name in zip(("secretRef", "impersonatorSecretRef"), secrets_of_agent(cluster), strict=True):
         reference: Any = spec.get(field)
-        if not reference or reference == before.get(field):
+        if not reference or is_equal(reference, before.get(field)):
             continue
         where = mapping_in(spec, field)
         if where.get("namespace") == execution_space(cluster):

@@ -18,6 +18,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TypeVar
 
+from kubeapi.diff import is_equal
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import ObjectMeta, format_time, wire_time
@@ -169,7 +170,7 @@ class EventLane:
         self._burst.add((source_of(note), note.reason, note.message), now)
         told = self._told(note, now)
         known = told.last
-        if known is not None and _says(known.note) == _says(note):
+        if known is not None and is_equal(_says(known.note), _says(note)):
             due = now + COUNT_SECONDS[note.type] if self._burst.is_there(now) else known.rests_until
             self._fold(known, note, at, None if note.rank is Rank.STEP and due > now else due)
         elif told.budget.take(now) or note.reason not in told.by_reason:

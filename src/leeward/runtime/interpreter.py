@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from kubeapi.codec import DecodeError, to_wire
+from kubeapi.diff import is_equal
 from kubeapi.errors import WorldError
 from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest, ReadOnlyManifest
@@ -277,9 +278,9 @@ def _require_same_object(found: Manifest, wanted: ReadOnlyManifest) -> Manifest:
     Raises: InterpretationError. Holds: S6."""
     theirs, ours = mapping_at(found, "metadata"), mapping_at(wanted, "metadata")
     for field in ("apiVersion", "kind"):
-        if found.get(field) != wanted.get(field):
+        if not is_equal(found.get(field), wanted.get(field)):
             raise InterpretationError(f"it has changed {field} to {found.get(field)!r}")
     for field in ("name", "namespace"):
-        if theirs.get(field) != ours.get(field):
+        if not is_equal(theirs.get(field), ours.get(field)):
             raise InterpretationError(f"it has changed metadata.{field} to {theirs.get(field)!r}")
     return found

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTER_OVERRIDE_POLICIES, OVERRIDE_POLICIES
@@ -133,7 +134,7 @@ class OverrideMatching:
     def _changed(self, index: OverrideIndex[Any], *, clustered: bool) -> Callable[[Any, Any], None]:
         def changed(old: AnyOverridePolicy | None, new: AnyOverridePolicy | None) -> None:
             policy = new or old
-            if policy is None or (old is not None and new is not None and old.spec == new.spec):
+            if policy is None or (old is not None and new is not None and is_equal(old.spec, new.spec)):
                 return
             key = PolicyKey(clustered, key_of(policy))
             before = index.put(new) if new is not None else index.drop(key.key)

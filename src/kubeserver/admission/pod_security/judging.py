@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from kubeapi import codec
+from kubeapi.diff import is_equal, is_one_of
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver import errors
@@ -130,10 +131,10 @@ def _changes_what_is_judged(new: ReadOnlyManifest, old: ReadOnlyManifest) -> boo
     """Most of a Pod cannot be changed; who labels one that a newer standard would not let in is not to blame for it."""
     after, before = Pod.of(new), Pod.of(old)
     return any(
-        _changeable_fields(after, field) != _changeable_fields(before, field)
+        not is_equal(_changeable_fields(after, field), _changeable_fields(before, field))
         for field in ("containers", "initContainers")
     ) or any(
-        look not in _changeable_fields(before, "ephemeralContainers")
+        not is_one_of(look, _changeable_fields(before, "ephemeralContainers"))
         for look in _changeable_fields(after, "ephemeralContainers")
     )
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeapi.untrusted import mapping_in
@@ -112,7 +113,7 @@ def _checked(value: bytes, made: msgspec.Raw, place: _Place, target: str) -> byt
     except codec.DecodeError as error:
         raise Misconverted(f"{place.type}: {error}") from error
     for field, name, expected in (("apiVersion", "groupVersion", target), ("kind", "kind", before["kind"])):
-        if after.get(field) != expected:
+        if not is_equal(after.get(field), expected):
             got = after.get(field, "")
             raise Misconverted(f"{place.type}: invalid {name} (expected {expected}, received {got})")
     metadata = _metadata(before["metadata"], mapping_in(after, "metadata"), place)
@@ -124,7 +125,7 @@ def _metadata(before: ReadOnlyManifest, after: ReadOnlyManifest, place: _Place) 
     """Metadata of the object, with the labels and annotations of what became of it."""
     for field, name in _IDENTITY:
         was, became = before.get(field, ""), after.get(field, "")
-        if was != became:
+        if not is_equal(was, became):
             raise Misconverted(f"{place.identity}: must have the same {name}: {was} != {became}")
     kept = {key: item for key, item in before.items() if key not in _FREE}
     free = {field: _texts(field, before, after, place) for field in _FREE if after.get(field)}
@@ -136,6 +137,6 @@ def _texts(field: str, before: ReadOnlyManifest, after: ReadOnlyManifest, place:
     texts = mapping_in(after, field)
     if not texts or not all(isinstance(text, str) for text in texts.values()):
         raise Misconverted(f"{place.metadata}: metadata.{field} must be a map of strings in converted object")
-    if texts != before.get(field) and (problems := list(_FREE[field](texts, f"metadata.{field}"))):
+    if not is_equal(texts, before.get(field)) and (problems := list(_FREE[field](texts, f"metadata.{field}"))):
         raise Misconverted(f"{place.metadata}: {', '.join(map(str, problems))}")
     return texts

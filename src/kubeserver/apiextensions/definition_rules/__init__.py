@@ -8,6 +8,7 @@ parts.py        printer columns, subresources, selectable fields
 conversion.py   from one version to another
 """
 
+from kubeapi.diff import is_equal
 from kubeapi.field import Node, Problems
 from kubeapi.meta import Manifest
 from kubeapi.status import Problem
@@ -87,5 +88,5 @@ def _unchangeable(spec: Node, before: Node, *, established: bool) -> Problems:
         new, old = spec, before
         for name in path:
             new, old = new[name], old[name]
-        if new.value != old.value:
+        if not is_equal(new.value, old.value):
             yield new.invalid("field is immutable")

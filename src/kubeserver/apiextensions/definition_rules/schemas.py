@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from kubeapi.diff import is_equal
 from kubeapi.field import Node, Problems
 from kubeapi.status import Problem
 from kubeserver.apiextensions.checks import below, check
@@ -214,7 +215,7 @@ def _default_problems(schema: Node, *, root: bool = True) -> Problems:
         compiled = compile_schema(schema.mapping)
         pruned = copy.deepcopy(default.value)
         prune_value(compiled, pruned)
-        if pruned != default.value:
+        if not is_equal(pruned, default.value):
             yield default.invalid("must not have unknown fields")
         yield from below(default.path, check(compiled, default.value))
     if schema["items"].mapping:

@@ -7,6 +7,7 @@ look for it, `spec.validation` for the schema, `spec.subresources`, `spec.additi
 
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.field import Node, Problems
 from kubeserver.apiextensions.definition_rules.parts import column_problems, selectable_problems, subresource_problems
 from kubeserver.apiextensions.definition_rules.schemas import schema_problems
@@ -75,7 +76,7 @@ def stored_problems(definition: Node) -> Problems:
 def _shared(spec: Node) -> tuple[str, ...]:
     """The parts that are the same in all versions."""
     versions = list(spec["versions"].items())
-    same = tuple(name for name in _PARTS if all(v[name].value == versions[0][name].value for v in versions))
+    same = tuple(name for name in _PARTS if all(is_equal(v[name].value, versions[0][name].value) for v in versions))
     return same if "schema" in same else tuple(name for name in same if name != "selectableFields")
 
 

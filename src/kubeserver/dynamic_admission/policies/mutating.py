@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.status import Status, StatusCause, StatusDetails
 from kubeserver.admission import AdmissionReview, Mutated
@@ -76,7 +77,7 @@ class MutatingPolicies:
             return
         for param in params:
             key = "/".join((policy.name, binding.name, *_place(param)))
-            if before is not None and before.get(key, this.review.object) == this.review.object:
+            if before is not None and is_equal(before.get(key, this.review.object), this.review.object):
                 continue
             with self._sight.asking_for(this.review):
                 await self._follow(bound, kind, param, this)
@@ -107,7 +108,7 @@ class MutatingPolicies:
             after = await rewritten(review, kind, lambda seen: mutated(mutation, expressions, structure, seen))
         except (ValueError, UndecodableObject) as error:
             raise Failed(f"the result is no {kind.kind}: {error}") from error
-        return review.object if after == review.object else after
+        return review.object if is_equal(after, review.object) else after
 
     async def _expressions(
         self, policy: MutatingPolicy, kind: Kind, param: Manifest | None, review: AdmissionReview

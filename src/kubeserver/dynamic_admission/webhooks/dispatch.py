@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import structs
 
 from kubeapi import codec
+from kubeapi.diff import is_equal
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from kubeapi.status import Status
@@ -113,8 +114,8 @@ class AdmissionWebhooks:
             if question is None or verdict is None:
                 continue
             changed = await patched(review, question.kind, question.webhook, verdict)
-            _annotate_mutation(question, number, changed=changed != review.object)
-            if changed != review.object:
+            _annotate_mutation(question, number, changed=not is_equal(changed, review.object))
+            if not is_equal(changed, review.object):
                 review = structs.replace(review, object=changed)
                 again |= dict(asked)
             if each.webhook.reinvocation_policy == "IfNeeded":

@@ -7,6 +7,7 @@ single vendors, Windows and devices are taken as they come.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kubeapi.diff import is_one_of
 from kubeapi.status import Problem
 from kubeserver.kinds.metadata import too_long
 from kubeserver.kinds.pod_rules.containers import container_problems
@@ -101,7 +102,7 @@ def _host_network_problems(spec: Mapping[str, Any], path: str) -> Iterator[Probl
         return
     for index, container in enumerate(entries(spec, "containers")):
         for at, port in enumerate(entries(container, "ports")):
-            if port.get("hostPort", 0) not in (0, port.get("containerPort")):
+            if not is_one_of(port.get("hostPort", 0), (0, port.get("containerPort"))):
                 where = f"{path}.containers[{index}].ports[{at}].hostPort"
                 yield Problem.invalid(where, port["hostPort"], "must match `containerPort` when `hostNetwork` is true")
 

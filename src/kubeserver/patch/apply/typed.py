@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from kubeapi.diff import is_equal
 from kubeserver.patch.apply.fieldset import FieldSet, Path
 from kubeserver.structures.structure import ANY, Structure, element_name
 
@@ -91,7 +92,7 @@ def _fields(structure: Structure, value: Any, path: Path) -> Iterator[Path]:
 
 
 def _compare(structure: Structure, old: Any, new: Any, path: Path, found: Difference) -> None:
-    if old == new:
+    if is_equal(old, new):
         return
     how = structure.merges(old if new is None else new)
     before, after = _parts(structure, old, how), _parts(structure, new, how)
@@ -99,7 +100,7 @@ def _compare(structure: Structure, old: Any, new: Any, path: Path, found: Differ
         found.modified.add(path)
     for name in before | after:
         was, becomes = before.get(name, _ABSENT), after.get(name, _ABSENT)
-        if was == becomes:
+        if is_equal(was, becomes):
             continue
         child, where = (structure.child(name) or ANY, f"f:{name}") if how == "map" else (structure.item, name)
         if was is _ABSENT:

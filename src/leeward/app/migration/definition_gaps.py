@@ -4,6 +4,7 @@ refuses such values."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_one_of
 from kubeapi.meta import Manifest, ReadOnlyManifest
 
 _OPEN = "x-kubernetes-preserve-unknown-fields"
@@ -28,7 +29,7 @@ def _gaps(ours: Mapping[str, Any], theirs: Mapping[str, Any], path: str) -> Iter
     if theirs.get(_OPEN):
         return
     if ours.get("enum") and theirs.get("enum"):
-        yield from (f"{path}={value}" for value in ours["enum"] if value not in theirs["enum"])
+        yield from (f"{path}={value}" for value in ours["enum"] if not is_one_of(value, theirs["enum"]))
     known: Mapping[str, Any] = theirs.get("properties") or {}
     if not theirs.get("additionalProperties"):
         wanted: Mapping[str, Any] = ours.get("properties") or {}

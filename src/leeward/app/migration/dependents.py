@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from kubeapi.codec import from_wire, to_wire
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, OwnerReference
 from kubeapi.resource import Resource
 from leeward.api.resource import CLUSTERS
@@ -57,7 +58,7 @@ async def _refer(client: Client, dependent: Dependent, reference: OwnerReference
         before: Sequence[Manifest] = seen["metadata"].get("ownerReferences") or ()
         after = [each for each in before if not _is_same_cluster(each, dependent.reference)]
         after += [to_wire(reference)] if reference is not None else []
-        return {"metadata": {"ownerReferences": after or None}} if after != list(before) else None
+        return {"metadata": {"ownerReferences": after or None}} if not is_equal(after, list(before)) else None
 
     await patch_seen(client, resource, found, change, only_seen=True)
 

@@ -6,6 +6,7 @@ A condition is ours by its words: those of a user's script, of an interpreter or
 
 from typing import Final
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeapi.untrusted import mapping_in, mappings_in
@@ -43,4 +44,4 @@ def _clearing(template: Manifest) -> Manifest | None:
     """Patch that leaves the conditions of others; None where none is to go."""
     conditions = list(mappings_in(mapping_in(template, "status"), "conditions"))
     kept = [each for each in conditions if not is_worded_here(each)]
-    return {"status": {"conditions": kept or None}} if kept != conditions else None
+    return {"status": {"conditions": kept or None}} if not is_equal(kept, conditions) else None

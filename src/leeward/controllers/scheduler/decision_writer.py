@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from kubeapi.codec import encode, to_wire
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, CLUSTER_OUTAGE_CONDITION
 from leeward.api.policy import Placement
@@ -77,7 +78,7 @@ class DecisionWriter:
 
         but = CLUSTER_OUTAGE_CONDITION if binding.spec.graceful_eviction_tasks else ""
         before, after = _conditions(expected.status, but), _conditions(change(expected.status), but)
-        within = NEWS_SECONDS if before != after else BOOKKEEPING_SECONDS
+        within = NEWS_SECONDS if not is_equal(before, after) else BOOKKEEPING_SECONDS
         if _is_first_success(before, after):
             within = PROGRESS_SECONDS
         self._bindings.statuses(key).post(binding, self._writer, StatusChange[Any](change, on_failure), within=within)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from kubeapi.diff import is_equal
 from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import Condition, find_condition, set_condition
 from leeward.api.names import (
@@ -101,7 +102,7 @@ def _overdue_at(last_seen: datetime, started: datetime, periods: MonitorGracePer
 def is_agent_report(before: ClusterStatus, after: ClusterStatus) -> bool:
     """Tells whether a change of the status comes from the agent: silence is written here."""
     ready = find_condition(after.conditions, READY)
-    return _reported(before) != _reported(after) and ready is not None and ready.status != "Unknown"
+    return not is_equal(_reported(before), _reported(after)) and ready is not None and ready.status != "Unknown"
 
 
 def _reported(status: ClusterStatus) -> ClusterStatus:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import ceil, floor
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.api.cluster import Cluster
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, RETAIN_REPLICAS_LABEL
@@ -244,7 +245,11 @@ def with_conditions(
     after = {**status, "conditions": [*others, *told]}
     is_first = tells_first and known.keys().isdisjoint(CONDITION_TYPES)
     is_told = not known.keys().isdisjoint(CONDITION_TYPES)
-    return dict(before) if not is_first and not is_told and _without_ours(before) == _without_ours(after) else after
+    return (
+        dict(before)
+        if not is_first and not is_told and is_equal(_without_ours(before), _without_ours(after))
+        else after
+    )
 
 
 def _without_ours(status: ReadOnlyManifest) -> Manifest:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import ReadOnlyManifest, annotations_of
 from leeward.api.work import Work
 from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, text_at
@@ -38,7 +39,7 @@ def as_asked(template: ReadOnlyManifest) -> ReadOnlyManifest:
         f"f:{HEALTH_PORT}" in owned for owned in owners
     )
     spec = {**(spec if is_health_asked else _unasked(spec, HEALTH_PORT)), "ports": ports}
-    return template if spec == template["spec"] else {**template, "spec": spec}
+    return template if is_equal(spec, template["spec"]) else {**template, "spec": spec}
 
 
 def without_unasked(manifest: ReadOnlyManifest, template: ReadOnlyManifest, work: Work | None) -> ReadOnlyManifest:

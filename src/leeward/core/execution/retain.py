@@ -7,6 +7,7 @@ Holds: S9 (retained fields survive).
 from collections.abc import Mapping
 from typing import Any, cast
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.quantity import parse_quantity
 from leeward.api.names import MANAGED_ANNOTATIONS_ANNOTATION, MANAGED_LABELS_ANNOTATION, PRESERVED_ANNOTATION
@@ -45,10 +46,10 @@ def merge(desired: ReadOnlyManifest, observed: ReadOnlyManifest, retained: ReadO
 
 def only_reports(before: ReadOnlyManifest, after: ReadOnlyManifest) -> bool:
     """Tells whether an object has changed in what it reports alone: its status, and who manages which fields of it."""
-    if any(before.get(key) != after.get(key) for key in (before.keys() | after.keys()) - _REPORTED):
+    if any(not is_equal(before.get(key), after.get(key)) for key in (before.keys() | after.keys()) - _REPORTED):
         return False
     first, second = mapping_at(before, "metadata"), mapping_at(after, "metadata")
-    return all(first.get(key) == second.get(key) for key in (first.keys() | second.keys()) - _OF_EACH_WRITE)
+    return all(is_equal(first.get(key), second.get(key)) for key in (first.keys() | second.keys()) - _OF_EACH_WRITE)
 
 
 def covers(observed: Any, desired: Any) -> bool:
@@ -57,14 +58,14 @@ def covers(observed: Any, desired: Any) -> bool:
     It may have more: defaults, and what others have set. Lists must have the same length.
     """
     if isinstance(desired, str):
-        return observed == desired
+        return is_equal(observed, desired)
     if desired in (None, {}, []):
         return True
     if isinstance(desired, (dict, Mapping)):
         return _covers_mapping(observed, cast(ReadOnlyManifest, desired))
     if isinstance(desired, list):
         return _covers_list(observed, cast(list[Any], desired))
-    return observed == desired
+    return is_equal(observed, desired)
 
 
 def _merge_marks(

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import msgspec
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, format_time
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.api.work import AggregatedStatusItem
@@ -66,7 +67,7 @@ def with_outage(
     known = next((each for each in conditions if text_at(each, "type") == CLUSTER_OUTAGE_CONDITION), None)
     if not_seen and not (template.get("kind") == "Job" and says_finished(status)):
         others.append(_condition(not_seen, known, now))
-    if others == conditions:
+    if is_equal(others, conditions):
         return dict(status)
     rest = {name: value for name, value in status.items() if name != "conditions"}
     return {**rest, "conditions": others} if others else rest

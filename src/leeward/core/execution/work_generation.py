@@ -6,6 +6,7 @@ is no reason to write an object that it carries no generation, so that a control
 writes none (decision 90). Holds: S1, S12.
 """
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
 from leeward.api.names import RENDERED_ANNOTATION, WORK_GENERATION_ANNOTATION, WORK_ID_LABEL
 from leeward.api.work import Work
@@ -51,7 +52,7 @@ def shows(observed: ReadOnlyManifest, manifest: ReadOnlyManifest, retained: Read
 
 def has_no_more(observed: ReadOnlyManifest, retained: ReadOnlyManifest) -> bool:
     """Tells whether nothing that was taken out of the Work, by whom nobody knows, is left in the object."""
-    return all((observed.get(field) or None) == (retained.get(field) or None) for field in _WHOLE)
+    return all(is_equal(observed.get(field) or None, retained.get(field) or None) for field in _WHOLE)
 
 
 def _has_work_id(observed: ReadOnlyManifest, manifest: ReadOnlyManifest) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from kubeapi.codec import copy_manifest
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import LAZY_DIGEST_ANNOTATION
@@ -128,7 +129,7 @@ def aggregate_status(template: ReadOnlyManifest, items: Sequence[AggregatedStatu
     """The template with the status that its copies have together; None when there is nothing to change."""
     rule = rules_of(template).aggregate
     status = None if rule is None else rule(template, items)
-    if status is None or _says(status) == _says(template.get("status")):
+    if status is None or is_equal(_says(status), _says(template.get("status"))):
         return None
     return {**template, "status": status}
 

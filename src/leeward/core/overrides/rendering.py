@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
+from kubeapi.diff import is_equal
 from kubeapi.json_document import Document
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
@@ -101,7 +102,7 @@ def _apply(document: Document, rule: OverrideRule) -> None:
 
 def _check_identity(before: ReadOnlyManifest, after: Any) -> None:
     """Raises: ValueError when it is another object, or none whose labels can be read."""
-    if _identity(after) != _identity(before):
+    if not is_equal(_identity(after), _identity(before)):
         raise ValueError("an override cannot change apiVersion, kind, metadata.namespace or metadata.name")
     for field in ("labels", "annotations"):
         if not isinstance(after["metadata"].get(field) or {}, dict):

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from kubeapi.diff import is_equal
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition, unversioned
 from leeward.api.names import (
@@ -112,7 +113,7 @@ def is_decided_alike(before: Binding, after: Binding) -> bool:
     if before.status == after.status:
         return True
     rests = not concern_of(after).anywhere and application_failover(after.spec) is None
-    return rests and _unreported(before.status) == _unreported(after.status)
+    return rests and is_equal(_unreported(before.status), _unreported(after.status))
 
 
 def may_mean(affinities: Affinities, clusters: Iterable[Cluster]) -> bool:
@@ -174,4 +175,4 @@ def bears_on_health(old: Work | None, new: Work | None) -> bool:
     the spec is the same: a report follows."""
     if new is None or new.status.manifest_statuses or new.metadata.deletion_timestamp is not None:
         return True
-    return old is not None and (old.spec != new.spec or bool(old.status.manifest_statuses))
+    return old is not None and (not is_equal(old.spec, new.spec) or bool(old.status.manifest_statuses))

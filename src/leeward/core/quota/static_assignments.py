@@ -10,6 +10,7 @@ taken over as they are; it writes over the Work of another, where it meets one.
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubeapi.codec import to_wire
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.untrusted import mapping_in
 from leeward.api.names import (
@@ -66,9 +67,9 @@ def brought_to(work: Work, manifest: Manifest) -> Manifest | None:
     metadata: Manifest = {**present["metadata"], "labels": labels}
     spec: Manifest = {**mapping_in(present, "spec"), "workload": manifest["spec"]["workload"]}
     wanted: Manifest = {**present, "metadata": metadata, "spec": spec}
-    if spec != present["spec"]:
+    if not is_equal(spec, present["spec"]):
         wanted = with_annotations(wanted, _RENDERED)
-    return None if wanted == present else wanted
+    return None if is_equal(wanted, present) else wanted
 
 
 def _assigned(quota: FederatedResourceQuota) -> Iterator[tuple[str, Manifest]]:

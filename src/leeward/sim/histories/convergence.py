@@ -3,6 +3,7 @@ over (L3)."""
 
 from collections.abc import Collection, Iterator, Mapping
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.meta import find_condition
 from leeward.api.names import (
@@ -171,7 +172,7 @@ def _copy(
     if (marks_of(copy), inner_marks_of(copy)) != (wanted, wanted):
         yield f"the copy in {name} is overridden as {dict(marks_of(copy))} instead of {dict(wanted)}"
     if binding.spec.resource.kind in ("ConfigMap", "Secret"):
-        if unmarked(copy.get("data") or {}) != template.get("data"):
+        if not is_equal(unmarked(copy.get("data") or {}), template.get("data")):
             yield f"the copy in {name} has other contents"
         return
     if binding.spec.resource.kind not in ("Deployment", "Batch"):

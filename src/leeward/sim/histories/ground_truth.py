@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from kubeapi.codec import decode, decode_manifest
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
@@ -284,7 +285,7 @@ class GroundTruth:
     def _note_owner(self, key: Key, new: Work | None) -> None:
         owner = owner_of(new) if new is not None else None
         before = self._owners.pop(key, None)
-        if before is not None and before != owner:
+        if before is not None and not is_equal(before, owner):
             self._works_of[before].pop(cluster_of_execution_space(key.namespace), None)
         if owner is not None:
             self._owners[key] = owner

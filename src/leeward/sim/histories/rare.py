@@ -7,6 +7,7 @@ Each is a small predicate on a write, on a step as it begins, or on a mishap; th
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from kubeapi.diff import is_equal
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
 from leeward.api.names import (
@@ -246,7 +247,7 @@ class RareSituations:
         if "meddled" in _labels(change.new) and "meddled" not in _labels(change.old):
             self._meddled[copy] = before
             return False
-        return before != after and self._meddled.get(copy) == after
+        return not is_equal(before, after) and is_equal(self._meddled.get(copy), after)
 
     def _runs_something(self, member: str) -> bool:
         return any(key.namespace == "default" for kind in TEMPLATES for key in self._truth.of(kind, member))

@@ -7,6 +7,7 @@ status says so far. It returns the new value, or None to leave the field out.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem
 from leeward.core.interpreter.fields import mapping_at, value_at
@@ -106,7 +107,7 @@ def observed_generation(template: ReadOnlyManifest, items: Sequence[AggregatedSt
 def _is_current(status: Mapping[str, Any], generation: Any) -> bool:
     names = ("resourceTemplateGeneration", "generation", "observedGeneration")
     made_from, own, observed = (status.get(name) or 0 for name in names)
-    return made_from == generation and own == observed
+    return is_equal(made_from, generation) and own == observed
 
 
 def total_of(values: Iterable[Any]) -> Number:

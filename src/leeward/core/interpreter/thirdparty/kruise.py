@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem, ReplicaRequirements
@@ -108,7 +109,7 @@ def _aggregated(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem
 
 def _has_observed(manifest: ReadOnlyManifest) -> bool:
     observed = value_at(manifest, "status", "observedGeneration")
-    return observed is not None and observed == value_at(manifest, "metadata", "generation")
+    return observed is not None and is_equal(observed, value_at(manifest, "metadata", "generation"))
 
 
 def _is_updated(manifest: ReadOnlyManifest) -> bool:

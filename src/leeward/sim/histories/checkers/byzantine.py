@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import cast
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster
@@ -82,7 +83,7 @@ def _is_kept(item: AggregatedStatusItem, before: AggregatedStatusItem | None) ->
     """Tells whether the item says what it said before, and that nothing was seen of the cluster since
     (`NOT_SEEN_SINCE`)."""
     is_marked = NOT_SEEN_SINCE in cast(Manifest, item.status or {})
-    return is_marked and before is not None and marked([item], {}) == marked([before], {})
+    return is_marked and before is not None and is_equal(marked([item], {}), marked([before], {}))
 
 
 def _absurd(amounts: Mapping[str, Quantity]) -> Iterator[str]:

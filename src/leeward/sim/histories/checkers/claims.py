@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubeapi.codec import encode, to_wire
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
 from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
 from leeward.api.work import Binding
@@ -83,8 +84,12 @@ class ClaimsChecker:
             return
         before, after = followed_by(old), followed_by(new)
         policy = _policy(self._scene.truth, claim_of(to_wire(new)))
-        if before != after and policy is not None and all(is_lazy({"spec": spec}) for spec in self._known(policy)):
-            fields = ", ".join(name for name in FOLLOWED if before[name] != after[name])
+        if (
+            not is_equal(before, after)
+            and policy is not None
+            and all(is_lazy({"spec": spec}) for spec in self._known(policy))
+        ):
+            fields = ", ".join(name for name in FOLLOWED if not is_equal(before[name], after[name]))
             message = f"the lazy policy {policy[1]} changed {fields} of {change.key}, and nobody the template"
             yield Violation("S17", change.seconds, message)
 
@@ -107,7 +112,7 @@ def unclaimed(scene: Scene) -> Iterator[str]:
             binding = truth.any_binding(Key(key.namespace, f"{key.name}-{kind.lower()}"))
             if binding is not None and _is_due(scene, (prefix, key), held):
                 wanted, there = _wanted(held[2]), followed_by(binding)
-                wrong = [name for name in FOLLOWED if wanted[name] != there[name]]
+                wrong = [name for name in FOLLOWED if not is_equal(wanted[name], there[name])]
                 if wrong:
                     yield f"{kind} {key} has another {', '.join(wrong)} than its policy {held[1]}"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from kubeapi.codec import to_wire
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition
@@ -179,7 +180,7 @@ def _fields(patch: Manifest) -> Iterator[str]:
 
 def _changed(old: ResourceBinding, new: ResourceBinding) -> list[str]:
     before, after = cast(Manifest, to_wire(old.spec)), cast(Manifest, to_wire(new.spec))
-    return [name for name in {*before, *after} if before.get(name) != after.get(name)]
+    return [name for name in {*before, *after} if not is_equal(before.get(name), after.get(name))]
 
 
 def _scheduled_generation(binding: ResourceBinding) -> int:

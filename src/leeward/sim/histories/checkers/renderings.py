@@ -7,6 +7,7 @@ Policies of histories leave marks (`histories/overriding.py`), so that this is j
 from collections.abc import Iterator
 from datetime import datetime
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of
 from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION, cluster_of_execution_space
 from leeward.api.work import Work
@@ -50,7 +51,7 @@ class RenderingsChecker:
         marks = [marks_of(manifest) for manifest in manifests]
         known = self._marks.setdefault(change.key, States[list[Marks]]())
         known.note(float("-inf") if change.restored else change.seconds, marks)
-        is_same = old is not None and old.spec.workload == new.spec.workload
+        is_same = old is not None and is_equal(old.spec.workload, new.spec.workload)
         if is_same or new.metadata.deletion_timestamp is not None or self._scene.knows_more:
             return
         cluster = cluster_of_execution_space(change.key.namespace)
