@@ -18,6 +18,9 @@ _encoder = msgspec.json.Encoder()
 _canonical_encoder = msgspec.json.Encoder(order="sorted")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
+Raw = msgspec.Raw
+"""JSON text inside of a value, which is written as it is."""
+
 DecodeError = msgspec.MsgspecError
 """Error that the decoders raise: bytes that are not JSON, or JSON that is not of the type."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from kubeapi.yaml_reading import YamlLoader, check_size
+from kubeapi.yaml_reading import YamlLoader, check_size, members_of
 
 FieldPath = Sequence[str | int]
 
@@ -78,8 +78,8 @@ def parse_located_yaml(text: str | bytes) -> Iterator[LocatedDocument]:
 def _member(node: yaml.Node, step: str | int) -> tuple[int, yaml.Node] | None:
     """The line and the node of a member; the last of several with the same key, as it is read."""
     if isinstance(node, yaml.MappingNode):
-        found = [(key, value) for key, value in node.value if key.value == step]
-        return (found[-1][0].start_mark.line, found[-1][1]) if found else None
+        found = [(key.start_mark.line, value) for name, key, value in members_of(node) if name == step]
+        return found[-1] if found else None
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and 0 <= step < len(node.value):
         return node.value[step].start_mark.line, node.value[step]
     return None

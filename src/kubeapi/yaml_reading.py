@@ -4,15 +4,22 @@ An alias costs nothing to write and all that it stands for to read: ten lists, e
 ten thousand million. So the size of a document is what it is once its aliases are written out, and that is bounded.
 """
 
+import math
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
+from kubeapi.yaml_scalars import BOOL, FLOAT, INT, NULL, STR, TIMESTAMP, as_json, key_of, resolve
+
 MAX_NODES = 50_000
 MAX_CHARACTERS = 4 * 1024 * 1024
 MAX_DEPTH = 100
-LONGEST_NUMBER = 64
+MERGE = "<<"
+_MERGE_TAG = "tag:yaml.org,2002:merge"
+_BINARY_TAG = "tag:yaml.org,2002:binary"
+_KNOWN_TAGS = (BOOL, FLOAT, INT, NULL, TIMESTAMP)
 
 
 def check_size(text: str | bytes) -> None:
@@ -67,25 +74,85 @@ class _Counted:
 
 
 class YamlLoader(yaml.CSafeLoader):
-    """The safe loader, with timestamps, numbers to the base of sixty, and those of very many digits left as text."""
+    """Loader that means by a plain word what Kubernetes means (`yaml_scalars.py`), and gives values of JSON."""
 
-    def construct_yaml_int(self, node: yaml.ScalarNode) -> Any:
-        return node.value if _is_text(node.value) else super().construct_yaml_int(node)
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        if kind is not yaml.ScalarNode or value == MERGE:
+            return str(super().resolve(kind, value, implicit))  # pyright: ignore
+        return resolve(value)[0] if implicit[0] else STR
 
-    def construct_yaml_float(self, node: yaml.ScalarNode) -> Any:
-        return node.value if _is_text(node.value) else super().construct_yaml_float(node)
-
-
-def _is_text(number: str) -> bool:
-    return ":" in number or len(number) > LONGEST_NUMBER
+    def construct_document(self, node: yaml.Node) -> Any:
+        return _Values().of(node)
 
 
-YamlLoader.add_constructor("tag:yaml.org,2002:int", YamlLoader.construct_yaml_int)
-YamlLoader.add_constructor("tag:yaml.org,2002:float", YamlLoader.construct_yaml_float)
-YamlLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
+class _Values:
+    """Values of the nodes of one document; nodes that aliases refer to are made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Any] = {}
+
+    def of(self, node: yaml.Node) -> Any:
+        """Unknown tags are passed over. Raises: yaml.YAMLError."""
+        if isinstance(node, yaml.ScalarNode):
+            return _scalar(node)
+        if id(node) not in self._made:
+            is_mapping = isinstance(node, yaml.MappingNode)
+            self._made[id(node)] = self._mapping(node) if is_mapping else [self.of(item) for item in node.value]
+        return self._made[id(node)]
+
+    def _mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
+        return {name: self.of(item) for name, _, item in members_of(node)}
+
+
+def members_of(node: yaml.MappingNode) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+    """Names of the fields of a mapping, with the nodes of key and value; of several with one name the last counts.
+
+    What is merged in counts as written where it is merged, as in goyaml v2. Raises: yaml.YAMLError.
+    """
+    for key, item in node.value:
+        if key.tag == _MERGE_TAG:
+            for merged in reversed(item.value) if isinstance(item, yaml.SequenceNode) else [item]:
+                if not isinstance(merged, yaml.MappingNode):
+                    raise _wrong(merged, "map merge requires map or sequence of maps as the value")
+                yield from members_of(merged)
+        elif isinstance(key, yaml.ScalarNode):
+            try:
+                yield key_of(_scalar(key, is_key=True)), key, item
+            except ValueError as error:
+                raise _wrong(key, str(error)) from error
+        else:
+            raise _wrong(key, "invalid map key: a mapping or a list")
+
+
+def _scalar(node: yaml.ScalarNode, *, is_key: bool = False) -> Any:
+    text, tag = str(node.value), str(node.tag)
+    if tag == _BINARY_TAG:
+        return _decoded(node)
+    if tag not in _KNOWN_TAGS:
+        return text
+    found, value = resolve(text)
+    if found != tag and (found, tag) != (INT, FLOAT):
+        raise _wrong(node, f"cannot decode {_short(found)} `{text}` as a {_short(tag)}")
+    if isinstance(value, float) and not is_key:
+        if not math.isfinite(value):
+            raise _wrong(node, f"json: unsupported value: {text}")
+        return as_json(value)
+    return value
+
+
+def _decoded(node: yaml.ScalarNode) -> str:
+    try:
+        return b64decode(str(node.value), validate=True).decode(errors="replace")
+    except ValueError as error:
+        raise _wrong(node, "!!binary value contains invalid base64 data") from error
+
+
+def _short(tag: str) -> str:
+    return tag.replace("tag:yaml.org,2002:", "!!")
+
+
+def _wrong(node: yaml.Node, problem: str) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 def load_documents(text: str | bytes) -> Iterator[Any]:

@@ -1,14 +1,19 @@
 """YAML as Kubernetes writes it: keys in order, several lines as such, in double quotes what would not be read as text.
 
-YAML 1.1 reads a plain `y` or `n` as a boolean, too.
+Text is quoted where any reader would take it for something else (`yaml_scalars.py`): those of Kubernetes, and others
+that know YAML 1.1 or 1.2.
 """
 
-import re
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
 
-SHORT_BOOLEAN = re.compile(r"^[yYnN]$")
+from kubeapi.yaml_scalars import STR, is_text
+
+_BREAKS = ("\r", "\x85", "\u2028", "\u2029", "\ufeff")
+"""Characters that end a line to some readers, and not to others."""
 
 
 def render_sorted_yaml(value: Any) -> str:
@@ -17,8 +22,20 @@ def render_sorted_yaml(value: Any) -> str:
 
 
 def render_yaml_document(value: Any) -> str:
-    """Renders the value with its keys in the order that they have."""
-    return yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False)
+    """Renders the value with its keys in the order that they have, in ASCII: it is shown on terminals."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False)
+
+
+def render_inline_yaml(value: Any) -> str:
+    """Renders the value for one line of a document, its lists and mappings in brackets."""
+    written = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, width=1 << 16, default_flow_style=True)
+    line = written.removesuffix("...\n").removesuffix("\n")
+    return json.dumps(value, ensure_ascii=False) if "\n" in line else line
+
+
+def render_yaml_stream(values: Iterable[Any], width: int) -> str:
+    """Renders documents one after the other, with keys in the order that they have and long texts folded."""
+    return yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)
 
 
 class _Dumper(yaml.CSafeDumper):
@@ -30,11 +47,12 @@ class _Dumper(yaml.CSafeDumper):
 
 def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
     node = yaml.CSafeDumper.represent_str(dumper, text)
-    resolved = dumper.resolve(yaml.ScalarNode, text, (True, False))  # pyright: ignore
-    if resolved != "tag:yaml.org,2002:str" or SHORT_BOOLEAN.fullmatch(text):
+    if not is_text(text) or (not text.isprintable() and any(each in text for each in _BREAKS)):
         node.style = '"'
     elif "\n" in text:
         node.style = "|"
+    elif dumper.resolve(yaml.ScalarNode, text, (True, False)) != STR:  # pyright: ignore
+        node.style = '"'
     return node
 
 

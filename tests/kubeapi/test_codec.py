@@ -44,7 +44,7 @@ def test_timestamps_in_yaml_stay_text() -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("a: [", "not valid YAML"), ("- a", "is a list, not a mapping"), ("!!python/object:os.x {}", "not valid YAML")],
+    [("a: [", "not valid YAML"), ("- a", "is a list, not a mapping"), ("!!int x", "not valid YAML")],
 )
 def test_other_yaml_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):

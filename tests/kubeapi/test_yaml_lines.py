@@ -50,8 +50,8 @@ def test_documents_are_told_apart_and_empty_ones_skipped() -> None:
 def test_json_and_merged_keys_have_lines() -> None:
     (document,) = parse_located_yaml('{"kind": "A",\n"spec": {"b": [1,\n2]}}')
     assert (document.value["spec"]["b"], document.line_of(("spec", "b", 1))) == ([1, 2], 3)
-    (merged,) = parse_located_yaml("base: &b\n  x: 1\nuse:\n  <<: *b\n  y: 2\n")
-    assert (merged.value["use"], merged.line_of(("use", "x"))) == ({"x": 1, "y": 2}, 2)
+    (merged,) = parse_located_yaml("base: &b\n  x: 1\nuse:\n  <<: *b\n  z: 2\n")
+    assert (merged.value["use"], merged.line_of(("use", "x"))) == ({"x": 1, "z": 2}, 2)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_json_and_merged_keys_have_lines() -> None:
         ("[" * 200, 0, "nested deeper than 100 levels"),
         ("a: " + "x" * 5_000_000, 0, "more than 4194304 characters"),
         (b"\xff\xfe\xff", 0, "not valid YAML"),
-        ("a: !!python/object:x.y {}", 1, "not valid YAML"),
+        ("a: !!int x", 1, "not valid YAML"),
     ],
 )
 def test_what_is_no_yaml_names_the_line(text: str | bytes, line: int, said: str) -> None:

@@ -316,6 +316,29 @@ def test_a_selector_is_immutable():
     tell(story)
 
 
+@pytest.mark.parametrize(
+    ("method", "content_type"), [("PUT", "application/yaml"), ("PATCH", "application/apply-patch+yaml")]
+)
+def test_yaml_is_read_as_kubernetes_reads_it(method: str, content_type: str):
+    """Words as sigs.k8s.io/yaml 1.6 of Kubernetes 1.36 reads them: `=` is a text, `08` a number, a tag is ignored."""
+    text = (
+        b"apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec:\n  size: 08\n"
+        b"  free: {match: =, many: 1e3, octal: 0o17, half: -.5, yes: n, tag: !Unknown x}\n"
+    )
+
+    async def story(world: ApiWorld) -> None:
+        created = await world.create(WIDGETS, widget("a", size=3))
+        version = created.body["metadata"]["resourceVersion"].encode()
+        sent = text.replace(b"{name: a}", b'{name: a, resourceVersion: "%s"}' % version) if method == "PUT" else text
+        query = {"fieldManager": "me", "force": "true"} if method == "PATCH" else {}
+        answer = await world.call(method, f"{WIDGETS}/a", sent, query=query, content_type=content_type)
+        assert answer.code == 200, answer.body
+        free = {"match": "=", "many": 1000, "octal": 15, "half": -0.5, "true": False, "tag": "x"}
+        assert (answer.body["spec"]["size"], answer.body["spec"]["free"]) == (8, free)
+
+    tell(story, [widgets()])
+
+
 @pytest.mark.parametrize(("validation", "code"), [("Strict", 400), ("Warn", 200), ("Ignore", 200)])
 def test_fields_that_are_written_twice_in_yaml_are_refused_or_warned_of(validation: str, code: int):
     text = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm}\ndata: {a: one}\ndata: {a: two}\n"

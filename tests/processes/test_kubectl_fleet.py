@@ -1,8 +1,10 @@
 """The real kubectl on a fleet of processes, where controllers run: the transcripts in `transcripts/fleet`."""
 
+import json
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,34 @@ def test_kubectl_does_and_says_what_the_transcript_has(
     environment: dict[str, str], tmp_path: Path, transcript: Path
 ) -> None:
     play(parse(transcript.read_text()), tmp_path, environment)
+
+
+SETTINGS = """\
+region: eu # read at start
+commit: "12345e7"
+zip: "08"
+matchType: =
+"""
+
+
+def test_a_target_reads_the_configuration_that_was_written_but_for_what_an_override_names(fleet: Fleet) -> None:
+    """`commit` and `zip` keep their quotes, as with Karmada 1.16: a program in Go would read numbers otherwise."""
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a.yaml": SETTINGS}}
+    selectors = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "settings"}]
+    change = {"subPath": "/region", "operator": "replace", "value": "us"}
+    overriders = {"fieldOverrider": [{"fieldPath": "/data/a.yaml", "yaml": [change]}]}
+    policies: list[tuple[str, dict[str, Any]]] = [
+        ("OverridePolicy", {"resourceSelectors": selectors, "overrideRules": [{"overriders": overriders}]}),
+        ("PropagationPolicy", {"resourceSelectors": selectors, "placement": {}}),
+    ]
+    for kind, spec in policies:
+        wanted = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": kind, "metadata": {"name": "settings"}}
+        fleet.kubectl("create", "-f", "-", stdin=json.dumps({**wanted, "spec": spec}))
+    fleet.kubectl("create", "-f", "-", stdin=json.dumps(config))
+    fleet.eventually(lambda: fleet.exists("configmap", "settings", context="member1"), "the copy is there")
+    copied = fleet.get("configmap", "settings", context="member1")["data"]["a.yaml"]
+    assert copied == SETTINGS.replace("region: eu", "region: us")
+    fleet.kubectl("delete", "configmap/settings", "overridepolicy/settings", "propagationpolicy/settings")
 
 
 def test_a_member_that_hangs_or_is_gone_is_named_and_delays_no_other(fleet: Fleet) -> None:

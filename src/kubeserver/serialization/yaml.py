@@ -1,14 +1,12 @@
-"""YAML as Kubernetes reads and writes it: version 1.1, where `y` and `n` are booleans, and keys in order."""
+"""YAML of requests and answers, with faults told as the Go library tells them."""
 
-import re
 from typing import Any
 
 import yaml
 from yaml.scanner import ScannerError
 
 from kubeapi import codec
-from kubeapi.yaml_reading import YamlLoader
-from kubeapi.yaml_writing import SHORT_BOOLEAN, render_sorted_yaml
+from kubeapi.yaml_writing import render_sorted_yaml
 
 
 def dump_yaml(value: Any) -> bytes:
@@ -24,10 +22,9 @@ def load_yaml(text: bytes) -> Any:
     if text[:1] == b"{" and (document := read_json(text)) is not None:
         return document
     try:
-        document = codec.parse_first_yaml(text)
+        return codec.parse_first_yaml(text)
     except ValueError as error:
         raise ValueError(_said(error)) from error
-    return _with_short_booleans(document, text)
 
 
 def read_json(text: bytes) -> Any:
@@ -36,27 +33,6 @@ def read_json(text: bytes) -> Any:
         return codec.decode_any(text)
     except codec.DecodeError:
         return None
-
-
-def _with_short_booleans(value: Any, text: bytes) -> Any:
-    """Value with booleans where a plain `y` or `n` was written."""
-    if not re.search(rb"[:\-,\[]\s*[yYnN]\s*([,}\]#\n]|$)", text):
-        return value
-    return next(iter(yaml.load_all(text, Loader=_Loader)), None)
-
-
-class _Loader(YamlLoader):
-    """Loader with the short booleans."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    **_Loader.yaml_implicit_resolvers,
-    **{
-        letter: [("tag:yaml.org,2002:bool", SHORT_BOOLEAN), *_Loader.yaml_implicit_resolvers.get(letter, [])]
-        for letter in "yYnN"
-    },
-}
-_Loader.bool_values = {**_Loader.bool_values, "y": True, "n": False}
 
 
 def _said(error: ValueError) -> str:

@@ -11,10 +11,10 @@ import hashlib
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
+from kubeapi import codec
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.app.local.errors import FleetError
@@ -48,7 +48,7 @@ async def publish_current(client: Client, connection: Connection) -> None:
 def _kubeconfig(connection: Connection) -> str:
     authority = base64.b64encode(connection.certificate_authority).decode()
     cluster = {"server": connection.server, "certificate-authority-data": authority}
-    return yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]})
+    return codec.render_yaml({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]})
 
 
 async def publish(client: Client, connection: Connection) -> None:
@@ -110,8 +110,8 @@ def hashes_of(authority: bytes) -> list[str]:
 def _known_by(kubeconfig: str) -> tuple[str, bytes]:
     """URL and CA bundle of the first cluster; empty where there is none."""
     try:
-        document = cast(dict[str, Any], yaml.safe_load(kubeconfig))
+        document = cast(dict[str, Any], codec.parse_first_yaml(kubeconfig))
         cluster = document["clusters"][0]["cluster"]
         return str(cluster["server"]), base64.b64decode(cluster["certificate-authority-data"])
-    except (yaml.YAMLError, LookupError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError):
         return "", b""

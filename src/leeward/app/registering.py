@@ -12,9 +12,9 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-import yaml
 from cryptography import x509
 
+from kubeapi import codec
 from kubeapi.certificate_requests import Subject, make_request
 from kubeapi.meta import Manifest
 from kubeapi.named_files import write_named
@@ -105,4 +105,4 @@ def write_kubeconfig(path: Path, connection: Connection, cluster: str) -> None:
         "clusters": [{"name": "karmada-apiserver", "cluster": where}],
         "users": [{"name": user, "user": who}],
     }
-    write_named(path, yaml.safe_dump(document).encode(), private=True)
+    write_named(path, codec.render_yaml(document).encode(), private=True)

@@ -73,8 +73,8 @@ def test_programs_get_all_of_it(file: Path, tmp_path: Path, capsys: pytest.Captu
         (f"{DIES}  expect:\n  - {{noEviction: true, namespace: shop}}\n", "spec.expect[0]: no application is so"),
         (f"{DIES}  expect:\n  - placedOn: [z]\n", "spec.expect[0].placedOn: there is no cluster 'z'"),
         (
-            "  steps:\n  - {at: 1s, apply: [{apiVersion: x.io/v1, kind: Foo, metadata: {name: y}}]}\n",
-            "Foo y is applied: the copy refuses it",
+            "  steps:\n  - {at: 1s, apply: [{apiVersion: x.io/v1, kind: Foo, metadata: {name: foo}}]}\n",
+            "Foo foo is applied: the copy refuses it",
         ),
     ],
 )

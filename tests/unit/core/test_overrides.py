@@ -179,11 +179,71 @@ def test_a_document_keeps_what_is_not_changed() -> None:
     assert data["yaml"] == "a: 1\nb: |\n  one\n  two\n"
 
 
+SETTINGS = """\
+# Read at start.
+region: eu  # moved by overrides
+commit: "12345e7"
+zip: '08'
+matchers:
+- {name: a, matchType: =}
+- name: b
+  labels:
+    team: x
+  note: |
+    two
+    lines
+
+schedule: on
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "before", "after"),
+    [
+        (("replace", "/region", "us"), "region: eu  #", "region: us  #"),
+        (("replace", "/commit", "98765e4"), 'commit: "12345e7"', 'commit: "98765e4"'),
+        (("replace", "/matchers/0/matchType", "=~"), "matchType: =}", "matchType: =~}"),
+        (("replace", "/matchers/1/labels", {"y": 1}), "    team: x\n", '    "y": 1\n'),
+        (("replace", "/matchers/1/note", "a\nb\n"), "    two\n    lines\n", "    a\n    b\n"),
+        (("remove", "/zip", None), "zip: '08'\n", ""),
+        (("remove", "/matchers/0", None), "- {name: a, matchType: =}\n", ""),
+        (("add", "/matchers/1/labels/more", "08"), "    team: x\n", '    team: x\n    more: "08"\n'),
+        (("add", "/matchers/1", {"name": "c"}), "- name: b\n", "- {name: c}\n- name: b\n"),
+        (("add", "/last", [1]), "schedule: on\n", "schedule: on\nlast:\n- 1\n"),
+    ],
+)
+def test_an_override_of_yaml_leaves_everything_else_as_it_is_written(
+    operation: tuple[str, str, Any], before: str, after: str
+) -> None:
+    """What Kubernetes 1.36 reads as text stays so: Karmada 1.16 keeps the quotes of `12345e7` and of `08`, too."""
+    operator, path, value = operation
+    yaml = [{"subPath": path, "operator": operator, "value": value}]
+    manifest = {**CONFIG, "data": {"settings": SETTINGS}}
+    data = rendered(manifest, fieldOverrider=[{"fieldPath": "/data/settings", "yaml": yaml}])["data"]
+    assert before in SETTINGS
+    assert data["settings"] == SETTINGS.replace(before, after)
+
+
+def test_yaml_that_is_written_anew_says_the_same() -> None:
+    manifest = {**CONFIG, "data": {"settings": '{commit: "12345e7", zip: "08", many: 1e3, on: y, match: =}\n'}}
+    yaml = [{"subPath": "/region", "operator": "add", "value": "us"}]
+    data = rendered(manifest, fieldOverrider=[{"fieldPath": "/data/settings", "yaml": yaml}])["data"]
+    assert data["settings"] == 'commit: "12345e7"\nmany: 1000\nmatch: "="\nregion: us\n"true": true\nzip: "08"\n'
+
+
+def test_numbers_of_json_that_nobody_changes_stay_as_they_are_written() -> None:
+    """JSON (RFC 8259) has numbers beyond a double, and Karmada keeps them; it has no Infinity."""
+    manifest = {**CONFIG, "data": {"json": '{"n": 1E400, "price": 1.10}'}}
+    json = [{"subPath": "/m", "operator": "add", "value": 1}]
+    data = rendered(manifest, fieldOverrider=[{"fieldPath": "/data/json", "json": json}])["data"]
+    assert data["json"] == '{"n":1E400,"price":1.10,"m":1}'
+
+
 def test_yaml_whose_keys_are_no_texts_is_written_with_keys_as_json_has_them() -> None:
-    manifest = {**CONFIG, "data": {"yaml": "2: a\ntrue: b\n2001-01-01: c\n"}}
-    yaml = [{"subPath": "/2", "operator": "replace", "value": "y"}]
+    manifest = {**CONFIG, "data": {"yaml": "{2: a, true: b, 2001-01-01: c}\n"}}
+    yaml = [{"subPath": "/2", "operator": "replace", "value": "y"}, {"subPath": "/3", "operator": "add", "value": "n"}]
     data = rendered(manifest, fieldOverrider=[{"fieldPath": "/data/yaml", "yaml": yaml}])["data"]
-    assert data["yaml"] == '"2": "y"\n"2001-01-01": c\n"true": b\n'
+    assert data["yaml"] == '"2": "y"\n"2001-01-01": c\n"3": "n"\n"true": b\n'
 
 
 @pytest.mark.parametrize(
@@ -238,9 +298,10 @@ POD: dict[str, Any] = {"kind": "Pod", "metadata": {"name": "a", "namespace": "de
             "fieldOverrider[0]: the text is no JSON: NaN is no JSON number",
         ),
         (
-            {**CONFIG, "data": {"y": "a: !!binary aGk=\n"}},
+            {**CONFIG, "data": {"y": "a: .inf\n"}},
             {"fieldOverrider": [{"fieldPath": "/data/y", "yaml": [{"subPath": "/b", "operator": "add", "value": 1}]}]},
-            "fieldOverrider[0]: the text has a bytes, which JSON has not",
+            "fieldOverrider[0]: not valid YAML: json: unsupported value: .inf\n"
+            '  in "<unicode string>", line 1, column 4',
         ),
         (
             {**POD, "metadata": {**POD["metadata"], "labels": "text"}},

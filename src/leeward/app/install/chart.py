@@ -10,10 +10,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import yaml
-
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeapi.yaml_writing import render_yaml_stream
 from leeward.api.names import SYSTEM_NAMESPACE
 from leeward.app.install.manifests import DEFINITIONS, definitions, namespaces, rights
 
@@ -36,14 +35,7 @@ def _whole(resource: Resource[Manifest], manifest: Manifest) -> Manifest:
 
 
 def _render(manifests: Iterable[Manifest]) -> str:
-    return _HEAD + yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=120)
-
-
-class _Dumper(yaml.SafeDumper):
-    """Dumper without anchors, which would tie what only happens to be the same."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
+    return _HEAD + render_yaml_stream(manifests, width=120)
 
 
 def main(directory: Path) -> None:
