@@ -6,6 +6,7 @@ Kubernetes: pkg/apis/autoscaling/validation; same, without the tolerance of scal
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
 from kubeapi.status import Problem
@@ -65,7 +66,7 @@ def validate_autoscaler(manifest: Manifest, old: Manifest | None) -> list[Proble
     if most < least:
         problems.append(Problem.invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"))
     target = section(spec, "scaleTargetRef")
-    if old is None or target != section(section(old, "spec"), "scaleTargetRef"):
+    if old is None or not is_equal(target, section(section(old, "spec"), "scaleTargetRef")):
         problems += _group_problems(target, "spec.scaleTargetRef.apiVersion")
     problems += _reference_problems(target, "spec.scaleTargetRef")
     for index, metric in enumerate(entries(spec, "metrics")):

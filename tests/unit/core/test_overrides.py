@@ -215,7 +215,7 @@ schedule: on
 def test_an_override_of_yaml_leaves_everything_else_as_it_is_written(
     operation: tuple[str, str, Any], before: str, after: str
 ) -> None:
-    """What Kubernetes 1.36 reads as text stays so: Karmada 1.16 keeps the quotes of `12345e7` and of `08`, too."""
+    """Text that Kubernetes 1.36 reads as such stays so: Karmada 1.16 keeps the quotes of `12345e7` and of `08`, too."""
     operator, path, value = operation
     yaml = [{"subPath": path, "operator": operator, "value": value}]
     manifest = {**CONFIG, "data": {"settings": SETTINGS}}
