@@ -11,6 +11,7 @@ the same objects.
 """
 
 import logging
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -24,8 +25,10 @@ from leeward.api.names import REFLECTED_CONDITION
 from leeward.api.resource import WORKS
 from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatus
 from leeward.client import NotFound, NotServed
+from leeward.controllers.owned_claims import OwnedClaims
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.eviction.evidence import served_counts
+from leeward.core.eviction.volumes import owned_claims_in, with_owned_claims
 from leeward.core.execution.settled import is_reported
 from leeward.core.execution.work_generation import carries_generation, is_left, shows
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
@@ -43,13 +46,16 @@ log = logging.getLogger(__name__)
 
 
 class WorkStatusController:
-    def __init__(self, plane: ControlPlane, member: Member, works: MemberWorks) -> None:
+    def __init__(self, plane: ControlPlane, member: Member, works: MemberWorks, *, exact_health: bool = False) -> None:
+        """`exact_health`: a kind without a rule is healthy once it is applied, as in Karmada."""
         self._plane = plane
+        self._exact_health = exact_health
         self._member = member
         self._works = works
         self._controller = plane.controller(f"work-status-controller/{member.name}", self.reconcile)
         self._recorder = plane.recorder("work-status-controller")
         self._staying = StayingObjects[str, Work](is_same_state)
+        self._claims = OwnedClaims(member, self._controller.queue.add)
         self._backlinks = self._works.backlinks(self._add, lambda name: True, is_reported)
 
     def start(self) -> None:
@@ -87,9 +93,7 @@ class WorkStatusController:
                 carried = False
                 continue
             carried = carried and not _is_going(observed) and await self._carries(observed, work, manifest)
-            status = await self._manifest_status(
-                work, ordinal, resource.plural, observed, MAX_STATUS_BYTES - kept_bytes
-            )
+            status = await self._manifest_status(work, ordinal, resource, observed, MAX_STATUS_BYTES - kept_bytes)
             kept_bytes += status.size
             statuses.append(status.reported)
         if kept_bytes > MAX_STATUS_BYTES:
@@ -118,19 +122,32 @@ class WorkStatusController:
             return False
 
     async def _manifest_status(
-        self, work: Work, ordinal: int, plural: str, observed: Manifest, left: int
+        self, work: Work, ordinal: int, resource: Resource[Manifest], observed: Manifest, left: int
     ) -> "_Reported":
         """`left`: how many bytes the status may have; of one that has more, nothing is known."""
-        kept = plausible_status(await self._interpreted(work, "ReflectStatus", observed, None), left)
+        interpreter = self._plane.interpreter
+        told = await self._interpreted(work, "ReflectStatus", observed, interpreter.status, None)
+        kept = plausible_status(with_owned_claims(told, await self._claims_of(work, ordinal, observed)), left)
         health = ResourceHealth.UNKNOWN
         if kept.size <= left:
-            health = await self._interpreted(work, "InterpretHealth", observed, ResourceHealth.UNKNOWN)
-        identifier = _identifier(ordinal, plural, observed)
+            has_status = not self._exact_health and self._member.server.discovery.has_status(resource)
+            judge = partial(interpreter.health, has_status=has_status)
+            health = await self._interpreted(work, "InterpretHealth", observed, judge, ResourceHealth.UNKNOWN)
+        identifier = _identifier(ordinal, resource.plural, observed)
         return _Reported(ManifestStatus(identifier=identifier, status=kept.status, health=health.value), kept.size)
 
-    async def _interpreted(self, work: Work, question: str, observed: Manifest, otherwise: Any) -> Any:
+    async def _claims_of(self, work: Work, ordinal: int, observed: Manifest) -> Sequence[str]:
+        """Claims that belong to the object. Where the member cannot say, those that were told last."""
+        found = await self._claims.of(work.name, observed)
+        if found is not None:
+            return found
+        before = [each.status for each in work.status.manifest_statuses if each.identifier.ordinal == ordinal]
+        return [name for status in before for name in owned_claims_in(status).split(", ") if name]
+
+    async def _interpreted(
+        self, work: Work, question: str, observed: Manifest, ask: Callable[[Manifest], Awaitable[Any]], otherwise: Any
+    ) -> Any:
         """Answer of the interpreter, or `otherwise` when it has none: that is told, and is neither good nor bad."""
-        ask = self._plane.interpreter.status if question == "ReflectStatus" else self._plane.interpreter.health
         try:
             return await ask(observed)
         except NotInterpreted as error:

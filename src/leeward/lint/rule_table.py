@@ -164,7 +164,7 @@ RULES: Sequence[LintRule] = (
         "health-not-judged",
         NOTE,
         "A kind of which nothing says when it is healthy",
-        "Its old copy is let go as soon as the new one is applied, whether that works or not.",
+        "Without a condition Ready or Available its health is Unknown: its old copy stays until a person lets it go.",
         "write a ResourceInterpreterCustomization with healthInterpretation",
         not_judged,
         _CONTENTS,

@@ -50,7 +50,7 @@ class MemberSide:
                 plane, member, works, returned, self._settle_seconds(), holds_volumes=self._identifies
             ).start()
         if runs("workStatus"):
-            WorkStatusController(plane, member, works).start()
+            WorkStatusController(plane, member, works, exact_health=not self.keeps).start()
 
     @property
     def _identifies(self) -> bool:

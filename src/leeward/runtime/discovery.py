@@ -43,6 +43,8 @@ class Discovery:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._kinds: dict[tuple[str, str], Resource[Manifest]] = {}
+        self._subresources: set[tuple[str, str]] = set()
+        """API version and name of each, as `databases/status`."""
         self._offered: dict[str, tuple[Sequence[OfferedResource], APIEnablement]] = {}
         self._documents: dict[str, tuple[bytes, Root]] = {}
         self._last: tuple[_Found, _Found, Offer] | None = None
@@ -52,13 +54,19 @@ class Discovery:
         """Resource of a kind. Raises: UnknownKind when the server answered and does not have it."""
         if (api_version, kind) not in self._kinds and is_api_version(api_version):
             for found in await self._group_version(api_version):
-                if "/" not in found.name:
+                if "/" in found.name:
+                    self._subresources.add((api_version, found.name))
+                else:
                     self._kinds[api_version, found.kind] = Resource.of_manifests(
                         api_version, found.name, found.kind, found.namespaced
                     )
         if (api_version, kind) not in self._kinds:
             raise UnknownKind(f"the cluster does not offer {api_version} {kind}")
         return self._kinds[api_version, kind]
+
+    def has_status(self, resource: Resource[Manifest]) -> bool:
+        """Tells whether a resource that was found here has a status subresource, as it was found."""
+        return (resource.api_version, f"{resource.plural}/status") in self._subresources
 
     async def offer(self, *, core_anew: bool = True) -> Offer:
         """All kinds. Of a group that does not answer, what it offered before. Raises: WorldError.

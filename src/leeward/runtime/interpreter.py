@@ -200,14 +200,14 @@ class Interpreter:
                 return webhook_exchange.status_in(response)
             return reflect_status(observed)
 
-    async def health(self, observed: ReadOnlyManifest) -> ResourceHealth:
-        """Health of the object: if it does its work, as far as anybody judges that."""
+    async def health(self, observed: ReadOnlyManifest, *, has_status: bool = False) -> ResourceHealth:
+        """Health of the object: if it does its work, as far as anybody judges that. `has_status` as in `health_of`."""
         with _told():
             if script := await self._script(observed, Operation.HEALTH):
                 return _health(scripts.health_in(await self._run(script, Operation.HEALTH, observed)))
             if response := await self._webhooks.ask(observed, Operation.HEALTH):
                 return _health(webhook_exchange.health_in(response))
-            return health_of(observed)
+            return health_of(observed, has_status=has_status)
 
     async def dependencies(self, template: ReadOnlyManifest) -> list[DependentObjectReference]:
         """Objects that the template needs beside it: all scripts of its kind are asked, and one that fails fails
@@ -234,7 +234,7 @@ class Interpreter:
         return has_dependencies(template) or await self.is_customized(template, Operation.DEPENDENCY)
 
     async def lacks_health_rule(self, template: ReadOnlyManifest) -> bool:
-        """Tells whether its copies count as healthy as soon as they are applied, because nobody says better."""
+        """Tells whether nobody says when its copies are healthy."""
         return lacks_health_rule(template) and not await self.is_customized(template, Operation.HEALTH)
 
     async def is_customized(self, manifest: ReadOnlyManifest, operation: Operation) -> bool:

@@ -1,4 +1,5 @@
-"""StatefulSets with claims: what moves without its volumes starts empty, and two copies of an ordinal write at once.
+"""StatefulSets and custom resources with claims: what moves without its volumes starts empty, and two copies of an
+ordinal write at once.
 
     purge mode      volumes stay behind              volumes follow (annotation of the policy)
     Gracefully      it stays (`VolumesStay`)         it moves, and the old copy is gone before the new one is made
@@ -9,9 +10,10 @@ Holds: S7, S12. Karmada moves it in any case.
 """
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from kubeapi.codec import to_wire
-from kubeapi.meta import ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import CLAIMS_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import Binding
@@ -42,16 +44,35 @@ def claims_annotation(template: ReadOnlyManifest) -> dict[str, str]:
 
 
 def noted_claims(binding: Binding) -> tuple[str, ...]:
-    """Claims of its template by the binding's annotation; the last may be a number: `2 more`."""
-    names, _, more = binding.metadata.annotations.get(CLAIMS_ANNOTATION, "").partition(" and ")
-    return tuple(filter(None, (*names.split(", "), more)))
+    """Claims of its template by the binding's annotation, and those that belong to its copies in their members; the
+    last of each may be a number: `2 more`."""
+    said = (binding.metadata.annotations.get(CLAIMS_ANNOTATION, ""), *_owned(binding))
+    names = (name for each in said for part in each.split(" and ") for name in part.split(", "))
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def has_claims(binding: Binding) -> bool:
     """Tells whether it claims volumes, also where that is not known: a binding of a StatefulSet that an earlier
-    version, Karmada or somebody else made says nothing, until it is brought up to date."""
+    version, Karmada or somebody else made says nothing, until it is brought up to date. A custom resource has those
+    that an operator made for a copy of it (`with_owned_claims`)."""
     said = binding.metadata.annotations.get(CLAIMS_ANNOTATION)
-    return _is_stateful_set(to_wire(binding.spec.resource)) if said is None else bool(said)
+    is_claiming = _is_stateful_set(to_wire(binding.spec.resource)) if said is None else bool(said)
+    return is_claiming or any(_owned(binding))
+
+
+def with_owned_claims(status: object, names: Sequence[str]) -> Any:
+    """The status of a member's object that also names the claims which belong to it."""
+    known = cast(Manifest, status) if isinstance(status, dict) else {}
+    return {**known, CLAIMS_ANNOTATION: _listed(names)} if names else cast(Any, status)
+
+
+def owned_claims_in(status: object) -> str:
+    """Claims that belong to a member's object, as `with_owned_claims` has put them there."""
+    return text_at(status, CLAIMS_ANNOTATION)
+
+
+def _owned(binding: Binding) -> list[str]:
+    return [owned_claims_in(item.status) for item in binding.status.aggregated_status]
 
 
 def stay_behind(binding: Binding, mode: PurgeMode) -> bool:
@@ -71,7 +92,7 @@ def purge_mode_with_volumes(binding: Binding, mode: PurgeMode) -> PurgeMode:
 def why_volumes_stay(binding: Binding) -> str:
     """Reason why a StatefulSet does not move, and the ways out."""
     return (
-        f"its volumes ({binding.metadata.annotations.get(CLAIMS_ANNOTATION, UNKNOWN)}) would stay behind, and it would "
+        f"its volumes ({_listed(noted_claims(binding)) or UNKNOWN}) would stay behind, and it would "
         f"start empty; if storage is replicated, annotate the policy with {VOLUMES_FOLLOW_ANNOTATION}=true "
         f"(not with purgeMode {PurgeMode.NEVER}); with purgeMode {PurgeMode.DIRECTLY} it moves without them"
     )

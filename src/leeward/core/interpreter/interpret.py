@@ -10,7 +10,7 @@ from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import LAZY_DIGEST_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, Component, ReplicaRequirements
 from leeward.core.interpreter.dependencies import in_order
-from leeward.core.interpreter.fields import drop, value_at
+from leeward.core.interpreter.fields import drop, int_at, list_at, text_at, value_at
 from leeward.core.interpreter.kinds import rules_of
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.interpreter.rules import InterpretationError
@@ -57,16 +57,20 @@ def lacks_health_rule(template: ReadOnlyManifest) -> bool:
 
     What Kubernetes itself has no rule for (a ConfigMap, a Role) does nothing that could fail.
     """
-    group = str(template.get("apiVersion", "")).rpartition("/")[0]
-    is_defined = "." in group and not group.endswith(".k8s.io")
-    return is_defined and rules_of(template).is_healthy is None
+    return is_defined(template) and rules_of(template).is_healthy is None
+
+
+def is_defined(manifest: ReadOnlyManifest) -> bool:
+    """Tells whether somebody defined its kind, by its API group: Kubernetes itself does not have it."""
+    group = str(manifest.get("apiVersion", "")).rpartition("/")[0]
+    return "." in group and not group.endswith(".k8s.io")
 
 
 def why_not_judged(kind: str) -> str:
     """Sentence on what it means that nothing says when an object of the kind does its work, and the way out."""
     return (
-        f"nothing says when a {kind} is healthy: it counts as healthy where it is applied, an eviction ends at "
-        "once, and a ResourceInterpreterCustomization with healthInterpretation says it"
+        f"nothing says when a {kind} is healthy: without a condition Ready or Available its health is Unknown, and an "
+        "eviction of it waits for a person; a ResourceInterpreterCustomization with healthInterpretation says it"
     )
 
 
@@ -113,16 +117,31 @@ def reflect_status(observed: ReadOnlyManifest) -> Any:
     return rule(observed)
 
 
-def health_of(observed: ReadOnlyManifest) -> ResourceHealth:
+def health_of(observed: ReadOnlyManifest, *, has_status: bool = False) -> ResourceHealth:
     """`HEALTHY` also for kinds without a rule, as Karmada's work status controller reports them.
 
-    `UNKNOWN` when the rule can make nothing of the object: it is neither healthy nor ill.
+    `has_status`: the kind has a status subresource. A custom resource that has one, and no rule, is judged by its
+    conditions alone. `UNKNOWN` when nothing can be made of the object: it is neither healthy nor ill.
     """
     rule = rules_of(observed).is_healthy
+    if has_status and lacks_health_rule(observed):
+        return _health_by_conditions(observed)
     try:
         return ResourceHealth.HEALTHY if rule is None or rule(observed) else ResourceHealth.UNHEALTHY
     except InterpretationError:
         return ResourceHealth.UNKNOWN
+
+
+def _health_by_conditions(observed: ReadOnlyManifest) -> ResourceHealth:
+    """Health by the condition Ready, else Available, of the object's present generation (as kstatus reads Ready)."""
+    conditions = {text_at(each, "type"): each for each in list_at(observed, "status", "conditions")}
+    told = conditions.get("Ready") or conditions.get("Available")
+    generation = int_at(observed, "metadata", "generation")
+    seen = [value_at(each, "observedGeneration") for each in (told, observed.get("status"))]
+    if told is None or any(isinstance(each, int) and each < generation for each in seen):
+        return ResourceHealth.UNKNOWN
+    judged = {"True": ResourceHealth.HEALTHY, "False": ResourceHealth.UNHEALTHY}
+    return judged.get(text_at(told, "status"), ResourceHealth.UNKNOWN)
 
 
 def aggregate_status(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Manifest | None:

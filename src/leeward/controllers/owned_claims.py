@@ -1,0 +1,81 @@
+"""PersistentVolumeClaims in a member that belong to a custom resource there: an operator made them.
+
+Kubernetes deletes them with their owner, and the data with them. The status of the custom resource names them to the
+control plane, whose decision keeps the copy where its volumes are (`core.eviction.volumes`).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.client import NotFound, NotServed, WorldError
+from leeward.core.interpreter import is_defined
+from leeward.core.interpreter.fields import mappings_at, text_at
+from leeward.runtime.bounded import keep_latest
+from leeward.runtime.controller_context import Member
+from leeward.runtime.discovery import UnknownKind
+from leeward.runtime.identity import key_of
+
+CLAIMS: Final = Resource.of_manifests("v1", "persistentvolumeclaims", "PersistentVolumeClaim", True)
+MAX_DEPTH = 3
+"""Owners between a claim and the custom resource, as a StatefulSet that deletes its claims with itself."""
+MAX_NAMED = 20
+MAX_OWNERS = 10_000
+
+
+class OwnedClaims:
+    """`look` has a Work of the member looked at, by its name. The member's claims are followed once a custom resource
+    has come there."""
+
+    def __init__(self, member: Member, look: Callable[[str], None]) -> None:
+        self._member = member
+        self._look = look
+        self._is_following = False
+        self._owners: dict[str, str] = {}
+        """Works of the custom resources that were looked at, by uid; the latest are kept."""
+
+    async def of(self, work: str, observed: Manifest) -> tuple[str, ...] | None:
+        """Names of the claims that belong to an object of this Work, in order; none of kinds that Kubernetes has. None
+        where the member cannot say."""
+        if not is_defined(observed):
+            return ()
+        self._owners[observed["metadata"]["uid"]] = work
+        keep_latest(self._owners, MAX_OWNERS)
+        informer = self._member.server.informers.of(CLAIMS)
+        if not self._is_following:
+            self._is_following = True
+            informer.on_change(self._claim_changed)
+        try:
+            await informer.wait_synced()
+            claims = list(informer.list(key_of(observed).namespace))
+            found = [key_of(each).name for each in claims if await self._belongs(each, observed, MAX_DEPTH)]
+        except WorldError:
+            return None
+        return tuple(sorted(found)[:MAX_NAMED])
+
+    async def _belongs(self, owned: Manifest, owner: Manifest, depth: int) -> bool:
+        """Tells whether an object belongs to `owner`, also through others in between. Raises: WorldError."""
+        references = mappings_at(owned, "metadata", "ownerReferences")
+        if any(reference.get("uid") == owner["metadata"]["uid"] for reference in references):
+            return True
+        between = [await self._find(each, owned) for each in references] if depth else []
+        return any([await self._belongs(each, owner, depth - 1) for each in between if each is not None])
+
+    async def _find(self, reference: Mapping[str, Any], owned: Manifest) -> Manifest | None:
+        try:
+            resource = await self._member.server.discovery.resource(reference["apiVersion"], reference["kind"])
+            namespace = key_of(owned).namespace if resource.namespaced else ""
+            return await self._member.server.client.get(resource, reference["name"], namespace)
+        except NotServed:
+            raise
+        except (UnknownKind, NotFound):
+            return None
+
+    def _claim_changed(self, old: Manifest | None, new: Manifest | None) -> None:
+        """Has the Work looked at whose object owns a claim that has come or gone."""
+        claim = new or old
+        if claim is not None and (old is None or new is None):
+            for reference in mappings_at(claim, "metadata", "ownerReferences"):
+                if (work := self._owners.get(text_at(reference, "uid"))) is not None:
+                    self._look(work)

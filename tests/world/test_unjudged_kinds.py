@@ -1,0 +1,173 @@
+"""Custom resources: nobody calls healthy what nobody judges, and what an operator keeps in a member is not deleted."""
+
+import pytest
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.client import NotFound
+from leeward.sim.world import Mode, World
+from tests.world.stories import CONFIG_MAPS, POLICIES, held, play, policy, tasks
+from tests.world.test_dependencies_with_data import CLAIMS
+from tests.world.test_kinds import DEFINITIONS
+
+PUSH: dict[str, Mode] = {"member1": "Push", "member2": "Push"}
+PULL: dict[str, Mode] = {"member1": "Pull", "member2": "Pull"}
+DATABASES = Resource.of_manifests("data.example.com/v1", "databases", "Database", True)
+ORDERS = "orders-database"
+PRIMARY_AND_BACKUP: Manifest = {
+    "clusterAffinities": [
+        {"affinityName": "primary", "clusterNames": ["member1"]},
+        {"affinityName": "backup", "clusterNames": ["member2"]},
+    ]
+}
+
+
+def definition(*, has_status: bool = True) -> Manifest:
+    version: Manifest = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+    }
+    return {
+        "metadata": {"name": "databases.data.example.com"},
+        "spec": {
+            "group": "data.example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "databases", "singular": "database", "kind": "Database"},
+            "versions": [{**version, "subresources": {"status": {}}} if has_status else version],
+        },
+    }
+
+
+async def place(world: World, made: Manifest) -> None:
+    """A database whose definition every cluster has."""
+    for client in (world.client, *(world.member(name).client for name in world.members)):
+        await client.create(DEFINITIONS, made)
+    await world.sleep(30)
+    await world.client.create(DATABASES, {"metadata": {"name": "orders"}, "spec": {"instances": 1}}, "default")
+    placing = policy("orders", PRIMARY_AND_BACKUP, DATABASES.kind, DATABASES.api_version)
+    await world.client.create(POLICIES, placing, "default")
+    await world.until(lambda: world.assigned(ORDERS) == {"member1": 0}, 60)
+    await world.sleep(30)
+
+
+def owned_by(owner: Manifest, name: str) -> Manifest:
+    """Metadata of an object that belongs to `owner`."""
+    reference = {name: owner[name] for name in ("apiVersion", "kind")}
+    reference.update(name=owner["metadata"]["name"], uid=owner["metadata"]["uid"], controller=True)
+    return {"name": name, "ownerReferences": [reference]}
+
+
+async def claiming(world: World, member: str, owner: Manifest, name: str) -> Manifest:
+    spec: Manifest = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"metadata": owned_by(owner, name), "spec": spec}
+    return await world.member(member).client.create(CLAIMS, claim, "default")
+
+
+async def operate(world: World, member: str) -> Manifest:
+    """The member's operator makes a claim that belongs to the database."""
+    owner = await world.member(member).client.get(DATABASES, "orders", "default")
+    return await claiming(world, member, owner, "orders-1")
+
+
+async def report(world: World, member: str, status: Manifest) -> None:
+    await world.member(member).client.patch(DATABASES, "orders", {"status": status}, "default", subresource="status")
+
+
+def ready(status: str) -> Manifest:
+    return {"conditions": [{"type": "Ready", "status": status, "reason": "Test", "message": ""}]}
+
+
+def health(world: World) -> dict[str, str]:
+    binding = world.binding(ORDERS)
+    assert binding is not None
+    return {item.cluster_name: item.health for item in binding.status.aggregated_status}
+
+
+@pytest.mark.parametrize("members", [PUSH, PULL])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_an_operator_keeps_in_a_member_stays_there_with_its_owner(
+    members: dict[str, Mode], restarts: bool
+) -> None:
+    """Its custom resource says in both clusters that it is ready."""
+
+    async def story(world: World) -> None:
+        await place(world, definition())
+        claim = await operate(world, "member1")
+        await report(world, "member1", ready("True"))
+        await world.sleep(60)
+        await world.member("member1").stop()
+        await world.sleep(1200)
+        assert (world.assigned(ORDERS), held(world, ORDERS)) == ({"member1": 0}, "VolumesStay")
+        if restarts:
+            await world.stop_controllers()
+            world.start_controllers()
+        await world.member("member1").start()
+        await world.sleep(1200)
+        assert held(world, ORDERS) == ""
+        found = await world.member("member1").client.get(CLAIMS, "orders-1", "default")
+        assert found["metadata"]["uid"] == claim["metadata"]["uid"]
+        await world.client.delete(DATABASES, "orders", "default")
+        await world.sleep(60)
+        with pytest.raises(NotFound):
+            await world.member("member1").client.get(CLAIMS, "orders-1", "default")
+
+    play(story, members)
+
+
+def test_claims_that_belong_to_what_an_operator_made_belong_to_its_custom_resource() -> None:
+    async def story(world: World) -> None:
+        await place(world, definition())
+        client = world.member("member1").client
+        owner = await client.get(DATABASES, "orders", "default")
+        between = await client.create(CONFIG_MAPS, {"metadata": owned_by(owner, "orders-set")}, "default")
+        await claiming(world, "member1", between, "orders-2")
+        await report(world, "member1", {"phase": "Running"})
+        await world.sleep(60)
+        await world.member("member1").stop()
+        await world.sleep(1200)
+        assert held(world, ORDERS) == "VolumesStay"
+
+    play(story, PUSH)
+
+
+@pytest.mark.parametrize("members", [PUSH, PULL])
+def test_an_eviction_of_what_nobody_judges_waits_for_a_person(members: dict[str, Mode]) -> None:
+    async def story(world: World) -> None:
+        await place(world, definition())
+        await world.member("member1").stop()
+        await world.sleep(1200)
+        assert health(world)["member2"] == "Unknown", "nobody has looked whether it does its work"
+        assert world.assigned(ORDERS) == {"member2": 0}
+        await world.member("member1").start()
+        await world.sleep(1200)
+        assert await world.member("member1").client.get(DATABASES, "orders", "default")
+        assert (tasks(world, ORDERS), held(world, ORDERS)) == (["member1"], "ReplacementMissing")
+        await report(world, "member2", ready("True"))
+        await world.sleep(60)
+        assert tasks(world, ORDERS) == []
+        with pytest.raises(NotFound):
+            await world.member("member1").client.get(DATABASES, "orders", "default")
+
+    play(story, members)
+
+
+def test_a_kind_without_a_status_subresource_serves_once_it_is_applied() -> None:
+    async def story(world: World) -> None:
+        await place(world, definition(has_status=False))
+        assert health(world) == {"member1": "Healthy"}
+
+    play(story, PUSH)
+
+
+def test_a_kind_with_a_status_and_no_rule_is_judged_by_its_conditions_alone() -> None:
+    async def story(world: World) -> None:
+        await place(world, definition())
+        assert health(world) == {"member1": "Unknown"}
+        for status, expected in (("False", "Unhealthy"), ("True", "Healthy"), ("Unknown", "Unknown")):
+            await report(world, "member1", ready(status))
+            await world.sleep(30)
+            assert health(world) == {"member1": expected}
+
+    play(story, PUSH)
