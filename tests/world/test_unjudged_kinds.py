@@ -90,7 +90,7 @@ def health(world: World) -> dict[str, str]:
 def test_what_an_operator_keeps_in_a_member_stays_there_with_its_owner(
     members: dict[str, Mode], restarts: bool
 ) -> None:
-    """Its custom resource says in both clusters that it is ready."""
+    """A custom resource that is ready, and the claim of its operator."""
 
     async def story(world: World) -> None:
         await place(world, definition())
