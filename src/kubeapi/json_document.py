@@ -3,9 +3,11 @@
 Each container is copied once, before its first change, so that a step costs no more than what it changes.
 """
 
+import re
 from typing import Any, cast
 
 _CONTAINERS = (dict, list)
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 class Document:
@@ -51,7 +53,7 @@ class Document:
         container, token = self._holder(path), path[-1]
         if isinstance(container, list):
             items = cast(list[Any], container)
-            items.insert(len(items) if token == "-" else _index(token, len(items)), value)
+            items.insert(len(items) if token == "-" else list_index(token, len(items) + 1), value)
         else:
             container[token] = value
 
@@ -95,6 +97,18 @@ class Document:
         return copied
 
 
+def parse_path(text: str) -> list[str]:
+    """The tokens of a path of a JSON patch, as json-patch reads it (v4 in kube-apiserver, v5 in Karmada).
+
+    The text before the first / is passed over, and a ~ that begins no escape stands for itself. Raises: ValueError.
+    """
+    if not text:
+        return []
+    if "/" not in text:
+        raise ValueError(f"the path {text!r} has no /")
+    return [token.replace("~1", "/").replace("~0", "~") for token in text.split("/")[1:]]
+
+
 def parse_pointer(text: str) -> list[str]:
     """The tokens of an RFC 6901 pointer. Raises: ValueError."""
     if text and not text.startswith("/"):
@@ -103,7 +117,7 @@ def parse_pointer(text: str) -> list[str]:
     for token in tokens:
         if "~" in token.replace("~0", "").replace("~1", ""):
             raise ValueError(f"the pointer {text!r} has a ~ that is neither ~0 nor ~1")
-    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
+    return parse_path(text)
 
 
 def _child(container: Any, token: str, path: list[str]) -> Any:
@@ -116,7 +130,7 @@ def _child(container: Any, token: str, path: list[str]) -> Any:
                 return mapping[token]
             case list():
                 items = cast(list[Any], container)
-                return items[_index(token, len(items) - 1)]
+                return items[list_index(token, len(items))]
             case _:
                 raise ValueError("does not exist: its parent is neither an object nor a list")
     except ValueError as error:
@@ -125,15 +139,18 @@ def _child(container: Any, token: str, path: list[str]) -> Any:
 
 def _place(container: Any, token: str) -> Any:
     """The key, or the index of an element that is there. Raises: ValueError."""
-    return _index(token, len(cast(list[Any], container)) - 1) if isinstance(container, list) else token
+    return list_index(token, len(cast(list[Any], container))) if isinstance(container, list) else token
 
 
-def _index(token: str, last: int) -> int:
-    if not (token.isascii() and token.isdigit()) or (token[0] == "0" and token != "0"):
+def list_index(token: str, places: int) -> int:
+    """Index that a token means among so many places; a negative one counts from the last, as in json-patch.
+    Raises: ValueError."""
+    if not _NUMBER.fullmatch(token):
         raise ValueError(f"is no index of a list: {token!r}")
-    if len(token) > 9 or int(token) > last:
-        raise ValueError(f"is behind the end of the list: {token}")
-    return int(token)
+    index = int(token) + (places if token.startswith("-") and int(token) else 0)
+    if not 0 <= index < places:
+        raise ValueError(f"is outside of the list: {token}")
+    return index
 
 
 def _pointer(path: list[str]) -> str:

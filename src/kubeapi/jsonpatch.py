@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from kubeapi import codec
 from kubeapi.diff import is_equal
-from kubeapi.json_document import Document, parse_pointer
+from kubeapi.json_document import Document, parse_path
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
@@ -43,11 +43,11 @@ class _Operation:
         self.op = self._text("op")
         if self.op not in _RUNS:
             raise ValueError(f"unknown op; known are {', '.join(_RUNS)}")
-        self.path = parse_pointer(self._text("path"))
+        self.path = parse_path(self._text("path"))
 
     @property
     def source(self) -> list[str]:
-        return parse_pointer(self._text("from"))
+        return parse_path(self._text("from"))
 
     @property
     def value(self) -> Any:

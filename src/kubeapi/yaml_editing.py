@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import yaml
 
+from kubeapi.json_document import list_index
 from kubeapi.yaml_reading import YamlLoader, check_size
 from kubeapi.yaml_writing import render_inline_yaml, render_sorted_yaml
 
@@ -25,23 +26,23 @@ class Unchangeable(ValueError):
 
 def with_value(text: str, path: list[str], value: Any, *, insert: bool) -> str:
     """The text with the value at a path, in the place of what is there; `insert` puts it before an element of a list,
-    or behind the last (`-`). Raises: Unchangeable."""
-    parent, place = _found(text, path)
+    or behind the last (`-`). Raises: ValueError."""
+    parent, place = _found(text, path, insert=insert)
     if place is not None and not (insert and isinstance(parent, yaml.SequenceNode)):
         return _replaced(text, parent, place, value)
     return _inserted(text, parent, path[-1], len(parent.value) if place is None else place, value)
 
 
 def without_value(text: str, path: list[str]) -> str:
-    """The text without the lines of a field, or of an element. Raises: Unchangeable."""
-    parent, place = _found(text, path)
+    """The text without the lines of a field, or of an element. Raises: ValueError."""
+    parent, place = _found(text, path, insert=False)
     if place is None or _is_flow(parent) or len(parent.value) == 1:
         raise Unchangeable
     start = _line_start(text, parent, place)
     return text[:start] + text[_line_end(text, parent.value[place]) + 1 :]
 
 
-def _found(text: str, path: list[str]) -> tuple[yaml.CollectionNode, int | None]:
+def _found(text: str, path: list[str], *, insert: bool) -> tuple[yaml.CollectionNode, int | None]:
     """The collection that a path ends in, and the place in it; None where nothing is."""
     try:
         check_size(text)
@@ -51,7 +52,7 @@ def _found(text: str, path: list[str]) -> tuple[yaml.CollectionNode, int | None]
     for depth, token in enumerate(path):
         if not isinstance(node, yaml.CollectionNode):
             break
-        place = _place(node, token)
+        place = _place(node, token, insert=insert and depth == len(path) - 1)
         if depth == len(path) - 1:
             return node, place
         if place is None:
@@ -60,13 +61,17 @@ def _found(text: str, path: list[str]) -> tuple[yaml.CollectionNode, int | None]
     raise Unchangeable
 
 
-def _place(node: yaml.CollectionNode, token: str) -> int | None:
+def _place(node: yaml.CollectionNode, token: str, *, insert: bool) -> int | None:
+    """Index of a field or an element; None where nothing is. Raises: ValueError."""
     if isinstance(node, yaml.MappingNode):
         found = [at for at, (key, _) in enumerate(node.value) if key.value == token]
         if len(found) > 1:
             raise Unchangeable
         return found[0] if found else None
-    return int(token) if token.isdecimal() and int(token) < len(node.value) else None
+    if insert and token == "-":
+        return None
+    index = list_index(token, len(node.value) + insert)
+    return index if index < len(node.value) else None
 
 
 def _replaced(text: str, parent: yaml.CollectionNode, place: int, value: Any) -> str:

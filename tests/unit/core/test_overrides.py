@@ -1,12 +1,16 @@
 """Overrides of one manifest for one cluster: all of a policy is carried out, or nothing of it."""
 
+import json
 import random
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubeapi.codec import copy_manifest, from_wire
+from kubeapi.diff import is_equal
+from kubeapi.json_document import Document
 from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_OVERRIDES_ANNOTATION
 from leeward.api.override import OverridePolicy
@@ -16,6 +20,7 @@ from leeward.core.overrides.applicable import override_scopes_of, rules_for, sel
 from leeward.core.overrides.embedded import MOST_YAML_CHARACTERS
 from leeward.core.overrides.images import override_image
 from leeward.core.overrides.override_rule import rules_of
+from leeward.core.overrides.plaintext import patch_document
 from leeward.core.overrides.rendering import (
     MOST_POLICIES_OF_A_TEMPLATE,
     Overridden,
@@ -179,6 +184,33 @@ def test_a_document_keeps_what_is_not_changed() -> None:
     assert data["yaml"] == "a: 1\nb: |\n  one\n  two\n"
 
 
+def test_a_plaintext_override_does_what_json_patch_v5_of_karmada_does() -> None:
+    """tests/data/jsonpatch. Differs: a path with an empty name is refused where nothing has that name, and v5 passes it
+    over or adds it."""
+    wrong: list[tuple[Any, Any, Any]] = []
+    answers = map(json.loads, Path("tests/data/jsonpatch/answers.jsonl").read_text().splitlines())
+    for document, (operation,), _, expected in answers:
+        if operation["op"] not in ("add", "replace", "remove") or operation["path"] in ("/", "//"):
+            continue
+        changed = Document(document)
+        try:
+            patch_document(changed, operation["path"], operation["op"], operation.get("value"))
+            result = changed.root
+        except ValueError:
+            result = None
+        if not is_equal(result, expected):
+            wrong.append((operation, result, expected))
+    assert wrong == []
+
+
+def test_the_last_container_is_named_by_a_negative_index() -> None:
+    path = "/spec/template/spec/containers/-1"
+    changed = rendered(TEMPLATE, plaintext=[{"path": f"{path}/image", "operator": "replace", "value": "b"}])
+    assert changed["spec"]["template"]["spec"]["containers"][-1]["image"] == "b"
+    added = rendered(TEMPLATE, plaintext=[{"path": path, "operator": "add", "value": {"name": "d"}}])
+    assert [each["name"] for each in added["spec"]["template"]["spec"]["containers"]] == ["c", "d"]
+
+
 SETTINGS = """\
 # Read at start.
 region: eu  # moved by overrides
@@ -209,6 +241,8 @@ schedule: on
         (("remove", "/matchers/0", None), "- {name: a, matchType: =}\n", ""),
         (("add", "/matchers/1/labels/more", "08"), "    team: x\n", '    team: x\n    more: "08"\n'),
         (("add", "/matchers/1", {"name": "c"}), "- name: b\n", "- {name: c}\n- name: b\n"),
+        (("remove", "/matchers/-2", None), "- {name: a, matchType: =}\n", ""),
+        (("add", "/matchers/-1", {"name": "c"}), "\nschedule", "- {name: c}\n\nschedule"),
         (("add", "/last", [1]), "schedule: on\n", "schedule: on\nlast:\n- 1\n"),
     ],
 )

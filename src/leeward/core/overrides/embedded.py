@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from kubeapi import codec
 from kubeapi.diff import is_equal
-from kubeapi.json_document import Document, parse_pointer
+from kubeapi.json_document import Document, parse_path, parse_pointer
 from kubeapi.yaml_editing import with_value, without_value
 from kubeapi.yaml_writing import render_sorted_yaml
 from leeward.api.override import FieldOverrider, FieldPatchOperation
@@ -66,7 +66,7 @@ def _edited_yaml(text: str, operations: Sequence[FieldPatchOperation], wanted: A
     """The text with nothing else changed; empty where that cannot be, or says something else than is wanted."""
     try:
         for operation in operations:
-            path = parse_pointer(operation.sub_path)
+            path = parse_path(operation.sub_path)
             if operation.operator == "remove":
                 text = without_value(text, path)
             else:

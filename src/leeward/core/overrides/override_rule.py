@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from kubeapi.json_document import Document, parse_pointer
+from kubeapi.json_document import Document, parse_path
 from leeward.api.cluster import Cluster
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy, Overriders
 from leeward.api.policy import ClusterAffinity
@@ -80,7 +80,7 @@ def rules_of(policy: AnyOverridePolicy) -> Rules:
 
 def _is_beside_replicas(pointer: str) -> bool:
     try:
-        path = parse_pointer(pointer)
+        path = parse_path(pointer)
     except ValueError:
         return False
     return path[:2] != _REPLICAS[: len(path)]

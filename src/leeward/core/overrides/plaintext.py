@@ -1,17 +1,17 @@
-"""PlaintextOverriders: operations of a JSON patch, as RFC 6902 has them: what is missing is not replaced or removed.
+"""PlaintextOverriders: operations of a JSON patch by json-patch v5: a missing place is not replaced or removed.
 
 Karmada: pkg/util/overridemanager; same.
 """
 
 from typing import Any
 
-from kubeapi.json_document import Document, parse_pointer
+from kubeapi.json_document import Document, parse_path
 from leeward.api.override import OverrideOperator
 
 
 def patch_document(document: Document, pointer: str, operator: OverrideOperator, value: Any) -> None:
     """One operation. Raises: ValueError."""
-    path = parse_pointer(pointer)
+    path = parse_path(pointer)
     match operator:
         case "add":
             document.insert(path, value)
