@@ -182,6 +182,10 @@ def test_a_job_that_runs_says_it_and_one_that_has_ended_stays_complete() -> None
         during = await status_of(world, "runs", JOBS)
         assert condition(during, CLUSTER_OUTAGE_CONDITION) == UNSEEN
         assert during["active"] == 1, "it is not known to have ended"
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.sleep(60)
+        assert await status_of(world, "runs", JOBS) == during, "the outage is dated once"
         await world.member("member1").start()
         await world.until(lambda: world.is_ready("member1"), 120)
         await world.sleep(5)

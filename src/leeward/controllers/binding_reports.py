@@ -216,11 +216,12 @@ class BindingReports:
             scripted = await interpreter.aggregate(template, lead(template.get("status") or {}))
 
         def change(status: Manifest) -> Manifest:
+            present = {**template, "status": status}
             if scripted is not None:
-                return with_outage(template, scripted.get("status") or {}, not_seen, now)
+                return with_outage(present, scripted.get("status") or {}, not_seen, now)
             try:
-                summed = (aggregate_status({**template, "status": status}, lead(status)) or {}).get("status", status)
-                summed = with_outage(template, summed, not_seen, now)
+                summed = (aggregate_status(present, lead(status)) or {}).get("status", status)
+                summed = with_outage(present, summed, not_seen, now)
             except InterpretationError as error:
                 log.warning("%s: its statuses cannot be added up: %s", key_of(binding), error)
                 return status

@@ -105,12 +105,21 @@ def test_the_condition_is_dated_once_and_goes_with_the_outage() -> None:
     status = {"replicas": 1, "conditions": others}
     during = with_outage(template, status, {"m1": SINCE}, SINCE)
     assert [each["type"] for each in during["conditions"]] == ["Mine", "leeward.dev/ClusterOutage"]
-    assert with_outage(template, during, {"m1": SINCE}, NOW) == during
-    more = with_outage(template, during, {"m1": SINCE, "m2": NOW}, NOW)
+    told = {**template, "status": during}
+    assert with_outage(told, during, {"m1": SINCE}, NOW) == during
+    more = with_outage(told, during, {"m1": SINCE, "m2": NOW}, NOW)
     assert more["conditions"][1]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
     assert "m2 since 2026-01-01T00:01:00Z" in more["conditions"][1]["message"]
     assert with_outage(template, more, {}, NOW) == status
     assert with_outage(template, {}, {}, NOW) == {}
+
+
+@pytest.mark.parametrize("kind", ["Job", "Deployment"])
+def test_a_status_that_is_added_up_anew_has_the_date_that_the_template_tells(kind: str) -> None:
+    template = {"apiVersion": "batch/v1" if kind == "Job" else "apps/v1", "kind": kind}
+    during = with_outage(template, {"active": 1}, {"m1": SINCE}, SINCE)
+    told = {**template, "status": during}
+    assert with_outage(told, {"active": 1}, {"m1": SINCE}, NOW) == during
 
 
 def test_a_kind_that_may_refuse_a_condition_and_a_job_that_has_ended_get_none() -> None:

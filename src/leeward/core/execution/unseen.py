@@ -59,14 +59,14 @@ def with_outage(
     template: ReadOnlyManifest, status: ReadOnlyManifest, not_seen: Mapping[str, datetime], now: datetime
 ) -> Manifest:
     """The template's status with the condition ClusterOutage, or without it: when all clusters are seen, or a Job has
-    finished. `not_seen` has the clusters of its copies."""
+    finished. `not_seen` has the clusters of its copies. A status that is added up anew has no condition of before: the
+    template has it, with the instant of its last change."""
     if (template.get("apiVersion"), template.get("kind")) not in _WORKLOADS:
         return dict(status)
     conditions: list[Any] = list(list_at(status, "conditions"))
     others = [each for each in conditions if text_at(each, "type") != CLUSTER_OUTAGE_CONDITION]
-    known = next((each for each in conditions if text_at(each, "type") == CLUSTER_OUTAGE_CONDITION), None)
     if not_seen and not (template.get("kind") == "Job" and says_finished(status)):
-        others.append(_condition(not_seen, known, now))
+        others.append(_condition(not_seen, _outage_of(template), now))
     if is_equal(others, conditions):
         return dict(status)
     rest = {name: value for name, value in status.items() if name != "conditions"}
@@ -75,7 +75,12 @@ def with_outage(
 
 def says_outage(template: ReadOnlyManifest) -> bool:
     """Tells whether the template has the condition ClusterOutage."""
-    return any(text_at(each, "type") == CLUSTER_OUTAGE_CONDITION for each in list_at(template, "status", "conditions"))
+    return _outage_of(template) is not None
+
+
+def _outage_of(template: ReadOnlyManifest) -> ReadOnlyManifest | None:
+    conditions = list_at(template, "status", "conditions")
+    return next((each for each in conditions if text_at(each, "type") == CLUSTER_OUTAGE_CONDITION), None)
 
 
 def _condition(not_seen: Mapping[str, datetime], known: ReadOnlyManifest | None, now: datetime) -> Manifest:
