@@ -12,7 +12,7 @@ from leeward.sim.world import World
 from tests.variants import mostly_long
 from tests.world.sampler import sampled
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, tasks
-from tests.world.test_failback_between_terms import DIVISIONS, FOUR, WEB, back, fled, returning, terms
+from tests.world.test_failback_between_terms import DIVISIONS, FOUR, WEB, back, fled, has_home, returning, terms
 
 GROUPS = (("member1",), ("member3", "member4"))
 TOLERATED = [{"key": "nobody.needs/this", "operator": "Exists", "effect": "NoSchedule"}]
@@ -96,6 +96,18 @@ def test_s1_copies_are_never_between_two_terms() -> None:
         assert samples.fewest >= 8
         assert set(world.assigned(WEB)) == {"member1", "member3"}
         assert {name: await uid_in(world, name) for name in uids} == uids
+
+    play(story, FOUR)
+
+
+@pytest.mark.parametrize("how", mostly_long(["static", "dynamic"], "static"))
+def test_s12_replicas_that_no_outage_has_moved_stay_where_a_label_has_put_their_cluster(how: str) -> None:
+    async def story(world: World) -> None:
+        placed = await in_gold(world, how, 6)
+        await labelled(world, {"member2": "silver"})
+        await world.sleep(1500)
+        assert world.assigned(WEB) == placed
+        assert not has_home(world)
 
     play(story, FOUR)
 

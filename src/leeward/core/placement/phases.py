@@ -98,10 +98,10 @@ def _told_in_term(decision: Decision, known: Snapshot, *, joined: bool, is_told:
 
 
 def _with_joined_terms(snapshot: Snapshot) -> Snapshot:
-    """Snapshot of a binding that a failback has on its way between two affinity terms, with these joined."""
+    """Snapshot of a binding that a failback has on its way between two affinity terms, with these joined. One that has
+    no original placement was moved by no outage: a changed label has put its targets into two terms (S12)."""
     binding, settings = snapshot.binding, snapshot.settings
-    returns = failback_options(binding).automatic or HOME_ANNOTATION in binding.metadata.annotations
-    if settings.exact_health or not settings.graceful or not returns:
+    if settings.exact_health or not settings.graceful or HOME_ANNOTATION not in binding.metadata.annotations:
         return snapshot
     joined: Any = with_joined_terms(binding, snapshot.clusters)
     return snapshot if joined is binding else replace(snapshot, binding=joined)
