@@ -6,14 +6,18 @@ What a user does who reads `leeward orphans` when everything works again.
 
 import asyncio
 
+from kubeapi.meta import annotations_of
 from kubeserver.inprocess import ADMIN
 from leeward.api.cluster import Cluster
+from leeward.api.names import BINDING_NAME_ANNOTATION
 from leeward.client import Client
 from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
-from leeward.operations.orphans import Orphan, delete_orphan, find_orphans
+from leeward.operations.orphans import Orphan, Reach, StillServes, delete_orphan, find_orphans
+from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers import Scene
 from leeward.sim.histories.checkers.restores import copies_of
 from leeward.sim.histories.convergence import forgotten_works
+from leeward.sim.histories.ground_truth import KINDS
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
@@ -48,9 +52,25 @@ async def clear_orphans(world: World, scene: Scene) -> list[str]:
     scene.is_cleared = True
     if not problems:
         deleted: list[tuple[Orphan | OrphanWork, bool]]
-        deleted = [(orphan, await delete_orphan(world.client, reach, orphan)) for orphan in found.orphans]
+        deleted = [(orphan, await _delete(world, scene, reach, orphan)) for orphan in found.orphans]
         deleted += [(work, await delete_orphan_work(world.client, work)) for work in found.works]
         problems = [f"{orphan} was to be deleted, and was not" for orphan, is_done in deleted if not is_done]
         if deleted:
             await asyncio.sleep(CARRY_OUT_SECONDS)
     return sorted(problems)
+
+
+async def _delete(world: World, scene: Scene, reach: Reach, orphan: Orphan) -> bool:
+    """Deletes an orphan. One that still serves takes room: where its application is placed nowhere for want of that,
+    its user deletes it by hand, as the refusal says."""
+    try:
+        return await delete_orphan(world.client, reach, orphan)
+    except StillServes:
+        annotations = annotations_of(scene.truth.of(KINDS[orphan.resource.kind], orphan.cluster)[orphan.key])
+        binding = scene.truth.any_binding(Key(orphan.key.namespace, annotations[BINDING_NAME_ANNOTATION]))
+        if binding is None or binding.spec.clusters:
+            return False
+    scene.touched.add((orphan.cluster, orphan.resource.plural, orphan.key.name))
+    client = await reach(scene.truth.clusters[orphan.cluster])
+    await client.delete(orphan.resource, orphan.key.name, orphan.key.namespace)
+    return True

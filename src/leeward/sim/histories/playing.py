@@ -225,13 +225,7 @@ class Player:
             doing.result()
 
     async def _converge(self) -> None:
-        members = dict(self._history.members)
-        ends_at = self._world.seconds + bound_seconds(self._world.timing)
-        problems = unsettled(self._scene, members, self._forsaken)
-        while problems and self._world.seconds < ends_at:
-            await asyncio.sleep(LOOK_SECONDS)
-            problems = unsettled(self._scene, members, self._forsaken)
-        if problems:
+        if problems := await self._settle():
             self._found([Violation("L1", self._world.seconds, "; ".join(problems[:4]))])
             return
         await self._fall_silent()
@@ -240,9 +234,20 @@ class Player:
             wrong = await clear_orphans(self._world, self._scene)
             self._found(Violation("L3", self._world.seconds, problem) for problem in wrong)
             self._rare.told(rare_restores.CLEARED)
-        problems = unsettled(self._scene, members, self._forsaken)
+            await self._settle()
+        problems = unsettled(self._scene, dict(self._history.members), self._forsaken)
         if problems:
             self._found([Violation("L1", self._world.seconds, "settled, but not for long: " + "; ".join(problems[:4]))])
+
+    async def _settle(self) -> Sequence[str]:
+        """Waits until the world is as it is wanted, within a bound, and tells how it is not."""
+        members = dict(self._history.members)
+        ends_at = self._world.seconds + bound_seconds(self._world.timing)
+        problems = unsettled(self._scene, members, self._forsaken)
+        while problems and self._world.seconds < ends_at:
+            await asyncio.sleep(LOOK_SECONDS)
+            problems = unsettled(self._scene, members, self._forsaken)
+        return problems
 
     async def _handle(self) -> None:
         """One history in so many tries what can be done with its objects: it changes nothing."""
