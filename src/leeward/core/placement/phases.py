@@ -44,7 +44,6 @@ from leeward.core.eviction.failover_release import failover_release_patch
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import (
     OriginalPlacement,
-    failback_options,
     first_missed,
     given_up,
     original_placement_patch,
