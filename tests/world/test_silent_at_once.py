@@ -4,11 +4,18 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import pytest
 
+from leeward.answers.cluster_explanation import explain_cluster
+from leeward.answers.imagined import ImaginedChange
+from leeward.answers.what_if import what_if
+from leeward.answers.what_if_sentences import brake_sentence
+from leeward.api.meta import find_condition
+from leeward.api.names import CLUSTER_OUTAGE_CONDITION
 from leeward.api.resource import CLUSTERS, EVENTS
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.manager.settings import ManagerSettings
 from leeward.operations.brake import read_brake, release_brake
 from leeward.sim.world import Mode, World
+from tests.world.pictures import picture
 from tests.world.stories import apply, deployment, play, policy
 
 WEB = "web-deployment"
@@ -56,6 +63,14 @@ def test_s4_two_clusters_that_fall_silent_at_once_are_held_for_ten_minutes(size:
         assert (brake.brake.engaged, brake.reason) == (True, "SilentAtOnce")
         events = [e for e in (await world.client.list(EVENTS, "karmada-system")).items if e.reason == "BrakeEngaged"]
         assert ["fell silent at once" in event.message for event in events] == [True]
+        binding = world.binding(WEB)
+        assert binding is not None
+        told = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION)
+        assert told is not None
+        explained = [step.sentence for step in explain_cluster(await picture(world), "member1").next]
+        for sentence in (told.message, next(each for each in explained if "nothing leaves it" in each)):
+            assert "clusters fell silent at once" in sentence
+            assert "most of the fleet" not in sentence
         await world.stop_controllers()
         world.start_controllers()
         assert await moved_within(world, 400) is None, "also after a restart"
@@ -145,3 +160,16 @@ def test_l2_who_wants_less_switches_it_off_or_releases_the_brake() -> None:
     for released in (False, True):
         settings = ManagerSettings(brake=BrakeSettings(silence_seconds=600 if released else 0))
         play(story, fleet(3), manager=settings)
+
+
+@pytest.mark.parametrize(("places", "held"), [(NOWHERE, True), ({"member1": "north", "member2": "north"}, False)])
+def test_what_if_tells_that_silence_would_be_held_and_a_refusal_not(places: Mapping[str, str], held: bool) -> None:
+    async def story(world: World) -> None:
+        await place(world, places)
+        told = what_if(await picture(world), ImaginedChange(frozenset({"member1", "member2"})))
+        assert (told.braked, told.held_if_silent) == (False, held)
+        assert ("if they fall silent" in brake_sentence(told)) is held
+        one = what_if(await picture(world), ImaginedChange(frozenset({"member1"})))
+        assert not one.held_if_silent
+
+    play(story, fleet(3))

@@ -14,7 +14,7 @@ from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.cluster_identity import replaced
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.pending_condition import is_failing
-from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
+from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.loss_coverage import standing_coverage
 from leeward.operations.clusters import ClusterRow, ClusterState, cluster_row, is_application
@@ -99,7 +99,7 @@ def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) ->
             if taint.effect == NO_EXECUTE:
                 yield NextStep(taint.time_added, f"{cluster.name} gets the taint {taint}, unless it is back by then")
     if looks_dead(cluster) and is_braked(state, state.clusters.values()):
-        yield NextStep(None, f"nothing leaves it: {MOST_LOOKS_DEAD}")
+        yield NextStep(None, f"nothing leaves it: {why_braked(state.recorded.brake.reason)}")
     yield from _departures(state, expected, bindings)
     if looks_dead(cluster):
         ready_after = timedelta(seconds=state.settings.cluster_success_threshold)

@@ -5,7 +5,7 @@ Instants count from the first probe that fails (of a Pull cluster: from its last
 not known beforehand. How often a cluster is looked at adds up to one interval in reality.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 import msgspec
@@ -16,10 +16,11 @@ from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.meta import Condition, remove_condition, set_condition
 from leeward.api.names import DRAIN_TAINT, FAILING_CONDITION
+from leeward.core.cluster_health.brake import silent_until
 from leeward.core.cluster_health.condition_taints import confirmation, decide_taints, outage_since
 from leeward.core.cluster_health.flap_damping import decide_hold_down
 from leeward.core.cluster_health.monitor_grace_period import OVERDUE_SHARE
-from leeward.core.cluster_health.ready_condition import ready_condition
+from leeward.core.cluster_health.ready_condition import NO_ANSWER, ready_condition
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.settings_in_force import SettingsInForce
 
@@ -83,6 +84,18 @@ class ClusterTimeline:
         if hold_down.taints == cluster.taints and not annotations:
             return cluster, decision.wake_at
         return cluster.with_taints(hold_down.taints, annotations), decision.wake_at
+
+    def holds_if_silent(self, clusters: Iterable[Cluster]) -> bool:
+        """Tells whether the brake would hold what fails, if that fell silent. `at` has it refuse connections, as
+        processes that have ended do."""
+        return silent_until(map(self._silent, clusters), self._settings.brake) is not None
+
+    def _silent(self, cluster: Cluster) -> Cluster:
+        if cluster.name not in self._change.fails or not cluster.is_ready:
+            return cluster
+        is_pull = cluster.spec.sync_mode == "Pull"
+        ready = _SILENT if is_pull else ready_condition("unreachable", NO_ANSWER)
+        return _with_condition(cluster, ready, self._turns_at(cluster))
 
     def _fails_at(self, cluster: Cluster) -> datetime:
         """Instant at which it begins to be doubted."""

@@ -88,6 +88,7 @@ def snapshot_of(
         attention=state.recorded.attention,
         settings=state.settings.placement if settings is None else settings,
         quota_refusal=standing_refusal(given.status.conditions),
+        brake_reason=state.recorded.brake.reason,
         now=state.as_of if now is None else now,
     )
 

@@ -17,7 +17,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import LOSS_COVERED_CONDITION
 from leeward.api.outage import ClusterOutage
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
+from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.loss_coverage import CoverageReason
 from leeward.operations.applications import NEEDS_SOMEBODY, ApplicationRow, RowState
 from leeward.operations.clusters import ClusterRow, ClusterState
@@ -130,7 +130,7 @@ def _headline(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage
         case FleetMood.BRAKED:
             dead = sum(map(looks_dead, state.clusters.values()))
             said = f"{dead} of {counted(len(rows.clusters), 'cluster')} look dead: evictions are held"
-            return said, rows.brake_message or MOST_LOOKS_DEAD
+            return said, rows.brake_message or why_braked(state.recorded.brake.reason)
         case FleetMood.OUTAGE:
             return _down(state, rows, running)
         case FleetMood.NEEDS_SOMEBODY:

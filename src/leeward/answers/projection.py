@@ -60,7 +60,7 @@ class Moment:
 
 @dataclass(slots=True)
 class Projection:
-    """`turns` are changes of clusters and of the brake: instant, cluster (empty: the brake), and what it then is.
+    """`turns` are changes of clusters and of the brake: instant, cluster (or the reason of the brake), and what it is.
 
     `before_return` is how everything is when what has failed is about to answer again; None where it does not.
     """
@@ -183,7 +183,7 @@ class _Projecting:
             fleet.put(self._timeline.at(cluster, now))
         settings, watched = self._settings.brake, self._attention.time
         decision = decide_brake(self._brake, fleet.values(), now, settings, watched=watched)
-        self._brake = decision.brake
+        self._brake = replace(decision.brake, reason=decision.reason)
         self._wake(decision.wake_at)
         braked = holds(self._brake, fleet.values(), settings)
         for cluster in list(fleet.values()):
@@ -204,7 +204,8 @@ class _Projecting:
                 self.found.turns.append((now, name, "NoExecute"))
         if self._brake.engaged != self.found.braked:
             self.found.braked = self._brake.engaged
-            self.found.turns.append((now, "", "BrakeEngaged" if self._brake.engaged else "BrakeReleased"))
+            what = "BrakeEngaged" if self._brake.engaged else "BrakeReleased"
+            self.found.turns.append((now, self._brake.reason, what))
             changed |= {name for name in before if not self.found.fleet[name].is_ready}
         self._is_held = braked
         return changed
@@ -216,7 +217,17 @@ class _Projecting:
             fleet = self.found.fleet
             budget, works = self._limiter.budget(key, fleet, now), self._state.works_of(key)
             held, attention = self._is_held, self._attention
-            snapshot = Snapshot(binding, fleet, works, held, budget, attention, self._placement, now=now)
+            snapshot = Snapshot(
+                binding,
+                fleet,
+                works,
+                held,
+                budget,
+                attention,
+                self._placement,
+                brake_reason=self._brake.reason,
+                now=now,
+            )
             decision = decide(snapshot)
             self._limiter.settle(key, decision, now)
             return decision

@@ -10,6 +10,7 @@ from enum import Enum
 
 import msgspec
 
+from leeward.answers.cluster_timeline import ClusterTimeline
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange
@@ -20,6 +21,7 @@ from leeward.answers.room_arithmetic import cores_asked, free_cores, used_share
 from leeward.answers.what_helps import Help, cordons_to_try, effect_on
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.eviction.blocked_evictions import alarm_of
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.scheduling import Unplaceable
 from leeward.operations.clusters import is_application
@@ -123,6 +125,7 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
     helps: list[Help] = []
     clocks: Mapping[str, float] = {}
     unseen: tuple[str, ...] = ()
+    held_if_silent: bool = False
 
     @property
     def wanting(self) -> list[ApplicationFate]:
@@ -151,6 +154,7 @@ def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
         helps=list(_helps(state, change, fates)),
         clocks=change.clocks,
         unseen=state.recorded.unseen,
+        held_if_silent=ClusterTimeline(state.as_of, change, state.settings).holds_if_silent(state.clusters.values()),
     )
 
 
@@ -284,7 +288,7 @@ TURNS = {
     "NotReady": "{who} not Ready, nothing new is placed there",
     "Ready": "{who} Ready again",
     "NoExecute": "{who} NoExecute",
-    "BrakeEngaged": "the brake engages: most of the fleet looks dead, no automatic eviction starts",
+    "BrakeEngaged": "the brake engages, no automatic eviction starts: {why}",
     "BrakeReleased": "the brake is released",
 }
 
@@ -297,7 +301,7 @@ def _instants(state: FleetState, change: ImaginedChange, found: Projection) -> I
     leaving = Counter(departures[0].at for departures in of_applications)
     following = Counter(departure.at for departures in of_applications for departure in departures[1:])
     told = [
-        (at, InstantKind(what), TURNS[what].format(who=who_is(names)))
+        (at, InstantKind(what), TURNS[what].format(who=who_is(names), why=alarm_of(names[0])))
         for (at, what), names in sorted(sentences.items())
     ]
     told += [

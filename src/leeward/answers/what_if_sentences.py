@@ -43,7 +43,10 @@ def _fate_of(only: ApplicationFate) -> str:
 
 
 def brake_sentence(told: WhatIf) -> str:
-    return "the brake engages: no automatic eviction starts" if told.braked else "brake stays idle"
+    if told.braked:
+        return "the brake engages: no automatic eviction starts"
+    silent = "; if they fall silent and do not refuse, it holds them for a while (--silent-clusters-hold)"
+    return f"brake stays idle{silent if told.held_if_silent else ''}"
 
 
 def command_of(change: ImaginedChange) -> str:

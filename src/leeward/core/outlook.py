@@ -28,7 +28,7 @@ from leeward.core.cluster_health.outage import (
     has_condition_taint,
 )
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
-from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
+from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.placement import Decision, Snapshot, decide
 
@@ -111,7 +111,7 @@ def _outlook(outage: Outage, snapshot: Snapshot, decided: Decision) -> Outlook:
     if due is None:
         return Outlook(outage, Outcome.TOLERATED)
     if snapshot.brake and looks_dead(cluster):
-        return Outlook(outage, Outcome.HELD, why=MOST_LOOKS_DEAD)
+        return Outlook(outage, Outcome.HELD, why=why_braked(snapshot.brake_reason))
     decision = decided if due <= now else decide(replace(snapshot, now=due))
     return _decided_then(outage, snapshot.binding, decision, due)
 

@@ -91,6 +91,7 @@ class RecordedSnapshot(Object, frozen=True, omit_defaults=False):
     clusters: tuple[Cluster, ...]
     works: Mapping[str, Work] = {}
     brake: bool = False
+    brake_reason: str = ""
     budget: EvictionBudget = UNLIMITED
     attention: Attention = UNKEPT
     settings: PlacementSettings = DEFAULT_SETTINGS
@@ -126,6 +127,7 @@ def encode_snapshot(snapshot: Snapshot, outcome: RecordedOutcome | None = None) 
         clusters=tuple(fleet[name] for name in sorted(fleet)),
         works=snapshot.works,
         brake=snapshot.brake,
+        brake_reason=snapshot.brake_reason,
         budget=snapshot.budget,
         attention=snapshot.attention,
         settings=snapshot.settings,
@@ -169,6 +171,7 @@ def decode_recorded(data: bytes) -> tuple[Snapshot, RecordedOutcome | None]:
         recorded.attention,
         recorded.settings,
         recorded.quota_refusal,
+        recorded.brake_reason,
         now=recorded.now,
     )
     return snapshot, recorded.outcome

@@ -20,7 +20,7 @@ from typing import Any
 from kubeapi.codec import to_wire
 from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
-from leeward.api.names import BRAKE_NAME, FLAPPING_TAINT, SYSTEM_NAMESPACE
+from leeward.api.names import FLAPPING_TAINT
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
 from leeward.api.taint_policy import ClusterTaintPolicy
 from leeward.client import Conflict, WorldError
@@ -37,13 +37,11 @@ from leeward.core.cluster_health.condition_taints import (
 from leeward.core.cluster_health.flap_damping import Flapping, HoldDown, HoldDownSettings, decide_hold_down
 from leeward.core.cluster_health.taint_policy import follow_policies
 from leeward.core.cluster_health.watched_time import Attention
+from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.runtime.brake import BRAKED_PAUSE, BrakeView
 from leeward.runtime.controller_context import ControlPlane, Recorder
 
-BRAKED = (
-    "NoExecute is due and not set, so nothing is evicted from here: most of the fleet looks dead, or begins to. "
-    f"See ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; `leeward brake release` overrules it."
-)
+BRAKED = "NoExecute is due and not set, so nothing is evicted from here: "
 ROUNDING_SECONDS = 1e-3
 
 
@@ -108,7 +106,8 @@ class ClusterTaints:
         wake_at = now + BRAKED_PAUSE if braked else hold_down.wake_at
         pause = await self._write(cluster, decision, attention)
         held = self._settings.failover and braked and decision.is_due
-        self._warnings.keep(cluster, "TaintClusterFailed", BRAKED if held else "")
+        why = BRAKED + why_braked(self._brake.brake.reason)
+        self._warnings.keep(cluster, "TaintClusterFailed", why if held else "")
         if hold_down.began is not None:
             self._tell_hold_down(cluster, hold_down.began)
         again_at = now + timedelta(seconds=pause + ROUNDING_SECONDS) if pause else None

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space
@@ -208,7 +209,7 @@ class SchedulingCycle:
         """Decides for all bindings that are there and have a placement."""
         found = ((key, self._bindings.get(key)) for key in keys)
         bindings = {key: binding for key, binding in found if binding is not None and _is_placeable(binding)}
-        now, brake = self._plane.clock.now(), self._brake.holds()
+        now, brake, reason = self._plane.clock.now(), self._brake.holds(), self._brake.brake.reason
         attention = self._heartbeat.attention()
         self._limiter.look(now, self._plane.clock.monotonic())
 
@@ -217,7 +218,9 @@ class SchedulingCycle:
             budget = self._limiter.budget(key, self._fleet, now)
             works = self._bindings.works_by_cluster(key)
             refusal, fleet = self._refusals.get(key, ""), self._fleet
-            snapshot = Snapshot(binding, fleet, works, brake, budget, attention, self._settings, refusal, now=now)
+            snapshot = Snapshot(
+                binding, fleet, works, brake, budget, attention, self._settings, refusal, reason, now=now
+            )
             decision = decide(snapshot)
             if self._on_decision is not None:
                 self._on_decision(snapshot, decision)
@@ -259,6 +262,10 @@ class SchedulingCycle:
             return told
         present = [self._fleet[name] for name in lost]
         watched = self._heartbeat.attention().time
+        reason = self._brake.brake.reason
+        expecting = partial(
+            Snapshot, attention=Attention(watched), settings=self._settings, brake_reason=reason, now=now
+        )
         expected = [(c, expected_taints(c, now, self._expectation, watched)) for c in present]
         changed = [(cluster, tainted) for cluster, tainted in expected if tainted is not cluster]
         try:
@@ -266,16 +273,8 @@ class SchedulingCycle:
                 self._fleet.put(tainted)
             for key in concerned:
                 works = self._bindings.works_by_cluster(key)
-                then = Snapshot(
-                    bindings[key],
-                    self._fleet,
-                    works,
-                    brake,
-                    attention=Attention(watched),
-                    settings=self._settings,
-                    quota_refusal=self._refusals.get(key, ""),
-                    now=now,
-                )
+                refusal = self._refusals.get(key, "")
+                then = expecting(bindings[key], self._fleet, works, brake, quota_refusal=refusal)
                 told[key] = replace(plans[key], outage=foresee(then, plans[key]))
         finally:
             for cluster, _ in changed:

@@ -18,7 +18,7 @@ Holds: S4, S5. Karmada has no such thing (fault 5 of docs/karmada-behaviour.md).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -71,13 +71,15 @@ class BrakeSettings:
 class Brake:
     """`since` is when it was engaged (None: it is not); `calm_since` when the fleet looked well again meanwhile.
 
-    `overruled`: someone released it by hand; it stays so until the alarm is over.
+    `overruled`: someone released it by hand; it stays so until the alarm is over. `reason` is that of the condition
+    Engaged: it is said, and nothing is decided by it.
     """
 
     since: datetime | None = None
     calm_since: datetime | None = None
     overruled: bool = False
     silence: Silence | None = None
+    reason: str = field(default="", compare=False)
 
     @property
     def engaged(self) -> bool:
@@ -196,7 +198,8 @@ def _decide_calm(
     if now >= release_at or brake.overruled:
         return BrakeDecision(Brake(silence=silence), f"released: {count}", over_at)
     state = Brake(brake.since, calm_since, silence=silence)
-    return BrakeDecision(state, f"{count}: about to be released", release_at, _alarm(vanished))
+    reason = "SilentAtOnce" if silence is not None and not silence.spent else _alarm(vanished)
+    return BrakeDecision(state, f"{count}: about to be released", release_at, reason)
 
 
 def silent_until(
@@ -289,7 +292,15 @@ def parse_brake(data: Mapping[str, str]) -> Brake:
         instant_in(data.get("calmSince")),
         data.get("overruled") == "true",
         parse_silence(data),
+        _reason_in(data),
     )
+
+
+def _reason_in(data: Mapping[str, str]) -> str:
+    try:
+        return codec.decode(data["condition"].encode(), Condition).reason
+    except (KeyError, codec.DecodeError):
+        return ""
 
 
 def render_brake(decision: BrakeDecision) -> dict[str, str]:

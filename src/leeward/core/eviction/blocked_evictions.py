@@ -20,10 +20,21 @@ from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.volumes import why_volumes_stay
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 
-MOST_LOOKS_DEAD = (
-    f"most of the fleet looks dead, or begins to: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; "
-    "`leeward brake release` overrules it"
-)
+_ALARMS = {
+    HeldReason.BRAKE_ENGAGED.value: "the brake is engaged",
+    "ClustersVanished": "clusters are missing from the list, and nobody has unjoined them",
+    "SilentAtOnce": "clusters fell silent at once, and it may be the way to them",
+}
+
+
+def alarm_of(reason: str) -> str:
+    """Words for the alarm of the brake, by the reason of its condition."""
+    return _ALARMS.get(reason, "most of the fleet looks dead, or begins to")
+
+
+def why_braked(reason: str) -> str:
+    """Sentence why the brake holds evictions, with the way out."""
+    return f"{alarm_of(reason)}: see ConfigMap {SYSTEM_NAMESPACE}/{BRAKE_NAME}; `leeward brake release` overrules it"
 
 
 def is_braked(eviction: Eviction, cluster: Cluster) -> bool:
@@ -104,12 +115,16 @@ def held_for_lost_state(due: Sequence[Eviction], error: StateNotPreserved) -> Co
 
 
 def held_tasks(
-    assessment: Assessment, braked: Sequence[Eviction], works: Mapping[str, Work], targets: Collection[str]
+    assessment: Assessment,
+    braked: Sequence[Eviction],
+    works: Mapping[str, Work],
+    targets: Collection[str],
+    brake_reason: str = "",
 ) -> Condition | None:
     """Condition that something due does not happen, where it is not for want of a place. `targets` are the clusters
     where the binding is to run."""
     if braked:
-        return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {MOST_LOOKS_DEAD}")
+        return _held(HeldReason.BRAKE_ENGAGED, f"not evicted from {_list(braked)}: {why_braked(brake_reason)}")
     purging = [t.from_cluster for t in assessment.kept if t.from_cluster in works and not rules_of_task(t).keeps_copy]
     if purging:
         clusters = ", ".join(purging)

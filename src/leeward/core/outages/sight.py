@@ -19,7 +19,7 @@ from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec,
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
-from leeward.core.eviction.blocked_evictions import MOST_LOOKS_DEAD
+from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.evidence import is_current, is_seen_healthy
 from leeward.core.eviction.held_reasons import HOLDS, HeldReason, Hold
@@ -171,5 +171,5 @@ def _of_what_is_not_due(sight: CopySight, there: ClusterSight) -> tuple[MoveStat
     if sight.tolerated_seconds is None:
         return MoveState.KEPT, TOLERATED, "it tolerates that for ever"
     if there.braked:
-        return MoveState.HELD, HeldReason.BRAKE_ENGAGED.value, MOST_LOOKS_DEAD
+        return MoveState.HELD, HeldReason.BRAKE_ENGAGED.value, why_braked(HeldReason.BRAKE_ENGAGED.value)
     return MoveState.DUE, "", ""

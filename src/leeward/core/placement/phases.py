@@ -234,10 +234,11 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
     held, evictions = outcome.held, at.taint_evictions
     is_kept = held is not None and held.reason == HeldReason.NOTHING_TO_GAIN
     urgent = None if is_kept else held
+    targets = [target.name for target in at.spec.clusters]
     return (
         urgent
         or held_deferred(at.waiting, at.deferred, at.snapshot.budget.exhausted)
-        or held_tasks(at.assessment, at.braked, at.snapshot.works, [target.name for target in at.spec.clusters])
+        or held_tasks(at.assessment, at.braked, at.snapshot.works, targets, at.snapshot.brake_reason)
         or (None if at.stays_in_place else held_unconfirmed(evictions.unconfirmed))
         or held
         or held_in_place(at.binding, evictions.due, at.stays_in_place)

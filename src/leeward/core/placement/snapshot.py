@@ -85,8 +85,8 @@ class Snapshot:
 
     `clusters` know what is reserved in them for other bindings, what estimators answered, where the others of a
     workload affinity group are, and which of them hold claims that the template names; the decision only reads them.
-    `brake`: it is engaged. `attention`: who watches the clusters, and since when (S13). `quota_refusal`: why a quota
-    has refused a larger result; what there is may move, but not grow.
+    `brake`: it is engaged, for `brake_reason`. `attention`: who watches the clusters, and since when (S13).
+    `quota_refusal`: why a quota has refused a larger result; what there is may move, but not grow.
     """
 
     binding: Binding
@@ -97,4 +97,5 @@ class Snapshot:
     attention: Attention = UNKEPT
     settings: PlacementSettings = DEFAULT_SETTINGS
     quota_refusal: str = ""
+    brake_reason: str = ""
     now: datetime = field(kw_only=True)
