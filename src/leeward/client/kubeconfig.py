@@ -21,7 +21,8 @@ from leeward.client.credentials import EXEC_API_VERSIONS, ExecPlugin
 
 __all__ = ["Connection", "KubeconfigError", "KubeconfigSource", "load", "transport_of"]
 
-
+_EXEC_EXTENSION = "client.authentication.k8s.io/exec"
+"""Extension of a cluster that is for its exec plug-in."""
 KubeconfigSource = Path | Sequence[Path] | Mapping[str, Any]
 """One file, several, or the contents of one."""
 
@@ -70,6 +71,10 @@ class _Section:
 
     def error(self, field: str, problem: str) -> KubeconfigError:
         return KubeconfigError(f"{self._source}: {self._at(field)}: {problem}")
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        return self._values
 
     def has(self, field: str) -> bool:
         return bool(self._values.get(field))
@@ -249,12 +254,18 @@ def _exec_plugin(section: _Section, cluster: _Section) -> ExecPlugin:
 
 
 def _cluster_info(cluster: _Section) -> dict[str, Any]:
-    authority = base64.b64encode(cluster.content("certificate-authority")).decode()
-    return {
+    """Cluster as kubectl 1.37 describes it to a plug-in that asks for it, with the plug-in's own settings."""
+    said: dict[str, Any] = {
         "server": cluster.required("server"),
+        "tls-server-name": cluster.text("tls-server-name"),
         "insecure-skip-tls-verify": cluster.flag("insecure-skip-tls-verify"),
-        **({"certificate-authority-data": authority} if authority else {}),
+        "certificate-authority-data": base64.b64encode(cluster.content("certificate-authority")).decode(),
+        "proxy-url": cluster.text("proxy-url"),
+        "disable-compression": cluster.flag("disable-compression"),
     }
+    settings = cluster.find("extensions", _EXEC_EXTENSION, "extension")
+    given = {name: value for name, value in said.items() if value}
+    return given if settings is None else {**given, "config": settings.values}
 
 
 def _no_auth_provider(user: _Section) -> None:

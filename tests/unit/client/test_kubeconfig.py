@@ -73,7 +73,31 @@ def test_an_exec_plugin_is_read() -> None:
     found = load(config(user={"exec": plugin})).exec_plugin
     assert found is not None
     assert (found.command, found.args, found.env) == ("login", ("--cluster", "x"), {"A": "b"})
-    assert found.cluster == {"server": "https://127.0.0.1:6443", "insecure-skip-tls-verify": False}
+    assert found.cluster == {"server": "https://127.0.0.1:6443"}
+
+
+def test_an_exec_plugin_is_told_of_its_cluster_as_kubectl_tells_it() -> None:
+    """The fields that kubectl 1.37.1 puts into KUBERNETES_EXEC_INFO."""
+    cluster = {
+        "tls-server-name": "inner",
+        "certificate-authority-data": encoded(CA.certificate),
+        "proxy-url": "http://proxy:3128",
+        "disable-compression": True,
+        "extensions": [
+            {"name": "other", "extension": {"a": 1}},
+            {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "x"}},
+        ],
+    }
+    found = load(config(cluster, user={"exec": {**EXEC, "provideClusterInfo": True}})).exec_plugin
+    assert found is not None
+    assert found.cluster == {
+        "server": "https://127.0.0.1:6443",
+        "tls-server-name": "inner",
+        "certificate-authority-data": encoded(CA.certificate),
+        "proxy-url": "http://proxy:3128",
+        "disable-compression": True,
+        "config": {"audience": "x"},
+    }
 
 
 EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "login"}
