@@ -27,6 +27,7 @@ ANSWER_SECONDS = 60
 """Ends what would hang, on a busy machine, too."""
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"

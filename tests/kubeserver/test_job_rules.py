@@ -6,7 +6,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeserver.kinds.cron_schedules import schedule_fault, zone_fault
-from tests.kubeserver.api_world import ApiWorld, tell
+from tests.kubeserver.api_world import STRATEGIC, ApiWorld, tell
 
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
@@ -72,11 +72,17 @@ def test_a_job_that_could_not_find_its_pods_or_its_end_is_refused(body: Manifest
     tell(story)
 
 
-def test_a_suspended_job_may_still_choose_its_nodes_and_a_running_one_may_not():
+def test_a_suspended_job_may_still_choose_its_nodes_and_resources_and_a_running_one_may_not():
+    """Rules of kube-apiserver 1.36.2."""
+
     async def story(world: ApiWorld) -> None:
         await world.create(JOBS, job(suspend=True))
         nodes = {"spec": {"template": {"spec": {"nodeSelector": {"disk": "ssd"}}}}}
         assert (await world.patch(f"{JOBS}/a", nodes)).code == 200
+        more = {"spec": {"template": {"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]}}}}
+        assert (await world.patch(f"{JOBS}/a", more, STRATEGIC)).code == 200
+        more["spec"]["template"]["spec"]["containers"][0] |= {"image": "other"}
+        assert (await world.patch(f"{JOBS}/a", more, STRATEGIC)).code == 422
         image = {"spec": {"template": {"spec": {"restartPolicy": "OnFailure"}}}}
         assert (await world.patch(f"{JOBS}/a", image)).code == 422
         await world.patch(f"{JOBS}/a", {"spec": {"suspend": False}})

@@ -406,6 +406,13 @@ ACCEPTED: list[tuple[str, Manifest]] = [
 ]
 
 
+def test_a_network_that_a_policy_had_before_may_stay_and_a_new_one_is_whole():
+    """Kubernetes 1.36 refuses bits beyond the prefix in new values alone."""
+    old, new = ({"spec": {"egress": [{"to": [{"ipBlock": {"cidr": cidr}}]}]}} for cidr in ("10.0.0.1/8", "10.0.0.2/8"))
+    assert told(kind_of("NetworkPolicy"), old, old) == []
+    assert "must not have bits set beyond the prefix length" in told(kind_of("NetworkPolicy"), new, old)[0]
+
+
 @pytest.mark.parametrize(("kind", "manifest"), ACCEPTED)
 def test_what_people_write_is_accepted(kind: str, manifest: Manifest) -> None:
     assert told(kind_of(kind), manifest) == []

@@ -12,6 +12,7 @@ from tests.kubeserver.api_world import (
     DEPLOYMENTS,
     MERGE,
     PODS,
+    STRATEGIC,
     WIDGETS,
     ApiWorld,
     config_map,
@@ -22,9 +23,6 @@ from tests.kubeserver.api_world import (
 )
 
 JSON_PATCH = "application/json-patch+json"
-
-
-STRATEGIC = "application/strategic-merge-patch+json"
 
 
 def test_a_new_object_gets_its_identity_from_the_server():

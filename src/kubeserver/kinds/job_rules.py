@@ -164,14 +164,18 @@ def _is_elastic(spec: Mapping[str, Any]) -> bool:
 
 
 def _frozen_template(spec: Mapping[str, Any], may_move: bool) -> Mapping[str, Any]:
-    """The template, without what may be changed before a suspended Job has ever run: where its Pods go."""
+    """The template, without what may be changed before a suspended Job has ever run: where its Pods go, and, since
+    Kubernetes 1.36, the resources of its containers."""
     template = section(spec, "template")
     if not may_move:
         return template
     metadata, pod = section(template, "metadata"), section(template, "spec")
     kept = {key: value for key, value in metadata.items() if key not in ("labels", "annotations")}
     own = {key: value for key, value in section(metadata, "labels").items() if key in UID_LABELS}
-    return {**kept, "own": own, "spec": {key: value for key, value in pod.items() if key not in _OF_SUSPENDED}}
+    frozen = {key: value for key, value in pod.items() if key not in _OF_SUSPENDED}
+    for key in ("containers", "initContainers"):
+        frozen[key] = [{k: v for k, v in one.items() if k != "resources"} for one in entries(pod, key)]
+    return {**kept, "own": own, "spec": frozen}
 
 
 def _counts(holder: Mapping[str, Any], fields: tuple[str, ...], path: str) -> Iterator[Problem]:

@@ -28,12 +28,25 @@ def default_network_policy(manifest: Manifest) -> None:
 def validate_network_policy(manifest: Manifest, old: Manifest | None) -> list[Problem]:
     spec = section(manifest, "spec")
     problems = list(selector_problems(section(spec, "podSelector"), "spec.podSelector"))
+    known = set(_networks(section(old, "spec"))) if old is not None else set[str]()
+
+    def judge(text: str, path: str) -> Iterator[Problem]:
+        return (network if text in known else whole_network)(text, path)
+
     for direction, end in _DIRECTIONS:
         for index, rule in enumerate(entries(spec, direction)):
-            problems += _traffic_problems(rule, end, f"spec.{direction}[{index}]", network if old else whole_network)
+            problems += _traffic_problems(rule, end, f"spec.{direction}[{index}]", judge)
     for index, kind in enumerate(texts(spec, "policyTypes")):
         problems += one_of(kind, ("Ingress", "Egress"), f"spec.policyTypes[{index}]")
     return problems
+
+
+def _networks(spec: Mapping[str, Any]) -> Iterator[str]:
+    for direction, end in _DIRECTIONS:
+        for rule in entries(spec, direction):
+            for peer in entries(rule, end):
+                block = section(peer, "ipBlock")
+                yield from (block.get("cidr", ""), *texts(block, "except"))
 
 
 def _traffic_problems(rule: Mapping[str, Any], end: str, path: str, block: _BlockRule) -> Iterator[Problem]:
