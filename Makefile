@@ -73,6 +73,7 @@ sim: setup  ## play N random histories of faults against the whole product, and 
 
 forecasts: setup  ## what is told and rehearsed of outages is what happens, in random worlds (N=200, SEED=0) and in processes
 	@$(BIN)/python -m tests.world.test_what_if_random $(or $(SEED),0) $(or $(N),200)
+	@$(BIN)/python -m tests.world.test_service_random $(or $(SEED),0) $(or $(N),300)
 	@$(BIN)/pytest -p no:cacheprovider tests/forecasts
 
 systematic: setup  ## one outage with one more fault at every await, line and read (half an hour; MODE=kill, drop or stale)

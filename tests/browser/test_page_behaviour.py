@@ -237,7 +237,7 @@ def test_an_answer_says_what_each_region_has_left_and_leads_to_each_application(
 def test_an_answer_says_what_would_help_and_marks_each_step_by_what_it_is(browser: Browser, stand_in: StandIn) -> None:
     with watched_page(browser, stand_in.origin) as watched:
         page = watched.open("/what-if?fail=iad-1")
-        no_room = page.locator("section.panel", has=page.get_by_role("heading", name="Finds no room"))
+        no_room = page.locator("section.panel", has=page.get_by_role("heading", name="Would serve nobody"))
         expect(no_room).to_contain_text("What would help: leeward uncordon ord-2: it would find room.")
         steps = page.locator("section.panel", has=page.get_by_role("heading", name="When", exact=True)).locator("li")
         icons = [step.locator("use").get_attribute("href") for step in steps.all()]
@@ -362,7 +362,7 @@ def test_what_an_action_would_do_is_shown_before_it_is_done(browser: Browser, st
         page.get_by_role("button", name="Drain fra-1").click()
         dialog = page.get_by_role("dialog")
         expect(dialog).to_contain_text("drain would be done.")
-        expect(dialog).to_contain_text("1 of 3 applications would find no room")
+        expect(dialog).to_contain_text("1 of 3 applications would serve nobody")
         dialog.get_by_role("button", name="Drain fra-1").click()
         expect(dialog).to_contain_text("drain is done.")
         with watched_page(browser, stand_in.origin, cookies={"scene": "brake"}) as braked:

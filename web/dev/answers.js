@@ -114,7 +114,7 @@ function detail() {
 function whatIf(fails, clocks = {}) {
   const lost = new Set(fails);
   return {
-    headline: "1 of 3 applications would find no room",
+    headline: "1 of 3 applications would serve nobody (4 of 18 replicas missing)",
     detail: "The brake stays idle: 3 of 12 clusters would look dead, it holds evictions from 7.",
     command: `leeward what-if --fail ${fails.join(",")}`,
     answer: {
@@ -136,6 +136,8 @@ function whatIf(fails, clocks = {}) {
           reason: "NoPlaceToGo",
           message: "its policy allows region us only; ord-1 is full and ord-2 is cordoned",
           coresMissing: 4,
+          serves: 0,
+          waiting: {},
         },
         {
           workload: "Deployment ads/bidder",
@@ -149,6 +151,8 @@ function whatIf(fails, clocks = {}) {
           reason: "",
           message: "",
           coresMissing: null,
+          serves: 2,
+          waiting: {},
         },
         {
           workload: "Deployment platform/otel-collector",
@@ -162,6 +166,8 @@ function whatIf(fails, clocks = {}) {
           reason: "NothingToGain",
           message: KEPT,
           coresMissing: null,
+          serves: 11,
+          waiting: {},
         },
       ],
       clusters: CLUSTERS.map(([cluster, , , , allocatable, requested, reserved, replicas]) => ({
@@ -171,6 +177,7 @@ function whatIf(fails, clocks = {}) {
         replicasAfter: lost.has(cluster) ? 0 : cluster === "ord-1" ? replicas + 62 : replicas,
         coresFreeBefore: allocatable - requested - reserved,
         coresFreeAfter: lost.has(cluster) ? null : cluster === "ord-1" ? 0.4 : allocatable - requested - reserved,
+        waiting: 0,
       })),
       instants: [
         {
@@ -215,6 +222,8 @@ function resilience() {
     alone: index === 4 ? ["payments/ledger"] : [],
     fullest:
       loss === "fra-2" ? null : { cluster: index % 2 ? "ams-1" : "sin-1", share: 1 - index / 20, tight: index === 0 },
+    nobody: loss === "fra-1" ? 4 : 0,
+    waiting: 0,
   }));
   return {
     controlPlane: "prod-hub",

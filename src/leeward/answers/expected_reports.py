@@ -68,19 +68,39 @@ def _grades(
         return summary.allocatable_modelings
     nodes = nodes_by_grade(cluster, summary, divisors_of((*there, *(part.resource_request for part in reserved))))
     for part in reserved:
-        request = {name: parse_quantity(quantity) for name, quantity in part.resource_request.items()}
-        asked = {**request, "pods": Decimal(1)}
-        for _ in range(part.replicas):
-            fitting = [
-                node for node in nodes if all(node.get(name, amount) >= amount for name, amount in asked.items())
-            ]
-            if not fitting:
-                break
-            node = max(fitting, key=lambda each: (each.get("cpu", Decimal(0)), each["pods"]))
-            for name in asked.keys() & node.keys():
-                node[name] -= asked[name]
+        put_on_nodes(nodes, part.resource_request, part.replicas)
     offered = [{name: Amount(amount, False) for name, amount in node.items()} for node in nodes]
     return count_grades(cluster.spec.resource_models, [(amounts, {}) for amounts in offered])
+
+
+def without_what_waits(summary: ResourceSummary) -> ResourceSummary:
+    """Summary of which Pods without a node take nothing, where there are more of them than fit.
+
+    Raises: ValueError, ArithmeticError for a quantity that cannot be read.
+    """
+    is_overfull = any(_free(summary, name) < 0 for name in summary.allocatable)
+    return msgspec.structs.replace(summary, allocating={}) if is_overfull else summary
+
+
+def put_on_nodes(nodes: Sequence[dict[str, Decimal]], request: Mapping[str, Quantity], replicas: int) -> int:
+    """Takes replicas from nodes, each from the one where most is free, and tells how many fit.
+
+    Less than none go from the nodes where least is free. Raises: ValueError, ArithmeticError for a quantity that
+    cannot be read.
+    """
+    asked = {**{name: parse_quantity(quantity) for name, quantity in request.items()}, "pods": Decimal(1)}
+    for _ in range(-replicas):
+        node = min(nodes, key=lambda each: (each.get("cpu", Decimal(0)), each["pods"]))
+        for name in asked.keys() & node.keys():
+            node[name] += asked[name]
+    for placed in range(replicas):
+        fitting = [node for node in nodes if all(node.get(name, amount) >= amount for name, amount in asked.items())]
+        if not fitting:
+            return placed
+        node = max(fitting, key=lambda each: (each.get("cpu", Decimal(0)), each["pods"]))
+        for name in asked.keys() & node.keys():
+            node[name] -= asked[name]
+    return replicas
 
 
 def nodes_by_grade(cluster: Cluster, summary: ResourceSummary, divisors: Divisors) -> list[dict[str, Decimal]]:

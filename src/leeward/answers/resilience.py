@@ -13,18 +13,11 @@ from math import comb
 
 import msgspec
 
+from leeward.answers.fates import ApplicationFate, Fate, fates_in, is_braked
 from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
 from leeward.answers.imagined import LABEL, ImaginedChange, group_values
 from leeward.answers.projection import project
-from leeward.answers.what_if import (
-    FOUND_WANTING,
-    ApplicationFate,
-    Fate,
-    Fullest,
-    fates_in,
-    fullest_after,
-    is_braked,
-)
+from leeward.answers.what_if import Fullest, fullest_after
 from leeward.api.spread_field import GROUP_FIELDS
 from leeward.core.loss_coverage import FleetNow, LossCoverage
 from leeward.operations import OperationFailed
@@ -39,8 +32,9 @@ Losses = Mapping[str, frozenset[str]]
 
 
 class LossReport(msgspec.Struct, frozen=True, rename="camel"):
-    """`missing` replicas of `wanting` applications find no room; `alone` have nowhere to go at all. `fullest` is the
-    fullest then of the clusters that take something over; None where none does.
+    """`missing` replicas of `wanting` applications do not serve then, of which `waiting` have no node; `nobody` are the
+    applications that serve nobody, `alone` those that have nowhere to go at all. `fullest` is the fullest then of the
+    clusters that take something over; None where none does.
 
     `braked`: so much is lost that the brake holds everything.
     """
@@ -56,6 +50,8 @@ class LossReport(msgspec.Struct, frozen=True, rename="camel"):
     worst: list[ApplicationFate]
     alone: list[str]
     fullest: Fullest | None = None
+    nobody: int = 0
+    waiting: int = 0
 
 
 class Resilience(msgspec.Struct, frozen=True, rename="camel"):
@@ -93,7 +89,7 @@ def losses_by(state: FleetState, by: str, number: int = 1) -> Losses:
 
 def survey(state: FleetState, losses: Losses, by: str = CLUSTER) -> Resilience:
     reports = [_report(state, name, clusters) for name, clusters in losses.items()]
-    reports.sort(key=lambda report: (-report.missing, -report.wanting, report.loss))
+    reports.sort(key=lambda report: (-report.nobody, -report.missing, -report.wanting, report.loss))
     alone = sorted({each for report in reports for each in report.alone})
     return Resilience(state.control_plane, state.as_of, by, reports, alone, state.recorded.unseen)
 
@@ -141,7 +137,7 @@ def _report(state: FleetState, name: str, clusters: frozenset[str]) -> LossRepor
     change = ImaginedChange(fails=clusters)
     found = project(state, change)
     fates = fates_in(state, change, found)
-    wanting = [each for each in fates if each.fate in FOUND_WANTING]
+    wanting = [each for each in fates if each.missing]
     return LossReport(
         loss=name,
         clusters=sorted(clusters),
@@ -154,6 +150,8 @@ def _report(state: FleetState, name: str, clusters: frozenset[str]) -> LossRepor
         worst=wanting[:NAMED],
         alone=[each.workload for each in wanting if each.fate is Fate.NO_ROOM and each.missing == each.replicas],
         fullest=fullest_after(state, found),
+        nobody=sum(each.serves_nobody for each in wanting),
+        waiting=sum(sum(each.waiting.values()) for each in wanting),
     )
 
 

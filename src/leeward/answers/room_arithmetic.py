@@ -59,11 +59,9 @@ def _row(spec: ResourceBindingSpec, fleet: Fleet, name: str, room: int) -> RoomR
 
 
 def cores_asked(spec: ResourceBindingSpec, missing: int) -> float | None:
-    """Cores that `missing` replicas ask for, or as many whole copies where they are not divided; None where nothing is
-    said of one."""
+    """Cores that `missing` replicas ask for; None where nothing is said of one."""
     each = request_of(spec.replica_requirements).get("cpu")
-    replicas = missing if spec.is_divided else missing * max(1, spec.replicas)
-    return None if each is None else _amount(each) * replicas / _NANO
+    return None if each is None else _amount(each) * missing / _NANO
 
 
 class Cores(msgspec.Struct, frozen=True, rename="camel"):

@@ -12,61 +12,32 @@ import msgspec
 
 from leeward.answers.cluster_timeline import ClusterTimeline
 from leeward.answers.decisions import fleet_of
+from leeward.answers.fates import (
+    FOUND_WANTING,
+    ApplicationFate,
+    concerned_in,
+    fates_in,
+    is_braked,
+    targets_of,
+)
+from leeward.answers.fates import Fate as Fate
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange
 from leeward.answers.missing_dependencies import MissingDependency, missing_there
-from leeward.answers.projection import Moment, Projection, project
+from leeward.answers.projection import Projection, project
 from leeward.answers.return_losses import ReturnLosses, losses_on_return
-from leeward.answers.room_arithmetic import cores_asked, free_cores, used_share
+from leeward.answers.room_arithmetic import free_cores, used_share
 from leeward.answers.what_helps import Help, cordons_to_try, effect_on
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.blocked_evictions import alarm_of
-from leeward.core.eviction.held_reasons import HeldReason
-from leeward.core.scheduling import Unplaceable
 from leeward.operations.clusters import is_application
-from leeward.operations.drain import workload_of
-from leeward.operations.findings import HOLDS, Hold
-
-
-class Fate(Enum):
-    """Fate of an application, worst first."""
-
-    NO_ROOM = "NoRoom"
-    HELD = "Held"
-    CHANGED = "Changed"
-    MOVES = "Moves"
-    KEPT = "Kept"
-    STAYS = "Stays"
-
 
 TIGHT_SHARE = 0.95
-FOUND_WANTING = (Fate.NO_ROOM, Fate.HELD)
-
-
-class ApplicationFate(msgspec.Struct, frozen=True, rename="camel"):
-    """`before` and `after` are replicas by cluster; of `replicas` that it is to have (copies, where they are not
-    divided), `missing` find no room on clusters that are well while the outage lasts: `cores_missing`, None where
-    nothing is said of one.
-
-    `left_at` is when it leaves the first of the clusters; None where it does not.
-    """
-
-    workload: str
-    binding: str
-    fate: Fate
-    before: Mapping[str, int]
-    after: Mapping[str, int]
-    replicas: int
-    missing: int = 0
-    left_at: datetime | None = None
-    reason: str = ""
-    message: str = ""
-    cores_missing: float | None = None
 
 
 class ClusterFate(msgspec.Struct, frozen=True, rename="camel"):
-    """Cores are None where they are not known, or where the cluster is lost."""
+    """Cores are None where they are not known, or where the cluster is lost. `waiting` replicas have no node there."""
 
     cluster: str
     change: str
@@ -74,6 +45,7 @@ class ClusterFate(msgspec.Struct, frozen=True, rename="camel"):
     replicas_after: int
     cores_free_before: float | None = None
     cores_free_after: float | None = None
+    waiting: int = 0
 
 
 class InstantKind(Enum):
@@ -97,11 +69,18 @@ class Instant(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Fullest(msgspec.Struct, frozen=True, rename="camel"):
-    """Cluster with the share of its cores that is requested or reserved; `tight` is more than nineteen of twenty."""
+    """Cluster with the share of its cores that is requested or reserved; `tight` is more than nineteen of twenty.
+
+    Of an `overfull` cluster more is asked than it has.
+    """
 
     cluster: str
     share: float
     tight: bool
+
+    @property
+    def overfull(self) -> bool:
+        return self.share > 1
 
 
 class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
@@ -129,13 +108,13 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def wanting(self) -> list[ApplicationFate]:
-        return [each for each in self.applications if each.fate in FOUND_WANTING]
+        return [each for each in self.applications if each.missing]
 
 
 def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
     found = project(state, change)
     fates = fates_in(state, change, found)
-    left = {key: _left_wholly(state, change, key, found) for key in _concerned(state, change, found)}
+    left = {key: _left_wholly(state, change, key, found) for key in concerned_in(state, change, found)}
     lost = sorted(name for name, cluster in state.clusters.items() if looks_dead(cluster))
     return WhatIf(
         control_plane=state.control_plane,
@@ -144,7 +123,7 @@ def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
         drained=sorted(change.drained),
         lost_before=lost,
         applications=fates,
-        clusters=list(_clusters(state, change, found)),
+        clusters=list(_clusters(state, change, found, fates)),
         instants=list(_instants(state, change, found)),
         losses=losses_on_return(state, left),
         braked=is_braked(found),
@@ -166,7 +145,7 @@ def fates_of(state: FleetState, change: ImaginedChange) -> tuple[list[Applicatio
 
 def fullest_after(state: FleetState, found: Projection) -> Fullest | None:
     """The fullest of the clusters that have taken something; None where none has, or no cores are known."""
-    before = {key: _targets(state.bindings[key]) for key in found.departures}
+    before = {key: targets_of(state.bindings[key]) for key in found.departures}
     took = {
         name
         for key, departures in found.departures.items()
@@ -179,78 +158,15 @@ def fullest_after(state: FleetState, found: Projection) -> Fullest | None:
     return max(known, key=lambda each: each.share, default=None)
 
 
-def fates_in(state: FleetState, change: ImaginedChange, found: Projection) -> list[ApplicationFate]:
-    """Fates of applications in a projection, worst first."""
-    worst = found.worst
-    fates = [_fate(state, key, found, worst, key in change.bindings) for key in _concerned(state, change, found)]
-    order = {fate: index for index, fate in enumerate(Fate)}
-    return sorted(fates, key=lambda each: (order[each.fate], -each.missing, each.workload))
-
-
 def _helps(state: FleetState, change: ImaginedChange, fates: list[ApplicationFate]) -> Iterator[Help]:
     """Cordons that keep something without a place: each is taken off in a projection of its own."""
-    wanting = [each for each in fates if each.fate in FOUND_WANTING]
-    for name, without in cordons_to_try(state, change.fails | change.drained) if wanting else ():
-        left = [each for each in fates_of(without, change)[0] if each.fate in FOUND_WANTING]
+    wanting = [each for each in fates if each.missing]
+    is_without_place = any(each.fate in FOUND_WANTING for each in wanting)
+    for name, without in cordons_to_try(state, change.fails | change.drained) if is_without_place else ():
+        left = [each for each in fates_of(without, change)[0] if each.missing]
         before, after = (sum(each.missing for each in part) for part in (wanting, left))
         if after < before:
             yield Help(f"leeward uncordon {name}", effect_on(len(wanting), len(left), before - after))
-
-
-def is_braked(found: Projection) -> bool:
-    """Tells whether the brake engages."""
-    return found.braked or any(what == "BrakeEngaged" for _, _, what in found.turns)
-
-
-def _concerned(state: FleetState, change: ImaginedChange, found: Projection) -> Iterator[BindingName]:
-    about = change.fails | change.drained
-    there = {key for name in about for key in state.bindings_in(name)}
-    for key in sorted(there | change.bindings.keys() | found.departures.keys()):
-        is_target = any(target.name in about for target in state.bindings[key].spec.clusters)
-        if is_target or key in change.bindings or key in found.departures:
-            yield key
-
-
-def _fate(state: FleetState, key: BindingName, found: Projection, worst: Moment, is_changed: bool) -> ApplicationFate:
-    """Fate of an application while the outage lasts, at its `worst`; `after` is where it is at the end."""
-    before, departures = state.bindings[key], found.departures.get(key, [])
-    decision, then = worst.decisions.get(key), worst.bindings[key]
-    held = decision.held if decision is not None else None
-    hold = HOLDS.get(held.reason, Hold.HELD) if held is not None else None
-    missing = _missing(then, worst)
-    message = held.message if held is not None else ""
-    if decision is not None and isinstance(decision.result, Unplaceable):
-        message = message or decision.result.message
-    if missing and hold is not Hold.KEPT and message:
-        fate = Fate.HELD if held is not None and held.reason != HeldReason.NO_PLACE_TO_GO else Fate.NO_ROOM
-    elif departures:
-        fate = Fate.MOVES
-    elif hold is Hold.KEPT:
-        fate = Fate.KEPT
-    else:
-        fate = Fate.CHANGED if is_changed else Fate.STAYS
-    return ApplicationFate(
-        workload=workload_of(before),
-        binding=str(key),
-        fate=fate,
-        before=_targets(before),
-        after=_targets(found.bindings[key]),
-        replicas=then.spec.replicas if then.spec.is_divided else max(1, len(then.spec.clusters)),
-        missing=missing if fate in FOUND_WANTING else 0,
-        left_at=departures[0].at if departures else None,
-        reason=held.reason if held is not None else "",
-        message=message,
-        cores_missing=cores_asked(then.spec, missing) if missing and fate in FOUND_WANTING else None,
-    )
-
-
-def _missing(binding: Binding, at: Moment) -> int:
-    """Replicas that are nowhere, or in clusters that are lost; copies, where they are not divided."""
-    spec, fleet = binding.spec, at.clusters
-    well = [t for t in spec.clusters if t.name in fleet and not looks_dead(fleet[t.name])]
-    if spec.is_divided:
-        return max(0, spec.replicas - sum(target.replicas for target in well))
-    return max(1, len(spec.clusters)) - len(well)
 
 
 def _left_wholly(state: FleetState, change: ImaginedChange, key: BindingName, found: Projection) -> list[str]:
@@ -259,12 +175,13 @@ def _left_wholly(state: FleetState, change: ImaginedChange, key: BindingName, fo
     return [t.name for t in state.bindings[key].spec.clusters if t.name in about and t.name not in after]
 
 
-def _targets(binding: Binding) -> dict[str, int]:
-    return {target.name: target.replicas for target in binding.spec.clusters}
-
-
-def _clusters(state: FleetState, change: ImaginedChange, found: Projection) -> Iterator[ClusterFate]:
+def _clusters(
+    state: FleetState, change: ImaginedChange, found: Projection, fates: list[ApplicationFate]
+) -> Iterator[ClusterFate]:
     """Clusters whose fate changes, those first that the change is about."""
+    waiting = Counter[str]()
+    for each in fates:
+        waiting.update(each.waiting)
     before, after = _replicas(state.bindings), _replicas(found.bindings)
     fleet = fleet_of(state)
     for name in sorted(fleet, key=lambda each: (each not in change.fails, each not in change.drained, each)):
@@ -273,7 +190,8 @@ def _clusters(state: FleetState, change: ImaginedChange, found: Projection) -> I
             continue
         gained = after[name] - before[name]
         free = None if change.fails & {name} and change.recover_after_seconds is None else free_cores(found.fleet, name)
-        yield ClusterFate(name, what or f"{gained:+d}", before[name], after[name], free_cores(fleet, name), free)
+        said = what or f"{gained:+d}"
+        yield ClusterFate(name, said, before[name], after[name], free_cores(fleet, name), free, waiting[name])
 
 
 def _replicas(bindings: Mapping[BindingName, Binding]) -> Counter[str]:

@@ -1,42 +1,61 @@
 """Sentences of a what-if: its headline, the brake, and the command that asks the same. CLI and dashboard say these."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
+from leeward.answers.fates import ApplicationFate, Fate
 from leeward.answers.imagined import ImaginedChange
-from leeward.answers.what_if import ApplicationFate, Fate, WhatIf
+from leeward.answers.what_if import WhatIf
 from leeward.operations.sentences import counted
 
 
 def answer_of(told: WhatIf) -> str:
-    """The headline."""
+    """The headline: who serves, then with how many."""
     number = counted(len(told.applications), "application")
     if not told.applications:
         return "no application is concerned"
     if len(told.applications) == 1:
         return f"1 application is concerned: it {_fate_of(told.applications[0])}"
-    replicas = sum(each.replicas for each in told.applications)
-    kept = sum(each.fate is Fate.KEPT for each in told.applications)
+    kept = sum(each.fate is Fate.KEPT and not each.missing for each in told.applications)
     more = f"; {kept} of them {'is' if kept == 1 else 'are'} kept in place" if kept else ""
     if not told.wanting:
         return f"all of {number} find room or stay{more}"
-    held = sum(each.fate is Fate.HELD for each in told.wanting)
-    missing = sum(each.missing for each in told.wanting)
-    is_one = len(told.wanting) == 1
-    what = ("is held" if is_one else "are held") if held == len(told.wanting) else f"find{'s' * is_one} no room"
-    return f"{len(told.wanting)} of {number} {what} ({missing} of {counted(replicas, 'replica')}){more}"
+    return f"{_service(told.wanting, number)} ({_missing_of(told.applications)}){more}"
+
+
+def _service(wanting: Sequence[ApplicationFate], number: str) -> str:
+    """`2 of 3 applications would serve nobody, 1 with fewer replicas`"""
+    nobody = sum(each.serves_nobody for each in wanting)
+    fewer = len(wanting) - nobody
+    if not nobody:
+        return f"{fewer} of {number} would serve with fewer replicas"
+    return f"{nobody} of {number} would serve nobody" + (f", {fewer} with fewer replicas" if fewer else "")
+
+
+def _missing_of(applications: Sequence[ApplicationFate]) -> str:
+    """`4 of 9 replicas missing, 1 waits for a node`"""
+    missing, asked = sum(each.missing for each in applications), sum(each.replicas for each in applications)
+    waiting = sum(waiting_of(each) for each in applications)
+    waits = f", {waiting} wait{'s' * (waiting == 1)} for a node" if waiting else ""
+    return f"{missing} of {counted(asked, 'replica')} missing{waits}"
+
+
+def waiting_of(each: ApplicationFate) -> int:
+    """Replicas that are missing since they wait for a node."""
+    return sum(each.waiting.values()) if each.missing else 0
 
 
 def _fate_of(only: ApplicationFate) -> str:
     """Rest of a sentence about the only application that is concerned."""
+    if only.missing:
+        served = "serve nobody" if only.serves_nobody else f"serve with {only.serves}"
+        return f"would {served} ({_missing_of([only])})"
     match only.fate:
-        case Fate.NO_ROOM | Fate.HELD:
-            said = "is held" if only.fate is Fate.HELD else "finds no room"
-            return f"{said} ({only.missing} of {counted(only.replicas, 'replica')})"
         case Fate.MOVES | Fate.CHANGED:
             return "finds room"
         case Fate.KEPT:
             return "is kept in place"
-        case Fate.STAYS:
+        case Fate.STAYS | Fate.NO_ROOM | Fate.HELD:
             return "stays where it is"
         case _:
             assert_never(only.fate)

@@ -61,26 +61,28 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
     if not bad:
         yield from headline(GOOD, f"the rest can take over after each of {total}")
     else:
-        said = f"after {len(bad)} of {total} something finds no room; the worst is {bad[0].loss}"
+        worst = f"{counted(bad[0].nobody, 'application')} would serve nobody" if bad[0].nobody else "fewer would serve"
+        said = f"after {len(bad)} of {total} the rest cannot take over; the worst is {bad[0].loss}: {worst}"
         yield from headline(NEEDS_SOMEBODY, said)
     for unseen in told.unseen:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from section("LOSSES")
     shown = told.losses if wide else told.losses[:MOST_LISTED]
-    header = ("LOST", "APPS", "MOVE", "KEPT", "WANTING", "MISSING", "NOTE")
+    header = ("LOST", "APPS", "MOVE", "KEPT", "SERVE NOBODY", "FEWER", "REPLICAS MISSING", "NOTE")
     rows = [
         (
             each.loss,
             str(each.applications),
             str(each.moving),
             str(each.kept),
-            str(each.wanting),
+            str(each.nobody),
+            str(each.wanting - each.nobody),
             str(each.missing),
             _note(each),
         )
         for each in shown
     ]
-    yield from table(header, rows, (1, 2, 3, 4, 5))
+    yield from table(header, rows, (1, 2, 3, 4, 5, 6))
     if len(told.losses) > len(shown):
         yield f"  {len(told.losses) - len(shown)} more: --wide"
     if told.without_second_place:
@@ -94,6 +96,9 @@ def _lines(told: "Resilience", wide: bool) -> Iterator[str]:
 def _note(loss: "LossReport") -> str:
     if loss.braked:
         return "the brake holds all"
+    waits = f"{loss.waiting} wait for a node" if loss.waiting > 1 else "1 waits for a node" if loss.waiting else ""
     if loss.worst:
-        return ", ".join(app.workload for app in loss.worst[:2])
-    return f"tight: {loss.fullest.cluster} {loss.fullest.share:.0%} full" if loss.fullest and loss.fullest.tight else ""
+        return "; ".join(filter(None, (", ".join(app.workload for app in loss.worst[:2]), waits)))
+    if loss.fullest is None or not loss.fullest.tight:
+        return ""
+    return f"{'overfull' if loss.fullest.overfull else 'tight'}: {loss.fullest.cluster} {loss.fullest.share:.0%} full"

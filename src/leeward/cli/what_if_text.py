@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from leeward.answers.fates import ApplicationFate, Fate
 from leeward.answers.return_losses import ReturnLosses
-from leeward.answers.what_if import ApplicationFate, ClusterFate, Fate, WhatIf
+from leeward.answers.what_if import ClusterFate, WhatIf
 from leeward.answers.what_if_sentences import answer_of, brake_sentence
 from leeward.cli.explain_text import ASSUMED
 from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, QUIET, SOON, headline, pairs, paragraph, section, table, title
@@ -33,8 +34,9 @@ def _clusters(told: WhatIf) -> Iterator[str]:
     if not told.clusters:
         return
     yield from section("WHERE IT GOES")
-    header = ("CLUSTER", "", "REPLICAS", "", "AFTER", "CORES FREE", "", "AFTER")
-    yield from table(header, [_cluster(each) for each in told.clusters], (1, 2, 4, 5, 7))
+    header = ("CLUSTER", "", "REPLICAS", "", "AFTER", "CORES FREE", "", "AFTER", "WAIT FOR A NODE")
+    number = 9 if any(each.waiting for each in told.clusters) else 8
+    yield from table(header[:number], [_cluster(each)[:number] for each in told.clusters], (1, 2, 4, 5, 7, 8))
 
 
 def _cluster(each: ClusterFate) -> Sequence[str]:
@@ -47,7 +49,8 @@ def _cluster(each: ClusterFate) -> Sequence[str]:
         after,
         _cores(each.cores_free_before),
         "->",
-        _cores(each.cores_free_after),
+        _cores(None if each.cores_free_after is None else max(0, each.cores_free_after)),
+        str(each.waiting or "-"),
     )
 
 
@@ -56,20 +59,29 @@ def _cores(number: float | None, decimals: int = 1) -> str:
 
 
 def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
-    """Identical reasons are said once, above what they are the reason of."""
-    if not wanting:
-        return
-    yield from section("FINDS NO ROOM" if any(each.fate is Fate.NO_ROOM for each in wanting) else "HELD")
+    """Applications that serve nobody, then those that serve with fewer. A cause is said once, above them."""
+    for name, there in (
+        ("WOULD SERVE NOBODY", [each for each in wanting if each.serves_nobody]),
+        ("WOULD SERVE WITH FEWER", [each for each in wanting if not each.serves_nobody]),
+    ):
+        if there:
+            yield from section(name, counted(len(there), "application"))
+            yield from _by_cause(there, wide)
+
+
+def _by_cause(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
     by_reason = defaultdict[tuple[str, str], list[ApplicationFate]](list)
     for each in wanting:
         by_reason[each.reason, _cause(each.message)].append(each)
     for (reason, cause), group in by_reason.items():
         yield from paragraph(f"{reason}: {cause}" if reason else cause)
         shown = group if wide else group[:MOST_LISTED]
+        header = ("APPLICATION", "SERVE", "OF", "CORES MISSING", "THEN IN")
         rows = [
-            (each.workload, str(each.missing), _cores(each.cores_missing, 2), _places(each.after)) for each in shown
+            (each.workload, str(each.serves), str(each.replicas), _cores(each.cores_missing, 2), _places(each.after))
+            for each in shown
         ]
-        yield from table(("APPLICATION", "MISSING", "CORES", "THEN IN"), rows, (1, 2), "    ")
+        yield from table(header, rows, (1, 2, 3), "    ")
         if len(group) > len(shown):
             yield f"    {len(group) - len(shown)} more: --wide"
 
@@ -104,7 +116,7 @@ def _places(targets: Mapping[str, int]) -> str:
 
 
 def _others(told: WhatIf, wide: bool) -> Iterator[str]:
-    moving = [each for each in told.applications if each.fate in (Fate.MOVES, Fate.CHANGED)]
+    moving = [each for each in told.applications if each.fate in (Fate.MOVES, Fate.CHANGED) and not each.missing]
     if moving and (wide or len(moving) <= MOST_LISTED):
         yield from section("MOVES")
         rows = [(each.workload, _places(each.before), _places(each.after)) for each in moving]

@@ -186,7 +186,7 @@ class Reservations:
 
     def _reserve(self, key: str, spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> bool:
         account = self._accounts.get(target.name)
-        parts = tuple(part for part in _parts(spec, before, target) if part.replicas > 0)
+        parts = tuple(part for part in parts_of(spec, before, target) if part.replicas > 0)
         if account is None or account.capacity is None or not parts:
             return False
         namespace = spec.resource.namespace
@@ -203,7 +203,8 @@ class Reservations:
         return account is not None and account.release(key)
 
 
-def _parts(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> Parts:
+def parts_of(spec: ResourceBindingSpec, before: Mapping[str, int], target: TargetCluster) -> Parts:
+    """Replicas that the target has more than `before`, with their requests; less than none where it has fewer."""
     namespace = spec.resource.namespace
     if target.components:
         asked = {c.name: c.replica_requirements for c in spec.components}

@@ -14,11 +14,11 @@ HALF = ReplicaRequirements(resource_request={"cpu": "500m"})
     ("placement", "needs", "cores"),
     [
         (divided({"a": 1}), HALF, 1.5),
-        (duplicated("a", "b"), HALF, 3 * 4 * 0.5),
+        (duplicated("a", "b"), HALF, 1.5),
         (divided({"a": 1}), ReplicaRequirements(resource_request={"memory": "1Gi"}), None),
         (divided({"a": 1}), None, None),
     ],
-    ids=["replicas", "whole copies of four replicas", "only memory is said", "nothing is said"],
+    ids=["replicas", "replicas of whole copies", "only memory is said", "nothing is said"],
 )
 def test_three_that_find_no_room_ask_for_so_many_cores(
     placement: Placement, needs: ReplicaRequirements | None, cores: float | None

@@ -9,17 +9,30 @@ from leeward.answers.what_if import ApplicationFate, Fate, WhatIf
 from leeward.answers.what_if_sentences import answer_of
 
 ONE = {
-    Fate.NO_ROOM: "finds no room (2 of 3 replicas)",
-    Fate.HELD: "is held (2 of 3 replicas)",
     Fate.CHANGED: "finds room",
     Fate.MOVES: "finds room",
     Fate.KEPT: "is kept in place",
     Fate.STAYS: "stays where it is",
 }
+WELL, FEWER, NOBODY = 3, 1, 0
+"""Replicas that serve, of three."""
 
 
-def answer(*fates: Fate) -> str:
-    applications = [ApplicationFate("Deployment default/web", "default/web", fate, {}, {}, 3, 2) for fate in fates]
+def answer(*served: tuple[Fate, int], waiting: int = 0) -> str:
+    applications = [
+        ApplicationFate(
+            "Deployment default/web",
+            "default/web",
+            fate,
+            {},
+            {},
+            3,
+            3 - serves,
+            serves=serves,
+            waiting={"a": waiting} if waiting else {},
+        )
+        for fate, serves in served
+    ]
     now = datetime(2026, 1, 1, tzinfo=UTC)
     told = WhatIf(
         "test",
@@ -38,20 +51,40 @@ def answer(*fates: Fate) -> str:
     return answer_of(told)
 
 
-@pytest.mark.parametrize("fate", Fate)
+@pytest.mark.parametrize("fate", ONE)
 def test_one_application_is_told_of_by_itself(fate: Fate) -> None:
-    assert answer(fate) == f"1 application is concerned: it {ONE[fate]}"
+    assert answer((fate, WELL)) == f"1 application is concerned: it {ONE[fate]}"
+
+
+@pytest.mark.parametrize("fate", Fate)
+def test_whatever_becomes_of_an_application_its_service_is_what_is_told(fate: Fate) -> None:
+    said = "1 application is concerned: it would serve"
+    assert answer((fate, NOBODY)) == f"{said} nobody (3 of 3 replicas missing)"
+    assert answer((fate, FEWER), waiting=2) == f"{said} with 1 (2 of 3 replicas missing, 2 wait for a node)"
 
 
 @pytest.mark.parametrize(
-    ("fates", "said"),
+    ("served", "said"),
     [
         ((), "no application is concerned"),
-        ((Fate.MOVES, Fate.STAYS), "all of 2 applications find room or stay"),
-        ((Fate.MOVES, Fate.KEPT), "all of 2 applications find room or stay; 1 of them is kept in place"),
-        ((Fate.NO_ROOM, Fate.MOVES), "1 of 2 applications finds no room (2 of 6 replicas)"),
-        ((Fate.HELD, Fate.HELD, Fate.MOVES), "2 of 3 applications are held (4 of 9 replicas)"),
+        (((Fate.MOVES, WELL), (Fate.STAYS, WELL)), "all of 2 applications find room or stay"),
+        (
+            ((Fate.MOVES, WELL), (Fate.KEPT, WELL)),
+            "all of 2 applications find room or stay; 1 of them is kept in place",
+        ),
+        (
+            ((Fate.NO_ROOM, NOBODY), (Fate.MOVES, WELL)),
+            "1 of 2 applications would serve nobody (3 of 6 replicas missing)",
+        ),
+        (
+            ((Fate.STAYS, NOBODY), (Fate.MOVES, FEWER), (Fate.MOVES, WELL)),
+            "1 of 3 applications would serve nobody, 1 with fewer replicas (5 of 9 replicas missing)",
+        ),
+        (
+            ((Fate.HELD, FEWER), (Fate.MOVES, WELL)),
+            "1 of 2 applications would serve with fewer replicas (2 of 6 replicas missing)",
+        ),
     ],
 )
-def test_several_are_counted(fates: tuple[Fate, ...], said: str) -> None:
-    assert answer(*fates) == said
+def test_several_are_counted(served: tuple[tuple[Fate, int], ...], said: str) -> None:
+    assert answer(*served) == said

@@ -60,8 +60,11 @@ def test_what_finds_no_room_while_it_lasts_exits_with_1_though_all_come_back(
 ) -> None:
     asked = ("what-if", "--fail", "region=eu", "--recover-after", "1h", "--from", file)
     code, out, _ = call_verb(capsys, *asked)
-    assert (code, out.split("\n")[2]) == (1, "! 1 application is concerned: it finds no room (4 of 4 replicas)")
-    assert "APPLICATION MISSING CORES THEN IN" in [" ".join(line.split()) for line in out.split("\n")]
+    assert (code, out.split("\n")[2]) == (
+        1,
+        "! 1 application is concerned: it would serve nobody (4 of 4 replicas missing)",
+    )
+    assert "APPLICATION SERVE OF CORES MISSING THEN IN" in [" ".join(line.split()) for line in out.split("\n")]
     told = json.loads(call_verb(capsys, *asked, "-o", "json")[1])
     (app,) = told["applications"]
     assert (app["fate"], app["missing"], app["before"]) == ("NoRoom", 4, app["after"])

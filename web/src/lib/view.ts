@@ -475,6 +475,10 @@ export interface ApplicationFate {
   message: string;
   /** Of all that is missing; null where nothing is said of one. */
   coresMissing: number | null;
+  /** Of `replicas`: of these `missing` are somebody's to care for, not those of a copy that is kept by choice. */
+  serves: number;
+  /** Replicas without a node, by cluster. */
+  waiting: Record<string, number>;
 }
 
 export interface ClusterFate {
@@ -484,6 +488,8 @@ export interface ClusterFate {
   replicasAfter: number;
   coresFreeBefore: number | null;
   coresFreeAfter: number | null;
+  /** Replicas that have no node there. */
+  waiting: number;
 }
 
 export interface ReturnLosses {
@@ -517,6 +523,9 @@ export interface LossReport {
   alone: string[];
   /** Of the clusters that take something over. */
   fullest: { cluster: string; share: number; tight: boolean } | null;
+  /** Applications that serve nobody then, and replicas that have no node. */
+  nobody: number;
+  waiting: number;
 }
 
 // ---- policies ----

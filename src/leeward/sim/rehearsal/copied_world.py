@@ -17,11 +17,14 @@ from decimal import Decimal
 from typing import Self
 
 from kubeapi.loop.clock import VirtualClock
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, labels_of
 from kubeapi.quantity import parse_quantity
+from kubeapi.resource import Resource
 from leeward.answers.expected_reports import divisors_of
 from leeward.answers.fleet_state import BindingName, FleetState
+from leeward.answers.service import grown_copies
 from leeward.api.cluster import Cluster
+from leeward.api.names import RETAIN_REPLICAS_LABEL
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS
 from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.client import WorldError
@@ -43,6 +46,8 @@ SETTLING_SECONDS = 60.0
 nor late."""
 _LOOK_SECONDS = 1.0
 MOST_LOOKS = int(BUILDING_SECONDS - 20)
+_GROWING_SECONDS = 10.0
+"""Seconds in which Pods beyond the assigned ones begin to run."""
 
 
 @dataclass(slots=True)
@@ -71,6 +76,7 @@ class CopiedWorld(World):
         self._whole = whole
         self._several_nodes = several_nodes
         self._assigned = {key: first_assignment(state, key) for key in self.templates.manifests}
+        self._grown = {key: grown_copies(state.bindings[key].spec, state.works_of(key)) for key in self._assigned}
         for name, member in self.members.items():
             cluster = state.clusters[name]
             ours, one_by_one = self._ours(name), name in several_nodes
@@ -112,6 +118,7 @@ class CopiedWorld(World):
             await asyncio.sleep(_LOOK_SECONDS)
         for key in pending:
             self.notes.differs.append(f"{workload_of(self.state.bindings[key])} does not become healthy in the copy")
+        await self._let_grow()
         for name, member in self.members.items():
             await self._make_unready(name, member)
             await self._add_others(member, self.state.clusters[name])
@@ -166,19 +173,35 @@ class CopiedWorld(World):
         """Amounts that the copies in the cluster ask for."""
         total = {"pods": Decimal(0)}
         for key, assigned in self._assigned.items():
-            replicas = max(1, assigned[cluster]) if cluster in assigned else 0
+            replicas = max(1, assigned[cluster], self._grown[key].get(cluster, 0)) if cluster in assigned else 0
             asked = self.state.bindings[key].spec.replica_requirements
             total["pods"] += replicas
             for name, quantity in asked.resource_request.items() if asked is not None else ():
                 total[name] = total.get(name, Decimal(0)) + replicas * parse_quantity(quantity)
         return total
 
+    async def _let_grow(self) -> None:
+        """Makes copies as large as autoscalers in their members have made them, where the template leaves that to
+        members."""
+        for key, sizes in self._grown.items():
+            template = self.templates.manifests.get(key)
+            if not sizes or template is None or labels_of(template).get(RETAIN_REPLICAS_LABEL) != "true":
+                continue
+            resource = self.state.bindings[key].spec.resource
+            kind = Resource.of_manifests(resource.api_version, f"{resource.kind.lower()}s", resource.kind, True)
+            for name in sizes.keys() & self._assigned[key].keys():
+                size = {"spec": {"replicas": sizes[name]}}
+                await self.members[name].client.patch(kind, resource.name, size, resource.namespace)
+        if any(self._grown.values()):
+            await asyncio.sleep(_GROWING_SECONDS)
+
     async def _make_unready(self, name: str, member: SimulatedMember) -> None:
         """Has as many Pods not ready as the Works report."""
         cluster = self.state.clusters[name]
         for key, assigned in self._assigned.items():
             serving = known_to_serve(self.state.works_of(key).get(name), cluster)
-            lacking = assigned.get(name, 0) - serving.ready if serving is not None else 0
+            size = max(assigned.get(name, 0), self._grown[key].get(name, 0))
+            lacking = size - serving.ready if serving is not None else 0
             if lacking > 0:
                 label = f"{APP_LABEL}={app_label_of(self.state.bindings[key])}"
                 pods = (await member.client.list(PODS, key.namespace, label_selector=label)).items

@@ -14,7 +14,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from kubeapi.meta import Manifest
 from kubeapi.quantity import parse_quantity
-from leeward.answers.expected_reports import Divisors, nodes_by_grade
+from leeward.answers.expected_reports import Divisors, nodes_by_grade, without_what_waits
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.core.interpreter.fields import list_at, mapping_at
 from leeward.members import WorkloadSettings
@@ -29,10 +29,15 @@ _THOUSANDTH = Decimal("0.001")
 
 
 def collected_summary(cluster: Cluster) -> ResourceSummary | None:
-    """Summary of its room, as it says; None where it says nothing. One whose nodes are all cordoned offers nothing."""
+    """Summary of its room, as it says; None where it says nothing. One whose nodes are all cordoned offers nothing.
+
+    Pods that find no node take nothing of it.
+    """
     summary, nodes = cluster.status.resource_summary, cluster.status.node_summary
     has_nodes = nodes is not None and nodes.total_num > 0
-    return summary if summary is not None and (summary.allocatable or summary.allocated or has_nodes) else None
+    if summary is None or not (summary.allocatable or summary.allocated or has_nodes):
+        return None
+    return without_what_waits(summary)
 
 
 def free_amounts(summary: ResourceSummary) -> dict[str, Decimal]:

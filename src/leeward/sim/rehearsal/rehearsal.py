@@ -52,7 +52,7 @@ class RehearsedApplication(msgspec.Struct, frozen=True, rename="camel"):
     """`before` and `after` are replicas by cluster; `fewest` served at worst of `replicas`.
 
     `longest_seconds` is how long fewer than all served at a time, at most; None where that has not ended. `held` is why
-    its eviction is held at the end.
+    its eviction is held at the end; `serves` is how many serve then.
     """
 
     workload: str
@@ -63,6 +63,7 @@ class RehearsedApplication(msgspec.Struct, frozen=True, rename="camel"):
     fewest: int
     longest_seconds: float | None
     held: str = ""
+    serves: int = 0
 
 
 class RehearsalReport(msgspec.Struct, frozen=True, rename="camel"):
@@ -203,6 +204,7 @@ def _application(recorder: FleetRecorder, key: BindingName, before: dict[str, in
         fewest=serving.fewest[0],
         longest_seconds=None if None in spans else max((span for span in spans if span is not None), default=0.0),
         held=held_reason(recorder.bindings[key]),
+        serves=serving.last[0],
     )
 
 
