@@ -49,7 +49,10 @@ def https_url(_context: click.Context, _option: click.Parameter, url: str) -> st
     help="As given to the controller manager.",
 )
 @list_option("--allowed-member-addresses", help="Networks that members may be in although refused.")
-@list_option("--feature-gates", help="As given to the controller manager; of them FederatedQuotaEnforcement.")
+@list_option(
+    "--feature-gates",
+    help="As given to the controller manager, for quotas and warnings.",
+)
 @kubeconfig_option
 @context_option
 @webhook_left_out_flags
@@ -73,6 +76,7 @@ def webhook(
     from kubeapi.loop.randomness import Randomness
     from leeward.api.rules.member_addresses import parse_networks, rules_of_control_plane
     from leeward.app.flags.parsing import parse_feature_gates, parse_patterns, parse_skipped_apis
+    from leeward.core.admission_warnings import GATES_WARNED_OF
     from leeward.core.propagation.reach import Reach
     from leeward.webhook import Endpoint, Webhook, WebhookSettings
 
@@ -91,5 +95,6 @@ def webhook(
         addresses=rules_of_control_plane(connection.server, allowed=networks),
         quota_enforcement=gates.enabled("FederatedQuotaEnforcement"),
         multiple_pod_templates=gates.enabled("MultiplePodTemplatesScheduling"),
+        gates=tuple(gate for gate in GATES_WARNED_OF if gates.enabled(gate)),
     )
     serve(Webhook(client_of(connection, greets=False), SystemClock(), Randomness(), settings).run(), "webhook")

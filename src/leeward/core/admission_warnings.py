@@ -6,7 +6,7 @@ refused, so that manifests that were written for Karmada go on working. `warning
 a kube-apiserver, where a template acts on the control plane itself.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, cast
@@ -51,6 +51,14 @@ GATED: Final[Sequence[tuple[str, Callable[[object], bool], str]]] = (
 """A field of propagation policies, which values of it ask for something, and the feature gate without which it is
 ignored; those that are off by default."""
 
+GATES_WARNED_OF: Final = (
+    "FederatedQuotaEnforcement",
+    "MultiplePodTemplatesScheduling",
+    "PropagationPolicyPreemption",
+    "WorkloadAffinity",
+)
+"""Gates that a warning names as off by default: where one is on, nobody is warned."""
+
 _WEBHOOK_CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _LEADS_TO_PODS = ("Service", "Ingress")
 _OVERRIDES = ((POLICY, "OverridePolicy"), (POLICY, "ClusterOverridePolicy"))
@@ -71,9 +79,14 @@ class Concern(Enum):
     OVERRIDDEN_REPLICAS = auto()
 
 
-def warnings_for(manifest: ReadOnlyManifest) -> list[str]:
-    """Warnings for whoever creates or updates this object; nothing for one that is being deleted."""
-    return [warning for _, warning in concerns_in(manifest)]
+def warnings_for(manifest: ReadOnlyManifest, gates: Collection[str] = ()) -> list[str]:
+    """Warnings for whoever creates or updates this object; nothing for one that is being deleted. `gates` are on."""
+    return [warning for _, warning in concerns_in(manifest, gates)]
+
+
+def asks_for_one_of(warning: str, gates: Collection[str]) -> bool:
+    """Tells whether one of these gates is what the warning asks for."""
+    return any(f"--feature-gates={gate}=true" in warning for gate in gates)
 
 
 def old_word_warnings(manifest: ReadOnlyManifest) -> list[str]:
@@ -81,13 +94,13 @@ def old_word_warnings(manifest: ReadOnlyManifest) -> list[str]:
     return [] if _value_at(manifest, "metadata.deletionTimestamp") else [*_old_words(manifest, _key_of(manifest))]
 
 
-def concerns_in(manifest: ReadOnlyManifest) -> Iterator[tuple[Concern, str]]:
-    """Warnings about the manifest, each with what it is about."""
+def concerns_in(manifest: ReadOnlyManifest, gates: Collection[str] = ()) -> Iterator[tuple[Concern, str]]:
+    """Warnings about the manifest, each with what it is about; `gates` are on."""
     if _value_at(manifest, "metadata.deletionTimestamp"):
         return
     key = _key_of(manifest)
     for concern, warnings in _WARNINGS.items():
-        yield from ((concern, warning) for warning in warnings(manifest, key))
+        yield from ((concern, said) for said in warnings(manifest, key) if not asks_for_one_of(said, gates))
 
 
 def warnings_of_live_templates(manifest: ReadOnlyManifest) -> list[str]:

@@ -16,7 +16,7 @@ class SettingsInForce(Object, frozen=True):
     """Seconds, under the names of the flags. `told`: somebody has told them, and they are not just the defaults.
 
     `hold_down` is the first of a cluster that flaps. `evictions_per_second` is --resource-eviction-rate; None is no
-    limit.
+    limit. `gates` are those that are on of the gates that warnings name as off by default.
     """
 
     told: bool = False
@@ -33,6 +33,16 @@ class SettingsInForce(Object, frozen=True):
     multiple_pod_templates: bool = False
     placement: PlacementSettings = PlacementSettings()
     brake: BrakeSettings = BrakeSettings()
+    gates: tuple[str, ...] = ()
+
+    @property
+    def gates_on(self) -> tuple[str, ...]:
+        """Gates that are on; another version tells of some by a field of their own."""
+        told = {
+            "MultiplePodTemplatesScheduling": self.multiple_pod_templates,
+            "WorkloadAffinity": self.workload_affinity,
+        }
+        return tuple(dict.fromkeys((*self.gates, *(gate for gate, is_on in told.items() if is_on))))
 
     @property
     def expectation(self) -> TaintExpectation:

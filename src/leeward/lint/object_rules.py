@@ -77,17 +77,11 @@ def warned_of(*concerns: Concern) -> Callable[[LintPicture], Iterator[Diagnostic
 def _warnings(
     picture: LintPicture, each: LintObject, stored: ReadOnlyManifest, concerns: Collection[Concern]
 ) -> Iterator[Diagnostic]:
-    for concern, warning in concerns_in(stored):
-        if concern in concerns and not _is_switched_on(picture, warning):
+    for concern, warning in concerns_in(stored, picture.state.settings.gates_on if picture.state is not None else ()):
+        if concern in concerns:
             first = warning.split(" ")[0].rstrip(":")
             path = path_of(first) if first.startswith("spec.") else ("spec",)
             yield Diagnostic(each, f"{each}: {warning}", path)
-
-
-def _is_switched_on(picture: LintPicture, warning: str) -> bool:
-    """Tells whether the control plane tells that the gate of the warning is on."""
-    settings = None if picture.state is None else picture.state.settings
-    return settings is not None and settings.workload_affinity and "WorkloadAffinity=true" in warning
 
 
 def duplicate_clusters(picture: LintPicture) -> Iterator[Diagnostic]:

@@ -14,10 +14,12 @@ from kubeserver.auth.authorization.rbac import Rbac
 from kubeserver.store import Store
 from kubeserver.values import section
 from kubeserver.warnings import warn
+from leeward.api.core import Lease
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.names import KARMADA_SUFFIX
+from leeward.api.names import HEARTBEAT_NAME, KARMADA_SUFFIX, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.api.resource import (
     CLUSTERS,
+    LEASES,
     OVERRIDE_POLICIES,
     PROPAGATION_POLICIES,
     RESOURCE_INTERPRETER_CUSTOMIZATIONS,
@@ -25,15 +27,17 @@ from leeward.api.resource import (
 from leeward.api.rules.bounds import policy_count_problem
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate_bounds, validate_change, validate_deletion, validate_types
-from leeward.core.admission_warnings import old_word_warnings, warnings_for
+from leeward.core.admission_warnings import GATES_WARNED_OF, asks_for_one_of, old_word_warnings, warnings_for
 from leeward.core.member_credentials import exposed_secrets, exposure_refusal
 from leeward.core.propagation.reach import Reach, reference_problems
 from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_identity
+from leeward.core.settings_in_force import parse_settings
 from leeward.lua.checking import customization_problems
 from leeward.manager.agents import AgentRights
 from leeward.manager.timing import Timing
 
 _CUSTOMIZATIONS = f"/{RESOURCE_INTERPRETER_CUSTOMIZATIONS.group}/{RESOURCE_INTERPRETER_CUSTOMIZATIONS.plural}/"
+_HEARTBEAT = f"/{LEASES.group}/{LEASES.plural}/{SYSTEM_NAMESPACE}/{HEARTBEAT_NAME}"
 _CLUSTERS, _NAMESPACES = f"/{CLUSTERS.group}/{CLUSTERS.plural}/", "//namespaces/"
 
 _COUNTED = frozenset(f"/{policy.group}/{policy.plural}/" for policy in (PROPAGATION_POLICIES, OVERRIDE_POLICIES))
@@ -89,9 +93,19 @@ class KarmadaAdmission:
             _refuse(list(address_problems(Node("", obj), Node("", old or {}), self._addresses)))
         if review.kind.prefix == _CUSTOMIZATIONS:
             _refuse(customization_problems(obj, self._customizations()))
-        for warning in (*old_word_warnings(review.object), *warnings_for(obj)):
+        warnings = warnings_for(obj)
+        if any(asks_for_one_of(warning, GATES_WARNED_OF) for warning in warnings):
+            warnings = warnings_for(obj, self._gates())
+        for warning in (*old_word_warnings(review.object), *warnings):
             warn(warning)
         return obj
+
+    def _gates(self) -> tuple[str, ...]:
+        """Gates that are on in the process that watches the clusters, as its heartbeat tells."""
+        record = self._store.head(_HEARTBEAT)
+        lease = codec.decode(record.value, Lease) if record is not None else None
+        told = lease.metadata.annotations.get(SETTINGS_ANNOTATION, "") if lease is not None else ""
+        return parse_settings(told).gates_on if told else ()
 
     def _customizations(self) -> Iterator[Manifest]:
         for record in self._store.list(_CUSTOMIZATIONS).records:

@@ -4,7 +4,7 @@ Kubernetes: admission.k8s.io/v1; patches are JSON patches (RFC 6902).
 """
 
 import base64
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, cast
 
 from kubeapi import codec
@@ -66,8 +66,13 @@ def mutate(request: Mapping[str, Any], settings: DefaultingSettings) -> Manifest
     return answer | ({"patchType": "JSONPatch", "patch": _base64(patch)} if patch else {})
 
 
-def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: AddressRules = DEFAULT_RULES) -> Manifest:
-    """Allows the write, with warnings of what is ignored, or names every field that is wrong with it."""
+def judge(
+    request: Mapping[str, Any],
+    reach: Reach | None = None,
+    addresses: AddressRules = DEFAULT_RULES,
+    gates: Collection[str] = (),
+) -> Manifest:
+    """Allows the write, with warnings of what is ignored, or names every field that is wrong. `gates` are on."""
     if foreign := _refusal_to_agent(request):
         return refusal(403, foreign)
     old = mapping_in(request, "oldObject")
@@ -80,7 +85,7 @@ def judge(request: Mapping[str, Any], reach: Reach | None = None, addresses: Add
         problems += reference_problems(given, before, reach or Reach())
         if mapping_in(request, "resource").get("resource") == CLUSTERS.plural:
             problems += address_problems(Node("", given), Node("", old), addresses)
-        code, warnings = 422, [*warnings_for(given), *warnings_of_live_templates(given)]
+        code, warnings = 422, [*warnings_for(given, gates), *warnings_of_live_templates(given)]
     if not problems:
         return {"allowed": True, **({"warnings": warnings} if warnings else {})}
     return refusal(code, "; ".join(map(str, problems[:MAX_NAMED_PROBLEMS])))

@@ -57,6 +57,8 @@ class WebhookSettings:
     """Gate FederatedQuotaEnforcement."""
     multiple_pod_templates: bool = False
     """Gate MultiplePodTemplatesScheduling."""
+    gates: tuple[str, ...] = ()
+    """Gates that are on, of those of which a warning says that they are off by default."""
 
 
 class Webhook:
@@ -90,7 +92,7 @@ class Webhook:
             await self._client.close()
 
     async def _judge(self, request: Mapping[str, object]) -> Manifest:
-        answer = judge(request, self._settings.reach, self._settings.addresses)
+        answer = judge(request, self._settings.reach, self._settings.addresses, self._settings.gates)
         if not answer["allowed"]:
             return answer
         for question in (judge_credentials, judge_joining, judge_registering, judge_policy_count, judge_customization):

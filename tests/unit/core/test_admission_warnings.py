@@ -19,6 +19,8 @@ from kubeapi.meta import Manifest
 from kubeserver.store import Store
 from kubeserver.webhooks.calling import Address
 from leeward.api.defaulting import DefaultingSettings
+from leeward.api.names import HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
+from leeward.api.resource import LEASES
 from leeward.api.schema import custom_resource_definitions
 from leeward.core.admission_warnings import (
     GATED,
@@ -27,7 +29,10 @@ from leeward.core.admission_warnings import (
     warnings_for,
     warnings_of_live_templates,
 )
+from leeward.core.settings_in_force import render_settings
 from leeward.manager.admission import KarmadaAdmission
+from leeward.manager.gates import switch_gates
+from leeward.manager.settings import ManagerSettings
 from leeward.manager.timing import Timing
 from leeward.webhook.configurations import MUTATING, VALIDATING, Endpoint, configurations
 from leeward.webhook.reviews import answer_review, judge, mutate
@@ -153,6 +158,27 @@ def test_what_is_ignored_warns_when_it_is_created_and_when_it_is_updated(server:
                 assert answer.headers["warning"] == f'299 - "{warning}"'
                 assert warning.startswith(field)
                 assert len(warning) <= MAX_WARNING_CHARACTERS
+
+    run_virtual(story())
+
+
+def test_a_gate_that_is_on_in_the_control_plane_is_not_warned_of() -> None:
+    """The process that watches the clusters tells in its heartbeat which gates are on."""
+    gated = next((kind, field) for kind, field in LINES if field == "spec.preemption")
+
+    async def story() -> None:
+        async with embedded() as world:
+            settings = ManagerSettings(gates=switch_gates([("PropagationPolicyPreemption", True)])).in_force()
+            about: Manifest = {
+                "name": HEARTBEAT_NAME,
+                "namespace": SYSTEM_NAMESPACE,
+                "annotations": {SETTINGS_ANNOTATION: render_settings(settings)},
+            }
+            await world.create("/api/v1/namespaces", {"metadata": {"name": SYSTEM_NAMESPACE}})
+            lease = await world.create(LEASES.path(SYSTEM_NAMESPACE), {"metadata": about, "spec": {}})
+            assert lease.code == 201, lease.body
+            created = await world.create(WORKLOADS[gated[0]], example(*gated))
+            assert (created.code, "warning" in created.headers) == (201, False)
 
     run_virtual(story())
 
@@ -326,6 +352,7 @@ def test_of_an_object_that_goes_nothing_is_said() -> None:
     }
     told = ["spec.overall refuses nothing without --feature-gates=FederatedQuotaEnforcement=true, off by default"]
     assert warnings_for(found) == told
+    assert warnings_for(found, ["FederatedQuotaEnforcement"]) == []
     found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert warnings_for(found) == []
 

@@ -139,6 +139,8 @@ def test_a_gate_that_is_on_is_no_finding() -> None:
     settings = SettingsInForce(told=True, workload_affinity=True)
     report = linted_on(FleetState(msgspec.structs.replace(recorded, settings=settings)), "LW007.yaml")
     assert [finding.field for finding in report.findings] == ["spec.preemption"]
+    both = msgspec.structs.replace(settings, gates=("PropagationPolicyPreemption",))
+    assert linted_on(FleetState(msgspec.structs.replace(recorded, settings=both)), "LW007.yaml").findings == []
 
 
 def test_what_a_control_plane_does_not_have_is_made_otherwise_in_its_members() -> None:

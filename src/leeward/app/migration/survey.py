@@ -8,7 +8,7 @@ Lease of a leader every two seconds.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -16,7 +16,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.core import Lease
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, is_lease_of_agent, is_our_leader
+from leeward.api.names import HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE, is_lease_of_agent, is_our_leader
 from leeward.api.resource import LEASES
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.front_address import find_front
@@ -27,7 +27,8 @@ from leeward.app.migration.features_in_use import features_missing_for
 from leeward.app.migration.inventory import Inventory
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE
 from leeward.client import Client, NotFound
-from leeward.core.admission_warnings import warnings_for
+from leeward.core.admission_warnings import asks_for_one_of, warnings_for
+from leeward.core.settings_in_force import parse_settings
 from leeward.core.unreadable_objects import UnreadableObject, unreadable_object
 from leeward.operations.bindings import list_manifests
 from leeward.webhook import configurations as webhook
@@ -95,7 +96,7 @@ async def take_survey(client: Client, clock: Clock) -> Survey:
     karmadas = [name for name, definition in there.items() if is_of_karmada(definition)]
     ours = {definition["metadata"]["name"]: definition for definition in definitions()}
     gaps = {name: tuple(definition_gaps(ours[name], there[name])) for name in karmadas}
-    ignored, unreadable = await _looked_into(client, kinds)
+    ignored, unreadable = await _looked_into(client, kinds, await _gates(client))
     return Survey(
         clusters_service=service,
         clusters=await served_clusters(client),
@@ -193,8 +194,17 @@ async def _other_kinds(inventory: Inventory, kinds: Iterable[Resource[Manifest]]
     return counts
 
 
+async def _gates(client: Client) -> tuple[str, ...]:
+    """Gates that are on in the control plane that watches the clusters, as its heartbeat tells. Raises: WorldError."""
+    try:
+        lease = await client.get(LEASES, HEARTBEAT_NAME, SYSTEM_NAMESPACE)
+    except NotFound:
+        return ()
+    return parse_settings(lease.metadata.annotations.get(SETTINGS_ANNOTATION, "{}")).gates_on
+
+
 async def _looked_into(
-    client: Client, kinds: Iterable[Resource[Manifest]]
+    client: Client, kinds: Iterable[Resource[Manifest]], gates: Collection[str]
 ) -> tuple[Mapping[str, tuple[str, ...]], tuple[UnreadableObject, ...]]:
     """Settings that would not be carried out, with who asks for them; and objects that cannot be read."""
     served = {(resource.group, resource.version, resource.plural) for resource in kinds}
@@ -204,7 +214,8 @@ async def _looked_into(
         if (resource.group, resource.version, resource.plural) not in served:
             continue
         for manifest in await list_manifests(client, resource):
-            for warning in (*warnings_for(manifest), *features_missing_for(manifest)):
+            missing = (said for said in features_missing_for(manifest) if not asks_for_one_of(said, gates))
+            for warning in (*warnings_for(manifest, gates), *missing):
                 found.setdefault(warning, []).append(_called(resource, manifest))
             problem = unreadable_object(manifest, resource)
             unreadable += () if problem is None else (problem,)
