@@ -76,7 +76,6 @@ def webhook(
     from kubeapi.loop.randomness import Randomness
     from leeward.api.rules.member_addresses import parse_networks, rules_of_control_plane
     from leeward.app.flags.parsing import parse_feature_gates, parse_patterns, parse_skipped_apis
-    from leeward.core.admission_warnings import GATES_WARNED_OF
     from leeward.core.propagation.reach import Reach
     from leeward.webhook import Endpoint, Webhook, WebhookSettings
 
@@ -95,6 +94,6 @@ def webhook(
         addresses=rules_of_control_plane(connection.server, allowed=networks),
         quota_enforcement=gates.enabled("FederatedQuotaEnforcement"),
         multiple_pod_templates=gates.enabled("MultiplePodTemplatesScheduling"),
-        gates=tuple(gate for gate in GATES_WARNED_OF if gates.enabled(gate)),
+        gates=gates.warned_of,
     )
     serve(Webhook(client_of(connection, greets=False), SystemClock(), Randomness(), settings).run(), "webhook")

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from leeward.core.admission_warnings import GATES_WARNED_OF
+
 
 class GateProblem(ValueError):
     """Problem of the setting of a gate, told for people."""
@@ -52,6 +54,11 @@ class FeatureGates:
     def enabled(self, name: str) -> bool:
         """Raises: KeyError for a gate that there is not."""
         return self.switched.get(name, BY_NAME[name].default)
+
+    @property
+    def warned_of(self) -> tuple[str, ...]:
+        """Gates that are on, of those of which a warning says that they are off by default."""
+        return tuple(filter(self.enabled, GATES_WARNED_OF))
 
 
 _GROUPS = {"AllAlpha": False, "AllBeta": True}

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from leeward.api.purge_mode import PurgeMode
 from leeward.controllers.descheduler import DeschedulingSettings
-from leeward.core.admission_warnings import GATES_WARNED_OF
 from leeward.core.cluster_health.brake import BrakeSettings
 from leeward.core.cluster_health.flap_damping import HoldDownSettings
 from leeward.core.loss_coverage import LossSurvey
@@ -149,7 +148,7 @@ class ManagerSettings:
             multiple_pod_templates=self.gates.enabled("MultiplePodTemplatesScheduling"),
             placement=self.whole_decision(),
             brake=self.brake_in_force,
-            gates=tuple(gate for gate in GATES_WARNED_OF if self.gates.enabled(gate)),
+            gates=self.gates.warned_of,
         )
 
     def whole_decision(self) -> PlacementSettings:
