@@ -1,6 +1,6 @@
 """An application in a world: applied as a user does it, and looked at in the control plane and in every member."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
@@ -12,6 +12,7 @@ from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.client import NotFound, WorldError
+from leeward.core.execution.addresses import selector_of_service, selects, services_behind
 from leeward.sim.world import World
 from tests.applications.application import Application
 from tests.applications.contents import Contents, Key, contents_of, key_of, names_of_pod, resources_of
@@ -131,9 +132,18 @@ _COUNTS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
+def clusters_led_to(template: Manifest, bindings: Mapping[Key, Binding], templates: Collection[Manifest]) -> set[str]:
+    """Clusters of the workloads behind a Service or an Ingress; its own clusters where there are none."""
+    own = [each for each in templates if each["metadata"].get("namespace") == template["metadata"].get("namespace")]
+    names = services_behind(template) if template["kind"] == "Ingress" else [template["metadata"]["name"]]
+    services = [each for each in own if each["kind"] == "Service" and each["metadata"]["name"] in names]
+    found = [key_of(each) for each in own for service in services if selects(selector_of_service(service), each)]
+    return {name for key in found for name in clusters_of(bindings[key])} or clusters_of(bindings[key_of(template)])
+
+
 def status_problem(template: Manifest, clusters: int, *, is_unseen: bool) -> str:
-    """Missing facts of a template's status, empty without any: it runs in so many clusters, and `is_unseen` tells that
-    it also leaves a cluster that is not seen."""
+    """Missing facts of a template's status, empty without any: it runs in so many clusters, or leads to so many.
+    `is_unseen` tells that it also leaves a cluster that is not seen."""
     status: dict[str, Any] = template.get("status") or {}
     kind = template["kind"]
     if kind in _COUNTS:

@@ -15,7 +15,15 @@ from leeward.manager.timing import Timing
 from leeward.sim.world import Mode, World
 from tests.applications.application import Application, applications
 from tests.applications.contents import Contents, Key, contents_of, key_of, resources_of, uids
-from tests.applications.deployed import Deployed, clusters_of, held_reason, is_in, not_ready, status_problem
+from tests.applications.deployed import (
+    Deployed,
+    clusters_led_to,
+    clusters_of,
+    held_reason,
+    is_in,
+    not_ready,
+    status_problem,
+)
 from tests.world.stories import play
 
 MEMBERS: Mapping[str, Mode] = {"member1": "Push", "member2": "Pull"}
@@ -90,6 +98,8 @@ async def assert_runs(
         leaving = {task.from_cluster for task in binding.spec.graceful_eviction_tasks}
         assert set(items) == clusters | leaving, key
         assert all(item.applied and item.health != "Unhealthy" for item in items.values()), (key, items)
+        if key.kind in ("Service", "Ingress"):
+            clusters = clusters_led_to(present[key], bindings, deployed.application.templates)
         assert status_problem(present[key], len(clusters), is_unseen=bool(away & leaving)) == "", key
 
 
