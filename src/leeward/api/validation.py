@@ -156,8 +156,8 @@ _RULES: dict[tuple[str, str], _Rules] = {
     ("policy.karmada.io", "OverridePolicy"): lambda new, old: override_policy_problems(new),
     ("policy.karmada.io", "ClusterOverridePolicy"): lambda new, old: override_policy_problems(new),
     ("policy.karmada.io", "FederatedResourceQuota"): lambda new, old: quota_problems(new),
-    ("work.karmada.io", "ResourceBinding"): lambda new, old: binding_problems(new),
-    ("work.karmada.io", "ClusterResourceBinding"): lambda new, old: binding_problems(new),
+    ("work.karmada.io", "ResourceBinding"): binding_problems,
+    ("work.karmada.io", "ClusterResourceBinding"): binding_problems,
     ("config.karmada.io", "ResourceInterpreterWebhookConfiguration"): lambda new, old: webhook_configuration_problems(
         new
     ),

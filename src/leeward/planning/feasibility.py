@@ -14,7 +14,6 @@ import numpy as np
 from kubeapi.quantity import Quantity
 from leeward.api.cluster import Cluster
 from leeward.core.scheduling.affinity import tier_of
-from leeward.core.scheduling.assignment import static_weight
 from leeward.core.scheduling.cluster_arrays import Feasibility
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Filter, Rejection, Request
@@ -39,7 +38,7 @@ class CachedFeasibility:
 
     def __init__(self, request: Request, filters: Sequence[Filter], clusters: Sequence[Cluster]) -> None:
         bare = msgspec.structs.replace(request.spec, clusters=(), graceful_eviction_tasks=())
-        self._request = Request(bare, request.affinity_name)
+        self._request = Request(bare, request.affinity_name, term_in_view=request.term_in_view)
         self._filters = filters
         self._clusters = clusters
         count = len(clusters)
@@ -59,7 +58,7 @@ class CachedFeasibility:
             self._rejections[row] = rejection
             self._feasible[row] = rejection is None and not cluster.is_being_deleted
             self._tiers[row] = tier_of(self._request, cluster)
-            self._weights[row] = static_weight(self._request, cluster)
+            self._weights[row] = self._request.static_weight(cluster)
             if len(self._groupings) == 1:
                 self._groups[row] = tuple(v for v in dict.fromkeys(self._groupings[0].values(cluster)) if v)
         codes = _codes_of(self._groups) if len(self._groupings) == 1 else None

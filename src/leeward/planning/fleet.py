@@ -40,7 +40,13 @@ D = TypeVar("D")
 
 MAX_CELLS = 4_000_000
 """The arrays of all kinds together hold no more cells than this."""
+MAX_ARRAYS = 10_000
+"""The arrays of one kind are no more than this, however few clusters there are."""
 MAX_ANSWERS = 10_000
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""The remembered answers, with the questions, take about this much at most."""
+
+ANSWER_BYTES, CLUSTER_BYTES = 1024, 128
 
 
 class Fleet(ClusterArrays):
@@ -169,9 +175,12 @@ class Fleet(ClusterArrays):
         if known is not None and known[0] == revision:
             return known[1]
         found = find()
-        if len(self._answers) >= MAX_ANSWERS:
+        size = _size_of(found)
+        if len(self._answers) >= MAX_ANSWERS or self._answer_bytes + size > MAX_ANSWER_BYTES:
             self._answers.clear()
+            self._answer_bytes = 0
         self._answers[key] = (revision, found)
+        self._answer_bytes += size
         return found
 
     def refresh(self) -> None:
@@ -188,6 +197,7 @@ class Fleet(ClusterArrays):
         self._availability: dict[bytes, CachedAvailability] = {}
         self._stays: dict[Hashable, CachedStays] = {}
         self._answers: dict[Hashable, tuple[tuple[int, int], Placed | Unplaceable]] = {}
+        self._answer_bytes = 0
 
     def _note_capacity(self, names: Sequence[str]) -> None:
         if self._stale or not names:
@@ -198,10 +208,17 @@ class Fleet(ClusterArrays):
 
     def _bound(self) -> None:
         """Drops the oldest arrays when there are too many."""
-        most = max(8, MAX_CELLS // max(1, len(self.names)) // 3)
+        most = max(8, min(MAX_ARRAYS, MAX_CELLS // max(1, len(self.names)) // 3))
         for arrays in (self._feasibility, self._availability, self._stays):
             while len(arrays) > most:
                 del arrays[next(iter(arrays))]  # type: ignore[arg-type]
+
+
+def _size_of(answer: Placed | Unplaceable) -> int:
+    """Bytes that a remembered answer takes with its question, about."""
+    if isinstance(answer, Placed):
+        return ANSWER_BYTES + CLUSTER_BYTES * len(answer.clusters)
+    return ANSWER_BYTES + len(answer.message) + CLUSTER_BYTES * len(answer.rejected)
 
 
 def _places_alike(old: Cluster, new: Cluster) -> bool:

@@ -13,7 +13,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.work import ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Placed, Profile, Unplaceable, needs_scheduling
-from leeward.core.scheduling.affinity import cluster_matches
+from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.division import allocate_seats, divide
 from leeward.core.scheduling.filters import is_enabled
 from leeward.core.scheduling.model import Filter

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from kubeapi.codec import from_wire
 from leeward.api.policy import ClusterAffinity
-from leeward.core.scheduling.affinity import UNKNOWN_TIER, cluster_matches, tier_of
+from leeward.core.scheduling.affinity import UNKNOWN_TIER, tier_of
+from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.model import Request
 from tests.placements import binding_spec, cluster
 

@@ -16,7 +16,7 @@ from leeward.api.names import fnv1a_32
 from leeward.api.policy import ClusterAffinity
 from leeward.api.work import Component, ReplicaRequirements, ResourceBinding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.scheduling import Placed, Unplaceable, failures_condition, needs_scheduling, scheduled_condition
-from leeward.core.scheduling.affinity import cluster_matches
+from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.division import allocate_seats, divide
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.model import Profile, Request, is_reschedule_requested

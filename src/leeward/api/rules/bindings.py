@@ -9,11 +9,15 @@ from typing import Any, cast
 from msgspec import DecodeError, json
 
 from kubeapi.field import Node, Problems
+from leeward.api.rules.bounds import placement_bounds_problems
 
 DEPENDENCIES_ANNOTATION = "resourcebinding.karmada.io/dependencies"
 
 
-def binding_problems(binding: Node) -> Problems:
+def binding_problems(binding: Node, old: Node | None) -> Problems:
+    """Problems of a binding; `old` is what an update replaces."""
+    stored = Node("", None) if old is None else old["spec"]["placement"]
+    yield from placement_bounds_problems(binding["spec"]["placement"], stored)
     yield from _dependencies_problems(binding["metadata"]["annotations"][DEPENDENCIES_ANNOTATION])
     seen: set[str] = set()
     for component in binding["spec"]["components"].items():

@@ -1,4 +1,4 @@
-"""Bounds on what one policy may cost: everybody's templates are matched against it.
+"""Bounds on what one policy or placement may cost: everybody's templates are matched against it.
 
 Generous: users of Karmada tell of some seventy selectors in a policy (karmada-io/karmada#4647). Karmada has none but
 etcd's 1.5 MiB for an object, which is 25,000 selectors.
@@ -7,12 +7,21 @@ etcd's 1.5 MiB for an object, which is 25,000 selectors.
 from kubeapi.codec import encode
 from kubeapi.field import Node, Problems
 from kubeapi.status import Problem
+from leeward.api.policy import Placement
 
+MOST_AFFINITIES = 100
+"""Most affinity terms of one placement, with their overflow affinities: each is asked about every cluster."""
+MOST_PLACEMENT_BYTES = 256 * 1024
 MOST_SELECTORS = 1_000
 MOST_POLICY_BYTES = 512 * 1024
 MOST_POLICIES = 5_000
 """Most policies of one kind in one namespace; asked where a policy is created, with the number of those that are
 there."""
+_FEWER_AFFINITIES = (
+    f"must have at most {MOST_AFFINITIES} affinities, overflow affinities included; "
+    "join terms that name their clusters one by one, or select them by label"
+)
+_SMALLER_PLACEMENT = f"may not be more than {MOST_PLACEMENT_BYTES} bytes; select clusters by label instead of by name"
 _FEWER = "select by label or by kind instead of by name, or make several policies of it"
 
 
@@ -24,6 +33,35 @@ def policy_count_problem(namespace: str, plural: str, there: int) -> Problem | N
     return Problem.forbidden("metadata.namespace", message)
 
 
+def placement_fault(placement: Placement | None) -> str:
+    """Reason for which nothing is scheduled by a placement that was stored before its bounds, or past admission; empty
+    for others."""
+    if placement is None:
+        return ""
+    count = sum(1 + len(term.overflow_affinities or ()) for term in placement.cluster_affinities)
+    if count > MOST_AFFINITIES:
+        return f"placement.clusterAffinities: Too many: {count}: {_FEWER_AFFINITIES}"
+    size = len(encode(placement))
+    return f"placement: Too long: {size} bytes: {_SMALLER_PLACEMENT}" if size > MOST_PLACEMENT_BYTES else ""
+
+
+def placement_bounds_problems(placement: Node, old: Node) -> Problems:
+    """Problems of a new placement, and of one that is neither smaller than what was stored before nor the same."""
+    if placement.value == old.value:
+        return
+    count, affinities = _affinities(placement), placement["clusterAffinities"]
+    if count > MOST_AFFINITIES and count >= _affinities(old):
+        yield affinities.too_many(count, _FEWER_AFFINITIES)
+        return
+    size = len(encode(placement.value))
+    if size > MOST_PLACEMENT_BYTES and (not old.is_set or size >= len(encode(old.value))):
+        yield placement.too_long(f"is {size} bytes: {_SMALLER_PLACEMENT}")
+
+
+def _affinities(placement: Node) -> int:
+    return sum(1 + len(term["overflowAffinities"].list) for term in placement["clusterAffinities"].items())
+
+
 def policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
     """Problems of a new policy, and of an update that does not make what was stored before any smaller or leave it as
     it was."""
@@ -32,6 +70,9 @@ def policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
     count = len(selectors.list)
     if count > MOST_SELECTORS and count >= len(old_selectors) and selectors.list != old_selectors:
         yield selectors.too_many(count, f"must have at most {MOST_SELECTORS} items; {_FEWER}")
+        return
+    if problems := list(placement_bounds_problems(spec["placement"], old_spec["placement"])):
+        yield from problems
         return
     size = len(encode(spec.value))
     if size > MOST_POLICY_BYTES and (not old_spec.is_set or size > len(encode(old_spec.value))):

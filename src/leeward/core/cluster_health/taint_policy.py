@@ -44,7 +44,7 @@ from leeward.core.cluster_health.condition_taints import (
 )
 from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.watched_time import Attention
-from leeward.core.scheduling.affinity import cluster_matches
+from leeward.core.scheduling.cluster_matching import cluster_matches
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.shared_resources import lets_shared_go
 from leeward.core.propagation.reach import Reach, is_own_in_each_cluster, reach_problems
-from leeward.core.scheduling.affinity import affinity_names, is_in_term
+from leeward.core.scheduling.affinity import is_in_any_term
 
 _ANY_NAME = "any"
 
@@ -140,7 +140,7 @@ def _may_be_in(
         return name in holding
     if cluster.is_being_deleted:
         return False
-    return binding is None or any(is_in_term(binding.spec, term, cluster) for term in affinity_names(binding.spec))
+    return binding is None or is_in_any_term(binding.spec, cluster)
 
 
 def _identity(dependency: DependentObjectReference) -> tuple[str, str, str]:

@@ -20,7 +20,7 @@ from leeward.core.overrides.embedded import override_field
 from leeward.core.overrides.images import override_images
 from leeward.core.overrides.marks import override_marks
 from leeward.core.overrides.plaintext import patch_document
-from leeward.core.scheduling.affinity import affinity_matcher
+from leeward.core.scheduling.cluster_matching import affinity_matcher
 
 AnyOverridePolicy = OverridePolicy | ClusterOverridePolicy
 Step = tuple[str, int, Callable[[Document, Any], None], Any]

@@ -43,7 +43,7 @@ from leeward.core.cluster_health.standing_taints import is_specified_otherwise
 from leeward.core.eviction.application import application_failover
 from leeward.core.eviction.drain_budget import drain_budget
 from leeward.core.eviction.evidence import FULLY_APPLIED
-from leeward.core.scheduling.affinity import cluster_matches
+from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.reschedule import scheduling_type
 
 _UNDER_WAY = (

@@ -24,6 +24,7 @@ import msgspec
 
 from leeward.api.meta import Condition
 from leeward.api.names import HOME_ANNOTATION
+from leeward.api.rules.bounds import placement_fault
 from leeward.api.work import Binding
 from leeward.core.eviction.application import after_leaving, record_patch
 from leeward.core.eviction.awaited_targets import (
@@ -53,6 +54,7 @@ from leeward.core.eviction.state_preservation import preserved_state_patch
 from leeward.core.eviction.volumes import has_claims
 from leeward.core.eviction.withdrawal import find_withdrawal
 from leeward.core.placement import actions
+from leeward.core.placement.check import unscheduled
 from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.placement.snapshot import Snapshot
@@ -66,8 +68,11 @@ from leeward.core.scheduling.joined_terms import with_joined_terms
 def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     """Decides what the binding is to be. Where evictions have to wait for others, it is decided without them.
 
-    `trace` is told why copies go where they go; it costs nothing when it is not asked for.
+    `trace` is told why copies go where they go; it costs nothing when it is not asked for. A placement beyond its
+    bounds is not decided on: the binding stays as it is, and says so.
     """
+    if fault := placement_fault(snapshot.binding.spec.placement):
+        return unscheduled(snapshot, fault)
     known = _with_term_of_targets(snapshot)
     own = known.binding
     joined = _with_joined_terms(known)

@@ -23,7 +23,7 @@ from leeward.core.cluster_health.flap_damping import is_held_down, tolerating_ho
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.placement.dead_targets import price_of, ways_to_spare
 from leeward.core.scheduling import ClusterArrays, Placed, Trace, Unplaceable, schedule
-from leeward.core.scheduling.affinity import affinity_names, is_in_term
+from leeward.core.scheduling.affinity import is_in_any_term, is_in_term
 from leeward.core.scheduling.cluster_arrays import ClusterView
 from leeward.core.scheduling.reschedule import is_unjoined
 from leeward.core.scheduling.selection import is_spread
@@ -99,7 +99,7 @@ def place_anew(
     told = len(trace.terms) if trace is not None else 0
     leaving = {task.from_cluster for task in spec.graceful_eviction_tasks}
     parts = tuple(
-        t for t in spec.clusters if spec.is_divided and t.name in leaving and _is_named(spec, fleet.get(t.name))
+        t for t in spec.clusters if spec.is_divided and t.name in leaving and is_in_any_term(spec, fleet.get(t.name))
     )
     result = _place_beside(binding, spec, parts, fleet, now, tried, (), trace)
     price = None if exact or isinstance(result, Unplaceable) else price_of(spec, result.clusters, fleet)
@@ -114,11 +114,6 @@ def place_anew(
             return spared
     is_asked_for = not {target.name for target in result.clusters} <= {target.name for target in spec.clusters}
     return NOBODY_ALIVE if price.takes_all and not is_asked_for else result
-
-
-def _is_named(spec: ResourceBindingSpec, cluster: Cluster | None) -> bool:
-    """Tells whether the placement lets the cluster in, in whatever affinity term."""
-    return any(is_in_term(spec, term, cluster) for term in affinity_names(spec))
 
 
 def resized_between_terms(

@@ -10,9 +10,7 @@ Holds: S3.
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from leeward.api.cluster import Cluster
 from leeward.api.policy import ReplicaSchedulingStrategy
-from leeward.core.scheduling.affinity import cluster_matches
 from leeward.core.scheduling.division import divide, first_seats
 from leeward.core.scheduling.model import Candidate, Request, Unplaceable
 from leeward.core.scheduling.trace import DivisionTrace
@@ -98,17 +96,9 @@ def _assign_statically(request: Request, replicas: int, selected: Sequence[Candi
 
 def _static_weights(request: Request, selected: Sequence[Candidate]) -> Mapping[str, int]:
     """Clusters without weight are left out; when none has any, all are equal."""
-    weights = {candidate.name: static_weight(request, candidate.cluster) for candidate in selected}
+    weights = {candidate.name: request.static_weight(candidate.cluster) for candidate in selected}
     weighty = {name: weight for name, weight in weights.items() if weight > 0}
     return weighty or {candidate.name: 1 for candidate in selected}
-
-
-def static_weight(request: Request, cluster: Cluster) -> int:
-    """The greatest weight of the rules that match; 0 without any."""
-    strategy = request.placement.replica_scheduling
-    preference = strategy.weight_preference if strategy else None
-    rules = preference.static_weight_list if preference else ()
-    return max((rule.weight for rule in rules if cluster_matches(cluster, rule.target_cluster)), default=0)
 
 
 def _assign_dynamically(

@@ -3,21 +3,37 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import blake2b
 from typing import Literal
+
+import msgspec
 
 from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
-from leeward.api.policy import ClusterAffinityTerm, Placement
+from leeward.api.policy import ClusterAffinity, ClusterAffinityTerm, Placement
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.scheduling.cached_property import CachedProperty
 from leeward.core.scheduling.claim_locality import HeldClaims, no_claims
+from leeward.core.scheduling.cluster_matching import ClusterMatcher, affinity_matcher, weight_finder
 from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.scheduling.trace import TermTrace
 
 MAX_REPLICAS = 2**31 - 1
 """Answer of an estimator when the cluster sets no limit."""
 
-PlacementKey = tuple[bytes, str, str, str, bool]
+PlacementKey = tuple[bytes, bytes, bool, str, str, str, bool]
+DIGEST_BYTES = 16
+
+
+def digest(part: Placement | ClusterAffinityTerm) -> bytes:
+    return blake2b(encode(part), digest_size=DIGEST_BYTES).digest()
+
+
+def digest_without_terms(placement: Placement) -> bytes:
+    """Digest of all that the affinity terms of a placement share."""
+    return digest(
+        msgspec.structs.replace(placement, cluster_affinities=()) if placement.cluster_affinities else placement
+    )
 
 
 def any_request(request: "Request") -> bool:
@@ -68,6 +84,10 @@ class Request:
     multiple_pod_templates: bool = False
     trace: TermTrace | None = None
     claims: Mapping[str, int] = field(default_factory=dict[str, int])
+    term_in_view: ClusterAffinityTerm | None = None
+    """Term of the name `affinity_name`, where who asks has it at hand."""
+    shared_digest: bytes = b""
+    """Digest of the placement without its terms, where who asks for many terms has it at hand."""
 
     @CachedProperty
     def placement(self) -> Placement:
@@ -78,14 +98,46 @@ class Request:
         """The term in view; None without terms, or when none has this name."""
         if self.placement.cluster_affinity is not None:
             return None
+        if self.term_in_view is not None:
+            return self.term_in_view
         return next((t for t in self.placement.cluster_affinities if t.affinity_name == self.affinity_name), None)
 
     @CachedProperty
     def placement_key(self) -> "PlacementKey":
-        """Key of what `Feasibility` depends on; requests that have this in common share it."""
-        resource = self.spec.resource
-        placement = encode(self.placement)
-        return (placement, self.affinity_name, resource.api_version, resource.kind, self.spec.is_workload)
+        """Key of what `Feasibility` depends on; requests that have this in common share it. Of the terms, only the one
+        in view counts: all of them cost no more than the placement has bytes."""
+        resource, term = self.spec.resource, self.term
+        return (
+            self.shared_digest or digest_without_terms(self.placement),
+            b"" if term is None else digest(term),
+            bool(self.placement.cluster_affinities),
+            self.affinity_name,
+            resource.api_version,
+            resource.kind,
+            self.spec.is_workload,
+        )
+
+    @CachedProperty
+    def matchers(self) -> tuple[ClusterMatcher, ...]:
+        """Affinities of which one must match. A term that does not exist excludes nothing."""
+        if self.placement.cluster_affinity is not None:
+            return (affinity_matcher(self.placement.cluster_affinity),)
+        if self.term is None:
+            return (affinity_matcher(ClusterAffinity()),)
+        return self.tier_matchers if self.spec.is_workload else self.tier_matchers[:1]
+
+    @CachedProperty
+    def tier_matchers(self) -> tuple[ClusterMatcher, ...]:
+        """Affinities of the term in view, in the order of their tiers."""
+        groups = () if self.term is None else (self.term, *(self.term.overflow_affinities or ()))
+        return tuple(map(affinity_matcher, groups))
+
+    @CachedProperty
+    def static_weight(self) -> Callable[[Cluster], int]:
+        """Finder of a cluster's static weight: the greatest of the rules that match, 0 without any."""
+        strategy = self.placement.replica_scheduling
+        preference = strategy.weight_preference if strategy else None
+        return weight_finder(preference.static_weight_list if preference else ())
 
     @CachedProperty
     def assigned(self) -> Mapping[str, int]:

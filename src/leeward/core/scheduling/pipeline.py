@@ -5,10 +5,18 @@ Karmada: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go; sa
 before the present one, too, when no later one gives a result.
 """
 
+from leeward.api.policy import Placement
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus
+from leeward.core.scheduling.affinity import terms_by_name
 from leeward.core.scheduling.claim_locality import claim_ranks
 from leeward.core.scheduling.cluster_arrays import ClusterView
-from leeward.core.scheduling.model import Placed, Request, Unplaceable, is_reschedule_requested
+from leeward.core.scheduling.model import (
+    Placed,
+    Request,
+    Unplaceable,
+    digest_without_terms,
+    is_reschedule_requested,
+)
 from leeward.core.scheduling.preserve_assigned import without_loss
 from leeward.core.scheduling.trace import Trace
 from leeward.core.scheduling.vectors import place
@@ -30,6 +38,8 @@ def schedule(
     profile = clusters.arrays.profile
     claims = claim_ranks(profile.held_claims(spec), profile.may_serve)
     first_failure: Unplaceable | None = None
+    terms = terms_by_name(spec)
+    shared_digest = digest_without_terms(spec.placement or Placement())
     for affinity_name in affinity_names_to_try(spec, status, around=keep_assigned):
         request = Request(
             spec,
@@ -40,6 +50,8 @@ def schedule(
             profile.multiple_pod_templates,
             None if trace is None else trace.of_term(affinity_name),
             claims,
+            terms.get(affinity_name),
+            shared_digest,
         )
         outcome = without_loss(request, place(request, clusters), clusters, profile)
         if isinstance(outcome, Placed):

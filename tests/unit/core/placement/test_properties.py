@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from leeward.api.work import ResourceBindingSpec
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.scheduling import Placed
-from leeward.core.scheduling.affinity import cluster_matches
+from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.groups import groupings
 from leeward.core.scheduling.selection import ignores_constraints
 from leeward.planning import Fleet

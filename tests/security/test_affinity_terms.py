@@ -1,0 +1,149 @@
+"""Affinity terms: how many of them a tenant may write, and what one decision about them costs.
+
+    has            the right to write PropagationPolicies or ResourceBindings in one namespace
+    does           writes placements of thousands of affinity terms, none of which fits
+    must not get   a decision whose cost grows by the square of their number, or another application that is not moved
+
+Holds: L2, L4.
+"""
+
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from kubeapi.codec import encode
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.meta import find_condition
+from leeward.api.policy import ClusterAffinityTerm, Placement
+from leeward.api.resource import RESOURCE_BINDINGS
+from leeward.api.rules.bounds import MOST_AFFINITIES, MOST_PLACEMENT_BYTES
+from leeward.api.work import ResourceBindingStatus
+from leeward.client import Invalid
+from leeward.core.scheduling import Unplaceable, model, pipeline, schedule
+from leeward.planning.fleet import Fleet
+from leeward.sim.world import World
+from tests.builders import binding, cluster
+from tests.security.worlds import UnaskedWorld, play_in
+from tests.world.stories import POLICIES, apply, play, policy
+from tests.world.test_unwatched_time import PUSH, is_left, web_runs
+
+BINDING_MANIFESTS = Resource.of_manifests("work.karmada.io/v1alpha2", "resourcebindings", "ResourceBinding", True)
+
+
+def terms(count: int, size: int = 1) -> Manifest:
+    """A placement of terms that name clusters that are not there."""
+    names = ["nowhere"] if size == 1 else [f"nowhere-{number:0240}" for number in range(size)]
+    return {"clusterAffinities": [{"affinityName": f"t{number}", "clusterNames": names} for number in range(count)]}
+
+
+async def write_binding(world: World, name: str, placement: Manifest) -> None:
+    resource = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": name}
+    made = {"metadata": {"name": f"{name}-configmap"}, "spec": {"resource": resource, "placement": placement}}
+    await world.client.create(BINDING_MANIFESTS, made, "default")
+
+
+HUGE = [
+    (terms(4_000), "spec.placement.clusterAffinities: Too many: 4000"),
+    (terms(15_000), "spec.placement.clusterAffinities: Too many: 15000"),
+    (terms(60, 20), "spec.placement: Too long"),
+]
+
+
+@pytest.mark.parametrize(("placement", "told"), HUGE)
+def test_l4_a_placement_that_is_too_much_is_refused_with_the_way_out(placement: Manifest, told: str) -> None:
+    async def story(world: World) -> None:
+        writes = (
+            partial(apply, world.client, policy("p", placement)),
+            partial(write_binding, world, "huge", placement),
+        )
+        for write in writes:
+            with pytest.raises(Invalid, match=told) as refused:
+                await write()
+            assert "by label" in str(refused.value)
+        await apply(world.client, policy("p", terms(MOST_AFFINITIES)))
+        await write_binding(world, "large", terms(MOST_AFFINITIES))
+        with pytest.raises(Invalid):
+            await world.client.patch(POLICIES, "p", {"spec": {"placement": placement}}, "default")
+
+    play(story, {"member1": "Push"})
+
+
+def test_l4_overflow_affinities_count_too() -> None:
+    async def story(world: World) -> None:
+        overflow = [{"affinityName": f"o{number}", "clusterNames": ["x"]} for number in range(MOST_AFFINITIES)]
+        one = {"affinityName": "t", "clusterNames": ["y"], "overflowAffinities": overflow}
+        with pytest.raises(Invalid, match="Too many: 101"):
+            await write_binding(world, "huge", {"clusterAffinities": [one]})
+
+    play(story, {"member1": "Push"})
+
+
+@pytest.mark.parametrize("placement", [terms(15_000), terms(60, 20)])
+def test_l2_l4_what_is_stored_beyond_the_bounds_is_not_scheduled_and_says_so(placement: Manifest) -> None:
+    """The webhook was not asked. No term is tried, another application is moved, and what is stored can be deleted."""
+    tried = 0
+    place = pipeline.place
+
+    def counted(request: Any, view: Any) -> Any:
+        nonlocal tried
+        tried += "nowhere" in str(request.term)[:200]
+        return place(request, view)
+
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await write_binding(world, "huge", placement)
+        await world.sleep(30)
+        found = await world.client.get(RESOURCE_BINDINGS, "huge-configmap", "default")
+        scheduled = find_condition(found.status.conditions, "Scheduled")
+        assert scheduled is not None
+        assert scheduled.status == "False"
+        assert "Too " in scheduled.message
+        await world.member("member1").stop()
+        await world.until(lambda: is_left(world), 1200)
+        assert tried == 0
+        await world.client.delete(RESOURCE_BINDINGS, "huge-configmap", "default")
+        await world.sleep(30)
+        assert world.binding("huge-configmap") is None
+
+    with mock.patch.object(pipeline, "place", counted):
+        play_in(UnaskedWorld, story, PUSH)
+
+
+def test_l4_a_decision_reads_each_term_once() -> None:
+    """Each term and what they share is turned into bytes once: not the whole placement for each of them."""
+    many = tuple(
+        ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=tuple(f"x{n}-{m}" for m in range(50)))
+        for n in range(MOST_AFFINITIES)
+    )
+    placement = Placement(cluster_affinities=many)
+    assert len(encode(placement)) < MOST_PLACEMENT_BYTES
+    spec, written = binding(replicas=2, placement=placement).spec, 0
+
+    def counted(value: Any) -> bytes:
+        nonlocal written
+        body = encode(value)
+        written += len(body)
+        return body
+
+    with mock.patch.object(model, "encode", counted):
+        outcome = schedule(spec, ResourceBindingStatus(), Fleet([cluster("m1"), cluster("m2")]).view())
+    assert isinstance(outcome, Unplaceable)
+    assert 0 < written <= 2 * len(encode(placement))
+
+
+def test_l4_a_term_in_view_is_another_question_than_its_neighbour() -> None:
+    """An answer that is remembered of one term is not taken for another, nor for one of another placement."""
+    fleet = Fleet([cluster("m1"), cluster("m2")])
+    placed = {}
+    for names in (("m1", "m2"), ("m2", "m1"), ("m1",)):
+        many = tuple(ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=(name,)) for n, name in enumerate(names))
+        outcome = schedule(
+            binding(replicas=2, placement=Placement(cluster_affinities=many)).spec,
+            ResourceBindingStatus(),
+            fleet.view(),
+        )
+        placed[names] = [target.name for target in outcome.clusters] if not isinstance(outcome, Unplaceable) else []
+    assert placed == {("m1", "m2"): ["m1"], ("m2", "m1"): ["m2"], ("m1",): ["m1"]}
