@@ -6,6 +6,7 @@ import gc
 import json
 import logging
 import os
+import resource
 import signal
 import sys
 from collections.abc import Coroutine
@@ -14,6 +15,7 @@ from typing import Any
 
 import click
 
+from kubeapi.connections import MOST_DESCRIPTORS
 from kubeapi.errors import Fatal
 from kubeapi.text import shown_lines
 
@@ -33,8 +35,19 @@ def serve(work: Coroutine[Any, Any, None], name: str) -> None:
     import uvloop
 
     _spare_what_stays()
+    raise_descriptor_limit()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_until_signal(work, name))
+
+
+def raise_descriptor_limit() -> int:
+    """Has this process have as many descriptors as it may, up to a bound. Returns their number."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return MOST_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted
 
 
 def _spare_what_stays() -> None:

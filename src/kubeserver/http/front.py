@@ -16,7 +16,9 @@ from typing import Any, cast
 from aiohttp import WSMsgType, web
 from msgspec import structs
 
+from kubeapi.connections import Connections, TooManyConnections
 from kubeapi.errors import WorldError
+from kubeapi.listening import Listener
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.status import Status
 from kubeapi.transport import Request, Response, TextMessage
@@ -26,7 +28,7 @@ from kubeserver.errors import status_response
 from kubeserver.handler import REJECTED, Handler, StreamResponse, User, WayBack
 from kubeserver.handlers.fairness import RETRY_AFTER_SECONDS, too_many
 from kubeserver.http.heap import HeapTrimming
-from kubeserver.http.incoming import TooLarge, WithoutWhatWasSent, read_body, read_head
+from kubeserver.http.incoming import TooLarge, WithoutWhatWasSent, read_body, read_head, serving
 from kubeserver.http.memory_limit import UserLimit, UserLimitExceeded
 from kubeserver.http.outgoing import keep_little, render, write, write_pieces
 from kubeserver.http.upgrading import pass_bytes
@@ -68,6 +70,7 @@ class HttpFront:
         write_seconds: float = WRITE_TIMEOUT_SECONDS,
         pieces_bytes: int = MAX_PIECES_BYTES,
         watches: int = MAX_WATCHES,
+        connections: Connections | None = None,
     ) -> None:
         self._handler = handler
         self._authenticator = authenticator
@@ -85,6 +88,8 @@ class HttpFront:
 
         self._conversations = Supervisor("conversations of the API server")
         self._open: set[asyncio.Timeout] = set()
+        self._connections = connections
+        self._listener: Listener | None = None
         self._runner: web.ServerRunner | None = None
 
     async def start(self) -> int:
@@ -98,17 +103,18 @@ class HttpFront:
         )
         self._runner = web.ServerRunner(server, shutdown_timeout=STOP_TIMEOUT_SECONDS)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, self._host, self._port, ssl_context=self._ssl_context, backlog=1024)
+        self._listener = Listener(server, self._ssl_context, self._connections)
         try:
-            await site.start()
+            return await self._listener.start(self._host, self._port)
         except OSError:
             await self.stop()
             raise
-        return int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:
         """Ends the watches, lets running requests finish for a moment, and closes all connections."""
         runner, self._runner = self._runner, None
+        if self._listener is not None:
+            await self._listener.close()
         while self._open:
             self._open.pop().reschedule(0)
         await self._conversations.close()
@@ -123,10 +129,12 @@ class HttpFront:
         except Exception:
             return await render(incoming, _failed(incoming))
         try:
-            with self._watches.taken(user.name, int(is_watch(head))):
+            with serving(self._listener, incoming, user), self._watches.taken(user.name, int(is_watch(head))):
                 return await self._serve_user(incoming, head, user)
         except UserLimitExceeded:
             return await render(incoming, too_many(RETRY_AFTER_SECONDS, _too_many_watches(user, self._watches.most)))
+        except TooManyConnections as error:
+            return await render(incoming, too_many(RETRY_AFTER_SECONDS, str(error)))
 
     async def _serve_user(self, incoming: web.BaseRequest, head: Request, user: User) -> web.StreamResponse:
         try:

@@ -6,14 +6,15 @@ room for so many bytes at a time, and whoever shows no credential is not listene
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from urllib.parse import quote
 
 from aiohttp import http, web
 
+from kubeapi.listening import Listener
 from kubeapi.transport import Request
-from kubeserver.handler import ANONYMOUS, User
+from kubeserver.handler import ANONYMOUS, REJECTED, User
 from kubeserver.http.memory_limit import UserLimit
 from kubeserver.limits import MAX_BODY_BYTES
 
@@ -104,3 +105,19 @@ class WithoutWhatWasSent(logging.Filter):
             record.exc_info, record.exc_text = None, None
             record.msg, record.args = f"{record.getMessage()}: {type(error).__name__}", ()
         return True
+
+
+@contextmanager
+def serving(listener: Listener | None, incoming: web.BaseRequest, user: User) -> Generator[None, None, None]:
+    """A request under way on a connection, which is its user's from now on. Raises: TooManyConnections."""
+    found = None if listener is None else listener.incoming(incoming.protocol)
+    if listener is None or found is None:
+        yield
+        return
+    if user not in (REJECTED, ANONYMOUS):
+        listener.belongs_to(incoming.protocol, user.name)
+    found.serving += 1
+    try:
+        yield
+    finally:
+        found.serving -= 1

@@ -5,11 +5,12 @@ replica that waits for the lease. Nothing here is secret, and nothing can be cha
 """
 
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, ProcessCollector
 
+from kubeapi.listening import listening
 from leeward.app.flags.parsing import Address
 from leeward.app.flags.settings import Serving
 from leeward.runtime.metrics import Metrics
@@ -53,24 +54,10 @@ async def served(probes: Probes, serving: Serving) -> AsyncGenerator[None, None]
         routes.setdefault(serving.health, []).extend(probes.health_routes())
     if serving.metrics is not None:
         routes.setdefault(serving.metrics, []).extend(probes.metrics_routes())
-    runners: list[web.AppRunner] = []
-    try:
+    async with AsyncExitStack() as stack:
         for address, definitions in routes.items():
-            runners.append(await _serve(address, definitions))
+            app = web.Application()
+            app.add_routes(definitions)
+            runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_TIMEOUT_SECONDS)
+            await stack.enter_async_context(listening(runner, address.host, address.port))
         yield
-    finally:
-        for runner in runners:
-            await runner.cleanup()
-
-
-async def _serve(address: Address, routes: Iterable[web.RouteDef]) -> web.AppRunner:
-    app = web.Application()
-    app.add_routes(routes)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_TIMEOUT_SECONDS)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, address.host or None, address.port).start()
-    except OSError:
-        await runner.cleanup()
-        raise
-    return runner

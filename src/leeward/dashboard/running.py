@@ -15,7 +15,7 @@ from leeward.client.patience import IMPATIENT
 from leeward.dashboard.context import DashboardConfig, DashboardContext
 from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.page_files import PageFile
-from leeward.dashboard.server import application, listening
+from leeward.dashboard.server import application, serving
 from leeward.dashboard.sessions import SessionStore
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ async def served_dashboard(
         sessions = SessionStore(clock, randomness)
         context = DashboardContext(config, clock, own, supervisor, follower, sessions)
         try:
-            async with listening(application(context, page), where.host, where.port, where.tls) as port:
+            async with serving(application(context, page), where.host, where.port, where.tls) as port:
                 follower.start()
                 yield port
         finally:

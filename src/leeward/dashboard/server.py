@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
+from kubeapi.listening import listening
 from leeward.dashboard.acting import Acting
 from leeward.dashboard.answering import Answering
 from leeward.dashboard.context import DashboardContext, errors_as_json
@@ -43,17 +44,13 @@ def application(context: DashboardContext, page: Mapping[str, PageFile]) -> web.
 
 
 @asynccontextmanager
-async def listening(
+async def serving(
     app: web.Application, host: str, port: int, tls: ssl.SSLContext | None = None
 ) -> AsyncGenerator[int, None]:
     """Serves while the context lasts; gives the port. Raises: OSError when the address is taken."""
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_TIMEOUT_SECONDS)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, host or None, port, ssl_context=tls).start()
-        yield int(runner.addresses[0][1])
-    finally:
-        await runner.cleanup()
+    async with listening(runner, host, port, tls) as taken:
+        yield taken
 
 
 async def _healthz(_: web.Request) -> web.Response:

@@ -5,10 +5,12 @@ The TLS context is given to it, and may learn a new certificate while it serves.
 
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 
 from aiohttp import web
 
 from kubeapi import codec
+from kubeapi.listening import listening
 from leeward.webhook.reviews import Answer, BadReview, answer_review
 
 MAX_BODY_BYTES = 7 * 1024 * 1024
@@ -28,19 +30,16 @@ class WebhookServer:
         self._context = context
         self._host = host
         self._port = port
-        self._runner: web.AppRunner | None = None
+        self._stack = AsyncExitStack()
 
     async def start(self) -> int:
         """Listens; gives the port. Raises: OSError when the address is taken."""
-        self._runner = web.AppRunner(self._application, access_log=None, shutdown_timeout=STOP_TIMEOUT_SECONDS)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port, ssl_context=self._context, backlog=256).start()
-        return int(self._runner.addresses[0][1])
+        runner = web.AppRunner(self._application, access_log=None, shutdown_timeout=STOP_TIMEOUT_SECONDS)
+        return await self._stack.enter_async_context(listening(runner, self._host, self._port, self._context))
 
     async def stop(self) -> None:
         """Lets running requests finish for a moment."""
-        if self._runner is not None:
-            await self._runner.cleanup()
+        await self._stack.aclose()
 
 
 def _handler(answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]:
