@@ -5,6 +5,7 @@ etcd's 1.5 MiB for an object, which is 25,000 selectors.
 """
 
 from kubeapi.codec import encode
+from kubeapi.diff import is_equal
 from kubeapi.field import Node, Problems
 from kubeapi.status import Problem
 from leeward.api.policy import Placement
@@ -47,7 +48,7 @@ def placement_fault(placement: Placement | None) -> str:
 
 def placement_bounds_problems(placement: Node, old: Node) -> Problems:
     """Problems of a new placement, and of one that is neither smaller than what was stored before nor the same."""
-    if placement.value == old.value:
+    if is_equal(placement.value, old.value):
         return
     count, affinities = _affinities(placement), placement["clusterAffinities"]
     if count > MOST_AFFINITIES and count >= _affinities(old):
