@@ -26,6 +26,7 @@ from tests.sim.planted_outages import OUTAGES
 from tests.sim.planted_policies import POLICIES
 from tests.sim.planted_propagation import PROPAGATION
 from tests.sim.planted_server import SERVER_BUGS
+from tests.sim.planted_surroundings import SURROUNDINGS
 from tests.sim.scenarios import FLEET, STATIC
 
 BUSY = History(
@@ -127,7 +128,7 @@ def test_l2_an_eviction_that_is_forgotten_is_found() -> None:
         assert {violation.invariant for violation in play(history).violations} == {"L2"}
 
 
-ALL_HARM = {**HARM, **PROPAGATION, **POLICIES, **OUTAGES}
+ALL_HARM = {**HARM, **PROPAGATION, **POLICIES, **OUTAGES, **SURROUNDINGS}
 
 
 @pytest.mark.parametrize("bug", ALL_HARM)

@@ -1,5 +1,5 @@
-"""Administrators: they taint and drain clusters, write taint policies, policies above those of others, and quotas, and
-have clusters leave and join."""
+"""Administrators: they taint and drain clusters, keep them in git, write taint policies, policies above those of
+others, and quotas, and have clusters leave and join."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,15 +10,18 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import DRAIN_BUDGET_ANNOTATION, DRAIN_TAINT, NOT_READY_TAINT
 from leeward.api.resource import CLUSTER_TAINT_POLICIES, CLUSTERS
+from leeward.client import WorldError
 from leeward.sim.histories.manifests import POLICIES, QUOTA, QUOTAS, above, another_plan, quota
 from leeward.sim.histories.model import (
     AnyUserStep,
     Drain,
+    GitWrite,
     LimitUsage,
     Maintain,
     Preempt,
     Rejoin,
     Retreat,
+    SyncClusters,
     TaintOnOutage,
     UnlimitUsage,
 )
@@ -27,6 +30,10 @@ from leeward.sim.member import SimulatedMember
 from leeward.sim.world import World
 
 MAINTENANCE = "example.com/maintenance"
+TENANT = "example.com/tenant"
+GIT_TOOL = "git-tool"
+MANIFESTS = Resource.of_manifests(CLUSTERS.api_version, CLUSTERS.plural, CLUSTERS.kind, CLUSTERS.namespaced)
+"""Clusters as a tool reads and writes them, with fields that the control plane does not know."""
 TAINT_POLICY = "no-execute-on-outage"
 
 
@@ -46,6 +53,8 @@ class Administrators(PersistentClient):
                 await self._taint_for(cluster, MAINTENANCE, step.lasts)
             case Drain(cluster=cluster):
                 await self._taint_for(cluster, DRAIN_TAINT, step.lasts, str(step.budget) if step.budget else None)
+            case SyncClusters():
+                await self._sync_for(step)
             case TaintOnOutage():
                 await self.create(CLUSTER_TAINT_POLICIES, _taint_policy(), "")
             case Rejoin(cluster=cluster):
@@ -83,7 +92,7 @@ class Administrators(PersistentClient):
     async def let_all_go(self) -> None:
         """Takes off what has been set for a while."""
         for name in self.world.members:
-            for key in (MAINTENANCE, DRAIN_TAINT):
+            for key in (MAINTENANCE, DRAIN_TAINT, TENANT):
                 await self.insist(partial(self._taint, name, key, False, None))
 
     async def _taint_for(self, name: str, key: str, seconds: float, budget: str | None = None) -> None:
@@ -101,6 +110,44 @@ class Administrators(PersistentClient):
             patch["metadata"] = {"annotations": {DRAIN_BUDGET_ANNOTATION: budget}}
         version = cluster.metadata.resource_version
         await self.client.patch(CLUSTERS, name, patch, resource_version=version)
+
+    async def _sync_for(self, step: SyncClusters) -> None:
+        """Syncs again and again, whatever became of the sync before. In the end no taint is left in git."""
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + step.lasts
+        while True:
+            await self._sync(step)
+            left = ends_at - loop.time()
+            await asyncio.sleep(max(0.0, min(left, step.every or left)))
+            if loop.time() >= ends_at:
+                break
+        for name in step.clusters if step.own else ():
+            await self.insist(partial(self._taint, name, TENANT, False, None))
+
+    async def _sync(self, step: SyncClusters) -> None:
+        taints: list[Manifest] = [{"key": TENANT, "effect": "NoSchedule"}] if step.own else []
+        for name in step.clusters:
+            try:
+                await self._apply(name, step.how, taints)
+            except WorldError:
+                continue
+
+    async def _apply(self, name: str, how: GitWrite, taints: list[Manifest]) -> None:
+        """Writes one Cluster that is there and stays: a file in git does not know how to join it."""
+        found = await self.client.get(MANIFESTS, name)
+        if "deletionTimestamp" in found["metadata"]:
+            return
+        identity = {"name": name, "uid": found["metadata"]["uid"]}
+        match how:
+            case "patch":
+                await self.client.patch(MANIFESTS, name, {"spec": {"taints": taints}})
+            case "put":
+                version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+                wanted = {**found, "metadata": identity | version, "spec": {**found["spec"], "taints": taints}}
+                await self.client.update(MANIFESTS, wanted, name)
+            case "apply":
+                spec = {"syncMode": found["spec"]["syncMode"], "taints": taints}
+                await self.client.apply(MANIFESTS, {"metadata": identity, "spec": spec}, field_manager=GIT_TOOL)
 
     async def _rejoin(self, member: SimulatedMember) -> None:
         """Takes a cluster out and lets it join again. They wait as long as it takes: a Push cluster that is dead leaves

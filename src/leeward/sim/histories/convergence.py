@@ -64,8 +64,8 @@ def _clusters(truth: GroundTruth, members: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} is being deleted"
         elif not cluster.is_ready:
             yield f"{name} is not Ready"
-        elif any(taint.key in CONDITION_TAINT_KEYS for taint in cluster.spec.taints):
-            yield f"{name} has still the taints {', '.join(map(str, cluster.spec.taints))}"
+        elif any(taint.key in CONDITION_TAINT_KEYS for taint in cluster.taints):
+            yield f"{name} has still the taints {', '.join(map(str, cluster.taints))}"
     for key in truth.of("//namespaces/"):
         if is_execution_space(key.name) and cluster_of_execution_space(key.name) not in clusters:
             yield f"the namespace {key.name} is left over"

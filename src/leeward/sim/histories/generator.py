@@ -59,7 +59,15 @@ from leeward.sim.histories.model import (
     Withdraw,
 )
 from leeward.sim.histories.outage_scenarios import OutageScenarios, moments
-from leeward.sim.histories.parts import bearable, paused_leader, sharing, storm, with_restore, with_shards
+from leeward.sim.histories.parts import (
+    bearable,
+    paused_leader,
+    sharing,
+    storm,
+    with_git_tool,
+    with_restore,
+    with_shards,
+)
 from leeward.sim.histories.policy_companions import with_policies
 from leeward.sim.histories.steered import steer
 from leeward.sim.histories.timings import TIMINGS
@@ -80,7 +88,7 @@ def draw_history(seed: int) -> History:
     """The history of a seed."""
     generator = HistoryGenerator(seed)
     drawn = steer(seed, generator.disturb) or with_shards(
-        with_restore(with_policies(with_companions(generator.history())))
+        with_git_tool(with_restore(with_policies(with_companions(generator.history()))))
     )
     return bearable(drawn)
 

@@ -55,6 +55,7 @@ from leeward.sim.histories.user_steps import (
     Deploy,
     Division,
     Drain,
+    GitWrite,
     Maintain,
     Meddle,
     Own,
@@ -72,6 +73,7 @@ from leeward.sim.histories.user_steps import (
     Shared,
     Squat,
     Suspend,
+    SyncClusters,
     TaintOnOutage,
     Unshare,
     Withdraw,
@@ -94,6 +96,7 @@ __all__ = [
     "Drain",
     "Explain",
     "Fault",
+    "GitWrite",
     "History",
     "HubIsRestored",
     "HubIsSuspended",
@@ -141,6 +144,7 @@ __all__ = [
     "Step",
     "Storm",
     "Suspend",
+    "SyncClusters",
     "TaintOnOutage",
     "Trouble",
     "TwoLeaders",
@@ -157,7 +161,7 @@ Mode = Literal["Push", "Pull"]
 Pace = Literal["brisk", "karmada"]
 AnyUserStep = AnyApplicationStep | AnyPropagationStep | AnyPolicyStep
 AnyStep = AnyUserStep | AnyFault
-LASTING = Maintain | Drain | Suspend | Rejoin | BreakOverride | BreakScript
+LASTING = Maintain | Drain | SyncClusters | Suspend | Rejoin | BreakOverride | BreakScript
 """Steps that take a user's time, while others go on."""
 
 

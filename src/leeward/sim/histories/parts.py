@@ -1,13 +1,14 @@
 """Parts of histories that are drawn by themselves: a storm, a leader that is paused, a control plane that is restored,
-and what is shared."""
+Clusters that are kept in git, and what is shared."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from leeward.sim.histories.model import (
     AnyUserStep,
+    GitWrite,
     History,
     HubIsRestored,
     LeaderIsPaused,
@@ -18,12 +19,18 @@ from leeward.sim.histories.model import (
     Share,
     Shared,
     Storm,
+    SyncClusters,
 )
 from leeward.sim.network_faults import MISHAPS
 
 SHARING_SHARE = 0.15
 RESTORE_SHARE = 0.1
 SHARDED_SHARE = 0.5
+GIT_SHARE = 0.12
+GIT_WRITES: Sequence[GitWrite] = ("patch", "put", "apply")
+GIT_PERIODS = (5.0, 30.0, 120.0, 290.0, 0.0)
+"""Seconds between two syncs of a git tool; 0 is a single one."""
+GIT_AT = (30.0, 260.0)
 FIRST_SHARDS_SECONDS = 10.0
 """Shards begin so much later than a leader: they want to have seen it renew its lease."""
 BACKUP_AT = (60.0, 220.0)
@@ -89,6 +96,23 @@ def with_restore(history: History) -> History:
         controllers_after=round(draw.uniform(0, MOST_SECONDS_AFTER), 3),
     )
     steps = sorted((*history.steps, restore), key=lambda step: step.at)
+    return msgspec.structs.replace(history, steps=tuple(steps))
+
+
+def with_git_tool(history: History) -> History:
+    """Has a git tool write the Clusters of some histories. What is drawn for it is no part of the other draws."""
+    draw = random.Random(f"git {history.seed}")
+    if draw.random() >= GIT_SHARE:
+        return history
+    sync = SyncClusters(
+        at=round(draw.uniform(*GIT_AT), 3),
+        clusters=tuple(sorted(name for name, _ in history.members)),
+        how=draw.choice(GIT_WRITES),
+        every=draw.choice(GIT_PERIODS),
+        lasts=round(draw.uniform(30, 300), 3),
+        own=draw.random() < 0.5,
+    )
+    steps = sorted((*history.steps, sync), key=lambda step: step.at)
     return msgspec.structs.replace(history, steps=tuple(steps))
 
 

@@ -51,7 +51,7 @@ def places(truth: GroundTruth) -> dict[str, Place]:
     """Places by binding. None where a cluster is held down because it flapped: nothing goes there for an hour. None
     either where room is short, or a quota refuses somebody: who has it is up to who came first; nor where application
     failover has left clusters, for one that takes as long as copies need to begin leaves those that begin together."""
-    if any(taint.key == FLAPPING_TAINT for cluster in truth.clusters.values() for taint in cluster.spec.taints):
+    if any(taint.key == FLAPPING_TAINT for cluster in truth.clusters.values() for taint in cluster.taints):
         return {}
     if any(_has_failed(binding) for binding in truth.bindings.values()):
         return {}

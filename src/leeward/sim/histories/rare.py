@@ -19,7 +19,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.identity import Key
-from leeward.sim.histories import rare_moves, rare_policies, rare_propagation, rare_restores
+from leeward.sim.histories import rare_moves, rare_policies, rare_propagation, rare_restores, rare_surroundings
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
 from leeward.sim.histories.ground_truth import TEMPLATES, Change, GroundTruth
 from leeward.sim.histories.model import (
@@ -100,11 +100,12 @@ RARE = (
     *rare_propagation.PROPAGATION,
     *rare_policies.POLICIES_REACHED,
     *rare_restores.RESTORES,
+    *rare_surroundings.SURROUNDINGS,
 )
 FLOOR_HISTORIES = 150
 """A campaign of so many must have been through each of them: steered histories lead there, whatever the seed."""
 
-_OTHERS = (rare_moves, rare_propagation, rare_policies)
+_OTHERS = (rare_moves, rare_propagation, rare_policies, rare_surroundings)
 _WISHES: Mapping[type[Step], str] = {
     Scale: "the application is scaled in the middle of an eviction",
     Replan: "the policy is changed in the middle of an eviction",
@@ -197,7 +198,7 @@ class RareSituations:
             yield from self._of_fleet()
         if _no_execute(old) != _no_execute(new):
             yield "a NoExecute taint is set" if _no_execute(new) else "a NoExecute taint is taken off"
-        if any(t.key == FLAPPING_TAINT for t in new.spec.taints):
+        if any(t.key == FLAPPING_TAINT for t in new.taints):
             yield "a cluster is held down because it flaps"
         if find_condition(new.status.conditions, DOUBTFUL_CONDITION) is not None:
             yield "a member's absurd numbers are cut down"
@@ -262,7 +263,7 @@ def _is_dead(cluster: Cluster | None) -> bool:
 
 
 def _no_execute(cluster: Cluster) -> bool:
-    return any(taint.effect == "NoExecute" for taint in cluster.spec.taints)
+    return any(taint.effect == "NoExecute" for taint in cluster.taints)
 
 
 def _labels(manifest: dict[str, dict[str, dict[str, str]]]) -> dict[str, str]:

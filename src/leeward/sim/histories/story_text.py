@@ -55,6 +55,7 @@ from leeward.sim.histories.model import (
     Squat,
     Storm,
     Suspend,
+    SyncClusters,
     TaintOnOutage,
     Trouble,
     TwoLeaders,
@@ -129,6 +130,11 @@ def _administration(step: AnyStep) -> str:
         case Drain():
             budget = f", {step.budget} bindings at a time" if step.budget else ""
             return f"drains {step.cluster} for {step.lasts:g} s{budget}"
+        case SyncClusters():
+            often = f"every {step.every:g} s" if step.every else "once"
+            taint = " with a taint of their own" if step.own else " without taints"
+            where = f"{', '.join(step.clusters)}{taint}"
+            return f"has a git tool write {where} by {step.how}, {often}, for {step.lasts:g} s"
         case TaintOnOutage():
             return "wants NoExecute by a policy as long as a cluster is not Ready"
         case Share():

@@ -7,6 +7,7 @@ import msgspec
 from leeward.sim.histories.step import UserStep
 
 Division = Literal["Duplicated", "Static", "Dynamic", "Aggregated"]
+GitWrite = Literal["patch", "put", "apply"]
 Shared = Literal["Namespace", "CustomResourceDefinition", "Service", "PersistentVolumeClaim"]
 
 
@@ -131,6 +132,21 @@ class Drain(UserStep, frozen=True, kw_only=True):
         return self.at + self.lasts
 
 
+class SyncClusters(UserStep, frozen=True, kw_only=True):
+    """A git tool writes Clusters as they are in git, again `every` so many seconds until `lasts` seconds later; 0 is
+    once. There the list of taints is empty; with `own` it has one taint that is no word about health, until then."""
+
+    clusters: tuple[str, ...]
+    how: GitWrite
+    every: float = 0.0
+    lasts: float = 0.0
+    own: bool = False
+
+    @property
+    def ends_at(self) -> float:
+        return self.at + self.lasts
+
+
 class TaintOnOutage(UserStep, frozen=True, kw_only=True):
     """A ClusterTaintPolicy: NoExecute as long as a cluster is not Ready."""
 
@@ -201,6 +217,7 @@ AnyApplicationStep = (
     | Rebalance
     | Maintain
     | Drain
+    | SyncClusters
     | TaintOnOutage
     | Rejoin
     | Meddle

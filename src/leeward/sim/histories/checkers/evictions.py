@@ -41,7 +41,7 @@ class EvictionsChecker:
             self._alarm_since = seconds
 
     def _note_taints(self, change: Change) -> None:
-        if change.new is not None and any(taint.effect == "NoExecute" for taint in change.new.spec.taints):
+        if change.new is not None and any(taint.effect == "NoExecute" for taint in change.new.taints):
             self._clean_since.pop(change.key.name, None)
         else:
             self._clean_since.setdefault(change.key.name, change.seconds)
@@ -86,7 +86,7 @@ class EvictionsChecker:
     @staticmethod
     def _is_held(cluster: Cluster, task: GracefulEvictionTask) -> bool:
         """Tells whether only the cluster's looks can be the reason to leave it."""
-        by_hand = [t for t in cluster.spec.taints if t.effect == "NoExecute" and t.key not in CONDITION_TAINT_KEYS]
+        by_hand = [t for t in cluster.taints if t.effect == "NoExecute" and t.key not in CONDITION_TAINT_KEYS]
         return _is_dead(cluster) and task.reason == "TaintUntolerated" and not by_hand
 
     def _without_a_place(
@@ -124,7 +124,7 @@ def _least_clusters(binding: ResourceBinding) -> int:
 
 
 def _automatic(cluster: Cluster) -> set[str]:
-    return {t.key for t in cluster.spec.taints if t.effect == "NoExecute" and t.key in CONDITION_TAINT_KEYS}
+    return {t.key for t in cluster.taints if t.effect == "NoExecute" and t.key in CONDITION_TAINT_KEYS}
 
 
 def _is_dead(cluster: Cluster) -> bool:

@@ -110,5 +110,5 @@ def _is_barred(cluster: Cluster) -> bool:
 
     The taint of a cluster that flaps is waived for a last resort (decision 7).
     """
-    taints = [taint for taint in cluster.spec.taints if taint.key != FLAPPING_TAINT]
+    taints = [taint for taint in cluster.taints if taint.key != FLAPPING_TAINT]
     return cluster.is_being_deleted or any(taint.effect == "NoSchedule" for taint in taints)

@@ -116,7 +116,7 @@ class ReplacementsChecker:
             for name in self._scene.calm
             if name in clusters
             and clusters[name].is_ready
-            and not clusters[name].spec.taints
+            and not clusters[name].taints
             and any(not term.cluster_names or name in term.cluster_names for term in terms)
         }
 

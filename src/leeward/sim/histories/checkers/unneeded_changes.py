@@ -52,9 +52,7 @@ class UnneededChangesChecker:
         if change.new is None:
             return
         of_policies = change.new.metadata.annotations.get(POLICY_TAINTS_ANNOTATION, "").split(",")
-        keys = [
-            t.key for t in change.new.spec.taints if t.effect == "NoExecute" and f"{t.key}:NoExecute" not in of_policies
-        ]
+        keys = [t.key for t in change.new.taints if t.effect == "NoExecute" and f"{t.key}:NoExecute" not in of_policies]
         if any(key not in CONDITION_TAINT_KEYS for key in keys):
             self._by_hand[change.key.name] = float("inf")
         elif self._by_hand.get(change.key.name) == float("inf"):

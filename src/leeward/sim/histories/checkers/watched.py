@@ -44,7 +44,7 @@ class WatchedChecker:
         if new is None or not _no_execute(new):
             self._tainted_at.pop(name, None)
         elif name not in self._tainted_at:
-            added = [t.time_added for t in new.spec.taints if t.effect == "NoExecute" and t.key in CONDITION_TAINT_KEYS]
+            added = [t.time_added for t in new.taints if t.effect == "NoExecute" and t.key in CONDITION_TAINT_KEYS]
             self._tainted_at[name] = self._told(change, added)
             for message in self._tainted(new) if not change.restored else ():
                 yield Violation("S13", change.seconds, f"{name} {message}")
@@ -80,7 +80,7 @@ class WatchedChecker:
             began = self._tainted_at.get(name)
             if name in known or task.reason != "TaintUntolerated" or cluster is None or began is None:
                 continue
-            keys = {taint.key for taint in cluster.spec.taints if taint.effect == "NoExecute"}
+            keys = {taint.key for taint in cluster.taints if taint.effect == "NoExecute"}
             if not keys <= set(CONDITION_TAINT_KEYS) or not self._is_watched_by_controllers(cluster):
                 continue
             yield from self._too_soon(began, _tolerated(new, keys), f"was evicted from {name}")
@@ -108,7 +108,7 @@ class WatchedChecker:
 
 
 def _no_execute(cluster: Cluster) -> bool:
-    return any(taint.effect == "NoExecute" and taint.key in CONDITION_TAINT_KEYS for taint in cluster.spec.taints)
+    return any(taint.effect == "NoExecute" and taint.key in CONDITION_TAINT_KEYS for taint in cluster.taints)
 
 
 def _by_policy(cluster: Cluster) -> bool:

@@ -2,7 +2,8 @@
 
 Chance alone reaches some situations once in hundreds of histories, and a campaign of other seeds not at all. One
 history of two is steered, to each situation in turn, so that a campaign of 150 has each of them twice at least,
-wherever it begins. In every other round something is drawn into it as well.
+wherever it begins. In every other round something is drawn into it as well. One history in ten, of those that chance
+would draw, is led to what works beside the control plane (`SURROUNDED`).
 """
 
 import random
@@ -51,8 +52,13 @@ from leeward.sim.histories.steered.people import (
 from leeward.sim.histories.steered.policies import governed
 from leeward.sim.histories.steered.propagation import dependent, overridden, scripted
 from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle, overtaken
+from leeward.sim.histories.steered.surroundings import (
+    kept_in_git,
+    one_of_two,
+    two_of_two,
+)
 
-__all__ = ["EVERY", "STEERED", "steer"]
+__all__ = ["EVERY", "STEERED", "SURROUNDED", "steer"]
 
 EVERY = 2
 """One history of so many is steered."""
@@ -95,16 +101,26 @@ STEERED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     scripted,
     governed,
 )
+SURROUNDED_EVERY, SURROUNDED_AT = 10, 4
+SURROUNDED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
+    kept_in_git,
+    one_of_two,
+    two_of_two,
+)
+"""Stories of the seeds that end with `SURROUNDED_AT`."""
 
 
 def steer(seed: int, disturb: Callable[[History], History]) -> History | None:
     """The history of a seed; None where it is left to chance. In every other round it is `disturb`ed."""
-    number, rest = divmod(seed, EVERY)
-    if not rest:
+    if seed % SURROUNDED_EVERY == SURROUNDED_AT:
+        number, stories = seed // SURROUNDED_EVERY, SURROUNDED
+    elif seed % EVERY:
+        number, stories = seed // EVERY, STEERED
+    else:
         return None
-    turn, index = divmod(number, len(STEERED))
+    turn, index = divmod(number, len(stories))
     cast = Casting(random.Random(f"steered {seed}"), turn)
-    steps = STEERED[index](cast)
+    steps = stories[index](cast)
     history = History(
         seed=seed,
         members=tuple(cast.fleet().items()),
