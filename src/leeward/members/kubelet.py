@@ -18,6 +18,7 @@ from leeward.members.rules.kubelet import (
     CONFIG_ERROR,
     Obstacle,
     Stage,
+    asked_seconds,
     blocked_status,
     is_of_job,
     obstacles_of,
@@ -34,6 +35,7 @@ from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index
 
 JOB_SECONDS = 1.0
+"""Seconds for which a Pod of a Job runs that asks for no time."""
 
 
 class KubeletController:
@@ -96,7 +98,7 @@ class KubeletController:
             await self._report(pod, blocked_status(pod, obstacles, now))
             return None
         address = self._addresses.lease(pod, text_at(node, "spec", "podCIDR"))
-        due = now + timedelta(seconds=JOB_SECONDS)
+        due = now + self._work_time(pod)
         return await self._enter(pod, running_status(pod, address, now), due if is_of_job(pod) else None)
 
     async def _finish(self, pod: Manifest, now: datetime) -> datetime | None:
@@ -140,7 +142,13 @@ class KubeletController:
     def _running_until(self, pod: Manifest) -> datetime:
         known = self._due.get(pod["metadata"]["uid"])
         since = text_at(condition_of(pod, "Ready"), "lastTransitionTime")
-        return known or parse_time(since) + timedelta(seconds=JOB_SECONDS)
+        return known or parse_time(since) + self._work_time(pod)
+
+    @staticmethod
+    def _work_time(pod: Manifest) -> timedelta:
+        """Time for which a Pod of a Job runs."""
+        asked = asked_seconds(pod)
+        return timedelta(seconds=JOB_SECONDS if asked is None else asked)
 
     def _pod_changed(self, old: Manifest | None, new: Manifest | None) -> None:
         if old is not None and is_gone(old, new):

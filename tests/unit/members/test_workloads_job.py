@@ -3,9 +3,13 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from kubeapi.meta import Manifest
 from leeward.members.kinds import JOBS, PODS
 from tests.unit.members.simulated_cluster import Cluster, condition, pod_template, tell
+
+STARTUP_SECONDS = 2
 
 
 def job(image: str = "busybox:1", **spec: Any) -> Manifest:
@@ -25,6 +29,28 @@ def test_a_job_completes_when_enough_pods_have_succeeded() -> None:
         assert condition(status, "Complete") == ("True", "CompletionsReached")
         assert status["startTime"] < status["completionTime"]
         assert {pod["status"]["phase"] for pod in await cluster.objects(PODS)} == {"Succeeded"}
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    ("command", "seconds"),
+    [
+        (["sleep", "90"], 90),
+        (["sh", "-c", "echo a; sleep 2m"], 120),
+        (["sleep", "infinity"], 1),
+        (["sh", "-c", "sleep 90; echo a"], 1),
+    ],
+)
+def test_a_job_runs_for_as_long_as_its_command_sleeps_at_its_end(command: list[str], seconds: float) -> None:
+    async def story(cluster: Cluster) -> None:
+        asks = job()
+        asks["spec"]["template"]["spec"]["containers"][0]["command"] = command
+        await cluster.create(JOBS, asks)
+        await asyncio.sleep(STARTUP_SECONDS + seconds - 0.5)
+        assert (await cluster.status(JOBS, "once"))["active"] == 1
+        await asyncio.sleep(1)
+        assert condition(await cluster.status(JOBS, "once"), "Complete") == ("True", "CompletionsReached")
 
     tell(story)
 

@@ -7,6 +7,7 @@ bound ─▸ Pending (ContainerCreating) ─start-up▸ Running, Ready ─only P
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +23,8 @@ from leeward.members.rules.pods import is_finished, node_of
 from leeward.members.rules.references import all_containers
 
 BROKEN_TAG = "broken"
+_SLEEP = re.compile(r"(?:.*[\s;&])?sleep (?P<amount>\d{1,9}(?:\.\d+)?)(?P<unit>[smh]?)", re.DOTALL)
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 Container = Mapping[str, Any]
 State = Callable[[ReadOnlyManifest, Container], Mapping[str, Any]]
 PULL_BACK_OFF, CONFIG_ERROR = "ImagePullBackOff", "CreateContainerConfigError"
@@ -94,6 +97,16 @@ def blocked_status(pod: ReadOnlyManifest, obstacles: Mapping[str, Obstacle], now
         )
 
     return _with_containers(pod, mapping_at(pod, "status"), state, now)
+
+
+def asked_seconds(pod: ReadOnlyManifest) -> float | None:
+    """Seconds that its containers ask to run by a command that ends with `sleep`; None where none does."""
+    found: list[float] = []
+    for container in list_at(pod, "spec", "containers"):
+        words = " ".join(map(str, (*list_at(container, "command"), *list_at(container, "args"))))
+        if (sleep := _SLEEP.fullmatch(words)) is not None:
+            found.append(float(sleep["amount"]) * _UNITS[sleep["unit"]])
+    return max(found, default=None)
 
 
 def succeeded_status(pod: ReadOnlyManifest, now: datetime) -> Manifest:
