@@ -1,6 +1,7 @@
-"""Planted bugs in what surrounds the control plane: tools that write what it writes, and fleets of two."""
+"""Planted bugs about what surrounds the control plane: git tools, autoscalers and Jobs; and about fleets of two."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -13,8 +14,13 @@ from leeward.api.taint_record import NO_RECORD, TaintRecord
 from leeward.controllers.cluster import standing
 from leeward.core.cluster_health import brake
 from leeward.core.cluster_health.standing_taints import record_taints
-from leeward.sim.histories.model import History, MemberHangs, MemberStops, Mode, SyncClusters
-from leeward.sim.histories.steered.casting import THREE, evenly, web
+from leeward.core.overrides import override_rule
+from leeward.core.placement import situation
+from leeward.runtime.interpreter import Interpreter
+from leeward.sim.histories.model import AnyStep, History, MemberHangs, MemberStops, Mode, SyncClusters
+from leeward.sim.histories.overriding import REPLICAS
+from leeward.sim.histories.steered.casting import THREE, Casting, evenly, web
+from leeward.sim.histories.steered.surroundings import resized, tasks
 from tests.sim.planted_harm import PUSHED, Harm
 
 _TWO: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"))
@@ -57,6 +63,33 @@ def _older(taint: Any) -> Any:
     return taint if added is None else msgspec.structs.replace(taint, time_added=added - timedelta(seconds=30))
 
 
+def _scale_back() -> Any:
+    """The replicas of a copy are always ours."""
+    retain = Interpreter.retain
+
+    async def ours(self: Interpreter, desired: Any, observed: Any) -> Any:
+        kept = await retain(self, desired, observed)
+        return {**kept, "spec": desired["spec"]} if desired["kind"] == "Deployment" else kept
+
+    return mock.patch.object(Interpreter, "retain", ours)
+
+
+def _forget_sizes() -> Any:
+    """An override of replicas is left out."""
+    patch_document = override_rule.patch_document
+
+    def smaller(document: Any, pointer: str, *arguments: Any) -> None:
+        if pointer != REPLICAS:
+            patch_document(document, pointer, *arguments)
+
+    return mock.patch.object(override_rule, "patch_document", smaller)
+
+
+def _move_what_has_ended() -> Any:
+    """A Job that has ended moves like one that runs."""
+    return mock.patch.object(situation, "is_finished_job", return_value=False)
+
+
 def _brake_from_three_clusters_on() -> Any:
     """Fewer clusters than the brake's minimum are no mass failure, though they be all."""
     is_alarming = brake.is_alarming
@@ -68,9 +101,18 @@ def _brake_from_three_clusters_on() -> Any:
     return mock.patch.object(brake, "is_alarming", large)
 
 
+def _led(story: Callable[[Casting], Sequence[AnyStep]]) -> History:
+    """The history of a story, in which nothing else is drawn."""
+    steps = story(Casting(random.Random(9), 0))
+    return History(seed=9, members=PUSHED, steps=tuple(sorted(steps, key=lambda step: step.at)))
+
+
 SURROUNDINGS: Mapping[str, Harm] = {
     "record no taints": Harm(_record_no_taints, "L2", _IN_GIT),
     "date taints too early": Harm(_date_taints_too_early, "S13", _IN_GIT),
+    "scale back what is autoscaled": Harm(_scale_back, "S9", _led(resized)),
+    "forget overrides of replicas": Harm(_forget_sizes, "L1", _led(resized)),
+    "move a Job that has ended": Harm(_move_what_has_ended, "S12", _led(tasks)),
     "brake from three clusters on": Harm(
         _brake_from_three_clusters_on,
         "S4",

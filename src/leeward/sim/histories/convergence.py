@@ -31,8 +31,9 @@ from leeward.sim.histories.ground_truth import (
     is_execution_space,
     owner_of,
 )
+from leeward.sim.histories.manifests import asked_replicas, is_autoscaled
 from leeward.sim.histories.named_objects import Named, follows, named_in, needed_in, there
-from leeward.sim.histories.overriding import inner_marks_of, marks_of, overridden, unmarked
+from leeward.sim.histories.overriding import inner_marks_of, marks_of, overridden, resized, unmarked
 
 UNSCHEDULABLE = "Unschedulable"
 
@@ -113,7 +114,7 @@ def _binding(truth: GroundTruth, key: Key, binding: Binding) -> Iterator[str]:
     required = {target.name for snapshot in spec.required_by for target in snapshot.clusters}
     if spec.graceful_eviction_tasks and not held:
         yield f"it is still being evicted from {', '.join(t.from_cluster for t in spec.graceful_eviction_tasks)}"
-    if spec.replicas != template.get("spec", {}).get("replicas", 0):
+    if spec.replicas != asked_replicas(template):
         yield f"it asks for {spec.replicas} replicas, its template does not"
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     is_placed = scheduled is not None and scheduled.status == "True"
@@ -175,8 +176,14 @@ def _copy(
         if not is_equal(unmarked(copy.get("data") or {}), template.get("data")):
             yield f"the copy in {name} has other contents"
         return
+    if copy["spec"].get("suspend") != template["spec"].get("suspend"):
+        yield f"the copy in {name} is not suspended as its template is"
     if binding.spec.resource.kind not in ("Deployment", "Batch"):
         return
+    given = resized(truth, binding.spec.resource.kind, binding.spec.resource.name, name)
+    replicas = replicas if given is None else given
+    if is_autoscaled(copy):
+        replicas = copy["spec"]["replicas"]
     if copy["spec"].get("replicas") != replicas:
         yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"
     elif copy.get("status", {}).get("readyReplicas", 0) != replicas and not _has_to_do_without(

@@ -64,9 +64,11 @@ from leeward.sim.histories.parts import (
     paused_leader,
     sharing,
     storm,
+    with_autoscaler,
     with_git_tool,
     with_restore,
     with_shards,
+    with_tasks,
 )
 from leeward.sim.histories.policy_companions import with_policies
 from leeward.sim.histories.steered import steer
@@ -87,9 +89,10 @@ LARGE_REPLICAS_OF_A_MEMBER = 2
 def draw_history(seed: int) -> History:
     """The history of a seed."""
     generator = HistoryGenerator(seed)
-    drawn = steer(seed, generator.disturb) or with_shards(
-        with_git_tool(with_restore(with_policies(with_companions(generator.history()))))
-    )
+    drawn = steer(seed, generator.disturb)
+    if drawn is None:
+        drawn = with_restore(with_policies(with_companions(generator.history())))
+        drawn = with_shards(with_git_tool(with_autoscaler(with_tasks(drawn))))
     return bearable(drawn)
 
 
@@ -110,7 +113,7 @@ class HistoryGenerator:
         faults = [self._fault() for _ in range(self._draw.choice((1, 2, 2, 3, 3, 4, 5, 6)))]
         self._crises = [self._crisis(fault) for fault in faults]
         faults += [self._fault() for _ in range(self._draw.choice((0, 0, 1, 2)))]
-        deploys = self._deploys()
+        deploys = [self._deploy(app) for app in self._apps]
         steps: list[AnyStep] = [*deploys, *sharing(self._draw, self._members), *self._wishes(), *faults]
         if self._draw.random() < TAINT_POLICY_SHARE:
             steps.append(TaintOnOutage(at=FIRST_DEPLOY))
@@ -154,9 +157,6 @@ class HistoryGenerator:
         """Wishes that change how many there are, or where."""
         scenarios = OutageScenarios(self._draw, TIMINGS[self._pace], self._members)
         return scenarios.burst_of_edits(lambda at: self._changes(at, deploy.app)[:4])
-
-    def _deploys(self) -> list[Deploy]:
-        return [self._deploy(app) for app in self._apps]
 
     def _deploy(self, app: str) -> Deploy:
         """Large replicas only where the capacity of members counts: there may be room for a part of them.

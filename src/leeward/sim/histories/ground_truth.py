@@ -54,6 +54,8 @@ KINDS: Mapping[str, str] = {
     "Secret": "//secrets/",
     "ResourceQuota": "//resourcequotas/",
     "Batch": SCRIPTED,
+    "Job": "/batch/jobs/",
+    "CronJob": "/batch/cronjobs/",
 }
 """Kinds that are propagated, and the beginnings of their keys."""
 CUSTOM = ".example.com/widgets/"

@@ -129,4 +129,7 @@ class Maintainers(PersistentClient):
 
     def _spec(self, step: Override, *, broken: bool = False) -> dict[str, object]:
         kind = self._kind(step.app)
-        return override_spec(step.name, step.app, kind, step.version, step.clusters, wide=step.wide, broken=broken)
+        size = step.replicas
+        return override_spec(
+            step.name, step.app, kind, step.version, step.clusters, wide=step.wide, broken=broken, replicas=size
+        )

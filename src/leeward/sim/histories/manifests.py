@@ -4,13 +4,22 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.resource import Resource
-from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, SKIP_NAMESPACE_LABEL
-from leeward.sim.histories.model import Plan, Shared
+from leeward.api.names import (
+    FAILBACK_AFTER_ANNOTATION,
+    FAILBACK_ANNOTATION,
+    RETAIN_REPLICAS_LABEL,
+    SKIP_NAMESPACE_LABEL,
+)
+from leeward.sim.histories.model import Plan, Shared, Task
 
 DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)
 BATCHES = Resource.of_manifests("sim.example.com/v1", "batches", "Batch", True)
+TASKS = {
+    "Job": Resource.of_manifests("batch/v1", "jobs", "Job", True),
+    "CronJob": Resource.of_manifests("batch/v1", "cronjobs", "CronJob", True),
+}
 CONFIG_MAPS = Resource.of_manifests("v1", "configmaps", "ConfigMap", True)
 POLICIES = Resource.of_manifests("policy.karmada.io/v1alpha1", "propagationpolicies", "PropagationPolicy", True)
 REBALANCERS = Resource.of_manifests("apps.karmada.io/v1alpha1", "workloadrebalancers", "WorkloadRebalancer", False)
@@ -62,6 +71,33 @@ def config_map(app: str, version: int = 1) -> Manifest:
 
 def template(app: str, config: bool, replicas: int, version: int = 1, cpu: int = 1) -> Manifest:
     return config_map(app, version) if config else deployment(app, replicas, version, cpu)
+
+
+def task(app: str, job: Task, seconds: int) -> Manifest:
+    """One Pod that runs for so long; a CronJob starts one each minute, unless the last one still runs."""
+    asks = {"requests": {"cpu": "1", "memory": "1Gi"}}
+    container = {"name": "main", "image": "busybox:1", "command": ["sleep", str(seconds)], "resources": asks}
+    pod = {"metadata": {"labels": {"app": app}}, "spec": {"restartPolicy": "Never", "containers": [container]}}
+    spec: Manifest = {"template": pod}
+    if job == "CronJob":
+        spec = {"schedule": "* * * * *", "concurrencyPolicy": "Forbid", "jobTemplate": {"spec": spec}}
+    return {"metadata": {"name": app, "labels": {"app": app}}, "spec": spec}
+
+
+def asked_replicas(manifest: ReadOnlyManifest) -> int:
+    """Replicas that a manifest asks for; those of a Job are its parallelism."""
+    spec = manifest.get("spec", {})
+    return spec.get("replicas", spec.get("parallelism", 0))
+
+
+def autoscaled(manifest: Manifest) -> Manifest:
+    """The template whose copies keep the replicas that somebody in a member gives them."""
+    labels = {**manifest["metadata"].get("labels", {}), RETAIN_REPLICAS_LABEL: "true"}
+    return {**manifest, "metadata": {**manifest["metadata"], "labels": labels}}
+
+
+def is_autoscaled(manifest: ReadOnlyManifest) -> bool:
+    return labels_of(manifest).get(RETAIN_REPLICAS_LABEL) == "true"
 
 
 def with_volumes(manifest: Manifest, volumes: Sequence[Manifest]) -> Manifest:

@@ -52,6 +52,7 @@ from leeward.sim.histories.propagation_steps import (
 from leeward.sim.histories.step import Fault, Step, UserStep
 from leeward.sim.histories.user_steps import (
     AnyApplicationStep,
+    Autoscale,
     Deploy,
     Division,
     Drain,
@@ -75,6 +76,7 @@ from leeward.sim.histories.user_steps import (
     Suspend,
     SyncClusters,
     TaintOnOutage,
+    Task,
     Unshare,
     Withdraw,
 )
@@ -86,6 +88,7 @@ __all__ = [
     "AnyStep",
     "AnyUserStep",
     "ApiServerIsKilled",
+    "Autoscale",
     "BreakOverride",
     "BreakScript",
     "ClockIsWrong",
@@ -146,6 +149,7 @@ __all__ = [
     "Suspend",
     "SyncClusters",
     "TaintOnOutage",
+    "Task",
     "Trouble",
     "TwoLeaders",
     "UnlimitUsage",

@@ -1,15 +1,16 @@
 """Neighbours: people with access to a member, who change copies there by hand, and keep things of their own there.
 
 What they change of ours is written down in `touched`, because there everything is allowed to them; what is theirs
-(`theirs`) nobody else may take away.
+(`theirs`) nobody else may take away. What an autoscaler wants (`autoscaled`) nobody else may change.
 """
 
 from kubeapi.meta import Manifest
 from leeward.api.resource import PODS
 from leeward.client import Client, WorldError
 from leeward.sim.histories import manifests
-from leeward.sim.histories.manifests import NAMESPACE, kind_of
-from leeward.sim.histories.model import AnyUserStep, Meddle, Own, RestartPod, Shared, Squat
+from leeward.sim.histories.ground_truth import is_ours
+from leeward.sim.histories.manifests import DEPLOYMENTS, NAMESPACE, is_autoscaled, kind_of
+from leeward.sim.histories.model import AnyUserStep, Autoscale, Meddle, Own, RestartPod, Shared, Squat
 from leeward.sim.histories.persistent_client import PersistentClient
 from leeward.sim.world import World
 
@@ -21,6 +22,7 @@ class Neighbours(PersistentClient):
     def __init__(self, world: World, configs: set[str], shared: dict[str, Shared]) -> None:
         super().__init__(world)
         self.touched: set[tuple[str, str, str]] = set()
+        self.autoscaled: dict[tuple[str, str], int] = {}
         self._configs = configs
         self._shared = shared
 
@@ -29,6 +31,8 @@ class Neighbours(PersistentClient):
         match step:
             case Meddle():
                 await self._meddle(step)
+            case Autoscale():
+                await self._autoscale(step)
             case Squat():
                 await self._squat(step)
             case RestartPod():
@@ -53,6 +57,17 @@ class Neighbours(PersistentClient):
             if "replicas" in copy.get("spec", {}):
                 change["spec"] = {"replicas": copy["spec"]["replicas"] + 1}
             await client.patch(kind, step.app, change, NAMESPACE)
+        except WorldError:
+            return
+
+    async def _autoscale(self, step: Autoscale) -> None:
+        """Scales once, where there is a copy that may be scaled by others than us."""
+        client = self.at(step.cluster)
+        try:
+            copy = await client.get(DEPLOYMENTS, step.app, NAMESPACE)
+            if is_ours(copy) and is_autoscaled(copy):
+                self.autoscaled[step.cluster, step.app] = step.replicas
+                await client.patch(DEPLOYMENTS, step.app, {"spec": {"replicas": step.replicas}}, NAMESPACE)
         except WorldError:
             return
 

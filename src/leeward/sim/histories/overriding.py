@@ -20,6 +20,7 @@ MARK = "override-"
 """Beginning of the label of a policy; its name follows."""
 NOWHERE = "/spec/nowhere/nobody"
 """A path that no manifest has."""
+REPLICAS = "/spec/replicas"
 Marks = Mapping[str, str]
 
 
@@ -36,6 +37,7 @@ def override_spec(
     *,
     wide: bool,
     broken: bool = False,
+    replicas: int = 0,
 ) -> Manifest:
     """A rule for each cluster: what one is given is told from what others are."""
     selector = {"apiVersion": kind.api_version, "kind": kind.kind, "name": app}
@@ -43,7 +45,7 @@ def override_spec(
         {
             "targetCluster": {"clusterNames": [cluster]},
             "overriders": _overriders(
-                MARK + name, f"{'c' if wide else 'n'}{version}.{cluster}", kind is CONFIG_MAPS, broken
+                MARK + name, f"{'c' if wide else 'n'}{version}.{cluster}", kind is CONFIG_MAPS, broken, replicas
             ),
         }
         for cluster in clusters
@@ -51,11 +53,12 @@ def override_spec(
     return {"resourceSelectors": [selector], "overrideRules": rules}
 
 
-def _overriders(mark: str, value: str, config: bool, broken: bool) -> Manifest:
+def _overriders(mark: str, value: str, config: bool, broken: bool, replicas: int) -> Manifest:
     """Labels come before plain text, in the order of Karmada."""
+    sized = [{"path": REPLICAS, "operator": "replace", "value": replicas}] if replicas else []
     path = f"/data/{mark}" if config else f"/spec/template/metadata/labels/{mark}"
     plaintext = {"path": NOWHERE if broken else path, "operator": "replace" if broken else "add", "value": value}
-    return {"labelsOverrider": [{"operator": "add", "value": {mark: value}}], "plaintext": [plaintext]}
+    return {"labelsOverrider": [{"operator": "add", "value": {mark: value}}], "plaintext": [plaintext, *sized]}
 
 
 def marks_of(manifest: ReadOnlyManifest) -> Marks:
@@ -103,6 +106,20 @@ def overridden(truth: GroundTruth, kind: str, name: str, cluster: str) -> Marks:
             return {}
         marks |= made
     return marks
+
+
+def resized(truth: GroundTruth, kind: str, name: str, cluster: str) -> int | None:
+    """Replicas that policies give an object in a cluster, whatever it is assigned; None where none does."""
+    rules = (
+        rule
+        for prefix in OVERRIDES
+        for _, policy in sorted(truth.of(prefix).items())
+        if any((each["kind"], each["name"]) == (kind, name) for each in policy["spec"]["resourceSelectors"])
+        for rule in policy["spec"]["overrideRules"]
+        if cluster in rule["targetCluster"]["clusterNames"]
+    )
+    sizes = [each["value"] for rule in rules for each in rule["overriders"]["plaintext"] if each["path"] == REPLICAS]
+    return sizes[-1] if sizes else None
 
 
 def _marks(labels: Mapping[str, str]) -> Marks:

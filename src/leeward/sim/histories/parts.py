@@ -1,5 +1,5 @@
 """Parts of histories that are drawn by themselves: a storm, a leader that is paused, a control plane that is restored,
-Clusters that are kept in git, and what is shared."""
+Clusters that are kept in git, Jobs, autoscalers in members, and what is shared."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from leeward.sim.histories.model import (
+    AnyStep,
     AnyUserStep,
+    Autoscale,
+    Deploy,
     GitWrite,
     History,
     HubIsRestored,
@@ -31,6 +34,9 @@ GIT_WRITES: Sequence[GitWrite] = ("patch", "put", "apply")
 GIT_PERIODS = (5.0, 30.0, 120.0, 290.0, 0.0)
 """Seconds between two syncs of a git tool; 0 is a single one."""
 GIT_AT = (30.0, 260.0)
+TASKS_SHARE, AUTOSCALED_SHARE = 0.1, 0.1
+AUTOSCALED_AT, AUTOSCALED = (80.0, 260.0), (8, 10)
+"""Instants, and replicas: more than users ever want of an application."""
 FIRST_SHARDS_SECONDS = 10.0
 """Shards begin so much later than a leader: they want to have seen it renew its lease."""
 BACKUP_AT = (60.0, 220.0)
@@ -95,8 +101,7 @@ def with_restore(history: History) -> History:
         controllers_stay=draw.random() < 0.3,
         controllers_after=round(draw.uniform(0, MOST_SECONDS_AFTER), 3),
     )
-    steps = sorted((*history.steps, restore), key=lambda step: step.at)
-    return msgspec.structs.replace(history, steps=tuple(steps))
+    return _with(history, restore)
 
 
 def with_git_tool(history: History) -> History:
@@ -112,7 +117,50 @@ def with_git_tool(history: History) -> History:
         lasts=round(draw.uniform(30, 300), 3),
         own=draw.random() < 0.5,
     )
-    steps = sorted((*history.steps, sync), key=lambda step: step.at)
+    return _with(history, sync)
+
+
+def with_tasks(history: History) -> History:
+    """Adds a Job or a CronJob to some histories, placed like one of the applications. What is drawn for it is no part
+    of the other draws."""
+    draw = random.Random(f"tasks {history.seed}")
+    plans = [step.plan for step in history.steps if isinstance(step, Deploy)]
+    if not plans or draw.random() >= TASKS_SHARE:
+        return history
+    task = Deploy(
+        at=round(draw.uniform(*SHARED_AT), 3),
+        app="task",
+        plan=msgspec.structs.replace(draw.choice(plans), follows=False, lazy=False),
+        job=draw.choice(("Job", "Job", "CronJob")),
+        seconds=draw.choice((5, 40, 120)),
+    )
+    return _with(history, task)
+
+
+def with_autoscaler(history: History) -> History:
+    """Lets somebody in members scale the copies of one application up, in some histories in which there is room for
+    that. What is drawn for it is no part of the other draws."""
+    draw = random.Random(f"autoscaler {history.seed}")
+    deploys = [step for step in history.steps if isinstance(step, Deploy)]
+    apps = [step for step in deploys if not (step.config or step.scripted or step.job)]
+    if not apps or any(step.cpu > 1 for step in deploys) or draw.random() >= AUTOSCALED_SHARE:
+        return history
+    app, fleet = draw.choice(apps), sorted(name for name, _ in history.members)
+    scaled = [
+        Autoscale(
+            at=round(draw.uniform(*AUTOSCALED_AT), 3),
+            app=app.app,
+            cluster=draw.choice(fleet),
+            replicas=draw.randint(*AUTOSCALED),
+        )
+        for _ in range(draw.randint(1, 4))
+    ]
+    steps = (msgspec.structs.replace(step, autoscaled=True) if step is app else step for step in history.steps)
+    return _with(msgspec.structs.replace(history, steps=tuple(steps)), *scaled)
+
+
+def _with(history: History, *more: AnyStep) -> History:
+    steps = sorted((*history.steps, *more), key=lambda step: step.at)
     return msgspec.structs.replace(history, steps=tuple(steps))
 
 

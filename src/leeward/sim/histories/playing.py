@@ -166,7 +166,7 @@ class Player:
         async with Supervisor("history", self._failed) as supervisor:
             faults = Faults(world, history.seed, self._rare, self._past, self._begins)
             users = Users(world, tuple(s for s in history.steps if isinstance(s, UserStep)))
-            self._scene.touched = users.touched
+            self._scene.touched, self._scene.autoscaled = users.touched, users.autoscaled
             self._operators.begin(supervisor)
             supervisor.start(self._keep_watch(), "watch")
             wishes = supervisor.start(self._users(users, supervisor), "users")
@@ -178,6 +178,7 @@ class Player:
             await self._unless_stopped(asyncio.wait([wishes], timeout=USERS_SECONDS))
             if any(isinstance(step, HubIsRestored) for step in history.steps):
                 await self._unless_stopped(users.let_all_go())
+            await self._unless_stopped(users.let_all_rest())
             await self._unless_stopped(self._converge())
             self._run.seconds = world.seconds
             self._run.outcome, self._run.places = wanted(self._truth), places(self._truth)

@@ -11,13 +11,14 @@ Trouble = Literal["fails", "endless", "absurd"]
 
 class Override(UserStep, frozen=True, kw_only=True):
     """An override policy is made, or changed: what `app` is in each of these clusters. `wide`: a
-    ClusterOverridePolicy."""
+    ClusterOverridePolicy. `replicas`: how many replicas it has there, 0 for as many as are assigned."""
 
     app: str
     name: str
     version: int
     clusters: tuple[str, ...]
     wide: bool = False
+    replicas: int = 0
 
 
 class BreakOverride(UserStep, frozen=True, kw_only=True):

@@ -2,16 +2,25 @@
 
 from collections.abc import Iterator
 
+from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import CONDITION_TAINT_KEYS
-from leeward.sim.histories.ground_truth import Change, GroundTruth
+from leeward.api.work import ResourceBinding
+from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
+from leeward.sim.histories.ground_truth import HOME, TEMPLATES, Change, GroundTruth
+from leeward.sim.histories.manifests import is_autoscaled
 from leeward.sim.histories.model import Step
 
 SURROUNDINGS = (
     "a taint of an outage is taken off",
     "a fleet of two is lost at once",
     "a fleet of two loses one",
+    "a Job that has ended stays in a cluster that is lost",
+    "a Job that runs is begun elsewhere",
+    "a CronJob has moved",
+    "an autoscaler scales a copy",
+    "a copy leaves that has more replicas than it is assigned",
 )
 
 
@@ -24,8 +33,25 @@ def of_change(truth: GroundTruth, change: Change) -> Iterator[str]:
     match change.new:
         case Cluster() if change.old is not None:
             yield from _of_cluster(truth, change.old, change.new)
+        case ResourceBinding() if change.old is not None:
+            yield from _of_binding(truth, change.old, change.new)
+        case _ if change.place != HOME and change.kind == TEMPLATES[0] and change.old is not None:
+            if change.new is not None and is_autoscaled(change.new) and _size(change.new) > _size(change.old):
+                yield "an autoscaler scales a copy"
         case _:
             pass
+
+
+def _of_binding(truth: GroundTruth, old: ResourceBinding, new: ResourceBinding) -> Iterator[str]:
+    kind = new.spec.resource.kind
+    for name in set(tasks_of(new)) - set(tasks_of(old)):
+        copy = truth.copy(name, new)
+        if kind == "Job" and copy is not None and "completionTime" not in copy.get("status", {}):
+            yield "a Job that runs is begun elsewhere"
+        if kind == "Deployment" and copy is not None and _size(copy) > replicas_of(old).get(name, 0):
+            yield "a copy leaves that has more replicas than it is assigned"
+    if kind == "CronJob" and set(tasks_of(old)) - set(tasks_of(new)) - set(replicas_of(new)):
+        yield "a CronJob has moved"
 
 
 def _of_cluster(truth: GroundTruth, old: Cluster, new: Cluster) -> Iterator[str]:
@@ -34,12 +60,21 @@ def _of_cluster(truth: GroundTruth, old: Cluster, new: Cluster) -> Iterator[str]
     if len(truth.clusters) == 2 and old.is_ready and not new.is_ready:
         lost = sum(not cluster.is_ready for cluster in truth.clusters.values())
         yield "a fleet of two is lost at once" if lost == 2 else "a fleet of two loses one"
+    if any(map(_is_of_outage, new.taints)) and not any(map(_is_of_outage, old.taints)):
+        jobs = (each for each in truth.bindings.values() if each.spec.resource.kind == "Job")
+        copies = (truth.copy(new.name, each) for each in jobs if new.name in replicas_of(each))
+        if any(copy is not None and "completionTime" in copy.get("status", {}) for copy in copies):
+            yield "a Job that has ended stays in a cluster that is lost"
 
 
 def _is_taken_off(cluster: Cluster) -> bool:
     """Tells whether a NoExecute taint is in force that the spec does not have any more."""
     taken_off = set(cluster.taints) - set(cluster.spec.taints)
     return any(map(_is_of_outage, taken_off)) and not any(map(_is_of_outage, cluster.spec.taints))
+
+
+def _size(copy: Manifest) -> int:
+    return copy["spec"]["replicas"]
 
 
 def _is_of_outage(taint: Taint) -> bool:

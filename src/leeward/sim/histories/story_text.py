@@ -6,6 +6,7 @@ from leeward.sim.histories.model import (
     AgentIsKilled,
     AnyStep,
     ApiServerIsKilled,
+    Autoscale,
     BreakOverride,
     BreakScript,
     ClockIsWrong,
@@ -97,7 +98,7 @@ def tell_step(step: AnyStep) -> str:
 def _wish(step: AnyStep) -> str:
     match step:
         case Deploy():
-            what = "the ConfigMap" if step.config else f"{step.replicas} replicas of{' the Batch' * step.scripted}"
+            what = _what(step)
             size = f", {step.cpu} CPUs each" if step.cpu > 1 else ""
             reads = f", naming {', '.join(step.reads)}" if step.reads else ""
             return f"deploys {what} {step.app}{size}{reads}, {_plan(step.plan)}"
@@ -121,6 +122,14 @@ def _wish(step: AnyStep) -> str:
             return f"suspends {step.what} of {step.app} for {step.lasts:g} s"
         case _:
             return _administration(step)
+
+
+def _what(step: Deploy) -> str:
+    if step.config:
+        return "the ConfigMap"
+    if step.job:
+        return f"the {step.job} of {step.seconds} s"
+    return f"{step.replicas} replicas of{' the Batch' * step.scripted}{' the autoscaled' * step.autoscaled}"
 
 
 def _administration(step: AnyStep) -> str:
@@ -156,6 +165,8 @@ def _meddling(step: AnyStep) -> str:
             return f"has {step.cluster} leave, and join again"
         case Meddle():
             return f"{'deletes' if step.delete else 'changes'} the copy of {step.app} in {step.cluster} by hand"
+        case Autoscale():
+            return f"has an autoscaler want {step.replicas} replicas of {step.app} in {step.cluster}"
         case Squat():
             return f"makes an object named {step.app} in {step.cluster} by hand"
         case _:
@@ -166,7 +177,8 @@ def _maintenance(step: AnyStep) -> str:
     match step:
         case Override():
             where = ", ".join(step.clusters)
-            return f"has {_policy(step.name, step.wide)} make version {step.version} of {step.app} in {where}"
+            size = f" with {step.replicas} replicas" if step.replicas else ""
+            return f"has {_policy(step.name, step.wide)} make version {step.version} of {step.app}{size} in {where}"
         case BreakOverride():
             return f"breaks {_policy(step.name, step.wide)} for {step.lasts:g} s"
         case Explain():

@@ -7,6 +7,7 @@ import msgspec
 from leeward.sim.histories.step import UserStep
 
 Division = Literal["Duplicated", "Static", "Dynamic", "Aggregated"]
+Task = Literal["", "Job", "CronJob"]
 GitWrite = Literal["patch", "put", "apply"]
 Shared = Literal["Namespace", "CustomResourceDefinition", "Service", "PersistentVolumeClaim"]
 
@@ -38,7 +39,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Deploy(UserStep, frozen=True, kw_only=True):
     """A template and its policy. `config` makes it a ConfigMap, which has no replicas; `cpu` is what a replica asks,
     and `reads` what it names: objects that are provided. `scripted` makes it a custom resource that only scripts
-    understand."""
+    understand, and `job` a Job, or a CronJob of every minute, whose Pod runs for so many `seconds`. `autoscaled`:
+    somebody in each member may scale the copy up."""
 
     app: str
     plan: Plan
@@ -47,6 +49,9 @@ class Deploy(UserStep, frozen=True, kw_only=True):
     config: bool = False
     reads: tuple[str, ...] = ()
     scripted: bool = False
+    job: Task = ""
+    seconds: int = 0
+    autoscaled: bool = False
 
 
 class Scale(UserStep, frozen=True, kw_only=True):
@@ -165,6 +170,14 @@ class Meddle(UserStep, frozen=True, kw_only=True):
     delete: bool = False
 
 
+class Autoscale(UserStep, frozen=True, kw_only=True):
+    """An autoscaler in a member wants so many replicas of the copy there."""
+
+    app: str
+    cluster: str
+    replicas: int
+
+
 class Squat(UserStep, frozen=True, kw_only=True):
     """Someone makes an object of an application's name in a member by hand: it is not ours."""
 
@@ -221,6 +234,7 @@ AnyApplicationStep = (
     | TaintOnOutage
     | Rejoin
     | Meddle
+    | Autoscale
     | Squat
     | RestartPod
     | Share

@@ -12,7 +12,7 @@ from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.sim.histories import manifests
 from leeward.sim.histories.administrators import Administrators
 from leeward.sim.histories.maintainers import Maintainers
-from leeward.sim.histories.manifests import BATCHES, NAMESPACE, POLICIES, REBALANCERS, kind_of
+from leeward.sim.histories.manifests import BATCHES, NAMESPACE, POLICIES, REBALANCERS, TASKS, kind_of
 from leeward.sim.histories.model import (
     AnyUserStep,
     Deploy,
@@ -55,9 +55,11 @@ class Users(PersistentClient):
         self._administrators = Administrators(world, self._kind)
         known: dict[str, Provided] = {step.name: step.what for step in steps if isinstance(step, Provide)}
         self._scripted = {step.app for step in steps if isinstance(step, Deploy) and step.scripted}
+        self._tasks = {step.app: step for step in steps if isinstance(step, Deploy) and step.job}
+        self._autoscaled = {step.app for step in steps if isinstance(step, Deploy) and step.autoscaled}
         self._maintainers = Maintainers(world, self._kind, known)
         self._neighbours = Neighbours(world, self._configs, self._shared)
-        self.touched = self._neighbours.touched
+        self.touched, self.autoscaled = self._neighbours.touched, self._neighbours.autoscaled
 
     async def do(self, step: AnyUserStep) -> None:
         """Returns when it is done, or was in vain."""
@@ -77,8 +79,7 @@ class Users(PersistentClient):
         match step:
             case Deploy(app=app):
                 self._maintainers.names(app, step.reads)
-                made = manifests.template(app, step.config, step.replicas, cpu=step.cpu)
-                wanted = manifests.with_volumes(made, self._maintainers.volumes(app))
+                wanted = self._template(app, step.replicas, cpu=step.cpu)
                 policy = manifests.policy(app, self._kind(app), step.plan)
                 if step.plan.lazy:
                     await self._create_policy(app, policy)
@@ -97,10 +98,13 @@ class Users(PersistentClient):
     async def _change(self, step: AnyUserStep) -> bool:
         match step:
             case Scale(app=app):
-                if app not in self._configs:
+                if app not in self._configs and app not in self._tasks:
                     await self.patch(self._kind(app), app, {"spec": {"replicas": step.replicas}})
             case Release(app=app):
-                await self.patch(self._kind(app), app, manifests.new_version(app, app in self._configs, step.version))
+                if app not in self._tasks:
+                    await self.patch(
+                        self._kind(app), app, manifests.new_version(app, app in self._configs, step.version)
+                    )
             case Relabel(app=app):
                 await self.patch(self._kind(app), app, {"metadata": {"labels": {"told": str(step.value)}}})
             case Rebalance(app=app):
@@ -119,8 +123,7 @@ class Users(PersistentClient):
                 await self.delete(self._kind(app), app)
             case Recreate(app=app):
                 if await self.delete(self._kind(app), app):
-                    made = manifests.template(app, app in self._configs, step.replicas)
-                    await self.create(self._kind(app), manifests.with_volumes(made, self._maintainers.volumes(app)))
+                    await self.create(self._kind(app), self._template(app, step.replicas))
             case RecreatePolicy(app=app):
                 if app in self._plans and await self.delete(POLICIES, app):
                     await self._create_policy(app, self._plans[app])
@@ -144,7 +147,17 @@ class Users(PersistentClient):
         return True
 
     def _kind(self, app: str) -> Resource[Manifest]:
+        if app in self._tasks:
+            return TASKS[self._tasks[app].job]
         return BATCHES if app in self._scripted else kind_of(app in self._configs)
+
+    def _template(self, app: str, replicas: int, cpu: int = 1) -> Manifest:
+        if app in self._tasks:
+            return manifests.task(app, self._tasks[app].job, self._tasks[app].seconds)
+        made = manifests.template(app, app in self._configs, replicas, cpu=cpu)
+        if app in self._autoscaled:
+            made = manifests.autoscaled(made)
+        return manifests.with_volumes(made, self._maintainers.volumes(app))
 
     async def _create_policy(self, app: str, wanted: Manifest) -> None:
         self._plans[app] = self._last_plans[app] = wanted
@@ -176,6 +189,12 @@ class Users(PersistentClient):
             await self._touch_if_lazy(app, "restored")
             name = binding_name(self._kind(app).kind, app)
             await self.patch(RESOURCE_BINDINGS, name, {"spec": {"suspension": {"scheduling": None}}})
+
+    async def let_all_rest(self) -> None:
+        """Suspends CronJobs, when all is over: a world that starts something each minute is never quiet."""
+        for app, task in self._tasks.items():
+            if task.job == "CronJob":
+                await self.patch(self._kind(app), app, {"spec": {"suspend": True}})
 
     async def _rebalance(self, app: str) -> None:
         kind = self._kind(app)

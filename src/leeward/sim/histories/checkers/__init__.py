@@ -12,7 +12,7 @@ its labels (`runtime.binding_kinds`), and the arithmetic of shards (`runtime.sha
     unneeded_changes S12 what stays as it is
     watched     S13      what nobody has seen
     authority   S9       who must not place
-    members     S5, S6   what happens to objects in members
+    members     S5, S6, S9   what happens to objects in members
     scripts     S16      what is made of scripts that give no answer
     claims      S17      which policy a template belongs to
     quotas      S18, S1  what is used of a quota

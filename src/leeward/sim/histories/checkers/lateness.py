@@ -14,6 +14,7 @@ from leeward.sim.histories.model import (
     AgentIsKilled,
     AnyStep,
     ApiServerIsKilled,
+    Autoscale,
     ClockIsWrong,
     ControllersAreKilled,
     CutOff,
@@ -151,7 +152,7 @@ def touched_by(step: AnyStep) -> str:
             return CONTROLLERS
         case Fault():
             return step.member
-        case Rejoin() | Drain() | Meddle() | Squat() | Own() | RestartPod():
+        case Rejoin() | Drain() | Meddle() | Autoscale() | Squat() | Own() | RestartPod():
             return step.cluster
         case _:
             return ""

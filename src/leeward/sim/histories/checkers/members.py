@@ -1,4 +1,4 @@
-"""S5 and S6: what the control plane does to objects in members."""
+"""S5, S6 and S9: what the control plane does to objects in members."""
 
 from collections.abc import Iterator
 
@@ -12,6 +12,7 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.ground_truth import HOME, TEMPLATES, WORKS, Change
+from leeward.sim.histories.manifests import is_autoscaled
 
 
 class MembersChecker:
@@ -33,6 +34,8 @@ class MembersChecker:
             yield from self._foreign(change)
         elif change.new is None or "deletionTimestamp" in change.new["metadata"]:
             yield from self._deleted(change)
+        elif is_autoscaled(change.old) and is_autoscaled(change.new):
+            yield from self._scaled(change)
 
     def _note(self, change: Change) -> None:
         work: Work | None = change.new
@@ -60,6 +63,15 @@ class MembersChecker:
                 f"{change.key} in {change.place} was deleted, though its Work {key} has wanted it since {since:.1f}"
             )
             yield Violation("S5", change.seconds, message)
+
+    def _scaled(self, change: Change) -> Iterator[Violation]:
+        """Replicas of a copy that is autoscaled are what its autoscaler wants, from when it has first wanted some."""
+        wanted = self._scene.autoscaled.get((change.place, change.key.name))
+        before, after = (manifest["spec"]["replicas"] for manifest in (change.old, change.new))
+        is_same = change.old["metadata"]["uid"] == change.new["metadata"]["uid"]
+        if is_same and before == wanted != after:
+            message = f"{change.key} in {change.place} had the {before} replicas of its autoscaler, and has {after}"
+            yield Violation("S9", change.seconds, message)
 
 
 def _identity(manifest: Manifest) -> Key | None:

@@ -128,5 +128,6 @@ def _is_moving(task: GracefulEvictionTask) -> bool:
 def _is_large(template: Manifest | None) -> bool:
     if template is None:
         return True
-    containers = template["spec"]["template"]["spec"]["containers"]
+    spec = template["spec"].get("jobTemplate", template)["spec"]
+    containers = spec["template"]["spec"]["containers"]
     return any(int(container["resources"]["requests"]["cpu"]) > 1 for container in containers)

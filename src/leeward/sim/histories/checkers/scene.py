@@ -80,6 +80,8 @@ class Scene:
     watch: Watch = field(default_factory=Watch)
     evictions_per_second: float = 0.0
     touched: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    autoscaled: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+    """Replicas that the autoscaler of each member wants of each application, by (member, application)."""
     orphaned: set[tuple[str, Key]] = field(default_factory=set[tuple[str, Key]])
     """Works whose objects stay in a member without them, by that member. A control plane that was restored has
     forgotten them, or their cluster was unjoined and others may live in these objects."""

@@ -1,8 +1,8 @@
 """S12: an outage changes nothing that did not have to change.
 
-An automatic eviction begins only for what it gives a new place, and never for what others live in. An object whose
-binding needs it where it is keeps its uid, and the addresses and volumes that its member gave it. What neighbours keep
-in what is shared stays as long as that is shared.
+An automatic eviction begins only for what it gives a new place, and never for what others live in, nor for a Job that
+is known to have ended. An object whose binding needs it where it is keeps its uid, and the addresses and volumes that
+its member gave it. What neighbours keep in what is shared stays as long as that is shared.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from leeward.api.names import (
     CONDITION_TAINT_KEYS,
     POLICY_TAINTS_ANNOTATION,
 )
-from leeward.api.work import Binding, GracefulEvictionTask
+from leeward.api.work import Binding, GracefulEvictionTask, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.needs import Needs, is_of_an_earlier_template
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
-from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, Change, is_ours
+from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, WORKS, Change, is_ours
 from leeward.sim.histories.manifests import OWN, SHARED
 
 LIVED_IN = ("Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim")
@@ -30,20 +30,24 @@ GIVEN = (("spec", "clusterIP"), ("spec", "volumeName"), ("spec", "clusterIPs"))
 
 
 class UnneededChangesChecker:
-    """`_by_hand`: until when each cluster had a NoExecute taint that a person has set."""
+    """`_by_hand`: until when each cluster had a NoExecute taint that a person has set; `_ended_since`: when each Work
+    first told that its Job had ended."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._needs = Needs()
         self._by_hand: dict[str, float] = {}
+        self._ended_since: dict[Key, float] = {}
 
     def look(self, change: Change) -> Iterator[Violation]:
         self._needs.note(change)
         if change.kind == "/cluster.karmada.io/clusters/":
             self._note_taints(change)
         elif change.kind in BINDINGS and change.new is not None:
-            for message in self._evicted(change.old, change.new):
+            for message in self._evicted(change.key, change.old, change.new):
                 yield Violation("S12", change.seconds, f"{change.key}: {message}")
+        elif change.kind == WORKS:
+            self._note_end(change)
         elif change.place != HOME and change.old is not None:
             for message in self._changed(change):
                 yield Violation("S12", change.seconds, f"{change.key} in {change.place} {message}")
@@ -58,7 +62,20 @@ class UnneededChangesChecker:
         elif self._by_hand.get(change.key.name) == float("inf"):
             self._by_hand[change.key.name] = change.seconds
 
-    def _evicted(self, old: Binding | None, new: Binding) -> Iterator[str]:
+    def _note_end(self, change: Change) -> None:
+        work: Work | None = change.new
+        if work is None or not any("completionTime" in (each.status or {}) for each in work.status.manifest_statuses):
+            self._ended_since.pop(change.key, None)
+        else:
+            self._ended_since.setdefault(change.key, change.seconds)
+
+    def _has_ended(self, binding: Key, cluster: str) -> bool:
+        """Tells whether every controller must know that it is a Job which has ended there."""
+        work = self._scene.truth.key_of_work(binding, cluster)
+        since = self._ended_since.get(work) if work is not None else None
+        return since is not None and self._scene.must_know(since)
+
+    def _evicted(self, key: Key, old: Binding | None, new: Binding) -> Iterator[str]:
         """Judges what begins to leave for a taint."""
         if old is None or old.metadata.uid != new.metadata.uid or new.metadata.deletion_timestamp is not None:
             return
@@ -67,6 +84,8 @@ class UnneededChangesChecker:
             yield f"others live in it, and it was evicted from {[t.from_cluster for t in begun]}"
             return
         automatic = [task for task in begun if self._is_automatic(task)]
+        for name in (task.from_cluster for task in automatic if self._has_ended(key, task.from_cluster)):
+            yield f"is a Job that has ended in {name}, and was evicted from there"
         if automatic and not new.spec.is_divided:
             newcomers = set(replicas_of(new)) - set(replicas_of(old))
             if len(newcomers) < len(automatic):

@@ -14,9 +14,17 @@ from leeward.sim.histories.checkers.dependencies import LONGEST_WAIT_SECONDS
 from leeward.sim.histories.checkers.lateness import CONTROLLERS, ENDLESS
 from leeward.sim.histories.checkers.needs import Needs, needed_by
 from leeward.sim.histories.checkers.scene import Scene, Violation, tasks_of
-from leeward.sim.histories.ground_truth import BINDINGS, CUSTOMIZATIONS, WORKS, Change, is_execution_space, owner_of
-from leeward.sim.histories.manifests import BATCHES
-from leeward.sim.histories.overriding import effects
+from leeward.sim.histories.ground_truth import (
+    BINDINGS,
+    CUSTOMIZATIONS,
+    WORKS,
+    Change,
+    GroundTruth,
+    is_execution_space,
+    owner_of,
+)
+from leeward.sim.histories.manifests import BATCHES, asked_replicas
+from leeward.sim.histories.overriding import effects, resized
 from leeward.sim.histories.scripted import troubles_in
 
 SYNC_SECONDS = 15.0
@@ -80,7 +88,8 @@ class WorksChecker:
             return True
         if needed is None or work is None:
             return needed is None and work is None
-        return not binding.spec.is_workload or _replicas(work) == needed
+        given = _given(truth, binding, cluster)
+        return not binding.spec.is_workload or _replicas(work) == (needed if given is None else given)
 
     def overdue(self, now: float) -> Iterator[Violation]:
         """Finds what should be there by now; to be asked again and again, also while nothing changes. Holds: L1."""
@@ -98,7 +107,8 @@ class WorksChecker:
                 del self._wrong[key, cluster]
                 there = self._scene.truth.works_of(key).get(cluster)
                 found = "has none" if there is None else f"has one for {_replicas(there)}"
-                wanted = "no Work" if needed is None else f"a Work for {needed} replicas"
+                size = _given(self._scene.truth, binding, cluster) or needed
+                wanted = "no Work" if needed is None else f"a Work for {size} replicas"
                 yield Violation("L1", now, f"{key} needs {wanted} in {cluster} since {since:.1f}, and {found}")
             else:
                 self._look_at = min(self._look_at, due)
@@ -142,6 +152,11 @@ class WorksChecker:
         return cluster in found and (not found[cluster].is_ready or is_lost)
 
 
+def _given(truth: GroundTruth, binding: Binding, cluster: str) -> int | None:
+    """Replicas that override policies give the copy in a cluster."""
+    return resized(truth, binding.spec.resource.kind, binding.spec.resource.name, cluster)
+
+
 def _wait_seconds(binding: Binding) -> float:
     """A copy may wait for what its template names (S15)."""
     return LONGEST_WAIT_SECONDS if binding.spec.propagate_deps else 0.0
@@ -149,4 +164,4 @@ def _wait_seconds(binding: Binding) -> float:
 
 def _replicas(work: Work) -> int:
     manifests: tuple[Manifest, ...] = work.spec.workload.manifests
-    return sum(manifest.get("spec", {}).get("replicas", 0) for manifest in manifests)
+    return sum(map(asked_replicas, manifests))

@@ -55,6 +55,8 @@ from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle,
 from leeward.sim.histories.steered.surroundings import (
     kept_in_git,
     one_of_two,
+    resized,
+    tasks,
     two_of_two,
 )
 
@@ -106,6 +108,8 @@ SURROUNDED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     kept_in_git,
     one_of_two,
     two_of_two,
+    tasks,
+    resized,
 )
 """Stories of the seeds that end with `SURROUNDED_AT`."""
 

@@ -2,8 +2,22 @@
 
 from collections.abc import Sequence
 
-from leeward.sim.histories.model import AnyStep, CutOff, GitWrite, MemberHangs, MemberStops, Plan, SyncClusters
-from leeward.sim.histories.steered.casting import THREE, Casting, evenly, web
+import msgspec
+
+from leeward.sim.histories.model import (
+    AnyStep,
+    Autoscale,
+    CutOff,
+    Deploy,
+    GitWrite,
+    MemberHangs,
+    MemberStops,
+    Override,
+    Plan,
+    Release,
+    SyncClusters,
+)
+from leeward.sim.histories.steered.casting import THREE, Casting, evenly, in_turn, web
 
 TWO = ("m1", "m2")
 WRITES: Sequence[GitWrite] = ("patch", "put", "apply")
@@ -24,6 +38,35 @@ def kept_in_git(cast: Casting) -> Sequence[AnyStep]:
         own=cast.turn % 2 == 1,
     )
     return web(evenly(*THREE)), web(evenly(*THREE, toleration_seconds=40), 4, "shop", 46), sync, cast.death(at, 130)
+
+
+def resized(cast: Casting) -> Sequence[AnyStep]:
+    """Copies have other replicas than they are assigned: an autoscaler wants more in one cluster, a policy in another
+    one; a cluster dies, and is back."""
+    at = cast.begins()
+    scaled = msgspec.structs.replace(web(evenly(*THREE), 6), autoscaled=True)
+    return (
+        scaled,
+        Override(at=44, app="shop", name="size", version=1, clusters=("m2",), wide=cast.turn % 2 == 0, replicas=8),
+        web(evenly("m1", "m2"), 4, "shop", 46),
+        Autoscale(at=76, app="web", cluster="m1", replicas=5),
+        Autoscale(at=77, app="web", cluster="m2", replicas=8),
+        cast.death(at, cast.evicted + 40),
+        Autoscale(at=round(at + cast.evicted + 20, 3), app="web", cluster="m3", replicas=9),
+        Release(at=round(at + cast.evicted + 25, 3), app="web", version=2),
+    )
+
+
+def tasks(cast: Casting) -> Sequence[AnyStep]:
+    """A cluster dies in which one Job has ended, one runs, and a CronJob starts one each minute."""
+    at, plan = cast.begins(), in_turn(*THREE)
+    return (
+        Deploy(at=40, app="migration", plan=plan, job="Job", seconds=5),
+        Deploy(at=42, app="bill", plan=plan, job="Job", seconds=cast.draw.choice((60, 180))),
+        Deploy(at=44, app="report", plan=plan, job="CronJob", seconds=30),
+        web(plan, 2),
+        MemberStops(at=at, lasts=round(cast.evicted + 60, 3), member="m1"),
+    )
 
 
 def one_of_two(cast: Casting) -> Sequence[AnyStep]:
