@@ -1,6 +1,7 @@
 """Files that a user names on the command line: `-` is standard input and output, and a complaint names the flag."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -44,7 +45,8 @@ class OutputFile(_NamedFile):
         parent = path.parent if path == STANDARD else Path(os.path.realpath(path)).parent
         if not parent.is_dir():
             flag = f"{param.opts[-1]}: " if isinstance(param, click.Option) else ""
-            raise FleetError(f"{flag}{path} cannot be written: there is no directory {parent}")
+            way_out = f"`mkdir -p {shlex.quote(str(parent))}` makes it"
+            raise FleetError(f"{flag}{path} cannot be written: there is no directory {parent}; {way_out}")
         return path
 
 

@@ -107,8 +107,8 @@ def test_what_cannot_be_written_names_the_flag(picture: Path, tmp_path: Path, ca
     absent = tmp_path / "absent" / "file"
     question = ("explain", "deploy/nginx", "--from", picture)
     code, out, err = call_verb(capsys, *question, "--record", absent)
-    told = f"leeward: --record: {absent} cannot be written: there is no directory {absent.parent}\n"
-    assert (code, out, err) == (2, "", told)
+    why = f"there is no directory {absent.parent}; `mkdir -p {absent.parent}` makes it"
+    assert (code, out, err) == (2, "", f"leeward: --record: {absent} cannot be written: {why}\n")
     code, _, err = call_verb(capsys, *question, "--record", tmp_path)
     assert code == 2
     assert "'--record'" in err

@@ -49,7 +49,8 @@ def test_a_directory_that_is_not_there_is_not_made(
     file = tmp_path / "mistyped" / "fleet.json"
     code, out, err = call_verb(capsys, "snapshot", file, "--kubeconfig", layout.kubeconfig)
     assert (code, out) == (2, "")
-    assert err == f"leeward: {file} cannot be written: there is no directory {file.parent}\n"
+    way_out = f"`mkdir -p {file.parent}` makes it"
+    assert err == f"leeward: {file} cannot be written: there is no directory {file.parent}; {way_out}\n"
     assert not file.parent.exists()
 
 
