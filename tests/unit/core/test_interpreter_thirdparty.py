@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.core.interpreter import dependencies_of
+from leeward.core.interpreter import dependencies_of, health_of
 from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.thirdparty.aggregation import count, number, observed_generation
 
@@ -66,3 +66,55 @@ def test_no_number_of_replicas_is_larger_than_kubernetes_takes(value: object) ->
 def test_a_template_without_metadata_has_no_generation_to_observe() -> None:
     with pytest.raises(InterpretationError, match=r"^metadata is missing$"):
         observed_generation({"status": {}}, [])
+
+
+@pytest.mark.parametrize(
+    ("state", "health"),
+    [
+        ({"running": {}}, "Healthy"),
+        ({"waiting": {"reason": "ContainerCreating"}}, "Healthy"),
+        ({"waiting": {"reason": "CreateContainerConfigError"}}, "Unhealthy"),
+        ({"waiting": {}}, "Unhealthy"),
+        ({"terminated": {"reason": "Completed", "exitCode": 0}}, "Healthy"),
+        ({"terminated": {"exitCode": 0}}, "Healthy"),
+        ({"terminated": {"reason": "Completed", "exitCode": 1}}, "Unhealthy"),
+        ({"terminated": {"reason": "OOMKilled"}}, "Unhealthy"),
+        ({}, "Unhealthy"),
+    ],
+)
+def test_a_notebook_is_as_healthy_as_its_container(state: dict[str, Any], health: str) -> None:
+    """The script of Karmada 1.16 for Notebook: a container that waits for anything but its making is not healthy."""
+    notebook = {"apiVersion": "kubeflow.org/v1", "kind": "Notebook", "metadata": {"name": "n"}}
+    assert health_of({**notebook, "status": {"containerState": state}}) == health
+
+
+@pytest.mark.parametrize(
+    ("counts", "health"),
+    [
+        ({"updatedReplicas": 2, "availableReplicas": 2}, "Healthy"),
+        ({"updatedReplicas": 2, "availableReplicas": 1}, "Unhealthy"),
+        ({"updatedReplicas": 1}, "Unhealthy"),
+        ({"updatedReplicas": 2}, "Unknown"),
+        ({"availableReplicas": 2}, "Unknown"),
+    ],
+)
+def test_health_that_a_status_does_not_tell_is_unknown(counts: dict[str, int], health: str) -> None:
+    """The scripts of Karmada 1.16 for kinds of OpenKruise compare counts, and fail where one is missing."""
+    united = {
+        "apiVersion": "apps.kruise.io/v1alpha1",
+        "kind": "UnitedDeployment",
+        "metadata": {"name": "u", "generation": 1},
+        "spec": {"replicas": 2},
+        "status": {"observedGeneration": 1, **counts},
+    }
+    assert health_of(united) == health
+
+
+def test_a_ray_service_takes_along_what_its_workers_need_whatever_its_head_lacks() -> None:
+    """The script of Karmada 1.16 for RayService passes over a head without a spec of a pod."""
+    for head in ({}, {"template": {}}, {"template": {"spec": {}}}, {"template": {"metadata": {"labels": {"a": "b"}}}}):
+        workers = [{"template": {"spec": {"containers": [reads("a")]}}}]
+        config = {"headGroupSpec": head, "workerGroupSpecs": workers}
+        service = {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "r", "namespace": "ml"}}
+        found = dependencies_of({**service, "spec": {"rayClusterConfig": config}})
+        assert [(each.kind, each.name) for each in found] == [("ConfigMap", "a")]

@@ -124,9 +124,16 @@ def _is_known_and_updated(manifest: ReadOnlyManifest) -> bool:
 
 
 def _has_all_updated(manifest: ReadOnlyManifest) -> bool:
-    wanted = value_at(manifest, "spec", "replicas")
-    updated, available = (_status_number(manifest, name) for name in ("updatedReplicas", "availableReplicas"))
-    return (wanted is None or updated >= number(wanted)) and available >= updated
+    """Raises: InterpretationError when the status lacks a count: its health is unknown, as in Karmada's scripts."""
+    wanted, updated = (value_at(manifest, *path) for path in (("spec", "replicas"), ("status", "updatedReplicas")))
+    if updated is None:
+        raise InterpretationError("status.updatedReplicas is missing")
+    if wanted is not None and number(updated) < number(wanted):
+        return False
+    available = value_at(manifest, "status", "availableReplicas")
+    if available is None:
+        raise InterpretationError("status.availableReplicas is missing")
+    return number(available) >= number(updated)
 
 
 def _status_number(manifest: ReadOnlyManifest, name: str) -> Number:

@@ -27,7 +27,8 @@ from leeward.core.interpreter.thirdparty.reflection import reflected
 _MPI_FIELDS = ("conditions", "replicaStatuses", "startTime", "completionTime", "lastReconcileTime")
 _POD_COUNTS = ("active", "succeeded", "failed")
 _UNSCHEDULABLE = {"waiting": {"reason": "Unschedulable"}}
-_BAD_WAITS = ("ImagePullBackOff", "ErrImagePull", "CrashLoopBackOff", "Unschedulable")
+_BEING_MADE = "ContainerCreating"
+_BAD_ENDS = ("Error", "OOMKilled", "ContainerCannotRun")
 
 
 def _role_components(manifest: ReadOnlyManifest, field: str, roles: Sequence[str]) -> tuple[Component, ...]:
@@ -196,17 +197,21 @@ def _notebook_replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirem
 
 
 def _is_notebook_healthy(manifest: ReadOnlyManifest) -> bool:
-    status = mapping_at(manifest, "status")
-    return "containerState" in status and not _is_failing(mapping_at(status, "containerState"))
-
-
-def _is_failing(state: Mapping[str, Any]) -> bool:
-    """Tells whether it waits for what will not come, ended badly, or says nothing."""
+    """Tells whether its container runs, is being made, or has ended well."""
+    state = mapping_at(manifest, "status", "containerState")
     if "running" in state:
-        return False
+        return True
+    if "waiting" in state:
+        return text_at(state, "waiting", "reason") == _BEING_MADE
     if "terminated" in state:
-        return value_at(state, "terminated", "reason") != "Completed"
-    return "waiting" not in state or text_at(state, "waiting", "reason") in _BAD_WAITS
+        ended = mapping_at(state, "terminated")
+        return text_at(ended, "reason") not in _BAD_ENDS and number(ended.get("exitCode") or 0) == 0
+    return False
+
+
+def _has_stopped(state: Mapping[str, Any]) -> bool:
+    """Tells whether a notebook of several does not run: it waits, has ended, or says nothing."""
+    return not state or "terminated" in state or "waiting" in state
 
 
 def _aggregate_notebook(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
@@ -215,10 +220,10 @@ def _aggregate_notebook(template: ReadOnlyManifest, items: Sequence[AggregatedSt
         return dict(reported(items)[0])
     status = fold_statuses(template, items, {"readyReplicas": summed})
     states = [mapping_at(each, "containerState") or _UNSCHEDULABLE for each in reported(items)]
-    failing = [item.cluster_name for item, state in zip(items, states, strict=True) if _is_failing(state)]
+    failing = [item.cluster_name for item, state in zip(items, states, strict=True) if _has_stopped(state)]
     if not states:
         return status
-    bad = [state for state in states if _is_failing(state)]
+    bad = [state for state in states if _has_stopped(state)]
     state = bad[-1] if bad else max(states, key=lambda each: text_at(each, "running", "startedAt"))
     condition = {"type": "Ready", "status": "True", "reason": "Ready", "message": "All notebooks are ready"}
     if failing:

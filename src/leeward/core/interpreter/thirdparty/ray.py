@@ -200,11 +200,11 @@ def _aggregate_service(template: ReadOnlyManifest, items: Sequence[AggregatedSta
 
 
 def _dependencies(manifest: ReadOnlyManifest, path: Sequence[str]) -> list[DependentObjectReference]:
-    """Dependencies of the pods of the head and of all groups, those without a template aside.
+    """Dependencies of the pods of the head and of all groups, those without a spec of a pod aside.
     Raises: InterpretationError."""
     parts = [mapping_at(manifest, *path, "headGroupSpec"), *_groups(manifest, path)]
     metadata = manifest.get("metadata")
-    templated = [{"metadata": metadata, **part} for part in parts if isinstance(part.get("template"), dict)]
+    templated = [{"metadata": metadata, **part} for part in parts if mapping_at(part, "template", "spec")]
     return [each for part in templated for each in template_dependencies(part, [("template",)])]
 
 
