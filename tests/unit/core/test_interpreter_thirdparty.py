@@ -112,7 +112,8 @@ def test_health_that_a_status_does_not_tell_is_unknown(counts: dict[str, int], h
 
 def test_a_ray_service_takes_along_what_its_workers_need_whatever_its_head_lacks() -> None:
     """The script of Karmada 1.16 for RayService passes over a head without a spec of a pod."""
-    for head in ({}, {"template": {}}, {"template": {"spec": {}}}, {"template": {"metadata": {"labels": {"a": "b"}}}}):
+    templates: list[dict[str, Any]] = [{}, {"spec": {}}, {"metadata": {"labels": {"a": "b"}}}]
+    for head in ({"template": template} for template in templates):
         workers = [{"template": {"spec": {"containers": [reads("a")]}}}]
         config = {"headGroupSpec": head, "workerGroupSpecs": workers}
         service = {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "r", "namespace": "ml"}}
