@@ -1,7 +1,9 @@
 """CronJobs in a whole cluster on virtual time, which begins on the hour."""
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -128,3 +130,26 @@ def test_a_schedule_is_read_in_its_time_zone(schedule: str, zone: str, due: str)
 def test_a_day_that_never_comes_is_never_due() -> None:
     assert next_due("0 0 31 2 *", "", NOON) is None
     assert last_due("0 0 31 2 *", "", NOON, NOON + timedelta(days=9)) == (None, 0)
+
+
+def test_schedules_are_due_when_robfig_cron_3_0_1_of_kubernetes_1_36_says() -> None:
+    """tests/data/cron. Differs: on Lord Howe, on the day on which clocks go back half an hour, robfig passes over half
+    an hour; no schedule is due later for it here."""
+    wrong: list[tuple[str, str, list[str], list[str]]] = []
+    for line in Path("tests/data/cron/due.jsonl").read_text().splitlines():
+        schedule, zone, since, expected = json.loads(line)
+        if (zone, since[:10]) == ("Australia/Lord_Howe", "2026-04-04"):
+            continue
+        found, due = list[str](), next_due(schedule, zone, datetime.fromisoformat(since))
+        while len(found) < 3 and due is not None:
+            found.append(due.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+            due = next_due(schedule, zone, due)
+        if found != (expected or []):
+            wrong.append((schedule, zone, found, expected))
+    assert wrong == []
+
+
+def test_the_last_of_many_missed_times_is_found() -> None:
+    for schedule, last in (("* * * * *", NOON), ("5 3 * * *", NOON.replace(hour=3, minute=5))):
+        due, missed = last_due(schedule, "", NOON - timedelta(days=200), NOON)
+        assert (due, missed) == (last, 101)
