@@ -1,5 +1,6 @@
 """A policy that takes over what another has claimed, and one that waits until users change what it claims."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from kubeapi.meta import Manifest, labels_of
 from kubeapi.resource import Resource
 from leeward.api.names import LAZY_DIGEST_ANNOTATION, POLICY_ID_LABEL, POLICY_NAME_ANNOTATION
-from leeward.api.resource import EVENTS, RESOURCE_BINDINGS
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, EVENTS, RESOURCE_BINDINGS
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import Mode, World
@@ -73,6 +74,52 @@ def test_a_policy_of_greater_priority_takes_over_where_it_asks_for_it(
         assert await told(world, "PreemptPolicySucceed") == ([said] if takes else [])
 
     play(story, TWO, manager=manager)
+
+
+CLUSTER_ROLES = Resource.of_manifests("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", False)
+
+
+def marks(labels_and_annotations: Iterable[str]) -> set[str]:
+    return {name for name in labels_and_annotations if "propagationpolicy." in name}
+
+
+@pytest.mark.parametrize("kind", ["PropagationPolicy", "ClusterPropagationPolicy"])
+def test_a_binding_whose_policy_is_deleted_has_no_mark_of_it_and_stays_where_it_is(kind: str) -> None:
+    """The cluster-scoped template has a ClusterResourceBinding."""
+    policies, namespace = (POLICIES, "default") if kind == "PropagationPolicy" else (CLUSTER_POLICIES, "")
+    made = {**named("first", "member1"), "kind": kind}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "reader"}
+    if not namespace:
+        made["spec"]["resourceSelectors"].append(role)
+
+    async def marked(world: World) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS):
+            for each in (await world.client.list(resource)).items:
+                found[each.name] = marks([*each.metadata.labels, *each.metadata.annotations])
+        return found
+
+    async def story(world: World) -> None:
+        await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "reader"}, "rules": []})
+        await apply(world.client, deployment("web", 1))
+        await world.client.create(policies, made, namespace)
+        await world.sleep(30)
+        names = {WEB} | ({"reader-clusterrole"} if not namespace else set())
+        before = await marked(world)
+        assert set(before) == names
+        assert all(len(each) == (3 if namespace else 2) for each in before.values())
+        await world.client.patch(RESOURCE_BINDINGS, WEB, {"metadata": {"labels": {"team": "shop"}}}, "default")
+        there = await identities(world, "web")
+        await world.client.delete(policies, "first", namespace)
+        await world.sleep(30)
+        assert await marked(world) == dict.fromkeys(names, set())
+        assert (await world.client.get(RESOURCE_BINDINGS, WEB, "default")).metadata.labels["team"] == "shop"
+        assert (set(world.assigned(WEB)), await identities(world, "web")) == ({"member1"}, there)
+        await apply(world.client, named("second", "member2"))
+        await world.sleep(30)
+        assert set(world.assigned(WEB)) == {"member2"}
+
+    play(story, TWO)
 
 
 def test_what_was_claimed_by_greater_priority_is_taken_over_when_that_is_lowered() -> None:

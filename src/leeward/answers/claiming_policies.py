@@ -53,7 +53,7 @@ def claim_sentence(state: FleetState, binding: Binding) -> str:
     """`Claimed by PropagationPolicy payments/eu-only (priority 10), before ...`"""
     selecting, claimed = policies_selecting(state, binding), claimed_by_name(binding)
     if claimed is None:
-        return _following_sentence(state, binding) if binding.spec.required_by else "No policy."
+        return _unclaimed_sentence(state, binding)
     name = f"{claimed[0]} {'/'.join(filter(None, claimed[1:]))}"
     mine = next((each for each in selecting if (each.kind, each.namespace, each.name) == claimed), None)
     if mine is None:
@@ -66,7 +66,10 @@ def claim_sentence(state: FleetState, binding: Binding) -> str:
     return f"{said}."
 
 
-def _following_sentence(state: FleetState, binding: Binding) -> str:
+def _unclaimed_sentence(state: FleetState, binding: Binding) -> str:
+    if not binding.spec.required_by:
+        has_placement = binding.spec.placement is not None
+        return "No policy selects it; what the last one asked for holds." if has_placement else "No policy."
     needed_by = (state.bindings.get(BindingName(each.namespace, each.name)) for each in binding.spec.required_by)
     if any(each is not None and each.spec.propagate_deps for each in needed_by):
         return "No policy has claimed it: it follows what needs it."

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from kubeapi.codec import to_wire
-from kubeapi.diff import is_equal
+from kubeapi.diff import is_equal, merged
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.work import Binding
 from leeward.client import AlreadyExists, Conflict, Forbidden, Undecodable
-from leeward.core.propagation.claiming import binding_patch
+from leeward.core.propagation.claiming import binding_patch, claim_patch
 from leeward.core.quota.enforcement import EXCEEDED, fewer_replicas_alone
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of, version_of
@@ -62,6 +62,16 @@ class DetectedBindings:
             if part is not None:
                 await self._client.patch(kind, present.name, part, present.namespace, resource_version=version)
             raise
+
+    async def release(self, kind: Resource[Any], bindings: Informer[Any], present: Binding) -> None:
+        """Takes the marks of a claim off it; what the policy has asked for stays. Raises: WorldError.
+
+        Karmada: pkg/detector (`handlePolicyDeletion`); same.
+        """
+        wire = to_wire(present)
+        patch = claim_patch(wire, {}, {})
+        if patch and present.metadata.deletion_timestamp is None:
+            await self.patch(kind, bindings, present, patch, merged(wire, patch))
 
     async def _write(self, bindings: Informer[Any], desired: Manifest, write: Awaitable[Binding]) -> Binding:
         place = desired["spec"]["resource"]["kind"], key_of(desired)
