@@ -87,24 +87,22 @@ def marks(labels_and_annotations: Iterable[str]) -> set[str]:
 def test_a_binding_whose_policy_is_deleted_has_no_mark_of_it_and_stays_where_it_is(kind: str) -> None:
     """The cluster-scoped template has a ClusterResourceBinding."""
     policies, namespace = (POLICIES, "default") if kind == "PropagationPolicy" else (CLUSTER_POLICIES, "")
-    made = {**named("first", "member1"), "kind": kind}
+    made: Manifest = {**named("first", "member1"), "kind": kind}
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "name": "reader"}
     if not namespace:
         made["spec"]["resourceSelectors"].append(role)
 
     async def marked(world: World) -> dict[str, set[str]]:
-        found: dict[str, set[str]] = {}
-        for resource in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS):
-            for each in (await world.client.list(resource)).items:
-                found[each.name] = marks([*each.metadata.labels, *each.metadata.annotations])
-        return found
+        bound = (await world.client.list(RESOURCE_BINDINGS)).items
+        wide = (await world.client.list(CLUSTER_RESOURCE_BINDINGS)).items
+        return {each.name: marks([*each.metadata.labels, *each.metadata.annotations]) for each in (*bound, *wide)}
 
     async def story(world: World) -> None:
         await world.client.create(CLUSTER_ROLES, {"metadata": {"name": "reader"}, "rules": []})
         await apply(world.client, deployment("web", 1))
         await world.client.create(policies, made, namespace)
         await world.sleep(30)
-        names = {WEB} | ({"reader-clusterrole"} if not namespace else set())
+        names = {WEB} if namespace else {WEB, "reader-clusterrole"}
         before = await marked(world)
         assert set(before) == names
         assert all(len(each) == (3 if namespace else 2) for each in before.values())
@@ -112,7 +110,7 @@ def test_a_binding_whose_policy_is_deleted_has_no_mark_of_it_and_stays_where_it_
         there = await identities(world, "web")
         await world.client.delete(policies, "first", namespace)
         await world.sleep(30)
-        assert await marked(world) == dict.fromkeys(names, set())
+        assert await marked(world) == {name: set() for name in names}
         assert (await world.client.get(RESOURCE_BINDINGS, WEB, "default")).metadata.labels["team"] == "shop"
         assert (set(world.assigned(WEB)), await identities(world, "web")) == ({"member1"}, there)
         await apply(world.client, named("second", "member2"))

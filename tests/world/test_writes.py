@@ -11,7 +11,8 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeserver.handler import Response, StreamResponse
 from leeward.api.core import Event
-from leeward.api.resource import EVENTS
+from leeward.api.names import execution_space, work_name
+from leeward.api.resource import EVENTS, NAMESPACES
 from leeward.client import Request
 from leeward.controllers.scheduler.eviction_events import BURST_SIZE
 from leeward.manager.timing import Timing
@@ -75,6 +76,36 @@ def _kind_of(request: Request) -> str:
     parts = request.path.split("/")
     resource = parts[parts.index("namespaces") + 2] if "namespaces" in parts else "cluster-wide"
     return f"{request.method} {resource}" + ("/status" if parts[-1] == "status" else "")
+
+
+@pytest.mark.long
+def test_a_pipeline_of_many_silences_nobody_who_deploys_one_application_elsewhere() -> None:
+    """Seventeen Deployments at once in a namespace, and one in another."""
+    placement = by_weight({"member1": 1, "member2": 1})
+    everywhere = policy("all", placement)
+    everywhere["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
+
+    async def story(world: World) -> None:
+        await world.client.create(NAMESPACES, {"metadata": {"name": "shop"}})
+        await apply(world.client, policy("web", placement), namespace="shop")
+        await apply(world.client, everywhere, *(deployment(f"app-{index}", 2) for index in range(BURST_SIZE + 1)))
+        await apply(world.client, deployment("web", 2), namespace="shop")
+        await world.sleep(30)
+        told = {(event.involved_object.kind, event.reason) for event in (await world.client.list(EVENTS, "shop")).items}
+        assert told >= {
+            ("Deployment", "ApplyPolicySucceed"),
+            ("Deployment", "ScheduleBindingSucceed"),
+            ("ResourceBinding", "ScheduleBindingSucceed"),
+            ("ResourceBinding", "SyncWorkSucceed"),
+            ("ResourceBinding", "AggregateStatusSucceed"),
+        }
+        works = (await world.client.list(EVENTS, execution_space("member1"))).items
+        synced = {event.involved_object.name for event in works if event.reason == "SyncSucceed"}
+        assert work_name("Deployment", "web", "shop") in synced
+        assert not any(name.startswith("app-") for name in synced)
+        assert not any(event.reason == "ApplyPolicySucceed" for event in await events(world)), "of the many"
+
+    run_virtual(large(story))
 
 
 @pytest.mark.long

@@ -212,8 +212,8 @@ class Detector:
         templates: Informer[Manifest],
         template: Manifest,
     ) -> None:
-        """The claim first, then the binding; then what a lazy policy remembers of the template. A release is told by the
-        template last: its policy is gone then."""
+        """The claim first, then the binding; then what a lazy policy remembers of the template. A release ends with the
+        template: its policy may go then."""
         if policy is None:
             if (binding := await self._binding_of(template)) is not None:
                 await self._written.release(*self._bindings[bool(binding.namespace)], binding)

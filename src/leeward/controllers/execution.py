@@ -21,6 +21,7 @@ import msgspec
 from kubeapi.diff import is_equal
 from leeward.api.meta import Condition, set_condition
 from leeward.api.names import (
+    BINDING_NAMESPACE_ANNOTATION,
     EXECUTION_CONTROLLER_FINALIZER,
     NOT_READY_TAINT,
     REMOVAL_HELD_ANNOTATION,
@@ -160,7 +161,8 @@ class ExecutionController:
 
     def _written(self, work: Work) -> None:
         message = f"Sync work({work.namespace}/{work.name}) to cluster({self._member.name}) successful."
-        self._recorder.step(reference_of(WORKS, work), "SyncSucceed", message)
+        namespace = work.metadata.annotations.get(BINDING_NAMESPACE_ANNOTATION, "")
+        self._recorder.step(reference_of(WORKS, work), "SyncSucceed", message, namespace)
 
     async def _remove(self, work: Work) -> datetime | None:
         """Deletes what the Work had applied; the finalizer goes when it is known to be gone."""

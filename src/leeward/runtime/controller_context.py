@@ -1,7 +1,7 @@
 """Context that a controller is given: the control plane that it serves, and the member cluster where it has to do with
 one."""
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -141,10 +141,10 @@ class ControlPlane:
     def statuses(self) -> StatusWriters:
         return self.server.statuses
 
-    def expect_burst(self) -> None:
-        """Has what is soon said and told of many objects count as a burst's."""
+    def expect_burst(self, namespaces: Iterable[str]) -> None:
+        """Has what is soon said of many objects count as a burst's, and what is told in these namespaces."""
         self.statuses.expect_burst()
-        self.events.expect_burst()
+        self.events.expect_burst(namespaces)
 
     def recorder(self, component: str) -> "Recorder":
         return Recorder(self.events, component)
@@ -200,9 +200,12 @@ class Recorder:
     def warning(self, resource: Resource[Any], obj: object, reason: str, message: str) -> None:
         self.note(reference_of(resource, obj), WARNING, reason, message, _rank_about(resource))
 
-    def step(self, about: ObjectReference, reason: str, message: str) -> None:
-        """Something that went well on the way to what is told anyhow: in a burst it is left out."""
-        self.note(about, NORMAL, reason, message, Rank.STEP)
+    def step(self, about: ObjectReference, reason: str, message: str, namespace: str = "") -> None:
+        """Something that went well on the way to what is told anyhow: in a burst of its namespace it is left out.
+
+        `namespace`: of the users whom it concerns, where the object is not theirs.
+        """
+        self.events.record(Note(self.component, about, NORMAL, reason, message, Rank.STEP, namespace))
 
     def note(
         self, about: ObjectReference, event_type: str, reason: str, message: str, rank: Rank = Rank.CHANGE

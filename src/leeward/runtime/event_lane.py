@@ -91,7 +91,7 @@ class _Told:
 class EventLane:
     """Start `run` as a task. `left_out` tells whether a step that is due is not told any more."""
 
-    def __init__(self, client: Client, clock: Clock, randomness: Randomness, left_out: Callable[[], bool]) -> None:
+    def __init__(self, client: Client, clock: Clock, randomness: Randomness, left_out: Callable[[Note], bool]) -> None:
         self._client = client
         self._clock = clock
         self._randomness = randomness
@@ -162,7 +162,7 @@ class EventLane:
         now = self._clock.monotonic()
         while self._held and self._held[0][0] <= now:
             _, step, at = self._held.popleft()
-            if not self._left_out():
+            if not self._left_out(step):
                 self._ready[Rank.STEP].append((step, at))
 
     async def _tell(self, note: Note, at: datetime) -> None:

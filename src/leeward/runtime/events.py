@@ -3,8 +3,9 @@
 A few lanes write at once (`event_lane.py`); what one source tells, a component of an object, is written by one of them,
 in its order. While others wait, what has become of applications and clusters goes first, and steps on the way last.
 
-In a burst steps are left out: nobody reads how each of two hundred applications came where it is, and what became of it
-is told. As the first of a burst are not known to be such, steps are held for a moment.
+In a burst of a namespace its steps are left out: nobody reads how each of two hundred applications came where it is,
+and what became of it is told. As the first of a burst are not known to be such, steps are held for a moment. Who
+deploys one application in another namespace meanwhile finds all steps of it.
 
 Recording never waits and never fails its caller: what waits is bounded, and past that the last of the least is dropped,
 with a line in the log.
@@ -12,12 +13,14 @@ with a line in the log.
 
 import asyncio
 import logging
+from collections import OrderedDict
+from collections.abc import Iterable
 from zlib import crc32
 
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from leeward.client import Client
-from leeward.runtime.burst_detector import BurstDetector
+from leeward.runtime.burst_detector import BurstDetectors
 from leeward.runtime.event_lane import EventLane
 from leeward.runtime.notes import NORMAL, WARNING, Note, Rank, source_of
 
@@ -30,9 +33,9 @@ BUFFER = 50_000
 LANES = 4
 """Number of events that are written at once."""
 BURST_SIZE, BURST_SECONDS = 16, 10.0
-"""Steps of so many objects of a kind within this time are a burst, until there have been fewer for as long."""
+"""Steps of so many objects of a kind, in a namespace, within this time are a burst of the namespace, until there have
+been fewer for as long."""
 HELD_SECONDS = 0.5
-MOST_KINDS = 256
 
 
 class EventRecorder:
@@ -41,8 +44,10 @@ class EventRecorder:
     def __init__(self, client: Client, clock: Clock, randomness: Randomness) -> None:
         self._clock = clock
         self._lanes = [EventLane(client, clock, randomness, self._is_burst) for _ in range(LANES)]
-        self._bursts: dict[str, BurstDetector] = {}
-        self._burst_until = self._expected_until = float("-inf")
+        self._bursts = BurstDetectors(BURST_SIZE, BURST_SECONDS)
+        self._burst_until: OrderedDict[str, float] = OrderedDict()
+        """Instants by namespace, the earliest first; those that have passed are dropped."""
+        self._expected_until = float("-inf")
 
     def record(self, note: Note) -> None:
         about = note.about
@@ -59,9 +64,11 @@ class EventRecorder:
         else:
             lane.add(note, now)
 
-    def expect_burst(self) -> None:
-        """Has steps count as those of a burst: who decides about many at once knows it before the first of them."""
-        self._expected_until = self._burst_until = self._clock.monotonic() + BURST_SECONDS
+    def expect_burst(self, namespaces: Iterable[str]) -> None:
+        """Has the steps of these namespaces count as those of a burst: who decides about many at once knows it before
+        the first of them."""
+        for namespace in namespaces:
+            self._expected_until = self._begin_burst(namespace)
 
     def expects_burst(self) -> bool:
         """Tells whether a burst was announced a moment ago."""
@@ -72,18 +79,22 @@ class EventRecorder:
         await asyncio.gather(*(lane.run() for lane in self._lanes))
 
     def _is_one_of_many(self, step: Note) -> bool:
-        now = self._clock.monotonic()
-        if step.about.kind not in self._bursts and len(self._bursts) < MOST_KINDS:
-            self._bursts[step.about.kind] = BurstDetector(BURST_SIZE, BURST_SECONDS)
-        burst = self._bursts.get(step.about.kind)
-        if burst is not None:
-            burst.add((step.about.namespace, step.about.name), now)
-            if burst.is_there(now):
-                self._burst_until = now + BURST_SECONDS
-        return self._is_burst()
+        about, namespace = step.about, step.concerned
+        if self._bursts.add((namespace, about.kind), (about.namespace, about.name), self._clock.monotonic()):
+            self._begin_burst(namespace)
+        return self._is_burst(step)
 
-    def _is_burst(self) -> bool:
-        return self._clock.monotonic() < self._burst_until
+    def _begin_burst(self, namespace: str) -> float:
+        """Returns when it ends."""
+        now = self._clock.monotonic()
+        while self._burst_until and next(iter(self._burst_until.values())) <= now:
+            self._burst_until.popitem(last=False)
+        self._burst_until[namespace] = now + BURST_SECONDS
+        self._burst_until.move_to_end(namespace)
+        return now + BURST_SECONDS
+
+    def _is_burst(self, step: Note) -> bool:
+        return self._clock.monotonic() < self._burst_until.get(step.concerned, float("-inf"))
 
     def _make_room(self, rank: Rank) -> bool:
         """Drops something of less importance. Returns whether there was something."""

@@ -23,12 +23,19 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
+    """`namespace` is that of the users whom it concerns; empty where it is the object's own."""
+
     component: str
     about: ObjectReference
     type: str
     reason: str
     message: str
     rank: Rank = Rank.CHANGE
+    namespace: str = ""
+
+    @property
+    def concerned(self) -> str:
+        return self.namespace or self.about.namespace
 
 
 Source = tuple[str, str, str, str, str, str]

@@ -4,13 +4,14 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from leeward.api.core import ObjectReference
-from leeward.api.resource import EVENTS
+from leeward.api.resource import EVENTS, NAMESPACES
 from leeward.client import Client
 from leeward.runtime.event_lane import BURST, CHANGE_SECONDS, COUNT_SECONDS
 from leeward.runtime.events import BURST_SECONDS, BURST_SIZE, HELD_SECONDS, LANES, NORMAL, EventRecorder, Note, Rank
@@ -179,10 +180,55 @@ def test_steps_of_a_few_are_told_and_those_of_a_burst_are_left_out() -> None:
     tell(story)
 
 
+def in_namespace(told: Note, namespace: str) -> Note:
+    return replace(told, about=msgspec.structs.replace(told.about, namespace=namespace))
+
+
+async def make_namespaces(world: SmallWorld, *names: str) -> None:
+    for name in names:
+        await world.direct.create(NAMESPACES, {"metadata": {"name": name}})
+
+
+async def told_in(world: SmallWorld, namespace: str) -> set[str]:
+    return {event.involved_object.name for event in (await world.direct.list(EVENTS, namespace)).items}
+
+
+def test_a_burst_of_one_namespace_leaves_out_no_step_of_another() -> None:
+    """A step about an object that lies elsewhere is of the namespace whose users it concerns."""
+
+    async def story(world: SmallWorld) -> None:
+        recorder = start(world)
+        await make_namespaces(world, "pipeline", "shop", "karmada-es-m1")
+        for index in range(10 * BURST_SIZE):
+            recorder.record(in_namespace(step(f"many-{index}"), "pipeline"))
+            work = in_namespace(step(f"many-{index}-work"), "karmada-es-m1")
+            recorder.record(replace(work, namespace="pipeline"))
+        recorder.record(in_namespace(step("one"), "shop"))
+        recorder.record(replace(in_namespace(step("one-work"), "karmada-es-m1"), namespace="shop"))
+        await asyncio.sleep(HELD_SECONDS + 1)
+        told = [await told_in(world, namespace) for namespace in ("pipeline", "shop", "karmada-es-m1")]
+        assert told == [set(), {"one"}, {"one-work"}]
+
+    tell(story)
+
+
+def test_who_knows_of_a_burst_of_some_namespaces_has_the_steps_of_others_told() -> None:
+    async def story(world: SmallWorld) -> None:
+        recorder = start(world)
+        await make_namespaces(world, "team-a", "team-b", "shop")
+        recorder.expect_burst(["team-a", "team-b"])
+        for namespace in ("team-a", "team-b", "shop"):
+            recorder.record(in_namespace(step("web"), namespace))
+        await asyncio.sleep(HELD_SECONDS + 1)
+        assert [await told_in(world, each) for each in ("team-a", "team-b", "shop")] == [set(), set(), {"web"}]
+
+    tell(story)
+
+
 def test_who_knows_of_a_burst_beforehand_has_no_step_of_it_told() -> None:
     async def story(world: SmallWorld) -> None:
         recorder = start(world)
-        recorder.expect_burst()
+        recorder.expect_burst(["default"])
         recorder.record(step("web"))
         await asyncio.sleep(HELD_SECONDS + 1)
         assert await counts(world) == {}
@@ -224,7 +270,7 @@ def test_of_five_thousand_moves_none_is_dropped_and_they_go_before_the_rest(capl
     async def story(world: SmallWorld) -> None:
         recorder = start(world)
         world.link.latency_seconds = request_seconds
-        recorder.expect_burst()
+        recorder.expect_burst(["default"])
         for index in range(applications):
             recorder.record(step(f"app-{index}"))
         for index in range(others):

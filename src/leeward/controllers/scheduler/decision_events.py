@@ -1,9 +1,9 @@
 """Events of decisions: what one has changed and could not, on the binding and on its template; and metrics.
 
 One event tells of an eviction and of its result, and that it is over is told apart. In a mass failover one event tells
-the whole move when it is over (`move_events.py`), and what else there is to tell stands on the template alone. Outages
-are told in `eviction_events.py`. An event that would say the same again is not recorded: the condition that stands says
-it.
+the whole move when it is over (`move_events.py`). In a burst of a namespace what else there is to tell stands on the
+template alone. Outages are told in `eviction_events.py`. An event that would say the same again is not recorded: the
+condition that stands says it.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from leeward.controllers.scheduler.move_events import MoveEvents
 from leeward.core.eviction.move_report import describe_move
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed, Unplaceable
-from leeward.runtime.burst_detector import BurstDetector
+from leeward.runtime.burst_detector import BurstDetector, BurstDetectors
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.events import NORMAL, WARNING, Rank
@@ -41,16 +41,17 @@ class DecisionEvents:
         self._metrics = plane.metrics
         self._clock = plane.clock
         self._expects_burst = plane.events.expects_burst
-        self._burst = BurstDetector(BURST_SIZE, BURST_SECONDS)
+        self._moving = BurstDetector(BURST_SIZE, BURST_SECONDS)
+        self._bursts = BurstDetectors(BURST_SIZE, BURST_SECONDS)
 
     def tell(self, key: BindingKey, before: Binding, after: Binding, decision: Decision) -> None:
         template = template_of(after)
         abouts = (reference_of(self._bindings.resource(key), after), template)
         now = self._clock.monotonic()
         for news in _of_move(before, after, decision):
-            self._burst.add(template.uid, now)
-            in_burst = self._burst.is_there(now) or (bool(news.left) and self._expects_burst())
-            if in_burst and news.left:
+            in_burst = self._bursts.add(after.namespace, template.uid, now)
+            self._moving.add(template.uid, now)
+            if news.left and (self._moving.is_there(now) or self._expects_burst()):
                 self._moves.begin(key, template, news.left, news.message)
                 continue
             for about in abouts[1:] if in_burst else abouts:

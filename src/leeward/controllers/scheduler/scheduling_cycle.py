@@ -233,8 +233,9 @@ class SchedulingCycle:
         for key, binding in bindings.items():
             self._limiter.observe(key, _left_by(binding))
         plans = plan(self._fleet, bindings, decide_one)
-        if sum(bool(decision.evicted) for decision in plans.values()) >= BURST_SIZE:
-            self._plane.expect_burst()
+        moving = [bindings[key].namespace for key, decision in plans.items() if decision.evicted]
+        if len(moving) >= BURST_SIZE:
+            self._plane.expect_burst(moving)
         self._decided()
         told = self._with_outages(bindings, plans, brake, now) if self._settings.tells_held else plans
         return {key: (bindings[key], decision) for key, decision in told.items()}
