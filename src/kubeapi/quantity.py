@@ -82,6 +82,11 @@ def format_quantity(amount: Decimal, binary: bool = False) -> str:
     return f"{int(amount.scaleb(9).to_integral_value(rounding=ROUND_CEILING))}n"
 
 
+def canonical_quantity(quantity: Quantity) -> str:
+    """The same amount as Kubernetes writes it, with suffixes of the same kind. Raises: ValueError."""
+    return format_quantity(parse_quantity(quantity), is_binary(quantity))
+
+
 def is_binary(quantity: Quantity) -> bool:
     """Tells whether the text uses a binary suffix, which sums of it should keep."""
     return str(quantity).endswith("i")

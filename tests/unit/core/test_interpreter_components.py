@@ -1,10 +1,12 @@
 """Requests of a template with several pod templates: components behind their gate, replicas or nothing otherwise."""
 
+from typing import Any
+
 import pytest
 
 from kubeapi.codec import from_wire
 from leeward.api.policy import PropagationPolicy
-from leeward.core.interpreter import health_of, replica_interpretation
+from leeward.core.interpreter import components_of, health_of, replica_interpretation
 from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.propagation.binding import build_binding
 
@@ -15,6 +17,8 @@ POLICY = from_wire(
     },
     PropagationPolicy,
 )
+FLINK = ("flink.apache.org/v1beta1", "FlinkDeployment")
+SPARK = ("sparkoperator.k8s.io/v1beta2", "SparkApplication")
 POD = {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "500m"}}}]}}
 JOB = {
     "apiVersion": "kubeflow.org/v1",
@@ -53,3 +57,18 @@ def test_a_template_that_is_no_pod_template_is_refused_by_name() -> None:
 
 def test_what_cannot_be_understood_is_neither_healthy_nor_ill() -> None:
     assert health_of({"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "metadata": {}}) == "Unknown"
+
+
+def test_components_of_other_projects_ask_as_kubernetes_writes_it() -> None:
+    size = {"resource": {"cpu": 0.05, "memory": "2048m"}}
+    flink = {"jobManager": size, "taskManager": {"resource": {"cpu": "0.5", "memory": "1Gi"}}}
+    spark = {"driver": {"cores": 0.1, "gpu": {"name": "example.com/gpu", "quantity": 2}}, "executor": {"cores": 1.0}}
+    found = [_asked(*FLINK, flink, "cpu"), _asked(*SPARK, spark, "cpu"), _asked(*SPARK, spark, "example.com/gpu")]
+    assert found == [["50m", "500m"], ["100m", "1"], ["2", None]]
+
+
+def _asked(api_version: str, kind: str, spec: Any, name: str) -> list[Any]:
+    parts = components_of({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}, "spec": spec})
+    assert parts is not None
+    needs = [each.replica_requirements for each in parts]
+    return [each.resource_request.get(name) if each is not None else None for each in needs]

@@ -113,6 +113,16 @@ def test_replicas_that_make_no_sense_are_refused(results: list[Any], said: str) 
     assert refusal(replicas_in, results).startswith(said)
 
 
+def test_requests_are_written_as_kubernetes_writes_them() -> None:
+    needs = {"resourceRequest": {"cpu": 0.05, "memory": "2048Mi", "ephemeral-storage": "1.5Gi", "example.com/gpu": 2}}
+    written = {"cpu": "50m", "memory": "2Gi", "ephemeral-storage": "1536Mi", "example.com/gpu": "2"}
+    found = (
+        requirements_in(needs),
+        components_in([[{"name": "a", "replicaRequirements": needs}]])[0].replica_requirements,
+    )
+    assert [each.resource_request for each in found if each is not None] == [written, written]
+
+
 def test_nothing_is_needed_where_nothing_is_said() -> None:
     assert requirements_in(None) is None
     empty = requirements_in({})

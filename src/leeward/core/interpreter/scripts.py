@@ -8,11 +8,13 @@ Karmada: pkg/resourceinterpreter/customized/declarative; same, held by the recor
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
+
+import msgspec
 
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import LabelSelector, Manifest, ReadOnlyManifest
-from kubeapi.quantity import parse_quantity
+from kubeapi.quantity import canonical_quantity
 from kubeapi.status import Problem
 from leeward.api.interpreter_config import (
     DependentObjectReference,
@@ -20,10 +22,11 @@ from leeward.api.interpreter_config import (
     ResourceInterpreterCustomization,
 )
 from leeward.api.rules.texts import label_value_fault, qualified_name_fault
-from leeward.api.work import Component, ReplicaRequirements
+from leeward.api.work import Component, ComponentReplicaRequirements, ReplicaRequirements
 from leeward.core.interpreter.interpret import ReplicaInterpretation
 from leeward.core.interpreter.rules import InterpretationError
 
+R = TypeVar("R", bound=ComponentReplicaRequirements)
 _INT32 = 2**31
 _WITH_VALUES = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 
@@ -142,8 +145,7 @@ def requirements_in(needs: Any) -> ReplicaRequirements | None:
     if not isinstance(needs, dict):
         raise InterpretationError(f"requirements must be a table, not {_shown(needs)}")
     found = _typed(_without_empties(needs), ReplicaRequirements, "requirements")
-    _check_quantities(found.resource_request)
-    return found
+    return _canonical(found)
 
 
 def components_in(results: Sequence[Any]) -> tuple[Component, ...]:
@@ -158,10 +160,12 @@ def components_in(results: Sequence[Any]) -> tuple[Component, ...]:
             raise InterpretationError(f"a component must be a table, not {_shown(each)}")
     components = [{"replicas": 0, "name": "", **_without_empties(each)} for each in wanted]
     typed = tuple(_typed(each, Component, "components") for each in components)
-    for component in typed:
-        if component.replica_requirements is not None:
-            _check_quantities(component.replica_requirements.resource_request)
-    return typed
+    return tuple(
+        each
+        if each.replica_requirements is None
+        else msgspec.structs.replace(each, replica_requirements=_canonical(each.replica_requirements))
+        for each in typed
+    )
 
 
 def object_in(results: Sequence[Any], function: str, *references: ReadOnlyManifest) -> Manifest:
@@ -233,12 +237,15 @@ def _typed(wire: Any, as_type: Any, field: str) -> Any:
         raise InterpretationError(f"{field}: {error}") from error
 
 
-def _check_quantities(request: Any) -> None:
+def _canonical(requirements: R) -> R:
+    """The requirements with requests as Kubernetes writes them."""
+    request = dict(requirements.resource_request)
     for name, amount in request.items():
         try:
-            parse_quantity(amount)
+            request[name] = canonical_quantity(amount)
         except ValueError as error:
             raise InterpretationError(f"resourceRequest[{name}]: {error}") from error
+    return msgspec.structs.replace(requirements, resource_request=request)
 
 
 def _without_empties(value: Any) -> Any:

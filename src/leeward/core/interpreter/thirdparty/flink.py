@@ -5,7 +5,7 @@ from typing import Any
 
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest
-from kubeapi.quantity import parse_quantity
+from kubeapi.quantity import canonical_quantity, parse_quantity
 from leeward.api.work import (
     AggregatedStatusItem,
     Component,
@@ -56,10 +56,9 @@ def _resources(manifest: ReadOnlyManifest, part: str) -> dict[str, Any]:
         try:
             if name == "memory" and not isinstance(amount, str):
                 raise ValueError(f"{amount!r} is no text")
-            parse_quantity(amount)
+            amounts[name] = canonical_quantity(amount)
         except ValueError as error:
             raise InterpretationError(f"spec.{part}.resource.{name}: {error}") from error
-        amounts[name] = str(amount)
     return amounts
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from kubeapi.meta import ReadOnlyManifest
-from kubeapi.quantity import format_quantity
+from kubeapi.quantity import canonical_quantity, format_quantity
 from leeward.api.work import AggregatedStatusItem, Component, ComponentReplicaRequirements
 from leeward.core.interpreter.fields import mapping_at, text_at, value_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
@@ -70,12 +70,12 @@ def _needs(manifest: ReadOnlyManifest, part: str) -> ComponentReplicaRequirement
     spec = mapping_at(manifest, "spec", part)
     cores = spec.get("cores")
     request: dict[str, Any] = {
-        "cpu": str(number(1 if cores is None else cores)),
+        "cpu": canonical_quantity(number(1 if cores is None else cores)),
         "memory": _memory(manifest, part),
     }
     gpu, quantity = text_at(spec, "gpu", "name"), value_at(spec, "gpu", "quantity")
     if gpu and quantity is not None:
-        request[gpu] = str(number(quantity))
+        request[gpu] = canonical_quantity(number(quantity))
     return ComponentReplicaRequirements(
         node_claim=node_claim(spec),
         resource_request=request,
