@@ -13,6 +13,7 @@ from leeward.manager.settings import ManagerSettings
 from leeward.sim.world import World
 from tests.world.pictures import picture
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, play, policy, tasks
+from tests.world.test_detection import answers, status
 from tests.world.test_quota import asking, change_quota, create_quota, quota_status
 
 ENFORCED = ManagerSettings(gates=switch_gates([("FederatedQuotaEnforcement", True)]))
@@ -57,7 +58,8 @@ def test_what_exceeds_a_quota_is_not_scheduled_and_is_when_the_quota_is_raised()
         await create_quota(world, {"cpu": "4"})
         await apply(world.client, asking("web", 5), policy("web", by_weight({"member1": 1, "member2": 1})))
         await world.sleep(20)
-        refusal = "FederatedResourceQuota(default/team) exceeded for resource cpu: requested sum 5, limit 4."
+        exceeded = "FederatedResourceQuota(default/team) exceeded for resource cpu: requested sum 5, limit 4."
+        refusal = f'admission webhook "resourcebinding.karmada.io" denied the request: {exceeded}'
         assert scheduled(world, "web") == ("False", "QuotaExceeded", refusal)
         assert total(world, "web") == 0
         assert await quota_status(world) == {"overall": {"cpu": "4"}}
@@ -207,6 +209,23 @@ def test_whoever_writes_a_binding_is_refused_with_the_reason() -> None:
     play(story, manager=ENFORCED)
 
 
+def test_a_status_of_a_quota_that_cannot_be_written_is_told_by_its_controller() -> None:
+    async def story(world: World) -> None:
+        refused = status(500, "InternalError")
+        answers(world.place, lambda request: refused if request.path.endswith("/team/status") else None)
+        await create_quota(world, {"cpu": "4"})
+        await world.sleep(5)
+        told = {event.reason for event in (await world.client.list(EVENTS, "default")).items}
+        assert "CollectOverallStatusFailed" in told
+        assert "CollectOverallStatusSucceed" not in told
+        world.place.audit = None
+        await world.sleep(60)
+        told = {event.reason for event in (await world.client.list(EVENTS, "default")).items}
+        assert "CollectOverallStatusSucceed" in told
+
+    play(story, manager=ENFORCED)
+
+
 async def ask(world: World, name: str, cpu: str, replicas: int) -> None:
     """Changes what the Pods of a Deployment ask for, and how many there are, in one write."""
     spec = asking(name, replicas, cpu)["spec"]
@@ -253,6 +272,7 @@ def test_explain_says_what_a_quota_refuses() -> None:
         told = explain_in(await picture(world), asked_of("deploy/web", "default"))
         assert isinstance(told, Explanation)
         assert (told.state, told.decides) == (ApplicationState.UNPLACED, before)
-        assert told.headline.startswith("Not placed as wanted: FederatedResourceQuota(default/team) exceeded")
+        assert told.headline.startswith("Not placed as wanted: ")
+        assert "FederatedResourceQuota(default/team) exceeded" in told.headline
 
     play(story, manager=ENFORCED)

@@ -21,6 +21,7 @@ from kubeapi.quantity import Quantity
 from leeward.api.quota import FederatedResourceQuota, FederatedResourceQuotaStatus
 from leeward.api.resource import FEDERATED_RESOURCE_QUOTAS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import ResourceBinding, Work
+from leeward.client import Conflict, WorldError
 from leeward.core.amounts import Doubts
 from leeward.core.quota.quota_status import aggregated_status, limit_of, used_by_bindings, used_in_clusters
 from leeward.core.quota.static_assignments import quota_of_work
@@ -37,6 +38,7 @@ SETTLE = timedelta(milliseconds=100)
 COLLECTED = "AggregateStatusSucceed"
 OVERALL_COLLECTED = "CollectOverallStatusSucceed"
 NOT_COLLECTED = "AggregateStatusFailed"
+OVERALL_NOT_COLLECTED = "CollectOverallStatusFailed"
 
 Change = Callable[[FederatedResourceQuotaStatus], FederatedResourceQuotaStatus]
 
@@ -63,7 +65,7 @@ class _StatusController(ABC):
         quota = self._quotas.get(key.name, key.namespace)
         if quota is None or quota.metadata.deletion_timestamp is not None:
             return
-        said = StatusChange[Any](self._change(quota), partial(self._controller.failed, key), self._tell_collected)
+        said = StatusChange[Any](self._change(quota), partial(self._not_written, quota), self._tell_collected)
         self._statuses.post(quota, self._component, said, within=NEWS_SECONDS)
 
     @abstractmethod
@@ -74,6 +76,15 @@ class _StatusController(ABC):
         said = f"Collect status of FederatedResourceQuota({key_of(after)}) succeed."
         is_overall = self._component == ENFORCEMENT_COMPONENT
         self._recorder.normal(FEDERATED_RESOURCE_QUOTAS, after, OVERALL_COLLECTED if is_overall else COLLECTED, said)
+
+    def _not_written(self, quota: FederatedResourceQuota, error: WorldError) -> None:
+        """A conflict is no failure: it is tried again at once."""
+        if not isinstance(error, Conflict):
+            is_overall, said = self._component == ENFORCEMENT_COMPONENT, f"Its status was not written: {error}"
+            self._recorder.warning(
+                FEDERATED_RESOURCE_QUOTAS, quota, OVERALL_NOT_COLLECTED if is_overall else NOT_COLLECTED, said
+            )
+        self._controller.failed(key_of(quota), error)
 
     def _quota_changed(self, old: FederatedResourceQuota | None, new: FederatedResourceQuota | None) -> None:
         if new is not None:

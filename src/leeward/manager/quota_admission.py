@@ -24,6 +24,8 @@ from leeward.manager.gates import FeatureGates
 
 REMEMBERED = 8_192
 """Number of stored bindings that are not read again for what they use."""
+_DENIED = 'admission webhook "resourcebinding.karmada.io" denied the request: '
+"""Beginning of a refusal by Karmada's webhook, which tools match."""
 _BINDINGS = f"/{RESOURCE_BINDINGS.group}/{RESOURCE_BINDINGS.plural}/"
 _QUOTAS = f"/{FEDERATED_RESOURCE_QUOTAS.group}/{FEDERATED_RESOURCE_QUOTAS.plural}/"
 
@@ -52,7 +54,7 @@ class QuotaAdmission:
         if grows(before, after):
             others = self._others(review.namespace, review.object["metadata"].get("name", ""))
             if refusal := refusal_of_growth(before, after, others, quotas):
-                raise Rejected(refusal, reason=EXCEEDED)
+                raise Rejected(f"{_DENIED}{refusal}", reason=EXCEEDED)
         return review.object
 
     def _quotas(self, namespace: str) -> Iterator[FederatedResourceQuota]:
