@@ -93,6 +93,7 @@ def test_a_pipeline_of_many_silences_nobody_who_deploys_one_application_elsewher
         await world.sleep(30)
         told = {(event.involved_object.kind, event.reason) for event in (await world.client.list(EVENTS, "shop")).items}
         assert told >= {
+            ("Deployment", "GetReplicasSucceed"),
             ("Deployment", "ApplyPolicySucceed"),
             ("Deployment", "ScheduleBindingSucceed"),
             ("ResourceBinding", "ScheduleBindingSucceed"),
@@ -100,9 +101,14 @@ def test_a_pipeline_of_many_silences_nobody_who_deploys_one_application_elsewher
             ("ResourceBinding", "AggregateStatusSucceed"),
         }
         works = (await world.client.list(EVENTS, execution_space("member1"))).items
-        synced = {event.involved_object.name for event in works if event.reason == "SyncSucceed"}
-        assert work_name("Deployment", "web", "shop") in synced
-        assert not any(name.startswith("app-") for name in synced)
+        name = work_name("Deployment", "web", "shop")
+        assert {event.reason for event in works if event.involved_object.name == name} >= {
+            "WorkDispatching",
+            "SyncSucceed",
+            "ReflectStatusSucceed",
+            "InterpretHealthSucceed",
+        }
+        assert not any(event.involved_object.name.startswith("app-") for event in works)
         assert not any(event.reason == "ApplyPolicySucceed" for event in await events(world)), "of the many"
 
     run_virtual(large(story))

@@ -273,8 +273,7 @@ class Detector:
         desired["metadata"]["annotations"] |= {**digests, **claim_annotations(template), **marks}
         if present is None:
             await self._written.create(kind, bindings, desired)
-            message = f"Apply policy({name_of_policy(policy)}) succeed"
-            self._recorder.step(reference_of(resource, template), "ApplyPolicySucceed", message)
+            self._told.applied(reference_of(resource, template), policy, asked)
             await self._told.not_judged(resource, template)
             return
         wire = to_wire(present)

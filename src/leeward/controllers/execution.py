@@ -21,7 +21,6 @@ import msgspec
 from kubeapi.diff import is_equal
 from leeward.api.meta import Condition, set_condition
 from leeward.api.names import (
-    BINDING_NAMESPACE_ANNOTATION,
     EXECUTION_CONTROLLER_FINALIZER,
     NOT_READY_TAINT,
     REMOVAL_HELD_ANNOTATION,
@@ -45,7 +44,7 @@ from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import key_of, reference_of
+from leeward.runtime.identity import key_of, reference_of, users_namespace
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
@@ -161,8 +160,7 @@ class ExecutionController:
 
     def _written(self, work: Work) -> None:
         message = f"Sync work({work.namespace}/{work.name}) to cluster({self._member.name}) successful."
-        namespace = work.metadata.annotations.get(BINDING_NAMESPACE_ANNOTATION, "")
-        self._recorder.step(reference_of(WORKS, work), "SyncSucceed", message, namespace)
+        self._recorder.step(reference_of(WORKS, work), "SyncSucceed", message, users_namespace(work))
 
     async def _remove(self, work: Work) -> datetime | None:
         """Deletes what the Work had applied; the finalizer goes when it is known to be gone."""
@@ -267,6 +265,10 @@ class ExecutionController:
             return status
 
         before = {condition.type: condition.status for condition in work.status.conditions}
+        for said in (
+            each for each in conditions if each.type == DISPATCHING and before.get(DISPATCHING) != each.status
+        ):
+            self._recorder.step(reference_of(WORKS, work), "WorkDispatching", said.message, users_namespace(work))
         is_news = any(before.get(condition.type, "True") != condition.status for condition in conditions)
         status_change = StatusChange[Work](change, partial(self._controller.failed, work.name))
         within = NEWS_SECONDS if is_news else PROGRESS_SECONDS

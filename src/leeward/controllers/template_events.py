@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 
 from kubeapi.meta import Manifest, parse_time
 from kubeapi.resource import Resource
+from leeward.api.core import ObjectReference
 from leeward.api.names import is_reserved_namespace
 from leeward.api.policy import AnyPropagationPolicy
 from leeward.api.work import Binding
-from leeward.core.interpreter import why_not_judged
+from leeward.core.interpreter import ReplicaInterpretation, why_not_judged
 from leeward.core.propagation.matching import BY_NAME
 from leeward.core.propagation.reach import Reach, is_own_in_each_cluster
 from leeward.core.propagation.selecting import precision_in
@@ -67,6 +68,13 @@ class TemplateEvents:
         why = _why_skipped(namespace, reserved=reserved, own=own)
         message = f"not propagated, though policy({name_of_policy(policy)}) selects it: {why}"
         self._recorder.warning(resource, template, "ApplyPolicySkipped", message)
+
+    def applied(self, about: ObjectReference, policy: AnyPropagationPolicy, asked: ReplicaInterpretation) -> None:
+        """A binding was made of the template."""
+        if asked.replicas or asked.requirements is not None:
+            self._recorder.step(about, "GetReplicasSucceed", "Get replicas of resource template successfully.")
+        message = f"Apply policy({name_of_policy(policy)}) succeed"
+        self._recorder.step(about, "ApplyPolicySucceed", message)
 
     def terminating(
         self, resource: Resource[Manifest], template: Manifest, binding: Binding, now: datetime

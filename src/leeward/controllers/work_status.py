@@ -36,7 +36,7 @@ from leeward.core.interpreter.resource_health import ResourceHealth, health_rule
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
-from leeward.runtime.identity import key_of
+from leeward.runtime.identity import key_of, reference_of, users_namespace
 from leeward.runtime.interpreter import NotInterpreted
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChange
@@ -219,9 +219,25 @@ class WorkStatusController:
                 conditions=set_condition(before, reflected, dated),
             )
 
-        status_change = StatusChange[Work](change, partial(self._controller.failed, work.name))
+        status_change = StatusChange[Work](change, partial(self._controller.failed, work.name), self._tell)
         within = NEWS_SECONDS if confirms or _is_news(work, statuses) else PROGRESS_SECONDS
         self._works.post(work, self._controller.name, status_change, within=within)
+
+    def _tell(self, before: Work, after: Work) -> None:
+        """Tells of what is reported for the first time, and of health that has changed; what counts of the rest stands
+        in the status."""
+        known = before.status.manifest_statuses
+        about, namespace = reference_of(WORKS, after), users_namespace(after)
+        for ordinal, reported in enumerate(after.status.manifest_statuses):
+            named = "/".join((reported.identifier.kind, reported.identifier.namespace, reported.identifier.name))
+            if not known:
+                self._recorder.step(
+                    about, "ReflectStatusSucceed", f"Reflect status for object({named}) succeed.", namespace
+                )
+            is_news = ordinal >= len(known) or known[ordinal].health != reported.health
+            if is_news and reported.health != ResourceHealth.UNKNOWN.value:
+                message = f"Interpret health of object({named}) as {reported.health.lower()}."
+                self._recorder.step(about, "InterpretHealthSucceed", message, namespace)
 
 
 def _is_news(work: Work, statuses: tuple[ManifestStatus, ...]) -> bool:

@@ -7,7 +7,8 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.core import ObjectReference
 from leeward.api.meta import TypedObject
-from leeward.api.work import Binding
+from leeward.api.names import BINDING_NAMESPACE_ANNOTATION
+from leeward.api.work import Binding, Work
 
 
 class Key(NamedTuple):
@@ -58,6 +59,11 @@ def reference_of(resource: Resource[Any], obj: object) -> ObjectReference:
         uid=uid_of(obj),
         resource_version=version,
     )
+
+
+def users_namespace(work: Work) -> str:
+    """The namespace of the application that a Work belongs to; empty where it has none."""
+    return work.metadata.annotations.get(BINDING_NAMESPACE_ANNOTATION, "")
 
 
 def template_of(binding: Binding) -> ObjectReference:

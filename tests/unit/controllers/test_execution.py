@@ -116,8 +116,9 @@ def test_what_a_work_contains_is_applied_and_said() -> None:
         assert dispatching is not None
         assert (dispatching.status, dispatching.reason) == ("True", "Dispatching")
         assert dispatching.message == "Work is being dispatched to member clusters."
-        assert await shift.desk.events() == ["SyncSucceed"]
-        (event,) = (await shift.desk.client.list(EVENTS)).items
+        assert sorted(await shift.desk.events()) == ["SyncSucceed", "WorkDispatching"]
+        told = (await shift.desk.client.list(EVENTS)).items
+        (event,) = (each for each in told if each.reason == "SyncSucceed")
         assert event.source.component == "execution-controller"
 
     tell(story)
@@ -179,7 +180,7 @@ def test_what_cannot_be_applied_holds_back_no_other_and_is_told_once_l4() -> Non
             assert (applied.status, applied.reason, applied.message) == ("False", "AppliedFailed", message)
             assert applied.observed_generation == work.metadata.generation
         assert await shift.has("second")
-        assert sorted(await shift.desk.events()) == ["SyncFailed", "SyncSucceed"]
+        assert sorted(await shift.desk.events()) == ["SyncFailed", "SyncSucceed", "WorkDispatching"]
 
     tell(story)
 
