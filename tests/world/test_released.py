@@ -7,6 +7,7 @@ import pytest
 from kubeapi.meta import Manifest, annotations_of, labels_of
 from kubeapi.resource import Resource
 from leeward.api.names import PRESERVED_ANNOTATION
+from leeward.app.leaving import unjoin_cluster
 from leeward.client import NotFound
 from leeward.sim.world import Mode, World
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, POLICIES, apply, play
@@ -120,6 +121,19 @@ def test_s6_what_was_preserved_is_released_and_no_template_of_its_name_touches_i
             assert "is not managed by this Work" in applied.message
         await deleted(world)
         assert await in_member(world) == owned
+
+    play(story, fleet)
+
+
+@FLEETS
+def test_s6_what_a_policy_preserves_is_released_when_its_cluster_leaves(fleet: Mapping[str, Mode]) -> None:
+    async def story(world: World) -> None:
+        await placed(world, preserveResourcesOnDeletion=True)
+        before = await in_member(world)
+        await unjoin_cluster(world.client, "member1", world.clock, force=False, wait_seconds=120)
+        released = await in_member(world)
+        assert {kind: marks(each) for kind, each in released.items()} == {key: {PRESERVED_ANNOTATION} for key in before}
+        assert pods(released["Deployment"]) == pods(before["Deployment"]), "no rollout"
 
     play(story, fleet)
 

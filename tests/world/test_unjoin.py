@@ -10,10 +10,10 @@ from leeward.sim.member import agent_of
 from leeward.sim.world import World
 from tests.world.stories import (
     CONFIG_MAPS,
+    DEPLOYMENTS,
     apply,
     by_weight,
     deployment,
-    identities,
     play,
     policy,
     ready_replicas,
@@ -189,7 +189,7 @@ def test_what_others_keep_in_a_namespace_of_ours_outlives_the_departure_of_its_c
         there = world.member(leaving).client
         await there.create(CONFIG_MAPS, own, "shop")
         namespace = (await there.get(NAMESPACES, "shop")).metadata.uid
-        running = await identities(world, "web", [leaving], namespace="shop")
+        running = await there.get(DEPLOYMENTS, "web", "shop")
         if how == "unjoin":
             await unjoin(world, leaving)
         else:
@@ -199,7 +199,8 @@ def test_what_others_keep_in_a_namespace_of_ours_outlives_the_departure_of_its_c
         assert (await there.get(CONFIG_MAPS, "own", "shop"))["data"] == {"a": "1"}
         assert await ready_replicas(world, leaving, "web", "shop") == 2
         assert (await there.get(NAMESPACES, "shop")).metadata.uid == namespace
-        assert await identities(world, "web", [leaving], namespace="shop") == running
+        released = await there.get(DEPLOYMENTS, "web", "shop")
+        assert (released["metadata"]["uid"], released["spec"]) == (running["metadata"]["uid"], running["spec"])
 
     play(story)
 

@@ -181,9 +181,11 @@ class ExecutionController:
 
     async def _let_go(self, work: Work) -> datetime | None:
         """Lets go of a Work whose object stays in the member: another Work can take it over, even while the member is
-        away. What is released waits for the member, and is nobody's afterwards (Holds: S6)."""
+        away. What is released waits for the member, and is nobody's afterwards (Holds: S6); so is what a policy
+        preserves in a cluster that leaves."""
         self._carried_out.pop(work.name, None)
-        if is_released(work) and not await self._release(work):
+        is_nobodys = is_released(work) or (not has_shared(work) and await self._removal.is_leaving())
+        if is_nobodys and not await self._release(work):
             return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
         if EXECUTION_CONTROLLER_FINALIZER in work.metadata.finalizers:
             await self._take_finalizer_off(work)

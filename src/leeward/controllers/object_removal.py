@@ -108,7 +108,7 @@ class ObjectRemoval:
                     return False
                 if "deletionTimestamp" in observed["metadata"]:
                     return True
-                if is_shared(manifest["apiVersion"], manifest["kind"]) and await self._is_leaving():
+                if is_shared(manifest["apiVersion"], manifest["kind"]) and await self.is_leaving():
                     return False
                 if not await self._is_to_go(work, ended=ended):
                     return True
@@ -150,7 +150,7 @@ class ObjectRemoval:
             except ApiError as error:
                 raise RemovalRefused(f"to release {observed['kind']} {key}: {error}") from error
 
-    async def _is_leaving(self) -> bool:
+    async def is_leaving(self) -> bool:
         """Tells whether the member leaves the fleet, or has left: others keep what they have in what is shared there
         (S12). Asked of the control plane's API server: a cache may hear of it after the deletions that follow from it.
         """
@@ -195,6 +195,6 @@ class ObjectRemoval:
             return False
         is_held = REMOVAL_HELD_ANNOTATION in current.metadata.annotations
         is_wanted = self._returned is not None and self._returned.wants(current, self._member.name)
-        if (is_held or is_wanted) and not await self._is_leaving():
+        if (is_held or is_wanted) and not await self.is_leaving():
             return False
         return not current.spec.preserve_resources_on_deletion

@@ -1,6 +1,7 @@
 """A Cluster that is being deleted: its Works are taken back, then its execution space; its finalizer goes last.
 
-What others may live in (Namespaces, CustomResourceDefinitions, volumes and their claims) stays in the member.
+What others may live in (Namespaces, CustomResourceDefinitions, volumes and their claims) stays in the member. What a
+policy preserves stays, too, without marks of ownership.
 
 The Works go first, while an agent has its rights in the execution space. Of a dead agent nobody waits for anything.
 """

@@ -1,4 +1,5 @@
-"""Release of an object that stays in its member when its application is deleted (`preserveResourcesOnDeletion`).
+"""Release of an object that stays in its member when its application is deleted, or when the member leaves the fleet
+(`preserveResourcesOnDeletion`).
 
 All marks of ownership leave it. One label stays, by which `leeward orphans` lists it; it gives nobody a claim. A Work
 that only makes way for the next one of its name is not released: its objects keep their marks.
