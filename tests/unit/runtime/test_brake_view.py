@@ -1,5 +1,6 @@
 """View of the brake: whoever decides asks it, and the fleet is looked through when a sign of a cluster changes."""
 
+import asyncio
 import sys
 from collections import Counter
 from collections.abc import Generator
@@ -12,8 +13,8 @@ from msgspec import structs
 
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
-from leeward.api.names import FAILING_CONDITION
-from leeward.api.resource import CLUSTERS, NAMESPACES
+from leeward.api.names import BRAKE_NAME, FAILING_CONDITION, SYSTEM_NAMESPACE
+from leeward.api.resource import CLUSTERS, CONFIG_MAPS, NAMESPACES
 from leeward.core.cluster_health.brake import Brake, BrakeSettings, holds, signs_of
 from leeward.runtime.brake import BrakeView
 from tests.builders import NOW, cluster
@@ -57,6 +58,51 @@ def test_who_asks_looks_through_the_fleet_only_after_a_sign_has_changed_s4() -> 
     assert first == MEMBERS
     assert again == other_room == 0
     assert 0 < dead <= 4 * MEMBERS
+
+
+def test_who_wants_to_know_hears_of_the_brake_and_of_no_other_config_map() -> None:
+    heard: list[bool] = []
+
+    async def story(desk: Desk) -> None:
+        await desk.client.create(NAMESPACES, {"metadata": {"name": SYSTEM_NAMESPACE}})
+        view = BrakeView(desk.plane.informers, BrakeSettings())
+        view.on_change(lambda: heard.append(view.brake.engaged))
+        await desk.plane.informers.wait_synced()
+        engaged = {"metadata": {"name": BRAKE_NAME}, "data": {"since": "2026-01-01T00:00:00Z"}}
+        for name, space in (("another", SYSTEM_NAMESPACE), (BRAKE_NAME, "default")):
+            await desk.client.create(CONFIG_MAPS, {**engaged, "metadata": {"name": name}}, space)
+        await asyncio.sleep(1)
+        assert heard == []
+        view.remember(await desk.client.create(CONFIG_MAPS, engaged, SYSTEM_NAMESPACE))
+        assert view.holds()
+        await desk.client.delete(CONFIG_MAPS, BRAKE_NAME, SYSTEM_NAMESPACE)
+        await asyncio.sleep(1)
+        assert not view.holds()
+
+    play(story)
+    assert heard == [True, False]
+
+
+def test_a_cluster_that_comes_or_goes_is_a_sign_s4() -> None:
+    held: list[bool] = []
+
+    async def story(desk: Desk) -> None:
+        view = BrakeView(desk.plane.informers, BrakeSettings())
+        await desk.plane.informers.wait_synced()
+        held.append(view.holds())
+        await desk.cluster("member1")
+        await desk.client.patch(CLUSTERS, "member1", VERSION, subresource="status")
+        await desk.condition("member1", status="False")
+        await desk.cluster("member2")
+        await desk.client.patch(CLUSTERS, "member2", VERSION, subresource="status")
+        await asyncio.sleep(1)
+        held.append(view.holds())
+        await desk.client.delete(CLUSTERS, "member2")
+        await asyncio.sleep(1)
+        held.append(view.holds())
+
+    play(story)
+    assert held == [False, False, True]
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from kubeapi.codec import from_wire
+from kubeapi.meta import format_time
 from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
 from leeward.api.meta import Condition
@@ -22,7 +23,9 @@ from leeward.core.cluster_health.brake import (
     signs_of,
 )
 from leeward.core.cluster_health.ready_condition import NO_ANSWER
+from leeward.core.cluster_health.silence import Silence, follow_silence, parse_silence, render_silence
 from leeward.core.cluster_health.vanished import vanished_clusters
+from leeward.core.cluster_health.watched_time import ALWAYS
 from tests.builders import at, cluster, dead
 
 SETTINGS = BrakeSettings()
@@ -233,6 +236,23 @@ def test_its_state_survives_being_written() -> None:
     assert parse_brake({"since": "yesterday"}) == Brake()
     overruled = decide_brake(Brake(overruled=True), fleet(0, 3), at(100), SETTINGS)
     assert parse_brake(render_brake(overruled)) == Brake(overruled=True)
+
+
+@pytest.mark.parametrize(
+    "silence",
+    [Silence(at(0)), Silence(at(0), spent=True), Silence(at(0), True, at(700)), Silence(at(0), quiet_since=at(30))],
+)
+def test_its_doubt_survives_being_written(silence: Silence) -> None:
+    written = render_silence(silence)
+    assert parse_silence(written) == silence
+    assert written.get("silenceQuietSince") == (format_time(silence.quiet_since) if silence.quiet_since else None)
+
+
+@pytest.mark.parametrize(("hold", "spent"), [(600, False), (599, True), (598, True)])
+def test_s4_a_doubt_is_spent_at_its_own_bound_whatever_the_calm_after_it(hold: int, spent: bool) -> None:
+    for calm in (1, 60, 5000):
+        found = follow_silence(Silence(at(0)), at(599), (hold, calm), ALWAYS, is_silent=True, overruled=False)
+        assert found == Silence(at(0), spent)
 
 
 def test_its_state_is_plain_to_see_in_the_config_map() -> None:
