@@ -200,6 +200,7 @@ function whatIf(fails, clocks = {}) {
       cutOff: false,
       settingsTold: true,
       missingDependencies: [],
+      heldIfSilent: false,
       helps: [{ change: "leeward uncordon ord-2", effect: "it would find room" }],
       clocks,
       unseen: [],

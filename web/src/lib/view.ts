@@ -458,6 +458,8 @@ export interface WhatIf {
   /** Flags that are imagined otherwise than they are, in seconds. */
   clocks: Record<string, number>;
   unseen: string[];
+  /** The brake would hold what fails for a while, if it fell silent and did not refuse. */
+  heldIfSilent: boolean;
 }
 
 export type InstantKind = "NotReady" | "Ready" | "NoExecute" | "BrakeEngaged" | "BrakeReleased" | "Leaves";
