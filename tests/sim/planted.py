@@ -19,8 +19,9 @@ from leeward.api.work import Work
 from leeward.client import Client, Conflict
 from leeward.controllers import binding as binding_controller
 from leeward.controllers.scheduler import scheduling_cycle
+from leeward.core.copies.availability import Availability, availability
+from leeward.core.copies.evidence import is_fresh
 from leeward.core.eviction import progress
-from leeward.core.eviction.evidence import is_fresh, is_seen_healthy
 from leeward.core.execution.works import build_works
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.check import Violation
@@ -143,11 +144,12 @@ def _forget_the_threshold() -> Any:
 def _delete_on_an_empty_result() -> Any:
     """Health of an empty result: a copy of which nothing is known counts (docs/karmada-behaviour.md, 1)."""
 
-    def healthy(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
+    def healthy(work: Work | None, cluster: Cluster | None, replicas: int) -> Availability:
+        known = availability(work, cluster, replicas)
         nothing = work is None or cluster is None or not is_fresh(work, cluster)
-        return nothing or is_seen_healthy(work, cluster, replicas)
+        return replace(known, is_whole=True) if nothing else known
 
-    return mock.patch.object(progress, "is_seen_healthy", healthy)
+    return mock.patch.object(progress, "availability", healthy)
 
 
 BUGS: Mapping[str, Callable[[], Any]] = {

@@ -15,9 +15,9 @@ from leeward.api.work import ResourceBinding, TargetCluster, Work
 from leeward.controllers import attached_bindings, override_rendering
 from leeward.controllers.attached_bindings import AttachedBindings
 from leeward.controllers.dependency_order import DependencyOrder
+from leeward.core.copies.availability import Availability, availability
 from leeward.core.dependencies.attached import Dependant
 from leeward.core.eviction import progress
-from leeward.core.eviction.evidence import is_seen_healthy
 from leeward.core.interpreter import ReplicaInterpretation
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.overrides import rendering
@@ -126,13 +126,13 @@ def _take_failures_for_none() -> Any:
 def _rely_on_what_is_unknown() -> Any:
     """A copy that nobody calls Unhealthy replaces another one."""
 
-    def is_well(work: Work | None, cluster: Cluster | None, replicas: int) -> bool:
-        if is_seen_healthy(work, cluster, replicas):
-            return True
+    def is_well(work: Work | None, cluster: Cluster | None, replicas: int) -> Availability:
+        known = availability(work, cluster, replicas)
         statuses = work.status.manifest_statuses if work is not None else ()
-        return bool(statuses) and all(status.health == "Unknown" for status in statuses)
+        is_unknown = bool(statuses) and all(status.health == "Unknown" for status in statuses)
+        return replace(known, is_whole=True) if is_unknown else known
 
-    return mock.patch.object(progress, "is_seen_healthy", is_well)
+    return mock.patch.object(progress, "availability", is_well)
 
 
 PROPAGATION: Mapping[str, Harm] = {

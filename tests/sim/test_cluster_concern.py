@@ -16,7 +16,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.controllers.scheduler import event_handlers
 from leeward.core.cluster_health.pending_condition import is_failing
-from leeward.core.eviction.evidence import FULLY_APPLIED
+from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.core.placement import Decision, Snapshot, concern, decide
 from leeward.core.placement.concern import ClusterConcern, concern_of, is_decided_alike
 from leeward.planning.batch import owner_of

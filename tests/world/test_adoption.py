@@ -10,7 +10,7 @@ from leeward.api.names import execution_space, work_name
 from leeward.api.resource import CLUSTERS, NAMESPACES, PODS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Work
 from leeward.client import NotFound
-from leeward.core.eviction.evidence import is_seen_healthy
+from leeward.core.copies.availability import availability
 from leeward.sim.world import Mode, World
 from tests.variants import mostly_long
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, deployment, play, policy, ready_replicas
@@ -81,7 +81,7 @@ async def settled(world: World, member: str) -> Work:
     await world.sleep(60)
     work = await world.client.get(WORKS, WEB, execution_space(member))
     assert work.metadata.deletion_timestamp is None
-    assert is_seen_healthy(work, world.cluster(member), 2)
+    assert availability(work, world.cluster(member), 2).is_whole
     return work
 
 
@@ -215,7 +215,7 @@ def test_the_adopted_object_is_healthy_only_when_the_new_works_own_generation_is
 
         def look() -> bool:
             work = world.work("member1", WEB)
-            if work is not None and is_seen_healthy(work, world.cluster("member1"), 2):
+            if work is not None and availability(work, world.cluster("member1"), 2).is_whole:
                 seen.append(work.metadata.uid)
             return bool(seen)
 

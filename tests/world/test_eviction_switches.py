@@ -10,7 +10,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS
 from leeward.api.work import ClusterResourceBinding
-from leeward.core.eviction.purge_modes import PurgeMode
+from leeward.core.copies.purge_modes import PurgeMode
 from leeward.manager.gates import FeatureGates
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.manager.timing import Timing

@@ -107,6 +107,49 @@ def test_a_kind_that_nothing_judges_says_so_once(operation: str, expected: int) 
     play(story)
 
 
+COUNTED = {
+    "statusReflection": "function ReflectStatus(o) return {readyReplicas = o.status.readyReplicas} end",
+    "healthInterpretation": "function InterpretHealth(o) return o.status.readyReplicas == o.spec.workers end",
+    "statusAggregation": "function AggregateStatus(o, items) return o end",
+}
+"""Scripts that tell the replicas of a kind as a Deployment tells them."""
+
+
+async def serve(world: World, member: str, replicas: int) -> None:
+    patch = {"status": {"readyReplicas": replicas}}
+    await world.member(member).client.patch(CRON_TABS, "nightly", patch, "default")
+
+
+def test_s1_a_scripted_copy_that_serves_four_is_not_given_up_for_one_that_serves_one() -> None:
+    """Scaled up from 1 to 5 while member1 was away; member2 has 4 of them."""
+
+    async def story(world: World) -> None:
+        await given_a_scripted_kind(world, **COUNTED)
+        one = [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]
+        placement = {"clusterAffinity": {"clusterNames": ["member1", "member2"]}, "spreadConstraints": one}
+        await world.client.patch(CRON_TABS, "nightly", {"spec": {"workers": 1}}, "default")
+        await world.client.patch(POLICIES, "nightly", {"spec": {"placement": None}}, "default")
+        await world.client.patch(POLICIES, "nightly", {"spec": {"placement": placement}}, "default")
+        await world.until(lambda: len(world.assigned("nightly-crontab")) == 1, 60)
+        await world.sleep(30)
+        (old,) = world.assigned("nightly-crontab")
+        (new,) = {"member1", "member2"} - {old}
+        await serve(world, old, 1)
+        await world.member(old).stop()
+        await world.until(lambda: set(world.assigned("nightly-crontab")) == {new}, 1_000)
+        await world.client.patch(CRON_TABS, "nightly", {"spec": {"workers": 5}}, "default")
+        await world.sleep(10)
+        await serve(world, new, 4)
+        await world.sleep(10)
+        await world.member(old).start()
+        await world.until(lambda: world.is_ready(old), 120)
+        await world.sleep(120)
+        assert world.assigned("nightly-crontab") == {new: 5}
+        assert (await appears(world, new, CRON_TABS, "nightly", "default"))["status"] == {"readyReplicas": 4}
+
+    play(story)
+
+
 def test_what_the_member_owns_is_kept_by_a_script() -> None:
     async def story(world: World) -> None:
         await given_a_scripted_kind(world)

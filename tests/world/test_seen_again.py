@@ -7,7 +7,7 @@ import pytest
 from leeward.api.meta import find_condition
 from leeward.api.names import REFLECTED_CONDITION, work_name
 from leeward.client import Request, Response
-from leeward.core.eviction.evidence import is_seen_healthy
+from leeward.core.copies.availability import availability
 from leeward.sim.member import agent_of
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, deployment, play, policy, without_room
@@ -73,10 +73,10 @@ def test_l1_a_copy_is_looked_at_once_more_in_a_cluster_that_serves_its_kind_afte
         work = world.work("member1", WEB)
         assert work is not None
         assert [status.health for status in work.status.manifest_statuses] == ["Healthy"], "as it was seen last"
-        assert not is_seen_healthy(work, world.cluster("member1"), 2)
+        assert not availability(work, world.cluster("member1"), 2).is_whole
         answers(member.place, lambda _: None)
         await world.sleep(60)
         work = world.work("member1", WEB)
-        assert is_seen_healthy(work, world.cluster("member1"), 2)
+        assert availability(work, world.cluster("member1"), 2).is_whole
 
     play(story, {"member1": mode})

@@ -6,7 +6,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import NOT_READY_TAINT, REFLECTED_CONDITION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
-from leeward.core.eviction.evidence import is_seen_healthy
+from leeward.core.copies.availability import availability
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
 
@@ -67,7 +67,7 @@ async def work_of_web(world: World) -> Work:
 
 
 async def is_web_seen_healthy(world: World) -> bool:
-    return is_seen_healthy(await work_of_web(world), world.cluster("member1"), 2)
+    return availability(await work_of_web(world), world.cluster("member1"), 2).is_whole
 
 
 async def reflected_at(world: World) -> datetime | None:
@@ -126,6 +126,6 @@ def test_s1_what_is_reported_after_a_return_while_the_clock_was_ahead_is_evidenc
         world.controllers_clock.skew_seconds = 0
         await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
         await world.sleep(30)
-        assert is_seen_healthy(await work_of_web(world), world.cluster("member1"), 3)
+        assert availability(await work_of_web(world), world.cluster("member1"), 3).is_whole
 
     play(story, TWO_PULL)

@@ -7,9 +7,9 @@ import msgspec
 
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.work import Binding, GracefulEvictionTask, Work
+from leeward.api.work import GracefulEvictionTask, Work
 from leeward.core.cluster_health.outage import not_seen_since
-from leeward.core.eviction.evidence import known_to_serve
+from leeward.core.copies.availability import availability
 from leeward.operations.sentences import moment
 
 
@@ -34,7 +34,7 @@ def _rows(state: FleetState, key: BindingName) -> Iterator[CopyRow]:
     tasks = {task.from_cluster: task for task in binding.spec.graceful_eviction_tasks}
     for target in binding.spec.clusters:
         cluster, work = state.clusters.get(target.name), works.get(target.name)
-        ready = _ready(binding, work, cluster)
+        ready = _ready(work, cluster, target.replicas)
         what = _what(target.name, target.replicas, ready, work, state.clusters, state.as_of)
         if target.name in tasks:
             what = ", ".join(filter(None, (what, "a part of it is leaving")))
@@ -43,12 +43,12 @@ def _rows(state: FleetState, key: BindingName) -> Iterator[CopyRow]:
     for name in tasks.keys() - targets:
         cluster, work = state.clusters.get(name), works.get(name)
         what = _leaving(tasks[name], state.as_of)
-        yield CopyRow(name, 0, _ready(binding, work, cluster), what, _there_since(work, cluster))
+        yield CopyRow(name, 0, _ready(work, cluster, tasks[name].replicas or 0), what, _there_since(work, cluster))
 
 
-def _ready(binding: Binding, work: Work | None, cluster: Cluster | None) -> int | None:
-    serving = known_to_serve(work, cluster)
-    return None if serving is None else serving.ready
+def _ready(work: Work | None, cluster: Cluster | None, replicas: int) -> int | None:
+    known = availability(work, cluster, replicas)
+    return None if known.since is None else known.told
 
 
 def _there_since(work: Work | None, cluster: Cluster | None) -> datetime | None:

@@ -15,7 +15,7 @@ from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.api.outage import ClusterOutage, OutageApplication, OutageStatus
 from leeward.api.work import Binding, is_application
-from leeward.core.eviction.evidence import is_current
+from leeward.core.copies.evidence import is_current
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.outages.fold import fold
 from leeward.core.outages.observation import OutageObservation

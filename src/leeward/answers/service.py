@@ -34,7 +34,8 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import nodes_down
-from leeward.core.eviction.evidence import is_about_present, known_to_serve
+from leeward.core.copies.availability import availability
+from leeward.core.copies.evidence import is_about_present
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.planning.capacity import Capacity, Demand, request_of
 from leeward.planning.reservations import parts_of
@@ -115,8 +116,10 @@ def _size_of(work: Work | None) -> int:
 def _unready(count: int, cluster: Cluster | None, work: Work | None) -> int:
     """Replicas of a copy that have no node already: those that are not ready, where a cluster has given more than it
     holds."""
-    serving = known_to_serve(work, cluster) if cluster is not None and _is_overfull(cluster) else None
-    return 0 if serving is None else max(0, count - serving.ready)
+    if cluster is None or not _is_overfull(cluster):
+        return 0
+    known = availability(work, cluster, count)
+    return 0 if known.since is None else max(0, count - known.told)
 
 
 def _is_overfull(cluster: Cluster) -> bool:

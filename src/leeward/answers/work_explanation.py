@@ -10,7 +10,8 @@ from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION, cluster_of_execution_space
 from leeward.api.work import Work
 from leeward.core.cluster_health.outage import not_seen_since
-from leeward.core.eviction.evidence import is_fresh, is_seen_healthy, known_to_serve
+from leeward.core.copies.availability import Availability, availability
+from leeward.core.copies.evidence import is_fresh
 from leeward.core.execution.held_volumes import held_in
 from leeward.operations.sentences import since
 
@@ -32,16 +33,16 @@ def explain_work(state: FleetState, work: Work, key: BindingName) -> WorkExplana
     name = cluster_of_execution_space(work.namespace)
     cluster, binding = state.clusters.get(name), state.bindings[key]
     replicas = next((target.replicas for target in binding.spec.clusters if target.name == name), 0)
-    is_well = is_seen_healthy(work, cluster, replicas)
+    known = availability(work, cluster, replicas)
     return WorkExplanation(
         control_plane=state.control_plane,
         as_of=state.as_of,
         work=f"{work.namespace}/{work.name}",
         cluster=name,
         binding=str(key),
-        headline=f"Its copy in {name} is seen healthy" if is_well else f"Nobody relies on its copy in {name}",
-        why=list(_why(state, work, name)),
-        needs_somebody=not is_well,
+        headline=f"Its copy in {name} is seen healthy" if known.is_whole else f"Nobody relies on its copy in {name}",
+        why=list(_why(state, work, name, known)),
+        needs_somebody=not known.is_whole,
         unseen=state.recorded.unseen,
     )
 
@@ -55,7 +56,7 @@ def _removal(work: Work) -> Iterator[str]:
         yield "Its removal waits, because a cluster that its copy was moved to is not well."
 
 
-def _why(state: FleetState, work: Work, name: str) -> Iterator[str]:
+def _why(state: FleetState, work: Work, name: str, known: Availability) -> Iterator[str]:
     cluster, applied = state.clusters.get(name), work.applied
     unseen = not_seen_since(cluster) if cluster is not None else None
     if cluster is None:
@@ -78,8 +79,7 @@ def _why(state: FleetState, work: Work, name: str) -> Iterator[str]:
         yield f"Generation {applied.observed_generation} is applied, and it is at {work.metadata.generation}."
     if cluster is not None and not is_fresh(work, cluster):
         yield "What was reported is older than its contents, or than the cluster's last return: it counts as unknown."
-    serving = known_to_serve(work, cluster)
-    if serving is not None:
-        yield f"{serving.ready} known to be ready{since(serving.since, state.as_of)}."
+    if known.since is not None:
+        yield f"{known.told} known to be ready{since(known.since, state.as_of)}."
     for status in work.status.manifest_statuses:
         yield f"{status.identifier.kind} {status.identifier.name}: {status.health or 'no health'} as last reported."

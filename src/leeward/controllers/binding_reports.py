@@ -23,7 +23,7 @@ from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.first_conditions import FirstConditions
 from leeward.controllers.service_addresses import AddressesBehind
 from leeward.core.cluster_health.outage import departures_in, marked, marks_in
-from leeward.core.eviction.evidence import trusted
+from leeward.core.copies.evidence import trusted
 from leeward.core.execution.addresses import with_addresses_that_serve
 from leeward.core.execution.aggregate import aggregate, rendered_generation, says_nothing_new
 from leeward.core.execution.deployment_conditions import (

@@ -19,7 +19,7 @@ from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_B
 from leeward.api.work import Binding
 from leeward.client import WorldError
 from leeward.core.cluster_health.outage import clusters_of
-from leeward.core.eviction.evidence import is_judged_by_manifests
+from leeward.core.copies.evidence import is_judged_by_manifests
 from leeward.core.loss_coverage import (
     TURN,
     FleetNow,

@@ -27,7 +27,7 @@ from leeward.api.work import ManifestStatus, ResourceIdentifier, Work, WorkStatu
 from leeward.client import NotFound, NotServed
 from leeward.controllers.owned_claims import OwnedClaims
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
-from leeward.core.eviction.evidence import served_counts
+from leeward.core.copies.evidence import served_counts
 from leeward.core.eviction.volumes import owned_claims_in, with_owned_claims
 from leeward.core.execution.settled import is_reported
 from leeward.core.execution.work_generation import carries_generation, is_left, shows

@@ -13,7 +13,7 @@ from leeward.api.names import (
 )
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
-from leeward.core.eviction.evidence import FULLY_APPLIED
+from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.operations.drain import workload_of
 from leeward.operations.findings import (
     NAMED_AT_MOST,

@@ -17,7 +17,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.core.cluster_health.outage import marks_in
-from leeward.core.eviction.evidence import FULLY_APPLIED
+from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.core.execution.held_volumes import HELD
 from leeward.core.interpreter.fields import list_at, text_at
 from leeward.core.interpreter.resource_health import ResourceHealth

@@ -17,7 +17,7 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding
 from leeward.client import Client, NotFound, NotServed
-from leeward.core.eviction.evidence import is_seen_healthy, known_to_serve
+from leeward.core.copies.availability import availability
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.runtime.identity import Key
@@ -43,11 +43,11 @@ async def is_relied_upon(control_plane: Client, found: ReadOnlyManifest, of: Res
 
 
 async def _serves(control_plane: Client, cluster: str, work: str, replicas: int) -> bool:
-    """Tells whether a copy is seen healthy, or is reported and of a kind whose health nobody can tell."""
+    """Tells whether a copy is seen healthy, or surely serves as many replicas as it is to have."""
     there = await _get(control_plane, CLUSTERS, Key("", cluster))
     copy = await _get(control_plane, WORKS, Key(execution_space(cluster), work))
-    serving = known_to_serve(copy, there)
-    return is_seen_healthy(copy, there, replicas) or (serving is not None and serving.ready >= max(1, replicas))
+    known = availability(copy, there, replicas)
+    return known.is_whole or known.at_least >= max(1, replicas)
 
 
 async def _has_template(control_plane: Client, resource: Resource[Manifest], found: ReadOnlyManifest) -> bool:

@@ -28,10 +28,11 @@ from leeward.api.work import (
     WorkSpec,
     WorkStatus,
 )
-from leeward.core.eviction.evidence import is_seen_healthy, is_uncounted, known_to_serve, may_serve, trusted
+from leeward.core.copies.availability import availability
+from leeward.core.copies.evidence import is_uncounted, trusted
 from leeward.core.eviction.finished_jobs import is_finished_job
 from leeward.core.eviction.state_preservation import preserved_state
-from tests.builders import at, binding, cluster, duplicated, targets, work
+from tests.builders import binding, cluster, duplicated, targets, work
 
 SECRET = "hunter2"
 ENDED = [{"type": "SuccessCriteriaMet", "status": "True"}, {"type": "Complete", "status": "True", "message": SECRET}]
@@ -65,9 +66,7 @@ def said_of(told: Work) -> tuple[object, ...]:
     there = cluster("a")
     return (
         is_finished_job(told),
-        is_seen_healthy(told, there, 2),
-        known_to_serve(told, there),
-        may_serve(told, there, 2, at(3600)),
+        availability(told, there, 2),
         is_uncounted(told),
         [status.health for status in trusted(told).status.manifest_statuses],
     )

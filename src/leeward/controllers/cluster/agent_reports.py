@@ -1,6 +1,6 @@
 """Warns once of a Pull cluster whose agent is Karmada's own: it is believed, and less can be known by it.
 
-Reads what Works say; judges no copy (`core.eviction.evidence`).
+Reads what Works say; judges no copy (`core.copies.evidence`).
 """
 
 from leeward.api.cluster import Cluster
@@ -8,7 +8,7 @@ from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import WORKS
 from leeward.api.work import Work
 from leeward.controllers.cluster.warnings import StandingWarnings
-from leeward.core.eviction.evidence import AGENT_SETTLES, is_told_by_karmada
+from leeward.core.copies.evidence import AGENT_SETTLES, is_told_by_karmada
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.index import Index
 

@@ -8,8 +8,8 @@ from leeward.api.cluster import Cluster
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import DEPENDENCIES_ANNOTATION, DEPENDENCIES_DISTRIBUTOR_FINALIZER
 from leeward.api.work import BindingResource, ResourceBinding, TargetCluster, Work
-from leeward.core.eviction.evidence import is_seen_healthy
-from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.copies.availability import availability
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.shared_resources import lets_shared_go
 from leeward.core.propagation.reach import Reach, is_own_in_each_cluster, reach_problems
 from leeward.core.scheduling.affinity import is_in_any_term
@@ -101,7 +101,7 @@ def is_done_with(
     """
     if work is None:
         return True
-    return all(_identity(each) != dependency for each in named) and is_seen_healthy(work, cluster, replicas)
+    return all(_identity(each) != dependency for each in named) and availability(work, cluster, replicas).is_whole
 
 
 def dependencies_text(dependencies: Iterable[DependentObjectReference]) -> str:

@@ -5,7 +5,7 @@
                             │                    └──withdrawal──▶ it is taken back
                             └──blocked_evictions──▶ why it does not leave
 
-`evidence` is what all of them rely upon; `api.purge_mode` and `task_reasons` are the tables that they ask. What others
+`core.copies` says what all of them rely upon; `api.purge_mode` and `task_reasons` are their tables. What others
 live in (`shared_resources`) and what would leave its volumes behind (`volumes`) no taint drives out; what a copy has
 reported goes with it (`state_preservation`). Targets that replace copies of which no task tells are remembered
 (`awaited_targets`). Later `failback` brings a copy back to its `original_placement`.

@@ -30,8 +30,8 @@ from leeward.api.policy import ApplicationFailover
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.copies.evidence import is_fresh
 from leeward.core.eviction.binding_release import is_other_release, release_of
-from leeward.core.eviction.evidence import is_fresh
 from leeward.core.eviction.failover_release import moves_on
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state

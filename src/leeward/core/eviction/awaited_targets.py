@@ -20,8 +20,9 @@ from kubeapi.meta import Object
 from leeward.api.cluster import Cluster
 from leeward.api.names import AWAITED_TARGETS_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.core.copies.availability import availability
+from leeward.core.copies.evidence import was_there_before
 from leeward.core.eviction.binding_release import is_other_release, release_of
-from leeward.core.eviction.evidence import is_seen_healthy, was_there_before
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 
 _Instant = Annotated[datetime, Meta(tz=True)]
@@ -74,7 +75,7 @@ def await_targets(
     spec = binding.spec
     if spec.asks_for_none:
         return {}
-    missing = [t for t in after if not is_seen_healthy(works.get(t.name), clusters.get(t.name), t.replicas)]
+    missing = [t for t in after if not availability(works.get(t.name), clusters.get(t.name), t.replicas).is_whole]
     known = parse_awaited_targets(binding, now)
     awaited = {target.name: known[target.name] for target in missing if target.name in known}
     present = {*(target.name for target in after), *(task.from_cluster for task in tasks)}

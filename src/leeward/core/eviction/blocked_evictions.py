@@ -12,10 +12,10 @@ from leeward.api.names import (
 )
 from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import Eviction, is_automatic, replicas_in
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.progress import Assessment
-from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.volumes import why_volumes_stay
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in

@@ -27,8 +27,9 @@ from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.cluster_health.flap_damping import is_held_down, parse_flapping
 from leeward.core.cluster_health.watched_time import WatchedTime
+from leeward.core.copies.availability import availability
+from leeward.core.copies.evidence import is_current
 from leeward.core.eviction.due_evictions import decide_stay
-from leeward.core.eviction.evidence import is_current, is_seen_healthy
 from leeward.core.eviction.original_placement import OriginalPlacement, beginning_to, goal_of
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.eviction.tasks import leave
@@ -211,4 +212,4 @@ def may_return(spec: ResourceBindingSpec, affinity_name: str, cluster: Cluster, 
 
 
 def _are_healthy(targets: Sequence[TargetCluster], fleet: Mapping[str, Cluster], works: Mapping[str, Work]) -> bool:
-    return all(is_seen_healthy(works.get(t.name), fleet.get(t.name), t.replicas) for t in targets)
+    return all(availability(works.get(t.name), fleet.get(t.name), t.replicas).is_whole for t in targets)

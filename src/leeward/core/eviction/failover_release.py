@@ -18,8 +18,8 @@ from kubeapi.codec import DecodeError, decode, encode
 from kubeapi.meta import Object
 from leeward.api.names import FAILOVER_RELEASE_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.binding_release import is_other_release, release_of
-from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 
 

@@ -7,7 +7,7 @@ Holds: S12. Karmada moves it, and it runs again.
 """
 
 from leeward.api.work import ManifestStatus, Work
-from leeward.core.eviction.evidence import is_about_present
+from leeward.core.copies.evidence import is_about_present
 from leeward.core.interpreter.jobs import says_finished
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, Work
-from leeward.core.eviction.evidence import is_seen_healthy, relied_upon
+from leeward.core.copies.availability import availability
 
 
 def describe_move(
@@ -21,9 +21,9 @@ def describe_move(
     """`spec` without the task; `works` by cluster. Replicas are counted, and copies where there are no replicas."""
     wanted = healthy = 0
     for target in spec.clusters:
-        work, cluster = works.get(target.name), clusters.get(target.name)
+        known = availability(works.get(target.name), clusters.get(target.name), target.replicas)
         wanted += max(1, target.replicas)
-        healthy += relied_upon(work, cluster, target.replicas) if target.replicas else is_seen_healthy(work, cluster, 0)
+        healthy += known.at_least if target.replicas else known.is_whole
     places = ", ".join(target.name for target in spec.clusters if target.name != task.from_cluster)
     began = task.creation_timestamp
     took = f" after {max(0, round((now - began).total_seconds()))} s" if began is not None else ""

@@ -10,7 +10,7 @@ The first rule that says something of a task decides when it may end:
     the old copy is gone        after two grace periods, so that the next cluster is tried meanwhile
                                 (`stalled_replacements`)
     it serves no more           after its grace period, and when that has been so for a whole one, so that a Pod that
-                                restarts is not taken for a copy that serves nothing (`evidence.known_to_serve`)
+                                restarts is not taken for a copy that serves nothing (`copies.availability`)
     anything else               not now: time alone ends nothing, and what cannot be seen stays
 
 `suppressDeletion` holds a task (true) or ends it (false), whatever else is the case. An empty result is never "all
@@ -32,16 +32,10 @@ from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.copies.availability import Availability, availability
+from leeward.core.copies.evidence import is_current
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import replicas_in
-from leeward.core.eviction.evidence import (
-    Serving,
-    believed_from,
-    is_current,
-    is_seen_healthy,
-    known_to_serve,
-    seen_ready,
-)
-from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.tasks import grace_of
 from leeward.core.interpreter.resource_health import health_rules_in
 
@@ -95,15 +89,17 @@ class _Copies:
         targets = others or (self.spec.clusters if self.spec.is_divided else ())
         return bool(targets) and is_current(self.binding) and all(self._is_relied_upon(target) for target in targets)
 
+    def _known(self, target: TargetCluster) -> Availability:
+        return availability(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
+
     def _is_relied_upon(self, target: TargetCluster) -> bool:
         cluster = self.clusters.get(target.name)
-        is_doubted = cluster is not None and is_failing(cluster)
-        return not is_doubted and is_seen_healthy(self.works.get(target.name), cluster, target.replicas)
+        return not (cluster is not None and is_failing(cluster)) and self._known(target).is_whole
 
     def relied_upon_from(self, now: datetime) -> datetime | None:
         """Instant from which what replaces the old copies may be relied upon, where it is seen healthy; None while
         nobody watches."""
-        believed = (believed_from(self.works.get(t.name), self.clusters.get(t.name)) for t in self.spec.clusters)
+        believed = (self._known(target).believed_from for target in self.spec.clusters)
         looked = now if self.attention.has_settled(now) else self.attention.settles_at(now)
         return looked and max([looked, *(instant for instant in believed if instant is not None)])
 
@@ -113,14 +109,15 @@ class _Copies:
             return False
         return not rules_of_task(task).keeps_copy or task.from_cluster not in self.clusters
 
-    def served_by_old(self, task: GracefulEvictionTask) -> Serving | None:
-        """Replicas that would be lost with the part of the old copy that leaves; None where that is not known."""
+    def served_by_old(self, task: GracefulEvictionTask) -> tuple[int, datetime] | None:
+        """Replicas that would be lost with the part of the old copy that leaves, and the instant since which that is
+        so; None where that is not known."""
         if not rules_of_task(task).keeps_copy:
             return None
         name = task.from_cluster
-        serving = known_to_serve(self.works.get(name), self.clusters.get(name))
         staying = replicas_in(self.spec, name) if self.spec.is_divided else 0
-        return None if serving is None else Serving(max(0, serving.ready - staying), serving.since)
+        known = availability(self.works.get(name), self.clusters.get(name), staying + (task.replicas or 0))
+        return None if known.since is None else (max(0, known.told - staying), known.since)
 
     def served_by_replacement(self) -> int:
         """The ready replicas that the old copies can be let go for; at least so many, by what is known.
@@ -129,10 +126,10 @@ class _Copies:
         from what left earlier, so only the tasks of one instant add up. Duplicated: the worst of the targets.
         """
         spec = self.spec
-        ready = {t.name: seen_ready(self.works.get(t.name), self.clusters.get(t.name)) for t in spec.clusters}
+        known = {target.name: self._known(target) for target in spec.clusters}
         if not spec.is_divided:
-            return min(ready.values(), default=0)
-        missing = sum(target.replicas - min(target.replicas, ready[target.name]) for target in spec.clusters)
+            return min((each.told if each.at_least else 0 for each in known.values()), default=0)
+        missing = sum(target.replicas - known[target.name].at_least for target in spec.clusters)
         leaving = Counter[datetime | None]()
         for task in spec.graceful_eviction_tasks:
             leaving[task.creation_timestamp] += task.replicas or 0
@@ -247,13 +244,13 @@ def _ends_when_gone(open_task: _OpenTask) -> _End | None:
 def _ends_when_outserved(open_task: _OpenTask) -> _End | None:
     """Holds: S1, S13."""
     copies, now = open_task.copies, open_task.now
-    serving = copies.served_by_old(open_task.task)
-    if serving is None or serving.ready > open_task.spare:
+    served = copies.served_by_old(open_task.task)
+    if served is None or served[0] > open_task.spare:
         return None
     if not copies.attention.has_settled(now):
         return _End(copies.attention.settles_at(now))
-    unchanged = copies.attention.time.moved(serving.since) + timedelta(seconds=open_task.grace_seconds)
-    return _End(max(open_task.grace_end, unchanged) + _INSTANT, serving.ready if copies.spec.is_divided else 0)
+    unchanged = copies.attention.time.moved(served[1]) + timedelta(seconds=open_task.grace_seconds)
+    return _End(max(open_task.grace_end, unchanged) + _INSTANT, served[0] if copies.spec.is_divided else 0)
 
 
 _RULES: tuple[Callable[[_OpenTask], _End | None], ...] = (

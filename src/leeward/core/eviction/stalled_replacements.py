@@ -25,15 +25,13 @@ from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention
-from leeward.core.eviction.awaited_targets import NONE_AWAITED, AwaitedTargets
-from leeward.core.eviction.evidence import (
+from leeward.core.copies.availability import availability
+from leeward.core.copies.evidence import (
     is_current,
-    is_seen_healthy,
     is_uncounted,
-    known_to_serve,
-    reported_ready,
     was_there_before,
 )
+from leeward.core.eviction.awaited_targets import NONE_AWAITED, AwaitedTargets
 from leeward.core.eviction.failover_release import moves_on
 from leeward.core.eviction.tasks import grace_of
 
@@ -121,16 +119,16 @@ def _judge(
         return _not_rendered(binding, target, cluster)
     if _is_suspended(work) or is_uncounted(work):
         return None
-    if is_seen_healthy(work, cluster, target.replicas):
+    known = availability(work, cluster, target.replicas)
+    if known.is_whole:
         return None
-    reported = reported_ready(work)
+    reported = known.told
     staying = min(target.replicas, reported) if binding.spec.is_divided else 0
     if binding.spec.is_divided and staying == target.replicas:
         return None
-    serving = known_to_serve(work, cluster)
-    if serving is not None:
-        why = f"{serving.ready} of {target.replicas} replicas became ready" if target.replicas else "it is not healthy"
-        return StalledTarget(target.name, staying, reported, f"of what was moved there {why}"), serving.since
+    if known.since is not None:
+        why = f"{known.told} of {target.replicas} replicas became ready" if target.replicas else "it is not healthy"
+        return StalledTarget(target.name, staying, reported, f"of what was moved there {why}"), known.since
     applied = work.applied
     if applied is not None and applied.status == "False":
         since = max((at for at in (applied.last_transition_time, _expected_since(cluster, work)) if at), default=None)

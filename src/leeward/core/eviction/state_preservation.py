@@ -17,7 +17,7 @@ from kubeapi.jsonpath import JSONPathError, compile_template
 from leeward.api.names import PRESERVED_STATE_ANNOTATION
 from leeward.api.policy import StatePreservation
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, TargetCluster
-from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.copies.purge_modes import rules_of_task
 
 
 class StateNotPreserved(Exception):

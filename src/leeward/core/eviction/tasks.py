@@ -14,8 +14,8 @@ import msgspec
 from kubeapi.meta import wire_time
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import Eviction
-from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import preserved_state
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 

@@ -34,19 +34,11 @@ from leeward.api.policy import Placement
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
 from leeward.core.cluster_health.watched_time import WatchedTime
+from leeward.core.copies.availability import Availability, at_instant, availability, wanted_by_itself
+from leeward.core.copies.evidence import is_current, was_there_before
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import decide_stay, replicas_in
-from leeward.core.eviction.evidence import (
-    is_current,
-    is_seen_healthy,
-    is_well_by_itself,
-    known_to_serve,
-    may_serve,
-    not_to_be_taken,
-    relied_upon,
-    was_there_before,
-)
 from leeward.core.eviction.making_room import without_partly_ready, without_unready
-from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 from leeward.core.eviction.tasks import grace_of
 from leeward.core.scheduling.affinity import common_term, is_in_term
@@ -120,24 +112,46 @@ class _Copies:
     def tasks(self) -> tuple[GracefulEvictionTask, ...]:
         return self.binding.spec.graceful_eviction_tasks
 
+    def known(self, name: str, replicas: int) -> Availability:
+        return availability(self.works.get(name), self.clusters.get(name), replicas)
+
     def is_healthy(self, target: TargetCluster) -> bool:
-        return is_seen_healthy(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
+        return self.known(target.name, target.replicas).is_whole
 
     def ready_in(self, target: TargetCluster) -> int:
-        """Number of its replicas that may be relied upon."""
-        return relied_upon(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
+        """Number of its replicas that surely serve."""
+        return min(target.replicas, self.known(target.name, target.replicas).at_least)
 
     def serving_in(self, target: TargetCluster) -> int:
-        """Number of its replicas that nothing else takes the place of, as long as there is time."""
-        return not_to_be_taken(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
+        """Number of its replicas that nothing else takes the place of, as long as there is time: also those that were
+        told last of a Ready cluster, of which nothing is known now."""
+        known, cluster = self.known(target.name, target.replicas), self.clusters.get(target.name)
+        is_unknown = cluster is not None and cluster.is_ready and known.since is None
+        return min(target.replicas, max(known.at_least, known.told if is_unknown else 0))
+
+    def serves_no_less(self, old: Iterable[str], gone: Iterable[TargetCluster]) -> bool:
+        """Tells whether the `old` copies surely serve as much as what is given up for them may serve; in a cluster that
+        is not Ready nothing is given up before it is seen again. Holds: S1."""
+        returning = sum(self.known(name, self.had_in(name)).at_least for name in old)
+        lost = 0
+        for target in gone:
+            cluster, known = self.clusters.get(target.name), self.known(target.name, target.replicas)
+            if cluster is not None and cluster.is_ready:
+                lost += at_instant(known, target.replicas, self.now).at_most
+        return lost <= returning
+
+    def had_in(self, name: str) -> int:
+        """Number of replicas that the cluster has until its task has ended."""
+        leaving = sum(task.replicas or 0 for task in self.tasks if task.from_cluster == name)
+        return leaving + (replicas_in(self.spec, name) if self.spec.is_divided else 0)
 
     def served_before(self, task: GracefulEvictionTask, name: str) -> bool:
         """Tells whether the copy is none that replaces what the task is about, and not known to serve nothing."""
         cluster, work = self.clusters.get(name), self.works.get(name)
         if cluster is None or not cluster.is_ready or not was_there_before(work, task.creation_timestamp):
             return False
-        serving = known_to_serve(work, cluster)
-        return serving is None or serving.ready > 0
+        known = availability(work, cluster, replicas_in(self.spec, name))
+        return known.since is None or known.told > 0
 
     def is_late(self, task: GracefulEvictionTask) -> bool:
         """Tells whether the task is past its grace period."""
@@ -162,8 +176,8 @@ class _Copies:
         may_stay = not decide_stay(cluster.taints, spec.tolerations, self.now).is_over(self.now)
         replicas = (task.replicas or 0) + replicas_in(spec, task.from_cluster)
         asked = tolerating_hold_down(spec) if late else spec
-        is_enough = is_well_by_itself(work, cluster) and not reason_rules_of_task(task).was_never_healthy
-        is_well = is_enough or is_seen_healthy(work, cluster, replicas)
+        is_enough = bool(wanted_by_itself(work, cluster)) and not reason_rules_of_task(task).was_never_healthy
+        is_well = is_enough or availability(work, cluster, replicas).is_whole
         return may_stay and is_well and _is_feasible(asked, task, cluster)
 
 
@@ -239,7 +253,7 @@ def _duplicated_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[Target
     if kept is None:
         return None
     gone = (target for target in others if target not in kept)
-    if not _serves_no_less((name,), gone, copies.clusters, copies.works, copies.now):
+    if not copies.serves_no_less((name,), gone):
         return None
     return _with_target(kept, TargetCluster(name, spec.replicas))
 
@@ -294,19 +308,6 @@ def _all_back(copies: _Copies) -> Withdrawal | None:
     result = tuple(TargetCluster(name, replicas) for name, replicas in sorted({**stay, **back}.items()))
     if not is_spread(msgspec.structs.replace(spec, clusters=result), clusters):
         return None
-    if not _serves_no_less(old, gone, clusters, copies.works, copies.now):
+    if not copies.serves_no_less(old, gone):
         return None
     return Withdrawal(tuple(sorted(old)), result, vain, term, any(map(copies.is_late, returning)))
-
-
-def _serves_no_less(
-    old: Iterable[str],
-    gone: Iterable[TargetCluster],
-    clusters: Mapping[str, Cluster],
-    works: Mapping[str, Work],
-    now: datetime,
-) -> bool:
-    """Tells whether the `old` copies are known to serve as much as what is given up for them may serve. Holds: S1."""
-    returning = (known_to_serve(works.get(name), clusters.get(name)) for name in old)
-    lost = (may_serve(works.get(t.name), clusters.get(t.name), t.replicas, now) for t in gone)
-    return sum(lost) <= sum(serving.ready for serving in returning if serving is not None)

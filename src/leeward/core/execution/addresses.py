@@ -24,7 +24,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.cluster import Cluster
 from leeward.api.names import ALL_ADDRESSES_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, Binding, Work
-from leeward.core.eviction.evidence import known_to_serve, relied_upon
+from leeward.core.copies.evidence import known_to_serve, relied_upon
 from leeward.core.interpreter.dependencies import ingress_dependencies
 from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 

@@ -25,7 +25,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, RETAIN_REPLICAS_LABEL
 from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, Work
 from leeward.core.cluster_health.pending_condition import is_failing
-from leeward.core.eviction.evidence import believed_from, is_fresh
+from leeward.core.copies.evidence import believed_from, is_fresh
 from leeward.core.execution.unseen import NOT_SEEN
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, text_at, value_at

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec
-from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.execution.works import needed_by_others
 

@@ -22,7 +22,7 @@ from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.watched_time import Attention
-from leeward.core.eviction.evidence import is_seen_healthy, relied_upon
+from leeward.core.copies.availability import availability
 from leeward.core.eviction.held_reasons import HeldReason
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
@@ -44,7 +44,7 @@ class PlacedCopies:
         """Tells whether all are, and there is one."""
         targets = self.spec.clusters
         return bool(targets) and all(
-            is_seen_healthy(self.works.get(t.name), clusters.get(t.name), t.replicas) for t in targets
+            availability(self.works.get(t.name), clusters.get(t.name), t.replicas).is_whole for t in targets
         )
 
 
@@ -133,7 +133,7 @@ def is_scale_down_held(
     if not own.is_ready or not has_begun:
         return not own.is_ready
     others = (target for target in spec.clusters if target.name != cluster)
-    return any(relied_upon(works.get(t.name), clusters.get(t.name), t.replicas) < t.replicas for t in others)
+    return any(availability(works.get(t.name), clusters.get(t.name), t.replicas).at_least < t.replicas for t in others)
 
 
 def is_return_kept(copies: Sequence[PlacedCopies], clusters: Mapping[str, Cluster], *, brake: bool) -> bool:

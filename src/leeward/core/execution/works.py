@@ -31,7 +31,7 @@ from leeward.api.names import (
     work_name,
 )
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
-from leeward.core.eviction.purge_modes import rules_of_task
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import state_to_inject
 from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.given_ports import as_asked, without_unasked

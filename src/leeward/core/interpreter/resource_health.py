@@ -24,20 +24,18 @@ class HealthRules:
     has_failed      application failover counts how long it is so
     ends_failure    application failover begins anew when the copy fails again
     is_known        it is told soon
-    serves          how many replicas of a kind that does not count them
     """
 
     is_well: bool
     has_failed: bool
     ends_failure: bool
     is_known: bool
-    serves: int
 
 
-_HEALTHY = HealthRules(is_well=True, has_failed=False, ends_failure=True, is_known=True, serves=1)
-_UNHEALTHY = HealthRules(is_well=False, has_failed=True, ends_failure=False, is_known=True, serves=0)
-_UNKNOWN = HealthRules(is_well=False, has_failed=False, ends_failure=True, is_known=False, serves=1)
-_NOTHING_SAID = HealthRules(is_well=False, has_failed=False, ends_failure=False, is_known=True, serves=1)
+_HEALTHY = HealthRules(is_well=True, has_failed=False, ends_failure=True, is_known=True)
+_UNHEALTHY = HealthRules(is_well=False, has_failed=True, ends_failure=False, is_known=True)
+_UNKNOWN = HealthRules(is_well=False, has_failed=False, ends_failure=True, is_known=False)
+_NOTHING_SAID = HealthRules(is_well=False, has_failed=False, ends_failure=False, is_known=True)
 
 
 def rules_of_health(health: ResourceHealth) -> HealthRules:

@@ -1,7 +1,7 @@
 """Sight of one application: what of its binding and its Works an outage of one cluster concerns, and its state by that.
 
 A state is read from what others have decided and written: eviction tasks, the condition EvictionHeld, taints. A
-replacement is healthy when it may be relied upon (`eviction.evidence`), as for the end of an eviction.
+replacement is healthy when it may be relied upon (`copies.availability`), as for the end of an eviction.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,9 +19,10 @@ from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec,
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
+from leeward.core.copies.availability import availability
+from leeward.core.copies.evidence import is_current
 from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.eviction.due_evictions import decide_stay
-from leeward.core.eviction.evidence import is_current, is_seen_healthy
 from leeward.core.eviction.held_reasons import HOLDS, HeldReason, Hold
 
 ApplicationKey = tuple[str, str]
@@ -123,7 +124,7 @@ def _is_replaced(
     return (
         (bool(others) or spec.asks_for_none)
         and is_current(binding)
-        and all(is_seen_healthy(work_in(each.name), clusters.get(each.name), each.replicas) for each in others)
+        and all(availability(work_in(t.name), clusters.get(t.name), t.replicas).is_whole for t in others)
     )
 
 

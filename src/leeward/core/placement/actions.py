@@ -13,6 +13,7 @@ import msgspec
 
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec, TargetCluster
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.application import (
     application_purge_mode,
     failure_task,
@@ -22,7 +23,6 @@ from leeward.core.eviction.application import (
 )
 from leeward.core.eviction.blocked_evictions import held_for_lost_state, held_for_place, held_without_gain
 from leeward.core.eviction.due_evictions import Eviction, is_automatic, last_resort_at, replicas_in
-from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.task_reasons import TaskReason
 from leeward.core.eviction.tasks import (

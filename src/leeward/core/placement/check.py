@@ -19,10 +19,10 @@ from leeward.api.spread_field import rules_of_field
 from leeward.api.work import GracefulEvictionTask
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
+from leeward.core.copies.availability import Availability, availability
+from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.blocked_evictions import held_refused
 from leeward.core.eviction.due_evictions import Eviction, is_automatic
-from leeward.core.eviction.evidence import is_seen_healthy, known_to_serve
-from leeward.core.eviction.purge_modes import rules_of_task
 from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.placement.authority import authority_over
 from leeward.core.placement.decision import Decision
@@ -80,10 +80,8 @@ class _Move:
         result, status = self.decision.result, self.snapshot.binding.status
         return result.affinity_name if isinstance(result, Placed) else status.scheduler_observing_affinity_name
 
-    def serving(self, name: str, replicas: int) -> int:
-        """Number of so many replicas that are known to be ready in the cluster; what is not known counts as none."""
-        known = known_to_serve(self.snapshot.works.get(name), self.snapshot.clusters.get(name))
-        return 0 if known is None else min(max(1, replicas), known.ready)
+    def known(self, name: str, replicas: int) -> Availability:
+        return availability(self.snapshot.works.get(name), self.snapshot.clusters.get(name), replicas)
 
     @property
     def opened(self) -> list[GracefulEvictionTask]:
@@ -226,13 +224,12 @@ def _serves_on(move: _Move) -> Iterator[Violation]:
     before, after, left = move.before, move.after, {task.from_cluster for task in move.decision.eviction_tasks}
     for name in sorted({*move.decision.withdrawn} - after.keys() - left):
         yield Violation("S1", f"{name} comes back, and is no target")
-    serves, will = (sum(move.serving(name, count) for name, count in each.items()) for each in (before, after))
+    serves, will = (sum(move.known(name, count).at_least for name, count in each.items()) for each in (before, after))
     if will < serves:
         yield Violation("S1", f"{serves} replicas are known to serve, and {will} would")
     for name in sorted(before.keys() - after.keys() - left):
-        cluster, work = move.snapshot.clusters.get(name), move.snapshot.works.get(name)
-        in_term = is_in_term(move.snapshot.binding.spec, move.term, cluster)
-        if in_term and is_seen_healthy(work, cluster, before[name]):
+        in_term = is_in_term(move.snapshot.binding.spec, move.term, move.snapshot.clusters.get(name))
+        if in_term and move.known(name, before[name]).is_whole:
             yield Violation("S1", f"{name} is well, and is dropped for what comes back")
 
 

@@ -40,9 +40,9 @@ from leeward.core.cluster_health.outage import clusters_of, nodes_down
 from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.standing_taints import is_specified_otherwise
+from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.core.eviction.application import application_failover
 from leeward.core.eviction.drain_budget import drain_budget
-from leeward.core.eviction.evidence import FULLY_APPLIED
 from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.reschedule import scheduling_type
 

@@ -16,7 +16,8 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, TargetCluster
-from leeward.core.eviction.evidence import Serving, is_current, known_to_serve
+from leeward.core.copies.availability import availability
+from leeward.core.copies.evidence import is_current
 from leeward.core.placement.authority import may_schedule
 from leeward.core.placement.replacement import place_anew
 from leeward.core.placement.snapshot import Snapshot
@@ -87,8 +88,8 @@ def _missing(snapshot: Snapshot, target: TargetCluster) -> int:
     cluster = snapshot.clusters.get(target.name)
     if cluster is None or not _is_well(cluster):
         return 0
-    serving: Serving | None = known_to_serve(snapshot.works.get(target.name), cluster)
-    return 0 if serving is None else max(0, target.replicas - serving.ready)
+    known = availability(snapshot.works.get(target.name), cluster, target.replicas)
+    return 0 if known.since is None else max(0, target.replicas - known.told)
 
 
 def _is_well(cluster: Cluster) -> bool:

@@ -20,6 +20,7 @@ import msgspec
 from leeward.api.failback import FailbackOptions
 from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.core.copies.purge_modes import purge_mode_of
 from leeward.core.eviction.application import (
     FailedCopies,
     FailureRecord,
@@ -42,7 +43,6 @@ from leeward.core.eviction.original_placement import (
     parse_original_placement,
 )
 from leeward.core.eviction.progress import Assessment, assess_tasks
-from leeward.core.eviction.purge_modes import purge_mode_of
 from leeward.core.eviction.shared_resources import stays_under_taints
 from leeward.core.eviction.stalled_replacements import StalledTargets, find_stalled
 from leeward.core.eviction.volumes import has_claims, stay_behind

@@ -7,7 +7,7 @@ arrays, answers and reservations, may make it faster, and must not show in it; n
 from collections.abc import Callable
 from dataclasses import fields, replace
 
-from leeward.core.eviction.evidence import is_judged_by_manifests
+from leeward.core.copies.evidence import is_judged_by_manifests
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.planning.batch import owner_of
 from leeward.planning.recording import decode_snapshot, encode_snapshot

@@ -29,7 +29,7 @@ from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS
 from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.client import WorldError
 from leeward.core.cluster_health.ready_condition import is_uncollected
-from leeward.core.eviction.evidence import known_to_serve
+from leeward.core.copies.availability import availability
 from leeward.members.kinds import CORE_NAMESPACES, PODS
 from leeward.operations.drain import workload_of
 from leeward.sim.member import Mode, SimulatedMember
@@ -199,9 +199,9 @@ class CopiedWorld(World):
         """Has as many Pods not ready as the Works report."""
         cluster = self.state.clusters[name]
         for key, assigned in self._assigned.items():
-            serving = known_to_serve(self.state.works_of(key).get(name), cluster)
             size = max(assigned.get(name, 0), self._grown[key].get(name, 0))
-            lacking = size - serving.ready if serving is not None else 0
+            known = availability(self.state.works_of(key).get(name), cluster, size)
+            lacking = size - known.told if known.since is not None else 0
             if lacking > 0:
                 label = f"{APP_LABEL}={app_label_of(self.state.bindings[key])}"
                 pods = (await member.client.list(PODS, key.namespace, label_selector=label)).items

@@ -28,7 +28,7 @@ from leeward.api.resource import (
 )
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.client import AlreadyExists, Client, WorldError
-from leeward.core.eviction.evidence import reported_ready
+from leeward.core.copies.availability import availability
 from leeward.operations.drain import workload_of
 from leeward.runtime.discovery import Discovery, UnknownKind
 from leeward.sim.rehearsal.rebuilt_templates import (
@@ -64,7 +64,7 @@ def _left_there(replicas: int, task: GracefulEvictionTask | None, work: Work | N
     """Number of replicas of it that a cluster has which is being left."""
     if task is not None and task.replicas is not None:
         return task.replicas
-    return reported_ready(work) or (1 if replicas else 0)
+    return availability(work, None, 1).told or (1 if replicas else 0)
 
 
 def _is_applied(work: Work | None) -> bool:

@@ -36,7 +36,7 @@ from leeward.api.work import (
 )
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE, TaintDecision
-from leeward.core.eviction.evidence import FULLY_APPLIED
+from leeward.core.copies.evidence import FULLY_APPLIED
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed

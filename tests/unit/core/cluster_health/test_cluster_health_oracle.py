@@ -14,8 +14,8 @@ from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from leeward.core.cluster_health.condition_taints import decide_taints
 from leeward.core.cluster_health.monitor_grace_period import MonitorGracePeriods, decide_observed_ready
 from leeward.core.cluster_health.ready_condition import HealthMemory, Thresholds, decide_ready
+from leeward.core.copies.purge_modes import PurgeMode, purge_mode_of
 from leeward.core.eviction.due_evictions import decide_stay
-from leeward.core.eviction.purge_modes import PurgeMode, purge_mode_of
 from leeward.core.placement import PlacementSettings, Snapshot, decide
 from leeward.core.placement.authority import authority_over
 from tests import oracle

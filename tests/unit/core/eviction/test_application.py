@@ -29,6 +29,7 @@ from leeward.api.work import (
 )
 from leeward.core import placement
 from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
+from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.application import (
     FailedCopies,
     FailureRecord,
@@ -41,7 +42,6 @@ from leeward.core.eviction.application import (
     remember_failures,
     toleration_seconds,
 )
-from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state_patch, state_to_inject
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works

@@ -18,6 +18,7 @@ from leeward.api.work import (
     Work,
     WorkStatus,
 )
+from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.blocked_evictions import (
     held_deferred,
     held_for_lost_state,
@@ -31,7 +32,6 @@ from leeward.core.eviction.blocked_evictions import (
 from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.progress import Assessment
-from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from tests.builders import at, binding, cluster, dead, divided, duplicated, targets
 

@@ -14,6 +14,7 @@ from leeward.api.names import (
 )
 from leeward.api.policy import ClusterFailover, FailoverBehavior
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
+from leeward.core.copies.purge_modes import PurgeMode, purge_mode_of
 from leeward.core.eviction.due_evictions import (
     DueEvictions,
     Eviction,
@@ -24,7 +25,6 @@ from leeward.core.eviction.due_evictions import (
     may_evict,
     replicas_in,
 )
-from leeward.core.eviction.purge_modes import PurgeMode, purge_mode_of
 from tests.builders import at, binding, cluster, dead, divided, fleet, targets
 
 NOT_READY = Taint("cluster.karmada.io/not-ready", "NoExecute", time_added=at(0))

@@ -14,8 +14,8 @@ from leeward.api.work import (
     ResourceBindingStatus,
     TargetCluster,
 )
+from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.due_evictions import Eviction
-from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.task_reasons import TaskReason
 from leeward.core.eviction.tasks import eviction_task, following_task, leave, leave_further, leave_term, own_task

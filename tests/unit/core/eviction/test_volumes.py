@@ -11,7 +11,7 @@ from leeward.api.names import CLAIMS_ANNOTATION
 from leeward.api.policy import ApplicationFailover, ClusterFailover, DecisionConditions, FailoverBehavior
 from leeward.api.work import AggregatedStatusItem, ResourceBinding
 from leeward.core import placement
-from leeward.core.eviction.purge_modes import PurgeMode
+from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.volumes import (
     claims_annotation,
     claims_of,

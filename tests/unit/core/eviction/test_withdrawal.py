@@ -413,6 +413,33 @@ def test_s1_a_copy_of_the_old_size_returns_where_what_replaces_it(
     assert result(withdraw(SCALED_UP, {**works({"a": 2}), **elsewhere}, *clusters)) == expected
 
 
+def of_kind(kind: str, copies: Mapping[str, Work]) -> dict[str, Work]:
+    """The same reports of another kind; it is Healthy where all that is assigned is ready."""
+
+    def changed(copy: Work) -> Work:
+        (report,) = copy.status.manifest_statuses
+        identifier = msgspec.structs.replace(report.identifier, kind=kind)
+        report = msgspec.structs.replace(report, identifier=identifier)
+        return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, manifest_statuses=(report,)))
+
+    return {name: changed(copy) for name, copy in copies.items()}
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "Rollout", "CloneSet", "CronTab"])
+@pytest.mark.parametrize(("ready", "expected"), [(4, None), (1, {"a": 5})])
+def test_s1_one_replica_is_no_place_for_four_whatever_their_kind(
+    kind: str, ready: int, expected: dict[str, int] | None
+) -> None:
+    """A user has scaled up from 1 to 5 while a was away."""
+    (report,) = work("b", ready).status.manifest_statuses
+    elsewhere = work("b", ready)
+    report = msgspec.structs.replace(report, health="Unhealthy")
+    status = msgspec.structs.replace(elsewhere.status, manifest_statuses=(report,))
+    elsewhere = msgspec.structs.replace(elsewhere, status=status)
+    bound = moved(ONE_OF_TWO, task("a", 1), replicas=5, b=5)
+    assert result(withdraw(bound, of_kind(kind, {"a": work("a", 1), "b": elsewhere}))) == expected
+
+
 def told_by_karmada(copy: Work) -> Work:
     """The Work as Karmada's agent reports it: of which generation it speaks is not said."""
     applied = Condition("Applied", "True", "AppliedSuccessful")

@@ -29,9 +29,9 @@ from leeward.api.work import (
     GracefulEvictionTask,
     ResourceBinding,
 )
+from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.application import FailedCopies, FailureRecord
 from leeward.core.eviction.due_evictions import Eviction
-from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets
 from leeward.core.placement import PlacementSettings, Snapshot
 from leeward.core.placement.actions import evict, fail_over, move_on, place

@@ -12,8 +12,8 @@ from leeward.api.core import Taint
 from leeward.api.names import POLICY_TAINTS_ANNOTATION
 from leeward.api.policy import ClusterAffinityTerm
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, ResourceBindingStatus, TargetCluster
+from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.due_evictions import Eviction
-from leeward.core.eviction.purge_modes import PurgeMode
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
 from leeward.core.placement.check import check, refused
 from leeward.core.scheduling import Placed, Unplaceable
