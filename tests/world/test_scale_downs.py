@@ -78,6 +78,26 @@ def test_replicas_that_have_moved_go_when_what_replaces_them_serves(restarts: bo
     play(story, PUSHED)
 
 
+def test_s1_a_new_leader_keeps_the_replicas_that_serve_in_a_cluster_that_has_returned() -> None:
+    async def story(world: World) -> None:
+        before = await parted(world)
+        await world.member("member2").stop()
+        await world.until(lambda: not world.is_ready("member2"), 120)
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(30)
+        await world.stop_controllers()
+        await world.sleep(5)
+        world.start_controllers()
+        for _ in range(120):
+            await world.sleep(1)
+            assert await ready_replicas(world, "member1", "web") == 4
+        assert blocked(world) == "Not scaled down in member1: what replaces it is not healthy."
+        assert uids(await identities(world, "web", ["member1"])) == uids(before)
+
+    play(story, PUSHED)
+
+
 def uids(found: dict[str, tuple[str, int]]) -> dict[str, str]:
     return {name: uid for name, (uid, _) in found.items()}
 

@@ -20,7 +20,7 @@ from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.binding_reports import BindingReports, SyncedWorks
 from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.dependency_order import DependencyOrder
-from leeward.controllers.override_rendering import OverrideRendering
+from leeward.controllers.override_rendering import OverrideRendering, Rendering
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.scale_downs import ScaleDowns
 from leeward.controllers.service_addresses import AddressesBehind
@@ -72,7 +72,7 @@ class BindingController:
         self._plane, self._kind, self._holds = plane, kind, holds or RemovalHolds(plane)
         self._events = BindingEvents(plane, kind)
         self._bindings, self._clusters = plane.informers.of(kind.resource), plane.informers.of(CLUSTERS)
-        self._scale_downs = ScaleDowns(plane, enabled=self._holds.enabled)
+        self._scale_downs = ScaleDowns(plane, self._holds)
         self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
@@ -159,15 +159,18 @@ class BindingController:
     async def _sync_works(self, binding: Binding, template: Manifest) -> WrittenWorks:
         """Creates, updates and deletes Works. What fails for one cluster holds back no other (Holds: L4)."""
         present = self._own_works(binding)
-        binding = await self._scale_downs.held_back(binding, present)
-        counts = replicas_by_cluster(binding.spec).values() if binding.spec.is_workload else ()
-        revised = await self._plane.interpreter.revise_each(template, counts)
-        rendering = await self._overrides.render(template, manifests_by_cluster(binding, template, revised), present)
         inject = self._inject or present
-        desired = build_works(binding, template, None, self._new_id, rendering.manifests, present, inject=inject)
+        rendering, desired = await self._render(binding, template, present)
+        larger, look_at = await self._scale_downs.held(binding, present, desired)
+        if larger is not binding:
+            binding = larger
+            rendering, desired = await self._render(binding, template, present)
         held = await self._held_by_purge(binding, present, desired)
-        taken = await self._taken(binding, present, desired)
-        synced = WrittenWorks(taken, bool(present), rendering.failures, look_at=rendering.look_at)
+        taken = await self._writing.taken(binding, present, desired)
+        for cluster in taken:
+            self._wait_for(binding, desired[cluster])
+        later = min(filter(None, (rendering.look_at, look_at)), default=None)
+        synced = WrittenWorks(taken, bool(present), rendering.failures, look_at=later)
         if synced.stands_still:
             return synced
         has_written = False
@@ -193,6 +196,18 @@ class BindingController:
             self._events.synced(binding)
         return synced
 
+    async def _render(
+        self, binding: Binding, template: Manifest, present: Mapping[str, Work]
+    ) -> tuple[Rendering, dict[str, Manifest]]:
+        """Renders the template for each cluster; and the Works that make it there."""
+        counts = replicas_by_cluster(binding.spec).values() if binding.spec.is_workload else ()
+        revised = await self._plane.interpreter.revise_each(template, counts)
+        rendering = await self._overrides.render(template, manifests_by_cluster(binding, template, revised), present)
+        inject = self._inject or present
+        return rendering, build_works(
+            binding, template, None, self._new_id, rendering.manifests, present, inject=inject
+        )
+
     async def _held_by_purge(
         self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest]
     ) -> frozenset[str]:
@@ -210,23 +225,6 @@ class BindingController:
         if until is not None:
             synced.look_at = min(until, synced.look_at or until)
         return until is not None
-
-    async def _taken(
-        self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest]
-    ) -> dict[str, str]:
-        """The clusters whose Works are another's, with whose. Nothing is written to find that out."""
-        taken: dict[str, str] = {}
-        for cluster, manifest in desired.items():
-            key = key_of(manifest)
-            work = self._works.get(key.name, key.namespace) if cluster not in present else None
-            if work is None:
-                continue
-            try:
-                await self._writing.refuse_taken(work, binding, manifest)
-            except TakenWork as error:
-                taken[cluster] = str(error)
-                self._wait_for(binding, manifest)
-        return taken
 
     def _wait_for(self, binding: Binding, manifest: Manifest) -> None:
         """Looks at the binding again when the Work that it would need changes."""

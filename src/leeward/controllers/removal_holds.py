@@ -10,8 +10,9 @@ from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.controllers.returned_copies import placed_copies
-from leeward.core.cluster_health.watched_time import UNKEPT
-from leeward.core.execution.removal import PlacedCopies, asks_again_at, is_removal_held
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention
+from leeward.core.copies.disruption import copies_of
+from leeward.core.execution.removal import asks_again_at, is_removal_held
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
@@ -60,6 +61,10 @@ class RemovalHolds:
             if self.enabled and view is not None:
                 view.on_change(look)
 
+    @property
+    def attention(self) -> Attention:
+        return self._heartbeat.attention() if self.enabled and self._heartbeat is not None else UNKEPT
+
     def removals(self) -> Sequence[Work]:
         """Works that are being deleted."""
         return self._removed.get(True)
@@ -73,8 +78,7 @@ class RemovalHolds:
         shortly before: a control plane that was restored from a backup may know less than who wrote it, and what it
         does not know runs on (decision 57). `leeward orphans` lists it. Holds: S5, S13."""
         made_at = work.metadata.creation_timestamp
-        attention = self._heartbeat.attention() if self.enabled and self._heartbeat is not None else UNKEPT
-        return made_at is not None and attention.time.has_gap_since(made_at - FOLLOWS_WITHIN)
+        return made_at is not None and self.attention.time.has_gap_since(made_at - FOLLOWS_WITHIN)
 
     def would_hold(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> bool:
         """Tells whether the Work in `cluster` would keep its objects if it were deleted now."""
@@ -88,7 +92,7 @@ class RemovalHolds:
         spec, cluster = binding.spec, cluster_of_execution_space(work.namespace)
         if not spec.preserve_resources_on_deletion:
             return False
-        return not is_surplus(spec, cluster) or not PlacedCopies(spec, present).are_seen_healthy(self._fleet)
+        return not is_surplus(spec, cluster) or not copies_of(spec, present, self._fleet, self._clock.now()).is_served
 
     def is_held(
         self, binding: Binding, cluster: str, present: Mapping[str, Work], is_wanted: bool = False
@@ -102,15 +106,16 @@ class RemovalHolds:
             return False, None
         if is_wanted:
             return True, None
-        attention = self._heartbeat.attention() if self._heartbeat is not None else UNKEPT
-        now = self._clock.now()
-        needed_by = [placed_copies(d, self._works) for d in self._dependants(binding) if not d.spec.asks_for_none]
+        attention, now = self.attention, self._clock.now()
+        dependants = [each for each in self._dependants(binding) if not each.spec.asks_for_none]
+        needed_by = [placed_copies(each, self._works, self._fleet, now) for each in dependants]
         held = is_removal_held(
             binding.spec, cluster, present, self._fleet, attention, now, brake=self.is_braked, needed_by=needed_by
         )
         if not held:
             return False, asks_again_at(present[cluster], now)
-        return True, attention.settles_at(now) or (now + LOOK_AGAIN if needed_by else None)
+        believed_at = copies_of(binding.spec, present, self._fleet, now).settles_at
+        return True, attention.settles_at(now) or believed_at or (now + LOOK_AGAIN if needed_by else None)
 
     def _dependants(self, binding: Binding) -> list[ResourceBinding]:
         """Dependants of a binding that others need; what is deleted needs nothing."""

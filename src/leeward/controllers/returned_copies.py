@@ -8,15 +8,18 @@ by now: while its binding lives, and asks for it, it stays under the brake, and 
 Holds: S1, S4.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
+from leeward.api.cluster import Cluster
 from leeward.api.names import execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.client import NotFound, NotServed
+from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.execution.claims import Owner, name_of_works, owners_of
-from leeward.core.execution.removal import PlacedCopies, is_return_kept, only_follows
+from leeward.core.execution.removal import is_return_kept, only_follows
 from leeward.core.execution.works import asks_for, is_of_deleted_template
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.brake import BrakeView
@@ -54,13 +57,13 @@ class ReturnedCopies:
             await informer.wait_current()
         if self._brake is not None:
             await self._brake.wait_synced()
-        copies: list[PlacedCopies] = []
+        copies: list[CopyTable] = []
         for owner in owners_of(work):
             binding = await self._find(owner)
             if binding is not None and not is_of_deleted_template(work, binding):
                 copies += self._copies(binding)
         braked = self._brake is not None and self._brake.holds()
-        return is_return_kept(copies, ClustersByName(informers.of(CLUSTERS)), brake=braked)
+        return is_return_kept(copies, brake=braked)
 
     async def _find(self, owner: Owner) -> Binding | None:
         """Binding that is not being deleted; only the API server says that there is none (S5). Raises: WorldError."""
@@ -73,11 +76,12 @@ class ReturnedCopies:
             return None
         return found if found.metadata.deletion_timestamp is None else None
 
-    def _copies(self, binding: Binding) -> list[PlacedCopies]:
+    def _copies(self, binding: Binding) -> list[CopyTable]:
         """Copies that a binding asks for; of what is nowhere but where others need it, those of these others."""
-        works = self._plane.informers.of(WORKS)
+        works, fleet = self._plane.informers.of(WORKS), ClustersByName(self._plane.informers.of(CLUSTERS))
+        now = self._plane.clock.now()
         wanted: Sequence[Binding] = self._dependants(binding) if only_follows(binding.spec) else (binding,)
-        return [placed_copies(each, works) for each in wanted if not each.spec.asks_for_none]
+        return [placed_copies(each, works, fleet, now) for each in wanted if not each.spec.asks_for_none]
 
     def _dependants(self, binding: Binding) -> list[ResourceBinding]:
         bindings: Informer[ResourceBinding] = self._plane.informers.of(RESOURCE_BINDINGS)
@@ -85,8 +89,9 @@ class ReturnedCopies:
         return [each for each in found if each is not None and each.metadata.deletion_timestamp is None]
 
 
-def placed_copies(binding: Binding, works: Informer[Work]) -> PlacedCopies:
-    """Copies that a binding is to run, with its Works as they are known."""
+def placed_copies(binding: Binding, works: Informer[Work], fleet: Mapping[str, Cluster], now: datetime) -> CopyTable:
+    """Copies that a binding is to run, by its Works as they are known."""
     name, targets = name_of_works(binding), [target.name for target in binding.spec.clusters]
     found = {target: works.get(name, execution_space(target)) for target in targets}
-    return PlacedCopies(binding.spec, {target: work for target, work in found.items() if work is not None})
+    present = {target: work for target, work in found.items() if work is not None}
+    return copies_of(binding.spec, present, fleet, now)

@@ -1,13 +1,19 @@
-"""Scale-downs of copies in clusters that are away: they wait until the cluster is back, and what replaces the replicas
-that go is seen healthy. Nothing else waits with them."""
+"""Scale-downs of copies that are held back: while their cluster is away, and as long as the law keeps what they serve
+(`core.copies.disruption`). Nothing else waits with them."""
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
 import msgspec
 
+from kubeapi.meta import Manifest, labels_of
+from leeward.api.names import RETAIN_REPLICAS_LABEL
 from leeward.api.resource import CLUSTERS
-from leeward.api.work import Binding, Work
-from leeward.core.execution.removal import is_scale_down_held
+from leeward.api.work import Binding, ResourceBindingSpec, Work
+from leeward.controllers.removal_holds import RemovalHolds
+from leeward.core.copies.availability import availability
+from leeward.core.copies.disruption import copies_of
+from leeward.core.execution.removal import held_scale_downs
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -15,12 +21,12 @@ from leeward.runtime.identity import Key, key_of
 
 
 class ScaleDowns:
-    """`enabled` False: nothing waits, as in Karmada. A process that begins knows of none that had begun to wait before
-    the cluster was back."""
+    """Remembers of a binding only that it is to be looked at again: whatever is held is decided anew each time."""
 
-    def __init__(self, plane: ControlPlane, *, enabled: bool) -> None:
-        self._enabled = enabled
+    def __init__(self, plane: ControlPlane, holds: RemovalHolds) -> None:
+        self._clock = plane.clock
         self._interpreter = plane.interpreter
+        self._holds = holds
         self._fleet = ClustersByName(plane.informers.of(CLUSTERS))
         self._waiting: dict[Key, Collection[str]] = {}
         """The clusters of scale-downs that wait, by binding."""
@@ -32,27 +38,69 @@ class ScaleDowns:
         self._waiting.pop(binding, None)
 
     def told(self, binding: Key) -> list[str]:
-        """The clusters that are back, and whose copy is not scaled down yet."""
+        """The clusters that can be seen, and whose copy is not scaled down yet."""
         clusters = ((name, self._fleet.get(name)) for name in sorted(self._waiting.get(binding, ())))
         return [name for name, cluster in clusters if cluster is not None and cluster.is_ready]
 
-    async def held_back(self, binding: Binding, works: Mapping[str, Work]) -> Binding:
-        """The binding with the replicas that its copies are to have for now; `works` are its own, by cluster.
-        Holds: S1."""
+    async def held(
+        self, binding: Binding, works: Mapping[str, Work], desired: Mapping[str, Manifest]
+    ) -> tuple[Binding, datetime | None]:
+        """The binding with the replicas that its copies keep for now, and when to look again. `works` are its own by
+        cluster, `desired` those that it is to have. Holds: S1."""
         key, spec = key_of(binding), binding.spec
-        began = self._waiting.get(key, ())
-        kept = dict[str, int]()
-        may_wait = self._enabled and spec.is_workload and spec.is_divided and not spec.asks_for_none
-        for target in spec.clusters if may_wait else ():
-            name, work = target.name, works.get(target.name)
-            if work is None or not is_scale_down_held(spec, name, works, self._fleet, has_begun=name in began):
+        self.forget(key)
+        may_wait = self._holds.enabled and spec.is_workload and spec.is_divided and not spec.asks_for_none
+        found = self._larger(spec, works, desired) if may_wait else []
+        more = {name: -(await self._interpreter.growth(works[name], desired[name]) or 0) for name in found}
+        more = {name: count for name, count in more.items() if count > 0}
+        if not more:
+            return binding, None
+        now, to_have = self._clock.now(), replicas_by_cluster(spec)
+        left = {name: to_have[name] for name in more}
+        sizes = {name: to_have[name] + count for name, count in more.items()}
+        attention = self._holds.attention
+        settled = attention.has_settled(now)
+        copies = copies_of(spec, works, self._fleet, now, sizes, watched=settled)
+        held = held_scale_downs(copies, left, self._fleet)
+        if held and copies.asked:
+            needs = await self._needs(spec, desired)
+            copies = copies_of(spec, works, self._fleet, now, sizes, needs, watched=settled)
+            held = held_scale_downs(copies, left, self._fleet)
+        if not held:
+            return binding, None
+        self._waiting[key] = held
+        targets = tuple(
+            msgspec.structs.replace(t, replicas=t.replicas + more[t.name]) if t.name in held else t
+            for t in spec.clusters
+        )
+        kept = msgspec.structs.replace(binding, spec=msgspec.structs.replace(spec, clusters=targets))
+        return kept, attention.settles_at(now) or copies.settles_at
+
+    def _larger(
+        self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
+    ) -> list[str]:
+        """Targets whose copies may lose replicas, by their reports. What a person has ended goes."""
+        ended = {task.from_cluster for task in spec.graceful_eviction_tasks if task.suppress_deletion is False}
+        to_have, found = replicas_by_cluster(spec), list[str]()
+        for name in (target.name for target in spec.clusters if target.name not in ended):
+            work = works.get(name)
+            if work is None or name not in desired:
                 continue
-            more = (await self._interpreter.replicas_of_work(work) or 0) - replicas_by_cluster(spec)[name]
-            if more > 0:
-                kept[name] = target.replicas + more
-        if not kept:
-            self.forget(key)
-            return binding
-        self._waiting[key] = set(kept)
-        targets = tuple(msgspec.structs.replace(t, replicas=kept.get(t.name, t.replicas)) for t in spec.clusters)
-        return msgspec.structs.replace(binding, spec=msgspec.structs.replace(spec, clusters=targets))
+            known = availability(work, self._fleet.get(name), to_have[name] + 1)
+            manifests = desired[name]["spec"]["workload"]["manifests"]
+            is_changed = list(work.spec.workload.manifests) != manifests
+            is_retained = all(labels_of(each).get(RETAIN_REPLICAS_LABEL) == "true" for each in manifests)
+            if is_changed and not is_retained and (known.since is None or known.told > to_have[name]):
+                found.append(name)
+        return found
+
+    async def _needs(self, spec: ResourceBindingSpec, desired: Mapping[str, Manifest]) -> Mapping[str, int]:
+        """Replicas that the override policies leave to each target."""
+        leaving = {task.from_cluster: task.replicas or 0 for task in spec.graceful_eviction_tasks}
+        needs = dict[str, int]()
+        for target in spec.clusters:
+            if target.name in desired:
+                (manifest,) = desired[target.name]["spec"]["workload"]["manifests"]
+                asked = (await self._interpreter.replicas(manifest)).replicas
+                needs[target.name] = max(0, asked - leaving.get(target.name, 0))
+        return needs

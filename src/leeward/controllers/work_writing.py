@@ -79,6 +79,22 @@ class WorkWriting:
         """Annotations of the Works that are gone."""
         self._kinds = {bool(k.resource.namespaced): k.resource for k in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)}
 
+    async def taken(
+        self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest]
+    ) -> dict[str, str]:
+        """The clusters whose Works are another's, with whose. Nothing is written to find that out."""
+        taken: dict[str, str] = {}
+        for cluster, manifest in desired.items():
+            key = key_of(manifest)
+            work = self._works.get(key.name, key.namespace) if cluster not in present else None
+            if work is None:
+                continue
+            try:
+                await self.refuse_taken(work, binding, manifest)
+            except TakenWork as error:
+                taken[cluster] = str(error)
+        return taken
+
     async def refuse_taken(self, work: Work, binding: Binding, manifest: Manifest) -> None:
         """Raises: TakenWork when the binding may not write `manifest` to this Work; WorldError."""
         if quota := quota_of_work(work):

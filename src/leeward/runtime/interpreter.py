@@ -138,10 +138,6 @@ class Interpreter:
         after = await self._replicas_in(manifest["spec"]["workload"]["manifests"])
         return None if before is None or after is None else after - before
 
-    async def replicas_of_work(self, work: Work) -> int | None:
-        """Replicas that a Work asks for; None where nobody can say."""
-        return await self._replicas_in(work.spec.workload.manifests)
-
     async def _replicas_in(self, manifests: Iterable[ReadOnlyManifest]) -> int | None:
         try:
             return sum([(await self.replicas(each)).replicas for each in manifests])

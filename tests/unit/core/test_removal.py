@@ -11,12 +11,12 @@ from leeward.api.meta import Condition
 from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, ResourceBindingStatus, Work, WorkStatus
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
+from leeward.core.copies.disruption import copies_of
 from leeward.core.execution.removal import (
-    PlacedCopies,
     asks_again_at,
+    held_scale_downs,
     is_removal_held,
     is_return_kept,
-    is_scale_down_held,
     removal_blocked,
     removal_refused,
     removals_blocked,
@@ -213,12 +213,11 @@ def test_s13_a_dependency_that_is_removed_of_old_stays_until_what_needs_it_is_se
     asked: float, ready: int, *, held: bool
 ) -> None:
     spec = msgspec.structs.replace(binding(duplicated("member1"), 0).spec, placement=None)
-    needing = PlacedCopies(
-        binding(duplicated("member2"), 3, targets(member2=3)).spec, {"member2": work("member2", ready)}
-    )
     alive = fleet(cluster("member1"), cluster("member2"))
+    needing = binding(duplicated("member2"), 3, targets(member2=3)).spec
+    dependant = copies_of(needing, {"member2": work("member2", ready)}, alive, at(110))
     works, gap = {"member1": asked_at(asked)}, away(20, 80, 100)
-    assert is_removal_held(spec, "member1", works, alive, gap, at(110), needed_by=[needing]) is held
+    assert is_removal_held(spec, "member1", works, alive, gap, at(110), needed_by=[dependant]) is held
 
 
 def asked_at(seconds: float, *, held: bool = False) -> Work:
@@ -372,10 +371,10 @@ def test_s1_what_comes_back_of_a_work_that_is_gone_stays_until_all_that_is_asked
 ) -> None:
     spec = binding(duplicated("member2"), 3, targets(member2=3)).spec
     alive = fleet(cluster("member1"), cluster("member2"))
-    well = PlacedCopies(spec, {"member2": work("member2", 3)})
-    other = PlacedCopies(spec, {"member2": work("member2", ready)})
-    assert is_return_kept([well, other], alive, brake=brake) == kept
-    assert not is_return_kept([], alive, brake=brake), "nobody asks for it"
+    well = copies_of(spec, {"member2": work("member2", 3)}, alive, at(100))
+    other = copies_of(spec, {"member2": work("member2", ready)}, alive, at(100))
+    assert is_return_kept([well, other], brake=brake) == kept
+    assert not is_return_kept([], brake=brake), "nobody asks for it"
 
 
 def leaving_fleet(there: Cluster) -> Cluster:
@@ -383,25 +382,30 @@ def leaving_fleet(there: Cluster) -> Cluster:
 
 
 @pytest.mark.parametrize(
-    ("there", "has_begun", "ready", "held"),
+    ("there", "serving", "ready", "held"),
     [
-        (dead("member1"), False, 2, True),
-        (dead("member1"), True, 2, True),
-        (cluster("member1"), True, 1, True),
-        (cluster("member1"), True, 2, False),
-        (cluster("member1"), False, 1, False),
-        (leaving_fleet(dead("member1")), True, 1, False),
-        (None, True, 1, False),
+        (dead("member1"), 4, 2, True),
+        (cluster("member1"), 4, 1, True),
+        (cluster("member1"), 3, 1, True),
+        (cluster("member1"), 2, 1, False),
+        (cluster("member1"), 4, 2, False),
+        (leaving_fleet(dead("member1")), 4, 1, False),
+        (None, 4, 1, False),
     ],
-    ids=["away", "still away", "back, replacement lost", "back, replaced", "never away", "unjoined", "not listed"],
+    ids=["away", "back, replacement lost", "serves less", "serves no more", "back, replaced", "unjoined", "not listed"],
 )
-def test_s1_what_a_copy_is_to_give_up_while_its_cluster_is_away_stays_until_its_replacement_is_seen_healthy(
-    there: Cluster | None, *, has_begun: bool, ready: int, held: bool
+def test_s1_a_copy_gives_up_replicas_where_it_is_seen_and_enough_surely_serves_without_them(
+    there: Cluster | None, *, serving: int, ready: int, held: bool
 ) -> None:
+    """A copy of 4 that is to have 2, beside another of 2. Nothing says since when that is so."""
     spec = binding(divided({"member1": 1, "member2": 1}), 4, targets(member1=2, member2=2)).spec
-    works = {"member1": work("member1", 0), "member2": work("member2", ready)}
+    works = {"member1": work("member1", serving), "member2": work("member2", ready)}
     alive = fleet(*filter(None, (there, cluster("member2"))))
-    assert is_scale_down_held(spec, "member1", works, alive, has_begun=has_begun) == held
+    copies = copies_of(spec, works, alive, at(100), {"member1": 4})
+    assert (held_scale_downs(copies, {"member1": 2}, alive) == {"member1"}) == held
+    unwatched = copies_of(spec, works, alive, at(100), {"member1": 4}, watched=False)
+    may_lose = serving > 2 and there is not None and there.metadata.deletion_timestamp is None
+    assert (held_scale_downs(unwatched, {"member1": 2}, alive) == {"member1"}) == (may_lose or held)
 
 
 def test_a_scale_down_asks_for_ready_replicas_of_the_others_and_not_that_they_are_whole() -> None:
@@ -409,16 +413,42 @@ def test_a_scale_down_asks_for_ready_replicas_of_the_others_and_not_that_they_ar
     larger = work("member2", 2)
     unhealthy = tuple(msgspec.structs.replace(each, health="Unhealthy") for each in larger.status.manifest_statuses)
     status = msgspec.structs.replace(larger.status, manifest_statuses=unhealthy)
-    works = {"member1": work("member1", 2), "member2": msgspec.structs.replace(larger, status=status)}
+    works = {"member1": work("member1", 4), "member2": msgspec.structs.replace(larger, status=status)}
     alive = fleet(cluster("member1"), cluster("member2"))
-    assert not is_scale_down_held(spec, "member1", works, alive, has_begun=True)
+    copies = copies_of(spec, works, alive, at(100), {"member1": 4})
+    assert not held_scale_downs(copies, {"member1": 2}, alive)
 
 
 def test_a_scale_down_of_the_only_copy_waits_for_its_cluster_alone() -> None:
     spec = binding(divided({"member1": 1}), 2, targets(member1=2)).spec
-    works = {"member1": work("member1", 4)}
-    assert is_scale_down_held(spec, "member1", works, fleet(dead("member1")), has_begun=False)
-    assert not is_scale_down_held(spec, "member1", works, fleet(cluster("member1")), has_begun=True)
+    for there, held in ((dead("member1"), {"member1"}), (cluster("member1"), set[str]())):
+        copies = copies_of(spec, {"member1": work("member1", 4)}, fleet(there), at(100), {"member1": 4})
+        assert held_scale_downs(copies, {"member1": 2}, fleet(there)) == held
+
+
+def test_s1_two_copies_that_shrink_never_rest_on_the_same_replicas() -> None:
+    """A user scales 8 down to 4, and both shrink at once; of 6 that are asked for one of the two keeps its own."""
+    works, alive = (
+        {name: work(name, 4) for name in ("member1", "member2")},
+        fleet(*map(cluster, ("member1", "member2"))),
+    )
+    sizes = {"member1": 4, "member2": 4}
+    for asked, held in ((4, set[str]()), (6, {"member2"})):
+        spec = binding(divided({"member1": 1, "member2": 1}), asked, targets(member1=2, member2=2)).spec
+        copies = copies_of(spec, works, alive, at(100), sizes)
+        assert held_scale_downs(copies, {"member1": 2, "member2": 2}, alive) == held
+
+
+def test_an_override_that_leaves_fewer_replicas_is_not_missed() -> None:
+    """A policy has member2 run 1 of the 2 that it is assigned."""
+    spec = binding(divided({"member1": 1, "member2": 1}), 4, targets(member1=2, member2=2)).spec
+    works, alive = (
+        {"member1": work("member1", 4), "member2": work("member2", 1)},
+        fleet(cluster("member1"), cluster("member2")),
+    )
+    for needs, held in (({}, {"member1"}), ({"member2": 1}, set[str]())):
+        copies = copies_of(spec, works, alive, at(100), {"member1": 4}, needs)
+        assert held_scale_downs(copies, {"member1": 2}, alive) == held
 
 
 def test_a_binding_says_which_copies_are_not_scaled_down() -> None:

@@ -1,7 +1,9 @@
-"""Copies of an application in clusters: what is known of each.
+"""Copies of an application in clusters: what is known of each, and what may be taken away.
 
     evidence      which reports speak of a copy as it is now, and how many replicas they tell
     availability  how many replicas a copy serves, within bounds
+    disruption    the one law: what may be taken away
+    purge_modes   how a copy leaves
 
 A copy is wherever a binding has, gets or loses something in a cluster.
 """

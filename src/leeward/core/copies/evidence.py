@@ -187,9 +187,9 @@ def served_counts(statuses: Sequence[ManifestStatus], whole: int = 1) -> tuple[i
 
 
 def is_uncounted(work: Work) -> bool:
-    """Tells whether a manifest that counts its replicas is reported without any count, and not as Unhealthy."""
-    ruled = (status for status in work.status.manifest_statuses if status.identifier.kind in _READY_FIELDS)
-    return any(_count(status, 1) is None and not health_rules_in(status).has_failed for status in ruled)
+    """Tells whether nobody can say of a manifest how much it serves, though it is reported, and not as Unhealthy."""
+    statuses = zip(work.status.manifest_statuses, served_counts(work.status.manifest_statuses), strict=True)
+    return any(count is None and not health_rules_in(status).has_failed for status, count in statuses)
 
 
 def is_judged_well(status: ManifestStatus, replicas: int) -> bool:

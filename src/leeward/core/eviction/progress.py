@@ -191,7 +191,7 @@ def assess_tasks(
         may_end = _may_end(_OpenTask(task, copies, now, end, grace_of(task, grace_seconds), spare, exact, brake))
         has_ended = may_end.at is not None and may_end.at <= now
         spare -= may_end.taken if has_ended else 0
-        is_finished = has_ended if task.suppress_deletion is None else not task.suppress_deletion
+        is_finished = has_ended if task.suppress_deletion is None else _is_ended_by_a_person(task, binding, exact)
         if is_finished:
             finished.append(task.from_cluster)
             continue
@@ -267,6 +267,12 @@ _RULES: tuple[Callable[[_OpenTask], _End | None], ...] = (
 def _may_end(open_task: _OpenTask) -> _End:
     """Judges the task by the first rule that says something of it."""
     return next((end for rule in _RULES if (end := rule(open_task)) is not None), _NEVER)
+
+
+def _is_ended_by_a_person(task: GracefulEvictionTask, binding: Binding, exact: bool) -> bool:
+    """Tells whether a person has ended the task; of a part that leaves, once its Work asks for no more than stays."""
+    is_part = replicas_in(binding.spec, task.from_cluster) > 0
+    return not task.suppress_deletion and (exact or not is_part or is_current(binding))
 
 
 def _is_replaced(binding: Binding) -> bool:

@@ -26,11 +26,7 @@ from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention
 from leeward.core.copies.availability import availability
-from leeward.core.copies.evidence import (
-    is_current,
-    is_uncounted,
-    was_there_before,
-)
+from leeward.core.copies.evidence import is_current, is_uncounted, was_there_before
 from leeward.core.eviction.awaited_targets import NONE_AWAITED, AwaitedTargets
 from leeward.core.eviction.failover_release import moves_on
 from leeward.core.eviction.tasks import grace_of

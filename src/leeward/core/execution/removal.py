@@ -4,13 +4,12 @@ removal_blocked    what a Work says when somebody's finalizer keeps an object in
 removal_refused    what it says when the member does not take the deletion
 is_removal_held    if the removal of a copy waits: its cluster was away, or did not carry it out, and what replaces the
                    copy may be lost by now
-is_scale_down_held if the scale-down of a copy waits: its cluster is away, or was, and what replaces it may be lost
+held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluster is away
 is_return_kept     if a copy stays that had been removed, and that its member brings back
 removals_blocked   what the binding says of its Works, with the clusters
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import msgspec
@@ -20,9 +19,8 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, put_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
-from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.watched_time import Attention
-from leeward.core.copies.availability import availability
+from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.eviction.held_reasons import HeldReason
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
@@ -31,21 +29,6 @@ WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
 
 CARRIED_OUT_WITHIN = timedelta(seconds=60)
 """Time in which a member carries a removal out; one that it refuses may be older than all that it rests on."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedCopies:
-    """Copies that a binding is to run, and its Works by cluster."""
-
-    spec: ResourceBindingSpec
-    works: Mapping[str, Work]
-
-    def are_seen_healthy(self, clusters: Mapping[str, Cluster]) -> bool:
-        """Tells whether all are, and there is one."""
-        targets = self.spec.clusters
-        return bool(targets) and all(
-            availability(self.works.get(t.name), clusters.get(t.name), t.replicas).is_whole for t in targets
-        )
 
 
 def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
@@ -78,14 +61,13 @@ def is_removal_held(
     now: datetime,
     *,
     brake: bool = False,
-    needed_by: Sequence[PlacedCopies] = (),
+    needed_by: Sequence[CopyTable] = (),
 ) -> bool:
     """Tells whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
     `works` are those of the binding, by cluster. It is held under the brake where the cluster was away when it was
-    asked for (S4, decision 58), as long as a replacement may be lost, or is not seen healthy while the cluster is away
-    and when it returns, or does not carry it out for a while (S1), and where nobody watched since it was decided, until
-    all is seen well again (S13, decision 48).
+    asked for (S4, decision 58). The law keeps the copy (S1) where the cluster was away, where its removal is not
+    carried out for a while, or where nobody watched since it was decided (S13, decision 48).
 
     Holds: S1, S4, S13.
     """
@@ -97,14 +79,12 @@ def is_removal_held(
     if is_older and not attention.has_settled(now):
         return True
     if only_follows(spec):
-        return is_older and not all(each.are_seen_healthy(clusters) for each in needed_by)
+        return is_older and not all(each.is_served for each in needed_by)
     was_away = _was_away(own, asked_at)
     if brake and (is_held or was_away):
         return True
     is_doubted = is_older or is_held or (asked_at is not None and asked_at + CARRIED_OUT_WITHIN <= now)
-    if not all(_is_well(clusters.get(target.name)) for target in spec.clusters):
-        return is_doubted or not own.is_ready
-    return (is_doubted or was_away) and not PlacedCopies(spec, works).are_seen_healthy(clusters)
+    return (is_doubted or was_away) and not copies_of(spec, works, clusters, now).may_disrupt({cluster: 0})
 
 
 def asks_again_at(work: Work, now: datetime) -> datetime | None:
@@ -113,33 +93,24 @@ def asks_again_at(work: Work, now: datetime) -> datetime | None:
     return asked_at + CARRIED_OUT_WITHIN if asked_at is not None and now < asked_at + CARRIED_OUT_WITHIN else None
 
 
-def is_scale_down_held(
-    spec: ResourceBindingSpec,
-    cluster: str,
-    works: Mapping[str, Work],
-    clusters: Mapping[str, Cluster],
-    *,
-    has_begun: bool,
-) -> bool:
-    """Tells whether the copy in `cluster`, a target, keeps replicas that it is to give up.
+def held_scale_downs(copies: CopyTable, left: Mapping[str, int], clusters: Mapping[str, Cluster]) -> frozenset[str]:
+    """Copies that keep replicas which they are to give up; `left` are those to which they would shrink.
 
-    A part that has moved is told to go while nobody can see it; when its cluster is back it serves, and what replaces
-    it may be lost by then. It goes when all others surely serve what they are assigned; a larger one may itself be
-    about to shrink, and need not be whole. `has_begun` says that this was so while the cluster was away. Holds: S1.
+    A copy shrinks where the law lets it, and while its cluster can be seen. What others give up at the same time is
+    taken into account. Holds: S1.
     """
-    own = clusters.get(cluster)
-    if own is None or own.is_being_deleted:
-        return False
-    if not own.is_ready or not has_begun:
-        return not own.is_ready
-    others = (target for target in spec.clusters if target.name != cluster)
-    return any(availability(works.get(t.name), clusters.get(t.name), t.replicas).at_least < t.replicas for t in others)
+    taken = dict[str, int]()
+    for name, stays in left.items():
+        own = clusters.get(name)
+        if own is None or own.is_being_deleted or (own.is_ready and copies.may_disrupt({**taken, name: stays})):
+            taken[name] = stays
+    return frozenset(left.keys() - taken.keys())
 
 
-def is_return_kept(copies: Sequence[PlacedCopies], clusters: Mapping[str, Cluster], *, brake: bool) -> bool:
+def is_return_kept(copies: Sequence[CopyTable], *, brake: bool) -> bool:
     """Tells whether what a member brings back of a Work that is gone is not to be removed once more for now: `copies`
     are those that are asked for in its stead. Holds: S1, S4."""
-    return bool(copies) and (brake or not all(each.are_seen_healthy(clusters) for each in copies))
+    return bool(copies) and (brake or not all(each.is_served for each in copies))
 
 
 def only_follows(spec: ResourceBindingSpec) -> bool:
@@ -151,10 +122,6 @@ def _was_away(cluster: Cluster, asked_at: datetime | None) -> bool:
     """Tells whether the cluster is away, or was when the deletion was asked for."""
     ready_since = cluster.ready.last_transition_time if cluster.ready is not None else None
     return not cluster.is_ready or (asked_at is not None and ready_since is not None and asked_at <= ready_since)
-
-
-def _is_well(cluster: Cluster | None) -> bool:
-    return cluster is not None and cluster.is_ready and not is_failing(cluster)
 
 
 def removals_blocked(

@@ -173,7 +173,7 @@ def manifests_by_cluster(
 def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
     """The clusters that need a Work, with the replicas that each is to have; a target's own count comes first.
 
-    A target of which a part is leaving has both until that has ended.
+    A target of which a part is leaving has both until that has ended, or a person has ended it.
     """
     assigned = {target.name: target.replicas for target in spec.clusters}
     replicas = dict(assigned)
@@ -185,7 +185,7 @@ def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
             continue
         if task.from_cluster not in assigned:
             replicas.setdefault(task.from_cluster, _replicas_being_left(spec, task))
-        elif spec.is_divided:
+        elif spec.is_divided and task.suppress_deletion is not False:
             replicas[task.from_cluster] = assigned[task.from_cluster] + (task.replicas or 0)
     return replicas
 
