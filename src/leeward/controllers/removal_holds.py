@@ -88,11 +88,12 @@ class RemovalHolds:
 
     def preserves(self, binding: Binding, work: Work, present: Mapping[str, Work]) -> bool:
         """Tells whether the objects of a Work stay when its binding is deleted: as its policy asks. A copy that is
-        surplus stays only until the targets are seen healthy. Holds: S1."""
+        surplus stays only as long as the law keeps it. Holds: S1."""
         spec, cluster = binding.spec, cluster_of_execution_space(work.namespace)
         if not spec.preserve_resources_on_deletion:
             return False
-        return not is_surplus(spec, cluster) or not copies_of(spec, present, self._fleet, self._clock.now()).is_served
+        copies = copies_of(spec, present, self._fleet, self._clock.now())
+        return not is_surplus(spec, cluster) or not copies.may_disrupt({cluster: 0})
 
     def is_held(
         self, binding: Binding, cluster: str, present: Mapping[str, Work], is_wanted: bool = False

@@ -137,19 +137,19 @@ class WorksChecker:
         return purging or is_old or refused or mute or waits or space not in truth.of("//namespaces/")
 
     def _scale_down_waits(self, binding: Binding, key: Key, cluster: str) -> bool:
-        """Tells whether a copy has more replicas than it needs, and is away, or what replaces them does not serve."""
+        """Tells whether a copy has more replicas than it needs, and is away, or without them fewer serve than are asked
+        for."""
         truth = self._scene.truth
         work, needed, found = truth.works_of(key).get(cluster), needed_by(binding).get(cluster), truth.clusters
         if work is None or needed is None or _replicas(work) <= needed:
             return False
-        others = {target.name: target.replicas for target in binding.spec.clusters if target.name != cluster}
-        is_lost = any(
-            name not in found
-            or not found[name].is_ready
-            or truth.copies(name, binding).worst_since(self._scene.evidence_since(name)) < replicas
-            for name, replicas in others.items()
+        others = [each for each in binding.spec.clusters if each.name != cluster and each.name in found]
+        serving = sum(
+            min(each.replicas, truth.copies(each.name, binding).worst_since(self._scene.evidence_since(each.name)))
+            for each in others
+            if found[each.name].is_ready
         )
-        return cluster in found and (not found[cluster].is_ready or is_lost)
+        return cluster in found and (not found[cluster].is_ready or needed + serving < binding.spec.replicas)
 
 
 def _given(truth: GroundTruth, binding: Binding, cluster: str) -> int | None:
