@@ -129,17 +129,6 @@ class _Copies:
         is_unknown = cluster is not None and cluster.is_ready and known.since is None
         return min(target.replicas, max(known.at_least, known.told if is_unknown else 0))
 
-    def serves_no_less(self, old: Iterable[str], gone: Iterable[TargetCluster]) -> bool:
-        """Tells whether the `old` copies surely serve as much as what is given up for them may serve; in a cluster that
-        is not Ready nothing is given up before it is seen again. Holds: S1."""
-        returning = sum(self.known(name, self.had_in(name)).at_least for name in old)
-        lost = 0
-        for target in gone:
-            cluster, known = self.clusters.get(target.name), self.known(target.name, target.replicas)
-            if cluster is not None and cluster.is_ready:
-                lost += at_instant(known, target.replicas, self.now).at_most
-        return lost <= returning
-
     def had_in(self, name: str) -> int:
         """Number of replicas that the cluster has until its task has ended."""
         leaving = sum(task.replicas or 0 for task in self.tasks if task.from_cluster == name)
@@ -253,7 +242,7 @@ def _duplicated_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[Target
     if kept is None:
         return None
     gone = (target for target in others if target not in kept)
-    if not copies.serves_no_less((name,), gone):
+    if not _serves_no_less(copies, (name,), gone):
         return None
     return _with_target(kept, TargetCluster(name, spec.replicas))
 
@@ -308,6 +297,18 @@ def _all_back(copies: _Copies) -> Withdrawal | None:
     result = tuple(TargetCluster(name, replicas) for name, replicas in sorted({**stay, **back}.items()))
     if not is_spread(msgspec.structs.replace(spec, clusters=result), clusters):
         return None
-    if not copies.serves_no_less(old, gone):
+    if not _serves_no_less(copies, old, gone):
         return None
     return Withdrawal(tuple(sorted(old)), result, vain, term, any(map(copies.is_late, returning)))
+
+
+def _serves_no_less(copies: _Copies, old: Iterable[str], gone: Iterable[TargetCluster]) -> bool:
+    """Tells whether the `old` copies surely serve as much as what is given up for them may serve; in a cluster that is
+    not Ready nothing is given up before it is seen again. Holds: S1."""
+    returning = sum(copies.known(name, copies.had_in(name)).at_least for name in old)
+    lost = 0
+    for target in gone:
+        cluster, known = copies.clusters.get(target.name), copies.known(target.name, target.replicas)
+        if cluster is not None and cluster.is_ready:
+            lost += at_instant(known, target.replicas, copies.now).at_most
+    return lost <= returning
