@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, labels_of
 from leeward.api.names import RETAIN_REPLICAS_LABEL
 from leeward.api.resource import CLUSTERS
@@ -88,7 +89,7 @@ class ScaleDowns:
                 continue
             known = availability(work, self._fleet.get(name), to_have[name] + 1)
             manifests = desired[name]["spec"]["workload"]["manifests"]
-            is_changed = list(work.spec.workload.manifests) != manifests
+            is_changed = not is_equal(list(work.spec.workload.manifests), manifests)
             is_retained = all(labels_of(each).get(RETAIN_REPLICAS_LABEL) == "true" for each in manifests)
             if is_changed and not is_retained and (known.since is None or known.told > to_have[name]):
                 found.append(name)

@@ -24,7 +24,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.cluster import Cluster
 from leeward.api.names import ALL_ADDRESSES_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, Binding, Work
-from leeward.core.copies.evidence import known_to_serve, relied_upon
+from leeward.core.copies.availability import availability
 from leeward.core.interpreter.dependencies import ingress_dependencies
 from leeward.core.interpreter.fields import list_at, mapping_at, text_at
 
@@ -72,9 +72,10 @@ def selects(selector: Mapping[str, str], workload: ReadOnlyManifest) -> bool:
 def serving(binding: Binding, works: Mapping[str, Work], clusters: Mapping[str, Cluster]) -> ServingClusters:
     """Clusters in which a replica of the workload is ready, by its Works. `works` and `clusters` by cluster."""
     assigned = {target.name for target in binding.spec.clusters}
-    there = {name for name, work in works.items() if relied_upon(work, clusters.get(name), 1)}
-    seen = {name: work for name, work in works.items() if name in clusters and clusters[name].is_ready}
-    unknown = {name for name, work in seen.items() if known_to_serve(work, clusters[name]) is None}
+    known = {name: availability(work, clusters.get(name), 1) for name, work in works.items()}
+    there = {name for name, each in known.items() if each.at_least > 0}
+    seen = {name for name in works if name in clusters and clusters[name].is_ready}
+    unknown = {name for name in seen if known[name].since is None}
     return ServingClusters(frozenset(there & assigned), frozenset(there - assigned), frozenset(unknown - there))
 
 
