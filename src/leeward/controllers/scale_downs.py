@@ -88,10 +88,11 @@ class ScaleDowns:
             if work is None or name not in desired:
                 continue
             known = availability(work, self._fleet.get(name), to_have[name] + 1)
+            if known.since is not None and known.told <= to_have[name]:
+                continue
             manifests = desired[name]["spec"]["workload"]["manifests"]
-            is_changed = not is_equal(list(work.spec.workload.manifests), manifests)
             is_retained = all(labels_of(each).get(RETAIN_REPLICAS_LABEL) == "true" for each in manifests)
-            if is_changed and not is_retained and (known.since is None or known.told > to_have[name]):
+            if not is_retained and not is_equal(list(work.spec.workload.manifests), manifests):
                 found.append(name)
         return found
 
