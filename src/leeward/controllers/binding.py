@@ -297,8 +297,6 @@ class BindingController:
         wellness = [each and (each.is_ready, is_failing(each), each.is_being_deleted) for each in (old, new)]
         if self._holds.enabled and wellness[0] != wellness[1]:
             self._look_at_removals()
-            for key in sorted(self._scale_downs.waiting()):
-                self._controller.queue.add(key)
 
     def _queue_missing(self, cluster: str) -> None:
         """Queues each binding without a Work in the cluster, which may have been tried before that had joined. Of the
@@ -317,6 +315,8 @@ class BindingController:
     def _look_at_removals(self) -> None:
         for work in self._holds.removals():
             self._work_changed(None, work)
+        for key in sorted(self._scale_downs.waiting()):
+            self._controller.queue.add(key)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         self._writing.note_change(old, new)
