@@ -9,14 +9,24 @@ with them while others wait.
 
 import pytest
 
+from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
+from leeward.api.override import ClusterOverridePolicy, OverridePolicy
+from leeward.api.rules.bounds import MOST_OVERRIDERS
 from leeward.client import Client, Invalid
-from leeward.core.overrides.rendering import MOST_POLICIES_OF_A_TEMPLATE
+from leeward.core.overrides.override_rule import rules_of
+from leeward.core.overrides.rendering import (
+    MOST_POLICIES_OF_A_TEMPLATE,
+    Overridden,
+    OverrideFailure,
+    completed,
+    override,
+)
 from leeward.sim.world import World
 from tests.security.test_load import config_map
-from tests.security.worlds import UnaskedWorld, namespaces, play_in, user_with
+from tests.security.worlds import RBAC, UnaskedWorld, namespaces, play_in, user_with
 from tests.world.stories import CONFIG_MAPS, apply, deployment, play, policy, ready_replicas
 from tests.world.test_overrides import BOTH, OVERRIDES, TWO, images, overriding, replacing, tagged
 
@@ -174,3 +184,66 @@ def test_l4_policies_without_end_and_texts_that_grow_harm_only_their_own_templat
         assert [await ready_replicas(world, name, "web") for name in TWO] == [1, 1]
 
     play(story, TWO)
+
+
+def marks(count: int) -> list[Manifest]:
+    return [{"operator": "add", "value": {f"mark{number}": "x"}} for number in range(count)]
+
+
+def test_l4_a_policy_has_a_bounded_number_of_overriders() -> None:
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        large = overriding("large", None, annotationsOverrider=marks(MOST_OVERRIDERS))
+        await mallory.create(OVERRIDES, large, "tenant")
+        both = overriding("huge", None, annotationsOverrider=marks(60), labelsOverrider=marks(41))
+        for huge in (overriding("huge", None, annotationsOverrider=marks(MOST_OVERRIDERS + 1)), both):
+            with pytest.raises(Invalid, match=r"spec: Too many: 101: .*several policies"):
+                await mallory.create(OVERRIDES, huge, "tenant")
+
+    play(story, {"member1": "Push"})
+
+
+def test_l4_overriders_stored_beyond_their_bound_are_not_carried_out_and_say_so() -> None:
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        await mallory.create(
+            OVERRIDES, overriding("huge", None, annotationsOverrider=marks(MOST_OVERRIDERS + 1)), "tenant"
+        )
+        await apply(mallory, config_map("c"), policy("c", BOTH, "ConfigMap", "v1"), namespace="tenant")
+        await world.until(lambda: "101 overriders" in failure(world, "c-configmap"), 60)
+
+    play_in(UnaskedWorld, story, TWO)
+
+
+def test_l4_a_rendering_pauses_before_each_overrider() -> None:
+    made = from_wire(overriding("p", None, annotationsOverrider=marks(MOST_OVERRIDERS)), ClusterOverridePolicy)
+    assert sum(1 for _ in override(Overridden(config_map("c")), rules_of(made))) >= MOST_OVERRIDERS
+
+
+def test_an_override_policy_of_a_namespace_changes_no_rights() -> None:
+    """A tenant could make cluster-admin of a role in the member, which the control plane refuses to bind here."""
+    admin = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "cluster-admin"}
+    bound: Manifest = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "b", "namespace": "tenant"},
+        "roleRef": {**admin, "kind": "Role", "name": "reader"},
+    }
+    how = overriding("p", None, plaintext=replacing("/roleRef", admin))
+    inside = {**how, "metadata": {"name": "p", "namespace": "tenant"}}
+    refused = completed(override(Overridden(bound), rules_of(from_wire(inside, OverridePolicy))))
+    assert isinstance(refused, OverrideFailure)
+    assert "ClusterOverridePolicy" in refused.message
+    allowed = completed(override(Overridden(bound), rules_of(from_wire(how, ClusterOverridePolicy))))
+    assert isinstance(allowed, Overridden)
+    assert allowed.manifest["roleRef"] == admin
+
+
+def test_an_override_policy_of_a_namespace_that_selects_rights_is_refused() -> None:
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        selecting = overriding("p", {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding"}, labelsOverrider=marks(1))
+        with pytest.raises(Invalid, match=r"resourceSelectors\[0\]\.apiVersion.*ClusterOverridePolicy"):
+            await mallory.create(OVERRIDES, selecting, "tenant")
+
+    play(story, {"member1": "Push"})

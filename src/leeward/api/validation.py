@@ -153,8 +153,8 @@ _RULES: dict[tuple[str, str], _Rules] = {
     ("policy.karmada.io", "ClusterPropagationPolicy"): lambda new, old: propagation_policy_problems(
         new, old, names.CLUSTER_POLICY_ID_LABEL
     ),
-    ("policy.karmada.io", "OverridePolicy"): lambda new, old: override_policy_problems(new),
-    ("policy.karmada.io", "ClusterOverridePolicy"): lambda new, old: override_policy_problems(new),
+    ("policy.karmada.io", "OverridePolicy"): override_policy_problems,
+    ("policy.karmada.io", "ClusterOverridePolicy"): override_policy_problems,
     ("policy.karmada.io", "FederatedResourceQuota"): lambda new, old: quota_problems(new),
     ("work.karmada.io", "ResourceBinding"): binding_problems,
     ("work.karmada.io", "ClusterResourceBinding"): binding_problems,

@@ -3,20 +3,32 @@
 from collections.abc import Iterable
 
 from kubeapi.field import Node, Problems
+from leeward.api.rules.bounds import overrider_count_problems
 from leeward.api.rules.selectors import affinity_problems, selector_namespace_problems
 from leeward.api.rules.texts import json_pointer_fault, label_value_fault, qualified_name_fault
 
+RBAC_GROUP = "rbac.authorization.k8s.io"
+RBAC_WAY_OUT = "rights are overridden by a ClusterOverridePolicy; narrow the resourceSelectors to other kinds"
 
-def override_policy_problems(policy: Node) -> Problems:
+
+def override_policy_problems(policy: Node, old: Node | None) -> Problems:
     spec, namespace = policy["spec"], policy["metadata"]["namespace"].text
+    yield from overrider_count_problems(policy, old)
     if namespace:
         yield from selector_namespace_problems(spec["resourceSelectors"], namespace)
+        yield from _rights_problems(spec["resourceSelectors"])
     if spec["overrideRules"].is_set:
         yield from _older_form_problems(spec)
     yield from affinity_problems(spec["targetCluster"])
     for rule in spec["overrideRules"].items():
         yield from affinity_problems(rule["targetCluster"])
         yield from _overriders_problems(rule["overriders"])
+
+
+def _rights_problems(selectors: Node) -> Problems:
+    for selector in selectors.items():
+        if selector["apiVersion"].text.partition("/")[0] == RBAC_GROUP:
+            yield selector["apiVersion"].invalid(RBAC_WAY_OUT)
 
 
 def _older_form_problems(spec: Node) -> Problems:

@@ -16,8 +16,10 @@ from kubeapi.diff import is_equal
 from kubeapi.json_document import Document
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
+from leeward.api.rules.bounds import FEWER_OVERRIDERS, MOST_OVERRIDERS, overrider_count
+from leeward.api.rules.overrides import RBAC_GROUP, RBAC_WAY_OUT
 from leeward.core.overrides.applied import joined
-from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule
+from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule, Step
 
 MOST_POLICIES_OF_A_TEMPLATE: Final = 100
 """Most policies of either kind for a template; more would have to be gone through for each cluster, and could make the
@@ -55,15 +57,19 @@ class OverrideFailure:
 
 
 def override(before: Overridden, rules: Sequence[OverrideRule]) -> Steps[Overridden | OverrideFailure]:
-    """The manifest after these rules, which are those that select it and mean the cluster. Pauses between them.
+    """The manifest after these rules, which select it and mean the cluster. Pauses before each overrider.
 
     Holds: S6, S14.
     """
     document = Document(before.manifest)
+    for policy in {id(rule.policy): rule.policy for rule in rules}.values():
+        if refusal := _refusal(policy, before.manifest):
+            return OverrideFailure(policy, refusal)
     for rule in rules:
-        yield
         try:
-            _apply(document, rule)
+            for step in rule.steps:
+                yield
+                _apply(document, step)
             if rule.goes_anywhere:
                 _check_identity(before.manifest, document.root)
         except (ValueError, RecursionError) as error:
@@ -91,13 +97,26 @@ def completed(steps: Steps[T]) -> T:
             return cast(T, ended.value)
 
 
-def _apply(document: Document, rule: OverrideRule) -> None:
-    """All overriders of a rule, by their kind. Raises: ValueError that says which one cannot be carried out."""
-    for field, index, carry_out, overrider in rule.steps:
-        try:
-            carry_out(document, overrider)
-        except ValueError as error:
-            raise ValueError(f"{field}[{index}]: {error}") from error
+def _refusal(policy: AnyOverridePolicy, manifest: ReadOnlyManifest) -> str:
+    """Reason why the policy is not carried out on the manifest at all; empty where it may be.
+
+    Who may override in a namespace could otherwise write rights into members that the control plane would not let them
+    write here.
+    """
+    group = str(manifest.get("apiVersion", "")).partition("/")[0]
+    if policy.namespace and group == RBAC_GROUP:
+        return f"an OverridePolicy changes no {manifest.get('kind')}: {RBAC_WAY_OUT}"
+    count = overrider_count(policy.spec)
+    return f"{count} overriders: {FEWER_OVERRIDERS}" if count > MOST_OVERRIDERS else ""
+
+
+def _apply(document: Document, step: Step) -> None:
+    """Carries an overrider out. Raises: ValueError that says that it cannot be."""
+    field, index, carry_out, overrider = step
+    try:
+        carry_out(document, overrider)
+    except ValueError as error:
+        raise ValueError(f"{field}[{index}]: {error}") from error
 
 
 def _check_identity(before: ReadOnlyManifest, after: Any) -> None:
