@@ -101,9 +101,9 @@ def _take_failures_for_health() -> Any:
     """Objects of which a script says nothing do well."""
     health = Interpreter.health
 
-    async def hopeful(self: Interpreter, observed: ReadOnlyManifest) -> ResourceHealth:
+    async def hopeful(self: Interpreter, observed: ReadOnlyManifest, *, has_status: bool = False) -> ResourceHealth:
         try:
-            return await health(self, observed)
+            return await health(self, observed, has_status=has_status)
         except NotInterpreted:
             return ResourceHealth.HEALTHY
 
