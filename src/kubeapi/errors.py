@@ -37,6 +37,10 @@ class LocalFailure(Unreachable):
     """Failure of this process or its machine, or of a name look-up: of the server nothing is known. Holds: S13."""
 
 
+class NameNotFound(LocalFailure):
+    """Answer of a resolver that the name of the server does not exist: the resolver is wrong, or the server is gone."""
+
+
 class NoCredential(WorldError):
     """Lack of our own credential, which is missing or cannot be had; nothing was sent."""
 

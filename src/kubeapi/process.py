@@ -46,7 +46,10 @@ def raise_descriptor_limit() -> int:
     wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return MOST_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError):
+        return soft
     return wanted
 
 

@@ -142,7 +142,7 @@ def _scalar(node: yaml.ScalarNode, *, is_key: bool = False) -> Any:
 
 def _decoded(node: yaml.ScalarNode) -> str:
     try:
-        return b64decode(str(node.value), validate=True).decode(errors="replace")
+        return b64decode(str(node.value).replace("\n", "").replace("\r", ""), validate=True).decode(errors="replace")
     except ValueError as error:
         raise _wrong(node, "!!binary value contains invalid base64 data") from error
 

@@ -100,6 +100,7 @@ def test_a_document_that_we_write_is_the_same_to_us_and_to_yaml_1_1(document: di
         ("a: !!str 08", {"a": "08"}),
         ("a: !!float 1", {"a": 1}),
         ("a: !!binary aGVsbG8=", {"a": "hello"}),
+        ("a: !!binary |\n  aGVs\n  bG8=\n", {"a": "hello"}),
         ("a: !!omap [x: 1]", {"a": [{"x": 1}]}),
         ("a: !!int '08'", ERROR),
         ("a: !!bool x", ERROR),

@@ -16,15 +16,18 @@ from unittest import mock
 
 import pytest
 
-from kubeapi.errors import LocalFailure
+from kubeapi.errors import LocalFailure, NameNotFound
+from kubeapi.loop.lag import EventLoopLag
 from kubeapi.loop.virtual import run_virtual
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import NOT_OBSERVED_CONDITION
-from leeward.client import Request, Response, Unreachable
+from leeward.client import Client, Request, Response, Unreachable
 from leeward.client.http import HttpTransport, mapped_errors
 from leeward.client.proxied import mapped_library_errors
-from leeward.client.resolving import LOOKUP_SECONDS
+from leeward.client.resolving import more_telling
+from leeward.core.cluster_health.ready_condition import NAME_HOLDS
 from leeward.operations.status import look_at_fleet
+from leeward.runtime.cluster_probe import ClusterProbe
 from leeward.sim.world import World
 from tests.security.test_load import ready_since
 from tests.world.stories import play
@@ -67,15 +70,22 @@ def test_s13_a_refused_connection_is_the_servers() -> None:
     assert not isinstance(caught.value, LocalFailure)
 
 
+def test_of_a_name_with_two_addresses_the_servers_own_error_counts() -> None:
+    """A dead member is refused by IPv4, and this machine has no IPv6."""
+    refused, none = ConnectionRefusedError(errno.ECONNREFUSED, "refused"), OSError(errno.EADDRNOTAVAIL, "no address")
+    assert more_telling(more_telling(None, refused), none) is refused
+    assert more_telling(more_telling(None, none), refused) is refused
+
+
 def test_s13_a_name_that_is_not_resolved_in_time_is_no_silence_of_its_server() -> None:
     async def story() -> None:
         async def never(*_: object, **__: object) -> None:
             await asyncio.Event().wait()
 
-        transport = HttpTransport("http://member.example:6443")
+        probe = ClusterProbe(Client(HttpTransport("http://member.example:6443")), EventLoopLag(), 3, reads=False)
         loop = asyncio.get_running_loop()
         with mock.patch.object(loop, "getaddrinfo", never), pytest.raises(LocalFailure, match="not resolved"):
-            await transport.send(Request("GET", "/readyz"), timeout_seconds=LOOKUP_SECONDS + 1)
+            await probe.ask()
 
     run_virtual(story())
 
@@ -99,6 +109,33 @@ def test_s13_a_member_that_we_cannot_look_at_keeps_ready_and_its_applications() 
         await world.sleep(30)
         assert not_observed(world, "member1") is None
         assert ready_since(world) == before
+
+    play(story, PUSH)
+
+
+def test_l2_a_cluster_whose_name_is_gone_is_lost_after_ten_minutes() -> None:
+    """A managed cluster takes its DNS record with it. Until then its resolver may be wrong."""
+
+    async def story(world: World) -> None:
+        await web_runs(world)
+
+        def no_name(_: Request) -> Response:
+            raise NameNotFound("GET /readyz: [Errno -2] Name or service not known")
+
+        answers(world.member("member1").place, no_name)
+        await world.sleep(NAME_HOLDS.total_seconds() - 10)
+        assert world.is_ready("member1")
+        assert not_observed(world, "member1") is not None
+        await world.stop_controllers()
+        world.start_controllers()
+        await world.until(lambda: not world.is_ready("member1"), 120)
+        await world.until(lambda: is_left(world), 1200)
+        condition = not_observed(world, "member1")
+        assert condition is not None
+        assert (condition.status, condition.reason) == ("False", "NameNotFound")
+        world.member("member1").place.audit = None
+        await world.until(lambda: world.is_ready("member1"), 120)
+        assert not_observed(world, "member1") is None
 
     play(story, PUSH)
 

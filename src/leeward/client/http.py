@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from urllib.parse import urlencode, urlsplit
 
-from kubeapi.errors import LocalFailure, TooLarge, Undecodable, Unreachable, Untrusted
+from kubeapi.errors import LocalFailure, NameNotFound, TooLarge, Undecodable, Unreachable, Untrusted
 from kubeapi.retry_after import error_of_answer
 from kubeapi.tls import blames_a_certificate
 from kubeapi.transport import Request, Response, escaped, split_lines
@@ -28,7 +28,7 @@ from leeward.client.credentials import TokenSource
 from leeward.client.exchange import Exchange
 from leeward.client.http_connection import HttpConnection, ServerAddress, connect
 from leeward.client.reading import encoding_of, read_bounded, sliced
-from leeward.client.resolving import is_local_failure
+from leeward.client.resolving import is_local_failure, is_missing_name
 
 MAX_REQUEST_CONNECTIONS = 64
 IDLE_TIMEOUT_SECONDS = 90.0
@@ -211,6 +211,7 @@ def mapped_errors(what: str) -> Generator[None, None, None]:
         raise Unreachable(f"{what}: no answer in time") from error
     except OSError as error:
         if is_local_failure(error):
-            raise LocalFailure(f"{what}: {error}") from error
+            kind = NameNotFound if is_missing_name(error) else LocalFailure
+            raise kind(f"{what}: {error}") from error
         kind = Untrusted if blames_a_certificate(error) else Unreachable
         raise kind(f"{what}: {error or type(error).__name__}") from error

@@ -7,7 +7,7 @@ from typing import cast
 
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.client.exchange import Exchange
-from leeward.client.resolving import is_of_the_address, judged_addresses
+from leeward.client.resolving import is_of_the_address, judged_addresses, more_telling
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,15 @@ class HttpConnection(asyncio.Protocol):
 async def connect(endpoint: ServerAddress) -> HttpConnection:
     """Opens a connection; whoever calls bounds the time that it takes. Raises: OSError, ssl.SSLError,
     ForbiddenAddress."""
-    failed = OSError(f"{endpoint.host} has no address")
+    failed: OSError | None = None
     for address in await judged_addresses(endpoint.addresses, endpoint.host, endpoint.port):
         try:
             return await _connect(endpoint, address)
         except OSError as error:
             if not is_of_the_address(error):
                 raise
-            failed = error
-    raise failed
+            failed = more_telling(failed, error)
+    raise failed or OSError(f"{endpoint.host} has no address")
 
 
 async def _connect(endpoint: ServerAddress, address: str) -> HttpConnection:

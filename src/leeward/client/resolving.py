@@ -7,6 +7,7 @@ import asyncio
 import errno
 import socket
 from contextlib import suppress
+from contextvars import ContextVar
 from ipaddress import ip_address
 
 from aiohttp import ThreadedResolver
@@ -15,8 +16,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from kubeapi.errors import NoCredential
 from leeward.api.rules.member_addresses import AddressRules
 
-LOOKUP_SECONDS = 2.0
-"""Bound on one look-up of a name, less than the time-out of a probe."""
+LOOKUP_SECONDS: ContextVar[float | None] = ContextVar("LOOKUP_SECONDS", default=None)
+"""Bound on one look-up of a name, for who is to tell a slow resolver from a silent server; else the request's own."""
+_MISSING = (socket.EAI_NONAME, socket.EAI_NODATA)
 _LOCAL = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL))
 _NO_WAY = (errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.EHOSTUNREACH)
 
@@ -58,23 +60,41 @@ async def _addresses(host: str, port: int) -> list[str]:
     """Raises: OSError, also for a name that is not resolved in time: that is no silence of the server."""
     with suppress(ValueError):
         return [str(ip_address(host))]
+    longest = LOOKUP_SECONDS.get()
+    bound = asyncio.timeout(longest)
     try:
-        async with asyncio.timeout(LOOKUP_SECONDS):
+        async with bound:
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except TimeoutError:
-        raise socket.gaierror(socket.EAI_AGAIN, f"{host} was not resolved within {LOOKUP_SECONDS:g} s") from None
+        if longest is None or not bound.expired():
+            raise
+        raise socket.gaierror(socket.EAI_AGAIN, f"{host} was not resolved within {longest:g} s") from None
     return [str(address[0]) for *_, address in found]
 
 
 def is_local_failure(error: OSError) -> bool:
     """Tells whether the machine of who asks has failed, or the look-up of the name, and not the server. Holds: S13."""
-    is_lookup = isinstance(error, socket.gaierror) or isinstance(error.__cause__, socket.gaierror)
-    return is_lookup or error.errno in _LOCAL
+    return _lookup_error(error) is not None or error.errno in _LOCAL
+
+
+def is_missing_name(error: OSError) -> bool:
+    """Tells whether a resolver has answered that the name does not exist."""
+    found = _lookup_error(error)
+    return found is not None and found.errno in _MISSING
+
+
+def _lookup_error(error: OSError) -> socket.gaierror | None:
+    return next((each for each in (error, error.__cause__) if isinstance(each, socket.gaierror)), None)
 
 
 def is_of_the_address(error: OSError) -> bool:
     """Tells whether another address of the same name may do better."""
     return isinstance(error, ConnectionError) or error.errno in _NO_WAY
+
+
+def more_telling(before: OSError | None, error: OSError) -> OSError:
+    """The error of a name of which several addresses have failed: the server's own comes before one of this machine."""
+    return error if before is None or is_local_failure(before) else before
 
 
 def judge_address(rules: AddressRules, host: str, address: str, port: int) -> None:

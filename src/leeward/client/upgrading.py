@@ -17,7 +17,7 @@ from yarl import URL
 
 from kubeapi.errors import Unreachable
 from leeward.api.rules.member_addresses import AddressRules
-from leeward.client.resolving import is_of_the_address, judged_addresses
+from leeward.client.resolving import is_of_the_address, judged_addresses, more_telling
 
 MAX_HEAD_BYTES = 64 * 1024
 CHUNK_BYTES = 64 * 1024
@@ -83,7 +83,7 @@ async def _connect(
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connects to the first address of the host that answers. Raises: OSError, ssl.SSLError, ForbiddenAddress."""
     host, port, is_tls = url.host or "", url.port or 0, url.scheme == "https"
-    failed = OSError(f"{host} has no address")
+    failed: OSError | None = None
     for address in await judged_addresses(rules, host, port):
         try:
             return await asyncio.open_connection(
@@ -96,8 +96,8 @@ async def _connect(
         except OSError as error:
             if not is_of_the_address(error):
                 raise
-            failed = error
-    raise failed
+            failed = more_telling(failed, error)
+    raise failed or OSError(f"{host} has no address")
 
 
 def _parsed(lines: list[str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from kubeapi.diff import status_patch
-from kubeapi.errors import LocalFailure
+from kubeapi.errors import LocalFailure, NameNotFound
 from kubeapi.quantity import Quantity, parse_quantity
 from leeward.api.cluster import Cluster, ClusterStatus
 from leeward.api.meta import Condition, find_condition, put_condition, remove_condition, set_condition
@@ -28,12 +28,13 @@ from leeward.controllers.cluster_facts import Facts, FactsCollector
 from leeward.core.cluster_health.cluster_identity import with_identity
 from leeward.core.cluster_health.outage import with_last_seen
 from leeward.core.cluster_health.pending_condition import doubt_of, remembered, with_doubt
-from leeward.core.cluster_health.probe import is_conclusive
+from leeward.core.cluster_health.probe import Probe, is_conclusive
 from leeward.core.cluster_health.ready_condition import (
     HealthMemory,
     Thresholds,
     decide_ready,
     is_uncollected,
+    name_is_gone,
     not_observed,
     ready_condition,
     watched_memory,
@@ -77,6 +78,7 @@ class Look(NamedTuple):
     doubt: Condition | None
     facts: Facts | None
     uid: str
+    name_is_gone: Condition | None = None
 
 
 class ClusterStatusController:
@@ -117,12 +119,15 @@ class ClusterStatusController:
     async def observe_once(self) -> None:
         """One probe, one decision, at most one write. Raises: WorldError when the control plane does not answer."""
         await self._clusters.wait_synced()
-        began = self._instant()
+        began, gone = self._instant(), None
         try:
             probe = await self._probe.ask()
         except LocalFailure as error:
-            await self._could_not_look(error)
-            return
+            gone = self._name_is_gone(error)
+            if gone is None:
+                await self._could_not_look(error)
+                return
+            probe = Probe("unreachable", gone.message)
         if not self._is_conclusive(began, healthy=probe.sight == "healthy"):
             return
         facts = await self._facts.collect() if probe.sight == "healthy" else None
@@ -143,7 +148,7 @@ class ClusterStatusController:
             self._facts.begin_anew()
             self._plane.failed_probes.failed(cluster.name, self._plane.clock.monotonic())
         uid = probe.uid if self._settings.identifies else ""
-        look = Look(ready, doubt, facts if ready.status == "True" else None, uid)
+        look = Look(ready, doubt, facts if ready.status == "True" else None, uid, gone)
         await self._write(cluster, lambda found: self._status(found, look))
 
     async def _could_not_look(self, error: LocalFailure) -> None:
@@ -154,7 +159,15 @@ class ClusterStatusController:
             return
         self._plane.metrics.cluster_uncollected.labels(cluster.name).set(True)
         log.warning("cluster %s: could not look: %s", cluster.name, error)
-        await self._write(cluster, lambda found: self._status_unseen(found, not_observed(str(error))))
+        condition = not_observed(str(error), is_missing_name=isinstance(error, NameNotFound))
+        await self._write(cluster, lambda found: self._status_unseen(found, condition))
+
+    def _name_is_gone(self, error: LocalFailure) -> Condition | None:
+        """The condition that makes a look of a missing name count, if it does."""
+        cluster = self._clusters.get(self._member.name)
+        if cluster is None or not isinstance(error, NameNotFound):
+            return None
+        return name_is_gone(cluster, str(error), self._plane.clock.now())
 
     def _is_conclusive(self, began: tuple[datetime, float], *, healthy: bool) -> bool:
         """Tells whether the probe that began then counts: neither a stall of our own nor a step of the clock spoilt
@@ -208,7 +221,7 @@ class ClusterStatusController:
 
     def _status(self, cluster: Cluster, look: "Look") -> ClusterStatus:
         now, status, facts = self._plane.clock.now(), cluster.status, look.facts
-        seen = remove_condition(status.conditions, NOT_OBSERVED_CONDITION)
+        seen = put_condition(status.conditions, NOT_OBSERVED_CONDITION, look.name_is_gone, now)
         conditions = set_condition(with_doubt(seen, look.doubt, now), look.ready, now)
         conditions = with_last_seen(status.conditions, conditions, now)
         conditions = with_identity(cluster, conditions, look.uid, now)

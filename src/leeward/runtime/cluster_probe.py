@@ -12,6 +12,7 @@ from kubeapi.transport import Response
 from leeward.api.resource import NAMESPACES
 from leeward.client import Client, Unreachable
 from leeward.client.bounds import MiB
+from leeward.client.resolving import LOOKUP_SECONDS
 from leeward.core.cluster_health.probe import Probe, judge_health, judge_read, unanswered_read
 from leeward.core.cluster_health.ready_condition import NO_ANSWER
 from leeward.core.registration import IDENTIFYING_NAMESPACE
@@ -20,6 +21,8 @@ _WHAT = f"the Namespace {IDENTIFYING_NAMESPACE}"
 MAX_READ_BYTES = 4 * MiB
 """Most bytes of a Namespace."""
 _READY, _HEALTHY = "/readyz", "/healthz"
+LONGEST_LOOKUP_SECONDS = 2.0
+"""Bound on a look-up of the member's name, so that a slow resolver is not taken for a silent member."""
 LONGEST_SECONDS = 60.0
 """Bound beside the time-out: a probe takes no longer, however long the process stands still meanwhile."""
 
@@ -108,7 +111,11 @@ class ClusterProbe:
             return None
 
     async def _get(self, path: str) -> Response:
-        return await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds + LONGEST_SECONDS)
+        bound = LOOKUP_SECONDS.set(min(LONGEST_LOOKUP_SECONDS, self._timeout_seconds / 2))
+        try:
+            return await self._client.raw("GET", path, timeout_seconds=self._timeout_seconds + LONGEST_SECONDS)
+        finally:
+            LOOKUP_SECONDS.reset(bound)
 
 
 def _seen(asked: _Health | LocalFailure) -> _Health:

@@ -25,6 +25,9 @@ UNCOLLECTED_REASONS = frozenset((UNCOLLECTED, TOO_LARGE))
 NO_ANSWER = "no answer in time, and no refusal"
 """End of the message of a cluster that is not reachable and does not refuse, as one behind a cut is."""
 
+NAME_NOT_FOUND = "NameNotFound"
+NAME_HOLDS = timedelta(minutes=10)
+"""Time for which a resolver that does not know a name is taken for wrong, and not the cluster for gone."""
 BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 """Instant since which that has been the same which needs no threshold."""
 
@@ -56,7 +59,7 @@ def ready_condition(sight: Sight, detail: str = "") -> Condition:
         case "not serving":
             return _ready("False", "ClusterNotServing", detail or "cluster says that it is ready, but serves no reads")
         case "unreachable":
-            how = f": {detail}" if detail == NO_ANSWER else ""
+            how = f": {detail}" if detail else ""
             return _ready("False", "ClusterNotReachable", f"cluster is not reachable{how}")
         case "refused":
             return _ready("False", UNCOLLECTED, detail or "the cluster's status could not be read")
@@ -69,19 +72,38 @@ def is_uncollected(condition: Condition) -> bool:
     return condition.status != "True" and condition.reason in UNCOLLECTED_REASONS
 
 
-def not_observed(failure: str) -> Condition:
-    """The condition of a cluster at which nobody could look. Its time counts for no threshold. Holds: S13."""
+def not_observed(failure: str, *, is_missing_name: bool = False) -> Condition:
+    """The condition of a cluster at which nobody could look. Its time counts for no threshold. Holds: S13.
+
+    `is_missing_name`: a resolver says that the name does not exist, and counts for `NAME_HOLDS` as one that is wrong.
+    """
+    reason = NAME_NOT_FOUND if is_missing_name else "LocalFailure"
     message = (
         f"could not look, and not for a fault of the cluster: {failure}. Ready stays as seen last, nothing is evicted "
         "for what is not seen; look at open files (`ulimit -n`), memory, ports and DNS of who probes it"
     )
-    return Condition(NOT_OBSERVED_CONDITION, "True", "LocalFailure", message)
+    return Condition(NOT_OBSERVED_CONDITION, "True", reason, message)
+
+
+def name_is_gone(cluster: Cluster, failure: str, now: datetime) -> Condition | None:
+    """The condition of a cluster whose name has not existed for `NAME_HOLDS`: it counts as unreachable from then on, as
+    a managed cluster does that was deleted with its DNS record. None before that (L2)."""
+    found = find_condition(cluster.status.conditions, NOT_OBSERVED_CONDITION)
+    if found is None or found.reason != NAME_NOT_FOUND or found.last_transition_time is None:
+        return None
+    if found.status == "True" and now < found.last_transition_time + NAME_HOLDS:
+        return None
+    minutes = int(NAME_HOLDS.total_seconds() // 60)
+    message = f"its name has not existed for {minutes} minutes, and it counts as unreachable: {failure}"
+    return Condition(NOT_OBSERVED_CONDITION, "False", NAME_NOT_FOUND, message)
 
 
 def unobserved(cluster: Cluster) -> Condition | None:
     """The condition of a cluster at which nobody can look now; None where it says nothing any more: who has set it is
     not heard of."""
     ready, found = cluster.ready, find_condition(cluster.status.conditions, NOT_OBSERVED_CONDITION)
+    if found is None or found.status != "True":
+        return None
     return None if ready is not None and ready.status == "Unknown" else found
 
 
