@@ -6,6 +6,9 @@ import pytest
 
 from kubeapi.meta import Manifest
 from kubeserver.builtin_kinds import BUILT_IN
+from kubeserver.kinds.kind import Kind
+from kubeserver.registry.objects import encode_stored
+from tests.kubeserver.api_world import ApiWorld, deployment, tell
 
 _UP = {
     "stabilizationWindowSeconds": 0,
@@ -136,8 +139,78 @@ def test_what_has_no_spec_or_more_is_completed_too(kind: str, given: Manifest, e
     assert _holds(_completed(kind, given), expected)
 
 
+_TOLERATING = {"requests": [{"name": "a", "exactly": {"deviceClassName": "a", "tolerations": [{"key": "a"}]}}]}
+_ONCE = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "image:1"}]}}
+_PARAMETERS = {"kind": "A", "name": "a", "scope": "Namespace", "namespace": "default"}
+
+
+def _without(defaulted: str, value: Any) -> Any:
+    """The value without any field of that name, as it was stored before there was a default."""
+    if isinstance(value, dict):
+        fields = cast(Manifest, value).items()
+        return {key: _without(defaulted, each) for key, each in fields if key != defaulted}
+    return [_without(defaulted, each) for each in cast(list[Any], value)] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "defaulted"),
+    [
+        ("StatefulSet", deployment("a")["spec"], "serviceName"),
+        (
+            "Job",
+            {
+                "template": _ONCE,
+                "podFailurePolicy": {"rules": [{"action": "Count", "onPodConditions": [{"type": "DisruptionTarget"}]}]},
+            },
+            "status",
+        ),
+        ("ResourceClaim", {"devices": _TOLERATING}, "operator"),
+        ("ResourceClaimTemplate", {"spec": {"devices": _TOLERATING}}, "operator"),
+        ("IngressClass", {"controller": "a/b", "parameters": _PARAMETERS}, "scope"),
+    ],
+)
+def test_an_object_stored_before_a_default_can_be_changed_and_let_go(name: str, spec: Manifest, defaulted: str) -> None:
+    kind = _kind(name)
+    namespace = "default" if kind.namespaced else ""
+    objects = f"/apis/{kind.api_version}{'/namespaces/default' if namespace else ''}/{kind.plural}"
+    path, key = f"{objects}/a", kind.key(namespace, "a")
+
+    async def story(world: ApiWorld) -> None:
+        async def stored_before() -> Manifest:
+            stored = (await world.get(path)).body
+            before = {**stored, "spec": _without(defaulted, stored["spec"])}
+            assert before != stored
+            await world.store.put(key, world.store.head(key), lambda revision: encode_stored(kind, before, revision))
+            return (await world.get(path)).body
+
+        metadata = {"name": "a", "finalizers": ["example.com/a"]}
+        made = await world.create(objects, {"metadata": metadata, "spec": spec})
+        assert made.code == 201, made.body
+        await stored_before()
+        labelled = await world.patch(path, {"metadata": {"labels": {"a": "b"}}})
+        assert labelled.code == 200, labelled.body
+        before = await stored_before()
+        written = await world.update(path, {**before, "metadata": {**before["metadata"], "annotations": {"a": "b"}}})
+        assert written.code == 200, written.body
+        assert {each.body["metadata"].get("generation") for each in (made, labelled, written)} in ({1}, {None})
+        if kind.scale is not None:
+            await stored_before()
+            scaled = await world.patch(f"{path}/scale", {"spec": {"replicas": 3}})
+            assert (scaled.code, (await world.get(path)).body["metadata"]["generation"]) == (200, 2), scaled.body
+        await stored_before()
+        await world.delete(path, propagationPolicy="Background")
+        freed = await world.patch(path, {"metadata": {"finalizers": []}})
+        assert (freed.code, (await world.get(path)).code) == (200, 404), freed.body
+
+    tell(story)
+
+
+def _kind(name: str) -> Kind:
+    return next(kind for kind in BUILT_IN if kind.kind == name)
+
+
 def _completed(name: str, given: Manifest) -> Manifest:
-    kind = next(kind for kind in BUILT_IN if kind.kind == name)
+    kind = _kind(name)
     manifest: Manifest = {"kind": name, "metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}, **given}
     kind.default(manifest)
     kind.complete(manifest)

@@ -54,7 +54,8 @@ def validate_ingress_class(manifest: Manifest, old: Manifest | None) -> list[Pro
     spec = section(manifest, "spec")
     controller, parameters = spec.get("controller", ""), section(spec, "parameters")
     problems = list(_controller_problems(controller, "spec.controller"))
-    if parameters.get("scope") == "Cluster" and parameters.get("namespace") is not None:
+    is_new = old is None or not is_equal(parameters, section(section(old, "spec"), "parameters"))
+    if is_new and parameters.get("scope") == "Cluster" and parameters.get("namespace") is not None:
         problems.append(Problem.forbidden("spec.parameters.namespace", "`parameters.scope` is set to 'Cluster'"))
     if old is not None and section(old, "spec").get("controller", "") != controller:
         problems.append(Problem.invalid("spec.controller", controller, "field is immutable"))

@@ -1,11 +1,11 @@
 """Create and update: the way of an object into the store.
 
     create:  stamp ▸ default ▸ admit ▸ hook ▸ check ▸ approve ▸ put, if the name is free
-    change:  read the head ▸ let the caller change it ▸ default ▸ stamp ▸ admit ▸ ... ▸ approve ▸ put, or nothing
+    change:  read the head ▸ default ▸ let the caller change it ▸ default ▸ stamp ▸ ... ▸ approve ▸ put, or nothing
 
 Only where webhooks are asked, for admission or for another version, something is waited for between reading the head
 and `put`. Should the store say that somebody was faster, the change is made again on what is there now, and is admitted
-again.
+again. Defaults that came after an object was stored count as stored: they are no change of it.
 
 Holds: D4, D8 (an object that is being deleted goes when its last finalizer does).
 """
@@ -130,6 +130,7 @@ class Writer:
     ) -> Written:
         shown = await show_one(kind, record)
         old = decode_stored(kind, shown)
+        kind.default(old)
 
         def changed() -> Manifest:
             new = self._changed(kind, old, change(codec.copy_manifest(old)), subresource)
