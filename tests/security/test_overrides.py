@@ -26,9 +26,9 @@ from leeward.core.overrides.rendering import (
 )
 from leeward.sim.world import World
 from tests.security.test_load import config_map
-from tests.security.worlds import RBAC, UnaskedWorld, namespaces, play_in, user_with
+from tests.security.worlds import RBAC, ROLES, UnaskedWorld, namespaces, play_in, user_with
 from tests.world.stories import CONFIG_MAPS, apply, deployment, play, policy, ready_replicas
-from tests.world.test_overrides import BOTH, OVERRIDES, TWO, images, overriding, replacing, tagged
+from tests.world.test_overrides import BOTH, CLUSTER_OVERRIDES, OVERRIDES, TWO, images, overriding, replacing, tagged
 
 DECISIVE = ("karmada.io", "leeward.dev", "resourcebinding.karmada.io", "resourcetemplate.karmada.io", "work.karmada.io")
 """Prefixes of marks by which somebody decides whose an object is; others are the template's own."""
@@ -190,14 +190,14 @@ def marks(count: int) -> list[Manifest]:
     return [{"operator": "add", "value": {f"mark{number}": "x"}} for number in range(count)]
 
 
-def test_l4_a_policy_has_a_bounded_number_of_overriders() -> None:
+def test_l4_a_rule_has_a_bounded_number_of_overriders() -> None:
     async def story(world: World) -> None:
         mallory = await attacker(world)
         large = overriding("large", None, annotationsOverrider=marks(MOST_OVERRIDERS))
         await mallory.create(OVERRIDES, large, "tenant")
         both = overriding("huge", None, annotationsOverrider=marks(60), labelsOverrider=marks(41))
         for huge in (overriding("huge", None, annotationsOverrider=marks(MOST_OVERRIDERS + 1)), both):
-            with pytest.raises(Invalid, match=r"spec: Too many: 101: .*several policies"):
+            with pytest.raises(Invalid, match=r"overrideRules\[0\]\.overriders: Too many: 101: .*several policies"):
                 await mallory.create(OVERRIDES, huge, "tenant")
 
     play(story, {"member1": "Push"})
@@ -213,6 +213,39 @@ def test_l4_overriders_stored_beyond_their_bound_are_not_carried_out_and_say_so(
         await world.until(lambda: "101 overriders" in failure(world, "c-configmap"), 60)
 
     play_in(UnaskedWorld, story, TWO)
+
+
+@pytest.mark.parametrize("kind", [World, UnaskedWorld])
+def test_a_policy_with_a_rule_for_each_of_many_clusters_is_taken_and_carried_out(kind: type[World]) -> None:
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        each = overriding("each", None)
+        each["spec"]["overrideRules"] = [
+            {
+                "targetCluster": {"clusterNames": [f"member{number}"]},
+                "overriders": {"annotationsOverrider": [{"operator": "add", "value": {"at": f"member{number}"}}]},
+            }
+            for number in range(1, MOST_OVERRIDERS + 52)
+        ]
+        await mallory.create(OVERRIDES, each, "tenant")
+        await apply(mallory, config_map("c"), policy("c", BOTH, "ConfigMap", "v1"), namespace="tenant")
+        await world.sleep(60)
+        assert failure(world, "c-configmap") == ""
+        for name in TWO:
+            found = await world.member(name).client.get(CONFIG_MAPS, "c", "tenant")
+            assert found["metadata"]["annotations"]["at"] == name
+
+    play_in(kind, story, TWO)
+
+
+def test_l4_the_rules_that_mean_one_cluster_are_counted_together() -> None:
+    both = overriding("p", None, annotationsOverrider=marks(60))
+    both["spec"]["overrideRules"] *= 2
+    rules = rules_of(from_wire(both, ClusterOverridePolicy))
+    refused = completed(override(Overridden(config_map("c")), rules))
+    assert isinstance(refused, OverrideFailure)
+    assert refused.message.startswith("120 overriders: ")
+    assert isinstance(completed(override(Overridden(config_map("c")), rules[:1])), Overridden)
 
 
 def test_l4_a_rendering_pauses_before_each_overrider() -> None:
@@ -237,6 +270,39 @@ def test_an_override_policy_of_a_namespace_changes_no_rights() -> None:
     allowed = completed(override(Overridden(bound), rules_of(from_wire(how, ClusterOverridePolicy))))
     assert isinstance(allowed, Overridden)
     assert allowed.manifest["roleRef"] == admin
+
+
+def test_rights_reach_members_beside_an_override_policy_of_every_kind() -> None:
+    """A policy without selectors leaves rights as they are; one for all namespaces changes them."""
+    reader: Manifest = {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": "Role",
+        "metadata": {"name": "reader"},
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
+    }
+
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        await mallory.create(OVERRIDES, overriding("every", None, labelsOverrider=marks(1)), "tenant")
+        await apply(mallory, config_map("c"), policy("c", BOTH, "ConfigMap", "v1"), namespace="tenant")
+        await world.client.create(ROLES, reader, "tenant")
+        await apply(mallory, policy("reader", BOTH, "Role", f"{RBAC}/v1"), namespace="tenant")
+        await world.sleep(60)
+        assert failure(world, "reader-role") == ""
+        for name in TWO:
+            member = world.member(name).client
+            labels = [
+                (await member.get(resource, of, "tenant"))["metadata"]["labels"]
+                for resource, of in ((CONFIG_MAPS, "c"), (ROLES, "reader"))
+            ]
+            assert ["mark0" in each for each in labels] == [True, False]
+        wide = overriding("wide", None, labelsOverrider=[{"operator": "add", "value": {"wide": "x"}}])
+        await world.client.create(CLUSTER_OVERRIDES, wide)
+        await world.sleep(60)
+        role = await world.member("member1").client.get(ROLES, "reader", "tenant")
+        assert role["metadata"]["labels"]["wide"] == "x"
+
+    play(story, TWO)
 
 
 def test_an_override_policy_of_a_namespace_that_selects_rights_is_refused() -> None:

@@ -4,17 +4,15 @@ Generous: users of Karmada tell of some seventy selectors in a policy (karmada-i
 etcd's 1.5 MiB for an object, which is 25,000 selectors.
 """
 
-import msgspec
-
 from kubeapi.codec import encode
 from kubeapi.diff import is_equal
 from kubeapi.field import Node, Problems
 from kubeapi.status import Problem
-from leeward.api.override import OverrideSpec
 from leeward.api.policy import Placement
 
 MOST_OVERRIDERS = 100
-"""Most overriders of one override policy, over all of its rules: each goes through the manifest."""
+"""Most overriders of one rule, and of all rules of an override policy that mean one cluster: each goes through the
+manifest."""
 MOST_AFFINITIES = 100
 """Most affinity terms of one placement, with their overflow affinities: each is asked about every cluster."""
 MOST_PLACEMENT_BYTES = 256 * 1024
@@ -29,8 +27,7 @@ _FEWER_AFFINITIES = (
 )
 _SMALLER_PLACEMENT = f"may not be more than {MOST_PLACEMENT_BYTES} bytes; select clusters by label instead of by name"
 FEWER_OVERRIDERS = (
-    f"a policy must have at most {MOST_OVERRIDERS} over all of its rules; join those of one field, "
-    "or make several policies"
+    f"a policy may have at most {MOST_OVERRIDERS} for one cluster; join those of one field, or make several policies"
 )
 _FEWER = "select by label or by kind instead of by name, or make several policies of it"
 
@@ -68,24 +65,21 @@ def placement_bounds_problems(placement: Node, old: Node) -> Problems:
         yield placement.too_long(f"is {size} bytes: {_SMALLER_PLACEMENT}")
 
 
-def overrider_count(spec: OverrideSpec) -> int:
-    """Number of overriders of an override policy, over all of its rules."""
-    rules = [rule.overriders for rule in spec.override_rules]
-    if not rules and spec.overriders is not None:
-        rules = [spec.overriders]
-    return sum(sum(map(len, msgspec.structs.astuple(each))) for each in rules)
-
-
 def overrider_count_problems(policy: Node, old: Node | None) -> Problems:
-    """Problem of an override policy that has too many overriders, and not fewer than what was stored before."""
-    count = _overriders(policy["spec"])
-    if count > MOST_OVERRIDERS and (old is None or count > _overriders(old["spec"])):
-        yield policy["spec"].too_many(count, FEWER_OVERRIDERS)
+    """Problems of rules with too many overriders, and more than any rule had that was stored before."""
+    most = max(map(_overriders, _all_overriders(old["spec"])), default=0) if old is not None else 0
+    for overriders in _all_overriders(policy["spec"]):
+        count = _overriders(overriders)
+        if count > max(MOST_OVERRIDERS, most):
+            yield overriders.too_many(count, FEWER_OVERRIDERS)
 
 
-def _overriders(spec: Node) -> int:
-    all_rules = [spec["overriders"], *(rule["overriders"] for rule in spec["overrideRules"].items())]
-    return sum(len(value.list) for overriders in all_rules for _, value in overriders.entries())
+def _all_overriders(spec: Node) -> list[Node]:
+    return [spec["overriders"], *(rule["overriders"] for rule in spec["overrideRules"].items())]
+
+
+def _overriders(of_rule: Node) -> int:
+    return sum(len(value.list) for _, value in of_rule.entries())
 
 
 def _affinities(placement: Node) -> int:

@@ -2,9 +2,9 @@
 
 ClusterOverridePolicies come before OverridePolicies, and these are selected by the manifest that those have made. Among
 either, the less precise selector comes first, so that the most precise one has the last word; then the name decides. A
-policy without selectors selects all.
+policy without selectors selects all, but for rights where it has a namespace: no OverridePolicy may change those.
 
-Karmada: pkg/util/overridemanager; same.
+Karmada: pkg/util/overridemanager; same. Differs: there an OverridePolicy changes rights.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +14,7 @@ from kubeapi.codec import DecodeError, from_wire
 from kubeapi.meta import ReadOnlyManifest, labels_of
 from leeward.api.cluster import Cluster
 from leeward.api.policy import ResourceSelector
+from leeward.api.rules.overrides import RBAC_GROUP
 from leeward.core.interpreter.fields import value_at
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
 from leeward.core.propagation.matching import NO_MATCH
@@ -57,11 +58,17 @@ def _select(selectors: Sequence[ResourceSelector], namespace: str) -> Selected:
     return select_resources(selectors, namespace)
 
 
+def grants_rights(manifest: ReadOnlyManifest) -> bool:
+    """Tells whether the manifest is of the RBAC group."""
+    return str(manifest.get("apiVersion", "")).partition("/")[0] == RBAC_GROUP
+
+
 def override_scopes_of(manifest: ReadOnlyManifest) -> Iterator[Scope]:
     """Namespaces of selectors that can match the manifest."""
     for scope in scopes_of(manifest):
         yield scope
-        yield Scope(*EVERY_KIND, scope.namespace)
+        if not (scope.namespace and grants_rights(manifest)):
+            yield Scope(*EVERY_KIND, scope.namespace)
 
 
 def selects(selected: Selected, manifest: ReadOnlyManifest) -> bool:

@@ -10,16 +10,18 @@ Karmada: pkg/util/overridemanager; same order. Differs: Karmada lets the identit
 from collections.abc import Generator, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Final, TypeVar, cast
 
 from kubeapi.diff import is_equal
 from kubeapi.json_document import Document
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
-from leeward.api.rules.bounds import FEWER_OVERRIDERS, MOST_OVERRIDERS, overrider_count
-from leeward.api.rules.overrides import RBAC_GROUP, RBAC_WAY_OUT
+from leeward.api.rules.bounds import FEWER_OVERRIDERS, MOST_OVERRIDERS
+from leeward.api.rules.overrides import RBAC_WAY_OUT
+from leeward.core.overrides.applicable import grants_rights
 from leeward.core.overrides.applied import joined
-from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule, Step
+from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule, Rules, Step
 
 MOST_POLICIES_OF_A_TEMPLATE: Final = 100
 """Most policies of either kind for a template; more would have to be gone through for each cluster, and could make the
@@ -62,9 +64,9 @@ def override(before: Overridden, rules: Sequence[OverrideRule]) -> Steps[Overrid
     Holds: S6, S14.
     """
     document = Document(before.manifest)
-    for policy in {id(rule.policy): rule.policy for rule in rules}.values():
-        if refusal := _refusal(policy, before.manifest):
-            return OverrideFailure(policy, refusal)
+    for _, of_policy in groupby(rules, key=lambda rule: id(rule.policy)):
+        if refused := _refused(tuple(of_policy), before.manifest):
+            return refused
     for rule in rules:
         try:
             for step in rule.steps:
@@ -97,17 +99,16 @@ def completed(steps: Steps[T]) -> T:
             return cast(T, ended.value)
 
 
-def _refusal(policy: AnyOverridePolicy, manifest: ReadOnlyManifest) -> str:
-    """Reason why the policy is not carried out on the manifest at all; empty where it may be.
+def _refused(rules: Rules, manifest: ReadOnlyManifest) -> OverrideFailure | None:
+    """Failure of rules of one policy that are not carried out on the manifest at all.
 
     Who may override in a namespace could otherwise write rights into members that the control plane would not let them
     write here.
     """
-    group = str(manifest.get("apiVersion", "")).partition("/")[0]
-    if policy.namespace and group == RBAC_GROUP:
-        return f"an OverridePolicy changes no {manifest.get('kind')}: {RBAC_WAY_OUT}"
-    count = overrider_count(policy.spec)
-    return f"{count} overriders: {FEWER_OVERRIDERS}" if count > MOST_OVERRIDERS else ""
+    policy, count = rules[0].policy, sum(len(rule.steps) for rule in rules)
+    if policy.namespace and grants_rights(manifest):
+        return OverrideFailure(policy, f"an OverridePolicy changes no {manifest.get('kind')}: {RBAC_WAY_OUT}")
+    return OverrideFailure(policy, f"{count} overriders: {FEWER_OVERRIDERS}") if count > MOST_OVERRIDERS else None
 
 
 def _apply(document: Document, step: Step) -> None:
