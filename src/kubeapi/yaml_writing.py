@@ -22,8 +22,9 @@ def render_sorted_yaml(value: Any) -> str:
 
 
 def render_yaml_document(value: Any) -> str:
-    """Renders the value with its keys in the order that they have, in ASCII: it is shown on terminals."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False)
+    """Renders the value with its keys in the order that they have, in ASCII: it is shown on terminals, where no text of
+    several lines may look like lines of the document."""
+    return yaml.dump(value, Dumper=_TerminalDumper, sort_keys=False)
 
 
 def render_inline_yaml(value: Any) -> str:
@@ -45,6 +46,10 @@ class _Dumper(yaml.CSafeDumper):
         return True
 
 
+class _TerminalDumper(_Dumper):
+    """Writes no text as a block."""
+
+
 def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
     node = yaml.CSafeDumper.represent_str(dumper, text)
     if not is_text(text) or (not text.isprintable() and any(each in text for each in _BREAKS)):
@@ -56,4 +61,12 @@ def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
     return node
 
 
+def _represent_text_in_one_line(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
+    node = _represent_text(dumper, text)
+    if node.style == "|":
+        node.style = '"'
+    return node
+
+
 _Dumper.add_representer(str, _represent_text)
+_TerminalDumper.add_representer(str, _represent_text_in_one_line)

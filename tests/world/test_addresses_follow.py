@@ -10,6 +10,8 @@ from kubeapi.resource import Resource
 from leeward.api.names import ALL_ADDRESSES_ANNOTATION
 from leeward.api.resource import EVENTS
 from leeward.members.rules.load_balancer import load_balancer_range
+from leeward.runtime.sharding import Sharding
+from leeward.sim.candidate import Candidate, ShardCandidate
 from leeward.sim.world import Mode, World
 from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy
 
@@ -41,15 +43,19 @@ INGRESS: Manifest = {
 
 
 async def lead(
-    world: World, placement: Manifest, made: Manifest | None = None, annotations: Mapping[str, str] | None = None
+    world: World,
+    placement: Manifest,
+    made: Manifest | None = None,
+    annotations: Mapping[str, str] | None = None,
+    ingress: Manifest = INGRESS,
 ) -> None:
     """An application with a Service and an Ingress in every cluster."""
     leading = policy("leading", EVERYWHERE, "Service", "v1")
     leading["metadata"]["annotations"] = dict(annotations or {})
-    ingress = {"apiVersion": INGRESSES.api_version, "kind": INGRESSES.kind}
-    leading["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "Service"}, ingress]
+    selected = {"apiVersion": INGRESSES.api_version, "kind": INGRESSES.kind}
+    leading["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "Service"}, selected]
     await world.client.create(SERVICES, made or service(), "default")
-    await world.client.create(INGRESSES, INGRESS, "default")
+    await world.client.create(INGRESSES, ingress, "default")
     await world.client.create(POLICIES, leading, "default")
     await apply(world.client, policy("web", placement), deployment("web", 4))
     await world.sleep(60)
@@ -178,5 +184,44 @@ def test_a_new_leader_lists_the_same_addresses_and_writes_nothing() -> None:
         await world.sleep(60)
         after = await world.client.get(SERVICES, "web", "default")
         assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+
+    play(story, TWO)
+
+
+def test_addresses_follow_workloads_of_other_shards() -> None:
+    async def story(world: World) -> None:
+        await world.stop_controllers()
+        sharding = Sharding(3)
+        candidates: list[Candidate | ShardCandidate] = [Candidate(world, "leader", lambda name, result: None, sharding)]
+        candidates += [ShardCandidate(world, f"s{n}", lambda name, result: None, n, sharding) for n in range(3)]
+        for candidate in candidates:
+            candidate.start()
+        await world.sleep(40)
+        await lead(world, ONE)
+        (home,) = world.assigned(WEB)
+        (other,) = set(TWO) - {home}
+        assert await led_to(world) == {home}
+        moved = {**ONE, "clusterAffinity": {"clusterNames": [other]}}
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": moved}}, "default")
+        await world.sleep(120)
+        assert await led_to(world) == {other}
+
+    play(story, TWO)
+
+
+def test_an_ingress_with_a_service_of_unknown_workloads_lists_all_addresses() -> None:
+    """The Pods of an operator serve behind one of its two Services."""
+
+    async def story(world: World) -> None:
+        paths = [
+            {"path": f"/{name}", "pathType": "Prefix", "backend": {"service": {"name": name, "port": {"number": 80}}}}
+            for name in ("web", "api")
+        ]
+        ingress: Manifest = {"metadata": {"name": "web"}, "spec": {"rules": [{"http": {"paths": paths}}]}}
+        api = service(selector={"app": "operated"}, type="ClusterIP")
+        await world.client.create(SERVICES, {**api, "metadata": {"name": "api"}}, "default")
+        await lead(world, by_weight({"member1": 1}), ingress=ingress)
+        assert await led_to(world, INGRESSES) == {"member1", "member2"}
+        assert await led_to(world) == {"member1"}
 
     play(story, TWO)

@@ -91,7 +91,6 @@ class BindingReports:
     def forget(self, key: Key) -> None:
         """Forgets a binding that is gone."""
         self._first.forget(key)
-        self._addresses.forget(key)
 
     def refuse(self, binding: Binding, refusal: Condition | None) -> None:
         """Says on the binding alone why nothing is done for it: its template may be somebody else's."""
@@ -159,7 +158,6 @@ class BindingReports:
             within = BOOKKEEPING_SECONDS
         told = partial(self._events.addresses_left_out, binding, items)
         self._post(resource, template, binding, change, within, told, is_paced=tells_first)
-        self._addresses.note(binding)
         will_be = self._plane.statuses.of(resource).expected(template)
         now = self._plane.clock.now()
         return self._first.look_at(key_of(binding), now) if lacks_conditions(will_be) else None

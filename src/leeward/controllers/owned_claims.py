@@ -34,6 +34,8 @@ class OwnedClaims:
         self._is_following = False
         self._owners: dict[str, str] = {}
         """Works of the custom resources that were looked at, by uid; the latest are kept."""
+        self._between: dict[str, Manifest] = {}
+        """Owners of objects between claims and custom resources, by uid; the latest are kept."""
 
     async def of(self, work: str, observed: Manifest) -> tuple[str, ...] | None:
         """Names of the claims that belong to an object of this Work, in order; none of kinds that Kubernetes has. None
@@ -46,8 +48,9 @@ class OwnedClaims:
         if not self._is_following:
             self._is_following = True
             informer.on_change(self._claim_changed)
+        if not informer.synced:
+            return None
         try:
-            await informer.wait_synced()
             claims = list(informer.list(key_of(observed).namespace))
             found = [key_of(each).name for each in claims if await self._belongs(each, observed, MAX_DEPTH)]
         except WorldError:
@@ -59,8 +62,19 @@ class OwnedClaims:
         references = mappings_at(owned, "metadata", "ownerReferences")
         if any(reference.get("uid") == owner["metadata"]["uid"] for reference in references):
             return True
-        between = [await self._find(each, owned) for each in references] if depth else []
-        return any([await self._belongs(each, owner, depth - 1) for each in between if each is not None])
+        between = [await self._known(each, owned) for each in references] if depth else []
+        return any([await self._belongs(each, owner, depth - 1) for each in between])
+
+    async def _known(self, reference: Mapping[str, Any], owned: Manifest) -> Manifest:
+        """Owners of an owner, which are the same for as long as it is there. Raises: WorldError."""
+        uid = text_at(reference, "uid")
+        if uid not in self._between:
+            found = await self._find(reference, owned)
+            references = mappings_at(found, "metadata", "ownerReferences") if found is not None else []
+            metadata = {"namespace": key_of(owned).namespace, "name": reference["name"], "ownerReferences": references}
+            self._between[uid] = {"metadata": metadata}
+            keep_latest(self._between, MAX_OWNERS)
+        return self._between[uid]
 
     async def _find(self, reference: Mapping[str, Any], owned: Manifest) -> Manifest | None:
         try:

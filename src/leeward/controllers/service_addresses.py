@@ -1,18 +1,20 @@
 """Workloads behind the Services and Ingresses of a namespace, for the addresses that their templates list.
 
-A Service is looked at again when a workload behind it begins or ends to serve in a cluster. Decides nothing
-(`core.execution.addresses`). Bounded by the number of bindings: `forget` those that are gone.
+A Service is looked at again when a workload of its namespace begins or ends to serve in a cluster. Decides nothing
+(`core.execution.addresses`). Bounded by the number of bindings.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from kubeapi.meta import Manifest
 from leeward.api.cluster import Cluster
 from leeward.api.names import binding_name, cluster_of_execution_space
-from leeward.api.resource import CLUSTERS
+from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work, is_application
+from leeward.client import WorldError
 from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.removal_holds import RemovalHolds
+from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.execution.addresses import (
     ServingClusters,
     leads_traffic,
@@ -29,7 +31,8 @@ from leeward.runtime.informer import Informer
 
 
 class AddressesBehind:
-    """`works_of` finds a binding's Works by its key; `look` has a binding looked at."""
+    """`works_of` finds a binding's Works by its key; `look` has a binding looked at. Each shard follows all workloads:
+    those behind its Services may be another's."""
 
     def __init__(
         self,
@@ -41,53 +44,59 @@ class AddressesBehind:
         look: Callable[[Key], None],
     ) -> None:
         self._bindings: Informer[Binding] = plane.informers.of(kind.resource)
-        self._works_of, self._clusters = works_of, plane.informers.of(CLUSTERS)
+        self._kind, self._works_of, self._clusters = kind, works_of, plane.informers.of(CLUSTERS)
         self._templates, self._holds, self._look = templates, holds, look
         self._leading = Index[Binding, str](self._bindings, _namespace_led_to)
         self._last: dict[Key, ServingClusters] = {}
         """Clusters in which workloads served when they were looked at last; it only tells news."""
-        holds.on_change(self._brake_changed)
+        self._bindings.on_change(self._binding_changed)
+        plane.informers.of(WORKS).on_change(self._work_changed)
+        self._clusters.on_change(self._cluster_changed)
+        holds.on_change(self._look_at_all)
 
     @property
     def is_braked(self) -> bool:
         return self._holds.is_braked
 
-    def forget(self, key: Key) -> None:
-        """Forgets a binding that is gone."""
-        if self._last.pop(key, None) is not None:
-            self._look_at_leading(key.namespace)
-
-    def note(self, binding: Binding) -> None:
-        """Has the Services of the namespace looked at if the workload serves in other clusters than before."""
-        if not is_application(binding) or not self._leading.keys(binding.namespace):
-            return
-        now = self._serving(binding)
-        if self._last.get(key_of(binding)) != now:
-            self._last[key_of(binding)] = now
-            self._look_at_leading(binding.namespace)
-
     async def behind(self, binding: Binding, template: Manifest) -> ServingClusters | None:
-        """Clusters in which workloads behind a Service or an Ingress serve; None where none is known, or for other
-        kinds. Raises: WorldError."""
+        """Clusters in which workloads behind a Service or an Ingress serve. None for other kinds, and where no workload
+        is known behind one of the Services. Raises: WorldError."""
         if not leads_traffic(binding):
             return None
-        selectors = [selector_of_service(each) for each in await self._services(binding, template)]
-        found: ServingClusters | None = None
-        for workload in self._bindings.list(binding.namespace):
-            made = await self._template(workload) if selectors and is_application(workload) else None
-            if made is not None and any(selects(selector, made) for selector in selectors):
+        workloads = [each for each in self._bindings.list(binding.namespace) if is_application(each)]
+        found = ServingClusters()
+        for service in await self._services(binding, template):
+            known = await self._behind_service(service, workloads) if service is not None else None
+            if known is None:
+                return None
+            found |= known
+        return found
+
+    async def _behind_service(self, service: Manifest, workloads: Sequence[Binding]) -> ServingClusters | None:
+        """A workload whose template cannot be read may be behind it: where it runs, nobody can say."""
+        selector, found = selector_of_service(service), None
+        for workload in workloads if selector else ():
+            try:
+                made = await self._template(workload)
+            except WorldError:
+                known = self._serving(workload)
+                unknown = ServingClusters(unknown=known.stays | known.leaves | known.unknown)
+                found = (found or ServingClusters()) | unknown
+                continue
+            if made is not None and selects(selector, made):
                 found = (found or ServingClusters()) | self._serving(workload)
         return found
 
-    async def _services(self, binding: Binding, template: Manifest) -> list[Manifest]:
+    async def _services(self, binding: Binding, template: Manifest) -> list[Manifest | None]:
+        """The Services that it leads to; None for one that is not propagated."""
         if template["kind"] == "Service":
             return [template]
         names = (binding_name("Service", name) for name in services_behind(template))
-        bindings = (self._bindings.get(name, binding.namespace) for name in names)
-        found = [await self._template(each) for each in bindings if each is not None]
-        return [each for each in found if each is not None]
+        bindings = [self._bindings.get(name, binding.namespace) for name in names]
+        return [await self._template(each) if each is not None else None for each in bindings]
 
     async def _template(self, binding: Binding) -> Manifest | None:
+        """Raises: WorldError."""
         try:
             return self._templates.known(binding) or await self._templates.find(binding)
         except OutOfReach:
@@ -100,13 +109,38 @@ class AddressesBehind:
         }
         return serving(binding, works, clusters)
 
-    def _look_at_leading(self, namespace: str) -> None:
-        for key in self._leading.keys(namespace):
-            self._look(key)
+    def _note(self, key: Key) -> None:
+        """Has the Services of the namespace looked at if the workload serves in other clusters than before."""
+        if not self._leading.keys(key.namespace):
+            return
+        binding = self._bindings.get(key.name, key.namespace)
+        now = self._serving(binding) if binding is not None and is_application(binding) else None
+        if self._last.get(key) == now:
+            return
+        if now is None:
+            del self._last[key]
+        else:
+            self._last[key] = now
+        for leading in self._leading.keys(key.namespace):
+            self._look(leading)
 
-    def _brake_changed(self) -> None:
-        for namespace in {key.namespace for key in self._last}:
-            self._look_at_leading(namespace)
+    def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
+        for binding in filter(None, (new or old,)):
+            self._note(key_of(binding))
+
+    def _work_changed(self, old: Work | None, new: Work | None) -> None:
+        for work in filter(None, (new or old,)):
+            if (key := self._kind.key_of_work(work)) is not None:
+                self._note(key)
+
+    def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
+        seen = [each and (each.is_ready, unobserved(each) is None) for each in (old, new)]
+        if seen[0] != seen[1]:
+            self._look_at_all()
+
+    def _look_at_all(self) -> None:
+        for binding in filter(leads_traffic, self._bindings.list()):
+            self._look(key_of(binding))
 
 
 def _namespace_led_to(binding: Binding) -> str | None:

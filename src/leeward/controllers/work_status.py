@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 class WorkStatusController:
     def __init__(self, plane: ControlPlane, member: Member, works: MemberWorks, *, exact_health: bool = False) -> None:
-        """`exact_health`: a kind without a rule is healthy once it is applied, as in Karmada."""
+        """`exact_health`: a kind without a rule is healthy once it is applied, and owns nothing, as in Karmada."""
         self._plane = plane
         self._exact_health = exact_health
         self._member = member
@@ -127,18 +127,19 @@ class WorkStatusController:
         """`left`: how many bytes the status may have; of one that has more, nothing is known."""
         interpreter = self._plane.interpreter
         told = await self._interpreted(work, "ReflectStatus", observed, interpreter.status, None)
-        kept = plausible_status(with_owned_claims(told, await self._claims_of(work, ordinal, observed)), left)
+        kept = plausible_status(told, left)
+        status = with_owned_claims(kept.status, await self._claims_of(work, ordinal, observed))
         health = ResourceHealth.UNKNOWN
         if kept.size <= left:
             has_status = not self._exact_health and self._member.server.discovery.has_status(resource)
             judge = partial(interpreter.health, has_status=has_status)
             health = await self._interpreted(work, "InterpretHealth", observed, judge, ResourceHealth.UNKNOWN)
         identifier = _identifier(ordinal, resource.plural, observed)
-        return _Reported(ManifestStatus(identifier=identifier, status=kept.status, health=health.value), kept.size)
+        return _Reported(ManifestStatus(identifier=identifier, status=status, health=health.value), kept.size)
 
     async def _claims_of(self, work: Work, ordinal: int, observed: Manifest) -> Sequence[str]:
         """Claims that belong to the object. Where the member cannot say, those that were told last."""
-        found = await self._claims.of(work.name, observed)
+        found = () if self._exact_health else await self._claims.of(work.name, observed)
         if found is not None:
             return found
         before = [each.status for each in work.status.manifest_statuses if each.identifier.ordinal == ordinal]
