@@ -5,9 +5,19 @@ import pytest
 from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION
 from leeward.sim.world import World
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, identities, play, policy, ready_replicas, tasks
+from tests.security.test_could_not_look import blind, not_observed
+from tests.world.stories import (
+    DEPLOYMENTS,
+    apply,
+    by_weight,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+)
 from tests.world.test_partial_eviction import DYNAMIC, cordoned_node, hungry
-from tests.world.test_restored import PUSHED, WEB
+from tests.world.test_restored import PUSHED, WEB, moved, placed
 
 
 async def parted(world: World) -> dict[str, tuple[str, int]]:
@@ -112,6 +122,45 @@ async def image(world: World, name: str) -> None:
 async def image_in(world: World, member: str) -> str:
     web = await world.member(member).client.get(DEPLOYMENTS, "web", "default")
     return web["spec"]["template"]["spec"]["containers"][0]["image"]
+
+
+def test_replicas_that_were_held_go_when_what_replaces_them_is_observed_again() -> None:
+    async def story(world: World) -> None:
+        await parted(world)
+        left = world.assigned(WEB)["member1"]
+        see_again = blind(world, "member2")
+        await world.until(lambda: not_observed(world, "member2") is not None, 60)
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(120)
+        assert await ready_replicas(world, "member1", "web") == 4
+        see_again()
+        await world.until(lambda: not_observed(world, "member2") is None, 60)
+        await world.sleep(60)
+        assert await ready_replicas(world, "member1", "web") == left == world.assigned(WEB)["member1"]
+        assert not blocked(world)
+
+    play(story, PUSHED)
+
+
+def test_a_removal_that_was_held_is_carried_out_when_what_replaces_the_copy_is_observed_again() -> None:
+    async def story(world: World) -> None:
+        old = await placed(world)
+        new = await moved(world, old)
+        await world.until(lambda: not tasks(world, WEB), 900)
+        await world.sleep(30)
+        see_again = blind(world, new)
+        await world.until(lambda: not_observed(world, new) is not None, 60)
+        await world.member(old).start()
+        await world.until(lambda: world.is_ready(old), 120)
+        await world.sleep(120)
+        assert await ready_replicas(world, old, "web") == 3
+        see_again()
+        await world.until(lambda: not_observed(world, new) is None, 60)
+        await world.sleep(60)
+        assert await ready_replicas(world, old, "web") == -1
+
+    play(story, PUSHED)
 
 
 def test_copies_that_are_to_shrink_do_not_wait_for_one_another_to_grow() -> None:

@@ -26,12 +26,11 @@ from leeward.controllers.scale_downs import ScaleDowns
 from leeward.controllers.service_addresses import AddressesBehind
 from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import TakenWork, WorkWriting, WrittenWorks
-from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.purging import held_by_purge
 from leeward.core.execution.refusal import out_of_reach, works_taken
-from leeward.core.execution.removal import removals_blocked
+from leeward.core.execution.removal import may_change_holds, removals_blocked
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.works import (
     build_work,
@@ -294,8 +293,7 @@ class BindingController:
                 self._controller.queue.add(key_of(binding))
         if new is not None and new.is_ready and (old is None or not old.is_ready):
             self._queue_missing(new.name)
-        wellness = [each and (each.is_ready, is_failing(each), each.is_being_deleted) for each in (old, new)]
-        if self._holds.enabled and wellness[0] != wellness[1]:
+        if self._holds.enabled and may_change_holds(old, new):
             self._look_at_removals()
 
     def _queue_missing(self, cluster: str) -> None:

@@ -5,6 +5,7 @@ removal_refused    what it says when the member does not take the deletion
 is_removal_held    if the removal of a copy waits: its cluster was away, or did not carry it out, and what replaces the
                    copy may be lost by now
 held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluster is away
+may_change_holds   if a change of a cluster can let what waits go, or have more wait
 is_return_kept     if a copy stays that had been removed, and that its member brings back
 removals_blocked   what the binding says of its Works, with the clusters
 """
@@ -19,6 +20,8 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, put_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
+from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.eviction.held_reasons import HeldReason
@@ -105,6 +108,18 @@ def held_scale_downs(copies: CopyTable, left: Mapping[str, int], clusters: Mappi
         if own is None or own.is_being_deleted or (own.is_ready and copies.may_disrupt({**taken, name: stays})):
             taken[name] = stays
     return frozenset(left.keys() - taken.keys())
+
+
+def may_change_holds(old: Cluster | None, new: Cluster | None) -> bool:
+    """Tells whether a change of a cluster can change which removals and scale-downs wait.
+
+    A fact of a cluster that the law begins to read (`core.copies`) needs a place here.
+    """
+    before, after = (
+        each and (each.is_ready, is_failing(each), unobserved(each) is None, each.is_being_deleted)
+        for each in (old, new)
+    )
+    return before != after
 
 
 def is_return_kept(copies: Sequence[CopyTable], *, brake: bool) -> bool:
