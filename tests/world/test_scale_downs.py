@@ -10,12 +10,14 @@ from tests.world.stories import (
     DEPLOYMENTS,
     apply,
     by_weight,
+    deployment,
     identities,
     play,
     policy,
     ready_replicas,
     tasks,
 )
+from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
 from tests.world.test_partial_eviction import DYNAMIC, cordoned_node, hungry
 from tests.world.test_restored import PUSHED, WEB, moved, placed
 
@@ -159,6 +161,25 @@ def test_a_removal_that_was_held_is_carried_out_when_what_replaces_the_copy_is_o
         await world.until(lambda: not_observed(world, new) is None, 60)
         await world.sleep(60)
         assert await ready_replicas(world, old, "web") == -1
+
+    play(story, PUSHED)
+
+
+def test_l4_a_manifest_that_an_override_made_unreadable_holds_back_no_other_cluster() -> None:
+    """The scale-down in member1 is held: it is away."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 6), policy("web", by_weight(dict.fromkeys(PUSHED, 1))))
+        await world.sleep(60)
+        unreadable = replacing("/spec/template/spec/containers/0/resources", {"requests": {"cpu": "lots"}})
+        override = overriding("web", {"name": "web"}, only("member3"), plaintext=unreadable)
+        await world.client.create(OVERRIDES, override, "default")
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"), 120)
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+        await image(world, "nginx:2")
+        await world.sleep(30)
+        assert await image_in(world, "member2") == "nginx:2"
 
     play(story, PUSHED)
 

@@ -6,6 +6,7 @@ from kubeapi.meta import Manifest
 from leeward.api.resource import EVENTS, RESOURCE_BINDINGS, RESOURCE_INTERPRETER_CUSTOMIZATIONS, WORKS
 from leeward.client import Invalid
 from leeward.sim.world import World
+from tests.security.test_could_not_look import blind, not_observed
 from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears
 
@@ -46,13 +47,18 @@ ENDLESS = "function InterpretHealth(o) while true do pcall(function() while true
 
 
 async def given_a_scripted_kind(world: World, **scripts: str) -> None:
-    customizations = {name: {"luaScript": text} for name, text in scripts.items()}
-    spec = {**CUSTOMIZATION["spec"], "customizations": {**CUSTOMIZATION["spec"]["customizations"], **customizations}}
+    """`scripts` replace those of the customization; an empty one leaves its operation out. Without one of health,
+    members serve the kind with a status subresource."""
+    changed = {name: {"luaScript": text} for name, text in scripts.items()}
+    customizations = {**CUSTOMIZATION["spec"]["customizations"], **changed}
+    kept = {name: script for name, script in customizations.items() if script["luaScript"]}
+    spec = {**CUSTOMIZATION["spec"], "customizations": kept}
     await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, {**CUSTOMIZATION, "spec": spec})
-    for name in ("member1", "member2"):
-        await world.member(name).client.create(DEFINITIONS, CRON_TAB_DEFINITION)
     version: Manifest = {**CRON_TAB_DEFINITION["spec"]["versions"][0], "subresources": {"status": {}}}
     definition: Manifest = {**CRON_TAB_DEFINITION, "spec": {**CRON_TAB_DEFINITION["spec"], "versions": [version]}}
+    there = CRON_TAB_DEFINITION if "healthInterpretation" in kept else definition
+    for name in ("member1", "member2"):
+        await world.member(name).client.create(DEFINITIONS, there)
     await world.client.create(DEFINITIONS, definition)
     await world.sleep(30)
     await world.client.create(CRON_TABS, CRON_TAB, "default")
@@ -146,6 +152,53 @@ def test_s1_a_scripted_copy_that_serves_four_is_not_given_up_for_one_that_serves
         await world.sleep(120)
         assert world.assigned("nightly-crontab") == {new: 5}
         assert (await appears(world, new, CRON_TABS, "nightly", "default"))["status"] == {"readyReplicas": 4}
+
+    play(story)
+
+
+async def uncounted_copies(world: World) -> None:
+    """Has copies run of which nobody says how much they serve."""
+    without = dict.fromkeys(("healthInterpretation", "retention", "statusReflection", "statusAggregation"), "")
+    await given_a_scripted_kind(world, **without)
+    for member in ("member1", "member2"):
+        await appears(world, member, CRON_TABS, "nightly", "default")
+        told = {"status": {"phase": "Running"}}
+        await world.member(member).client.patch(CRON_TABS, "nightly", told, "default", subresource="status")
+    await world.sleep(30)
+    assert [await health(world, member) for member in ("member1", "member2")] == [["Unknown"], ["Unknown"]]
+
+
+async def workers(world: World) -> dict[str, int]:
+    found = {name: await appears(world, name, CRON_TABS, "nightly", "default") for name in ("member1", "member2")}
+    return {name: each["spec"]["workers"] for name, each in found.items()}
+
+
+def test_a_user_scales_down_copies_of_which_nobody_says_how_much_they_serve() -> None:
+    async def story(world: World) -> None:
+        await uncounted_copies(world)
+        for asked in (5, 4, 2):
+            await world.client.patch(CRON_TABS, "nightly", {"spec": {"workers": asked}}, "default")
+            await world.sleep(60)
+            assert await workers(world) == world.assigned("nightly-crontab")
+            assert sum(world.assigned("nightly-crontab").values()) == asked
+
+    play(story)
+
+
+def test_s1_a_copy_that_nobody_counts_keeps_its_replicas_while_another_cluster_cannot_be_seen() -> None:
+    async def story(world: World) -> None:
+        await uncounted_copies(world)
+        see_again = blind(world, "member2")
+        await world.until(lambda: not_observed(world, "member2") is not None, 60)
+        await world.client.patch(CRON_TABS, "nightly", {"spec": {"workers": 3}}, "default")
+        await world.sleep(60)
+        assert world.assigned("nightly-crontab") == {"member1": 2, "member2": 1}
+        there = await appears(world, "member1", CRON_TABS, "nightly", "default")
+        assert there["spec"]["workers"] == 4
+        see_again()
+        await world.until(lambda: not_observed(world, "member2") is None, 60)
+        await world.sleep(60)
+        assert await workers(world) == world.assigned("nightly-crontab")
 
     play(story)
 

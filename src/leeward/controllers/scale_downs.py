@@ -14,11 +14,13 @@ from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.core.copies.availability import availability
 from leeward.core.copies.disruption import copies_of
+from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.execution.removal import held_scale_downs
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
+from leeward.runtime.interpreter import NotInterpreted
 
 
 class ScaleDowns:
@@ -80,12 +82,16 @@ class ScaleDowns:
     def _larger(
         self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
     ) -> list[str]:
-        """Targets whose copies may lose replicas, by their reports. What a person has ended goes."""
+        """Targets whose copies may lose replicas, by their reports. What a person has ended goes.
+
+        A copy that nobody can count shrinks as asked, while every target reports: to wait would bring no better word.
+        """
         ended = {task.from_cluster for task in spec.graceful_eviction_tasks if task.suppress_deletion is False}
         to_have, found = replicas_by_cluster(spec), list[str]()
+        all_report = all(self._reports(works.get(target.name), target.name) for target in spec.clusters)
         for name in (target.name for target in spec.clusters if target.name not in ended):
             work = works.get(name)
-            if work is None or name not in desired:
+            if work is None or name not in desired or (all_report and is_uncounted(work)):
                 continue
             known = availability(work, self._fleet.get(name), to_have[name] + 1)
             if known.since is not None and known.told <= to_have[name]:
@@ -96,13 +102,20 @@ class ScaleDowns:
                 found.append(name)
         return found
 
+    def _reports(self, work: Work | None, name: str) -> bool:
+        cluster = self._fleet.get(name)
+        return work is not None and cluster is not None and is_fresh(work, cluster)
+
     async def _needs(self, spec: ResourceBindingSpec, desired: Mapping[str, Manifest]) -> Mapping[str, int]:
-        """Replicas that the override policies leave to each target."""
+        """Replicas that the override policies leave to each target; without those whose manifest nobody can read."""
         leaving = {task.from_cluster: task.replicas or 0 for task in spec.graceful_eviction_tasks}
         needs = dict[str, int]()
         for target in spec.clusters:
             if target.name in desired:
                 (manifest,) = desired[target.name]["spec"]["workload"]["manifests"]
-                asked = (await self._interpreter.replicas(manifest)).replicas
+                try:
+                    asked = (await self._interpreter.replicas(manifest)).replicas
+                except NotInterpreted:
+                    continue
                 needs[target.name] = max(0, asked - leaving.get(target.name, 0))
         return needs
