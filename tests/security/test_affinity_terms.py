@@ -17,17 +17,21 @@ from kubeapi.codec import encode
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.meta import find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.policy import ClusterAffinityTerm, Placement
 from leeward.api.resource import RESOURCE_BINDINGS
+from leeward.api.rules import bounds
 from leeward.api.rules.bounds import MOST_AFFINITIES, MOST_PLACEMENT_BYTES
 from leeward.api.work import ResourceBindingStatus
 from leeward.client import Invalid
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.scheduling import Unplaceable, model, pipeline, schedule
 from leeward.planning.fleet import Fleet
 from leeward.sim.world import World
 from tests.builders import binding, cluster
 from tests.security.worlds import UnaskedWorld, play_in
-from tests.world.stories import POLICIES, apply, play, policy
+from tests.world.stories import POLICIES, apply, deployment, held, play, policy, tasks
+from tests.world.test_restored import ONE_COPY, PUSHED, WEB, moved
 from tests.world.test_unwatched_time import PUSH, is_left, web_runs
 
 BINDING_MANIFESTS = Resource.of_manifests("work.karmada.io/v1alpha2", "resourcebindings", "ResourceBinding", True)
@@ -110,6 +114,37 @@ def test_l2_l4_what_is_stored_beyond_the_bounds_is_not_scheduled_and_says_so(pla
 
     with mock.patch.object(pipeline, "place", counted):
         play_in(UnaskedWorld, story, PUSH)
+
+
+def test_s11_what_was_stored_before_the_bounds_still_fails_over_as_far_as_nothing_is_placed() -> None:
+    """The control plane gets its bounds in the middle of a failover: that ends. The next one is held, and says why."""
+
+    async def story(world: World) -> None:
+        stored = {**ONE_COPY, **terms(150)}
+        for term in stored["clusterAffinities"]:
+            term["clusterNames"] = list(PUSHED)
+        with mock.patch.object(bounds, "MOST_AFFINITIES", 1_000):
+            await apply(world.client, deployment("web", 3), policy("web", stored))
+            await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
+            await world.sleep(60)
+            (old,) = world.assigned(WEB)
+            new = await moved(world, old)
+            await world.stop_controllers()
+        assert tasks(world, WEB) == [old]
+        world.start_controllers()
+        await world.until(lambda: not tasks(world, WEB), 300)
+        assert list(world.assigned(WEB)) == [new]
+        await world.member(new).stop()
+        await world.until(lambda: held(world, WEB) == HeldReason.NO_PLACE_TO_GO, 1_200)
+        found = world.binding(WEB)
+        assert found is not None
+        for name in ("Scheduled", EVICTION_HELD_CONDITION):
+            told = find_condition(found.status.conditions, name)
+            assert told is not None
+            assert "Too many: 150" in told.message
+        assert list(world.assigned(WEB)) == [new]
+
+    play_in(UnaskedWorld, story, PUSHED)
 
 
 def test_l4_a_decision_reads_each_term_once() -> None:

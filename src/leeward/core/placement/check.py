@@ -248,16 +248,13 @@ def _is_replaced(move: _Move) -> Iterator[Violation]:
 def refused(snapshot: Snapshot, violations: Sequence[Violation]) -> Decision:
     """Decision that is written instead: the binding stays as it is, and says so, where that is ours to say (S9)."""
     why = f"the decision was refused, which is a bug of Leeward ({'; '.join(map(str, violations))})"
-    return replace(unscheduled(snapshot, why), held=held_refused(why), wake_at=snapshot.now + RETRY)
-
-
-def unscheduled(snapshot: Snapshot, why: str) -> Decision:
-    """Decision that leaves the binding as it is, and says why nothing is scheduled."""
     spec, settings = snapshot.binding.spec, snapshot.settings
     return Decision(
         spec.clusters,
         spec.graceful_eviction_tasks,
         Unplaceable("Error", why, {}),
+        held=held_refused(why),
         foreign=not authority_over(snapshot.binding, settings).places,
         foreign_held=not settings.tells_held,
+        wake_at=snapshot.now + RETRY,
     )

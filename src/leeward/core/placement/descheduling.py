@@ -15,6 +15,7 @@ from collections.abc import Mapping
 import msgspec
 
 from leeward.api.cluster import Cluster
+from leeward.api.rules.bounds import placement_fault
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.copies.availability import availability
 from leeward.core.copies.evidence import is_current
@@ -37,6 +38,7 @@ def is_candidate(snapshot: Snapshot) -> bool:
         and _is_divided_by_room(spec)
         and not spec.graceful_eviction_tasks
         and may_schedule(spec, snapshot.settings)
+        and not placement_fault(spec.placement)
         and binding.status.scheduler_observed_generation == binding.metadata.generation
         and is_current(binding)
         and not needs_scheduling(binding, snapshot.clusters)

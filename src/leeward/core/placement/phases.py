@@ -54,7 +54,7 @@ from leeward.core.eviction.state_preservation import preserved_state_patch
 from leeward.core.eviction.volumes import has_claims
 from leeward.core.eviction.withdrawal import find_withdrawal
 from leeward.core.placement import actions
-from leeward.core.placement.check import unscheduled
+from leeward.core.placement.authority import may_schedule
 from leeward.core.placement.decision import Decision, Outcome
 from leeward.core.placement.situation import Situation
 from leeward.core.placement.snapshot import Snapshot
@@ -68,15 +68,16 @@ from leeward.core.scheduling.joined_terms import with_joined_terms
 def decide(snapshot: Snapshot, trace: Trace | None = None) -> Decision:
     """Decides what the binding is to be. Where evictions have to wait for others, it is decided without them.
 
-    `trace` is told why copies go where they go; it costs nothing when it is not asked for. A placement beyond its
-    bounds is not decided on: the binding stays as it is, and says so.
+    `trace` is told why copies go where they go; it costs nothing when it is not asked for. By a placement beyond its
+    bounds nothing gets a place, which the binding says; what is open goes on.
     """
-    if fault := placement_fault(snapshot.binding.spec.placement):
-        return unscheduled(snapshot, fault)
+    fault = placement_fault(snapshot.binding.spec.placement)
+    unplaceable = Unplaceable("Error", fault, {}) if fault else None
     known = _with_term_of_targets(snapshot)
     own = known.binding
     joined = _with_joined_terms(known)
-    in_turn = partial(_decide_in_turn, trace=trace, own=own if joined is not known else None)
+    between = own if joined is not known else None
+    in_turn = partial(_decide_in_turn, trace=trace, own=between, unplaceable=unplaceable)
     if joined.quota_refusal:
         decision = decide_within_usage(joined, in_turn)
     else:
@@ -122,14 +123,17 @@ def _with_term_of_targets(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, binding=changed)
 
 
-def _decide_in_turn(snapshot: Snapshot, wanted: Binding, trace: Trace | None, own: Binding | None) -> Decision:
-    decision = _decide(Situation(snapshot, trace=trace, wanted=wanted, own=own))
+def _decide_in_turn(
+    snapshot: Snapshot, wanted: Binding, trace: Trace | None, own: Binding | None, unplaceable: Unplaceable | None
+) -> Decision:
+    situation = Situation(snapshot, trace=trace, wanted=wanted, own=own, unplaceable=unplaceable)
+    decision = _decide(situation)
     deferred = snapshot.budget.defers(decision.evicted, snapshot.now)
     if not deferred:
         return decision
     if trace is not None:
         trace.terms.clear()
-    decision = _decide(Situation(snapshot, deferred, trace, wanted, own))
+    decision = _decide(replace(situation, deferred=deferred))
     turn_at = snapshot.budget.turn_at if Deferral.RATE in deferred.values() else None
     return replace(decision, deferred=deferred, wake_at=_earliest(decision.wake_at, turn_at))
 
@@ -218,14 +222,14 @@ def _decide(at: Situation) -> Decision:
     return Decision(
         before if same_targets(outcome.clusters, before) else outcome.clusters,
         outcome.eviction_tasks,
-        outcome.result,
+        outcome.result or at.unplaceable,
         held=_held(at, outcome),
         evicted=outcome.evicted,
         followed=outcome.followed,
         finished=() if outcome.withdrawal is not None else at.assessment.finished,
         withdrawn=outcome.withdrawal.returned if outcome.withdrawal is not None else (),
         returning=outcome.failback.moved if outcome.failback is not None else {},
-        foreign=not at.authority.places,
+        foreign=not may_schedule(at.spec, at.settings),
         foreign_held=not at.settings.tells_held,
         annotations=annotations,
         wake_at=_earliest(outcome.wake_at, *instants),

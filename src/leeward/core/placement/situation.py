@@ -12,7 +12,7 @@ Each part is a question to one module, asked when it is first needed:
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import msgspec
@@ -49,7 +49,7 @@ from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.eviction.withdrawal import well_again
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
-from leeward.core.scheduling import ClusterArrays, Trace
+from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
 from leeward.core.scheduling.cached_property import CachedProperty
 from leeward.core.scheduling.reschedule import placement_changed
 
@@ -60,6 +60,7 @@ class Situation:
 
     `wanted`: the binding as it is, where that of the snapshot asks for less (`within_usage`). `own`: the binding with
     its own placement, where that of the snapshot has two affinity terms joined (`scheduling.joined_terms`).
+    `unplaceable`: its placement is beyond its bounds, so that nothing gets a place by it.
     """
 
     snapshot: Snapshot
@@ -67,6 +68,7 @@ class Situation:
     trace: Trace | None = None
     wanted: Binding | None = None
     own: Binding | None = None
+    unplaceable: Unplaceable | None = None
 
     @property
     def binding(self) -> Binding:
@@ -91,7 +93,10 @@ class Situation:
 
     @CachedProperty
     def authority(self) -> Authority:
-        return authority_over(self.binding, self.settings)
+        found = authority_over(self.binding, self.settings)
+        if self.unplaceable is None or not found.places:
+            return found
+        return replace(found, places=False, returns=False, refusal=self.unplaceable)
 
     @CachedProperty
     def assessment(self) -> Assessment:

@@ -16,7 +16,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION
 from leeward.api.policy import ClusterAffinityTerm, NamedClusterAffinity, Placement
 from leeward.api.work import Binding
-from leeward.core.scheduling.affinity import common_term, is_in_term
+from leeward.core.scheduling.affinity import common_term, first_term_of, is_in_term
 from leeward.core.scheduling.model import is_reschedule_requested
 from leeward.core.scheduling.reschedule import placement_changed
 
@@ -34,8 +34,7 @@ def other_term(binding: Binding, clusters: Mapping[str, Cluster]) -> str | None:
     outside = [name for name in targets if not is_in_term(spec, observed, clusters[name])]
     if len(outside) == len(targets):
         return None
-    fits = (name for name in names if all(is_in_term(spec, name, clusters[target]) for target in outside))
-    return next(fits, None)
+    return first_term_of(binding, outside, clusters)
 
 
 def with_joined_terms(binding: Binding, clusters: Mapping[str, Cluster]) -> Binding:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
+from unittest import mock
 
 import msgspec
 import pytest
@@ -11,6 +12,7 @@ from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.policy import ClusterAffinity, ClusterPreferences, Placement, ReplicaSchedulingStrategy
+from leeward.api.rules import bounds
 from leeward.api.work import BindingResource, BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.placement.descheduling import give_back, short_clusters, without_given_back
 from leeward.core.placement.snapshot import Snapshot
@@ -100,6 +102,12 @@ def test_several_clusters_give_back_at_once_and_a_copy_may_give_back_all() -> No
     both = snapshot(web(by_room("Weighted"), {"m1": 5, "m2": 2}), ready={"m1": 4, "m2": 0})
     assert give_back(both, {"m1": 1, "m2": 2}) == {"m1": 1, "m2": 2}
     assert without_given_back(both.binding.spec, {"m1": 1, "m2": 2}) == targets(m1=4, m2=0)
+
+
+def test_s11_nothing_is_given_back_by_a_placement_beyond_its_bounds() -> None:
+    """The scheduler would give it no other place."""
+    with mock.patch.object(bounds, "MOST_PLACEMENT_BYTES", 100):
+        assert give_back(snapshot(), {"m1": 3}) == {}
 
 
 def test_clusters_are_asked_where_fewer_are_ready_than_assigned() -> None:

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.failback import FailbackOptions
 from leeward.api.meta import find_condition
 from leeward.api.names import (
+    APPLIED_PLACEMENT_ANNOTATION,
     AWAITED_TARGETS_ANNOTATION,
     DRAIN_TAINT,
     EVICTION_HELD_CONDITION,
@@ -23,12 +25,13 @@ from leeward.api.names import (
     FLAPPING_TAINT,
     HOME_ANNOTATION,
 )
-from leeward.api.policy import ClusterAffinityTerm, ClusterFailover, FailoverBehavior
+from leeward.api.policy import ClusterAffinityTerm, ClusterFailover, FailoverBehavior, Placement
+from leeward.api.rules.bounds import MOST_AFFINITIES
 from leeward.api.work import BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.failback import Failback
-from leeward.core.eviction.held_reasons import Deferral
+from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import (
     OriginalPlacement,
     original_placement_patch,
@@ -242,6 +245,46 @@ def test_recovery_withdraws_nothing_when(story: str, report: dict[str, Work]) ->
         Snapshot(MOVED, fleet(cluster("member1"), cluster("member2")), report, settings=SETTINGS, now=at(400))
     )
     assert (replicas(decision), decision.withdrawn) == ({"member2": 3}, ()), story
+
+
+def beyond_bounds(found: ResourceBinding) -> ResourceBinding:
+    """The binding with as good a placement, of more affinity terms than are scheduled by."""
+    term = ClusterAffinityTerm(affinity_name="", cluster_names=("member1", "member2", "member3"))
+    terms = tuple(msgspec.structs.replace(term, affinity_name=f"t{n}") for n in range(MOST_AFFINITIES + 1))
+    placement = msgspec.structs.replace(
+        found.spec.placement or Placement(), cluster_affinity=None, cluster_affinities=terms
+    )
+    applied = {APPLIED_PLACEMENT_ANNOTATION: encode(placement).decode()}
+    metadata = msgspec.structs.replace(found.metadata, annotations={**found.metadata.annotations, **applied})
+    spec = msgspec.structs.replace(found.spec, placement=placement)
+    return msgspec.structs.replace(found, metadata=metadata, spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("healthy", "expected"),
+    [({"member1": 1, "member2": 2}, {"member1": 1, "member2": 2}), ({"member1": None, "member2": 3}, {"member2": 3})],
+    ids=["withdrawn", "finished"],
+)
+def test_s1_an_eviction_goes_on_by_a_placement_beyond_its_bounds(
+    healthy: dict[str, int | None], expected: dict[str, int]
+) -> None:
+    there, reports = fleet(cluster("member1"), cluster("member2"), cluster("member3")), works(healthy)
+    snapshot = Snapshot(beyond_bounds(MOVED), there, reports, settings=SETTINGS, now=at(400))
+    decision = decide(snapshot)
+    assert (replicas(decision), decision.eviction_tasks) == (expected, ())
+    assert isinstance(decision.result, Unplaceable)
+    assert "Too many: 101" in decision.result.message
+    assert (decision.foreign, check(snapshot, decision)) == (False, ())
+
+
+def test_s11_nothing_gets_a_place_by_a_placement_beyond_its_bounds() -> None:
+    placed = beyond_bounds(aggregated(binding(ONE_TO_TWO, 3, targets(member1=1, member2=2))))
+    there = fleet(dead("member1"), cluster("member2"), cluster("member3"))
+    decision = decide(Snapshot(placed, there, works({"member2": 2}), settings=SETTINGS, now=at(1_000)))
+    assert (decision.clusters, decision.eviction_tasks) == (placed.spec.clusters, ())
+    assert decision.held is not None
+    assert decision.held.reason == HeldReason.NO_PLACE_TO_GO
+    assert "Too many: 101" in decision.held.message
 
 
 def test_s3_a_part_that_comes_back_alone_is_not_told_as_placed() -> None:
