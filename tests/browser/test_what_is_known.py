@@ -140,6 +140,6 @@ def test_what_finds_no_room_is_told_with_its_cores(browser: Browser, stand_in: S
     with watched_page(browser, stand_in.origin) as watched:
         watched.page.route("**/api/what-if?*", changed(without_a_number))
         page = watched.open("/what-if?fail=iad-1")
-        expect(cell(page.locator('tr[data-row="shop/promo-deployment"]'), "Cores")).to_have_text("4.00")
-        expect_dash(cell(page.locator('tr[data-row="x/y"]'), "Cores"), "it says no number")
-        expect(page.get_by_text("2 applications, 8 replicas, 4.0 cores")).to_be_visible()
+        expect(cell(page.locator('tr[data-row="shop/promo-deployment"]'), "Cores missing")).to_have_text("4.00")
+        expect_dash(cell(page.locator('tr[data-row="x/y"]'), "Cores missing"), "it says no number")
+        expect(page.get_by_text("2 applications, 8 replicas missing, 4.0 cores")).to_be_visible()
