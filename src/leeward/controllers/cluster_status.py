@@ -127,7 +127,7 @@ class ClusterStatusController:
             if gone is None:
                 await self._could_not_look(error)
                 return
-            probe = Probe("unreachable", gone.message)
+            probe = Probe("unreachable")
         if not self._is_conclusive(began, healthy=probe.sight == "healthy"):
             return
         facts = await self._facts.collect() if probe.sight == "healthy" else None

@@ -59,7 +59,7 @@ def ready_condition(sight: Sight, detail: str = "") -> Condition:
         case "not serving":
             return _ready("False", "ClusterNotServing", detail or "cluster says that it is ready, but serves no reads")
         case "unreachable":
-            how = f": {detail}" if detail else ""
+            how = f": {detail}" if detail == NO_ANSWER else ""
             return _ready("False", "ClusterNotReachable", f"cluster is not reachable{how}")
         case "refused":
             return _ready("False", UNCOLLECTED, detail or "the cluster's status could not be read")
