@@ -29,6 +29,7 @@ from leeward.sim.world import World
 from tests.world.pictures import picture
 from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, policy, ready_replicas
 from tests.world.test_quota import create_quota
+from tests.world.test_what_if_random import play_seeds
 
 SEEDS = range(16)
 SETTLED = 840
@@ -171,20 +172,7 @@ def test_who_is_told_to_serve_serves_in_random_worlds(seed: int) -> None:
     assert differences(seed) == []
 
 
-def main(first: int, count: int) -> int:
-    """Number of the worlds in which the service was told, or rehearsed, otherwise than it was."""
-    failed = 0
-    for seed in range(first, first + count):
-        found = differences(seed)
-        failed += bool(found)
-        for each in found:
-            print(f"seed {seed}: {each}", flush=True)
-        if (seed + 1 - first) % 20 == 0:
-            print(f"{seed + 1 - first} played", flush=True)
-    print(f"{count} worlds from seed {first} on: {failed} served otherwise than was told or rehearsed")
-    return failed
-
-
 if __name__ == "__main__":
     logging.disable(logging.WARNING)
-    sys.exit(1 if main(int(sys.argv[1]), int(sys.argv[2])) else 0)
+    played = play_seeds(int(sys.argv[1]), int(sys.argv[2]), differences, "served otherwise than was told or rehearsed")
+    sys.exit(1 if played else 0)

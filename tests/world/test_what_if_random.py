@@ -7,7 +7,7 @@ of them; `python -m tests.world.test_what_if_random FIRST COUNT` does as many as
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
@@ -208,20 +208,21 @@ def test_what_was_told_and_rehearsed_is_what_happened(seed: int) -> None:
     assert differences(seed) == []
 
 
-def main(first: int, count: int) -> int:
-    """Number of the worlds that were told, or rehearsed, otherwise than they went."""
+def play_seeds(first: int, count: int, differ: Callable[[int], Sequence[str]], failure: str) -> int:
+    """Number of drawn worlds with a difference, each of which is printed; `failure` says of these how they went."""
     failed = 0
     for seed in range(first, first + count):
-        found = differences(seed)
+        found = differ(seed)
         failed += bool(found)
         for each in found:
             print(f"seed {seed}: {each}", flush=True)
         if (seed + 1 - first) % 20 == 0:
             print(f"{seed + 1 - first} played", flush=True)
-    print(f"{count} worlds from seed {first} on: {failed} went otherwise than was told or rehearsed")
+    print(f"{count} worlds from seed {first} on: {failed} {failure}")
     return failed
 
 
 if __name__ == "__main__":
     logging.disable(logging.WARNING)
-    sys.exit(1 if main(int(sys.argv[1]), int(sys.argv[2])) else 0)
+    played = play_seeds(int(sys.argv[1]), int(sys.argv[2]), differences, "went otherwise than was told or rehearsed")
+    sys.exit(1 if played else 0)

@@ -1,4 +1,4 @@
-"""Copies of an application in clusters: what is known of each, and what may be taken away.
+"""Copies of an application in clusters: the evidence about each, and the law for taking one away.
 
     evidence      which reports speak of a copy as it is now, and how many replicas they tell
     availability  how many replicas a copy serves, within bounds

@@ -27,7 +27,7 @@ from leeward.core.copies.evidence import (
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Bounds of a copy. `since` is the instant since which `told` stands; None where nobody knows what it serves now.
+    """Bounds of a copy. `since` is the instant since which `told` stands; None where nobody knows its present number.
 
     Until `believed_from` a report of Karmada's own agent may be of before its cluster's return."""
 
@@ -66,7 +66,7 @@ def availability(work: Work | None, cluster: Cluster | None, replicas: int) -> A
 
 
 def at_instant(known: Availability, replicas: int, now: datetime) -> Availability:
-    """Bounds by what may be believed `now`."""
+    """Bounds by the reports that may be believed `now`."""
     if known.believed_from is None or now >= known.believed_from:
         return known
     return Availability(known.told, at_most=max(1, replicas))

@@ -1,4 +1,4 @@
-"""The one law: what may be taken away from an application.
+"""The one law for taking replicas away from an application.
 
     may_disrupt(taken)  for every copy in `taken` that may lose something:
                             what it keeps + what the others surely serve  >=  asked
@@ -25,7 +25,7 @@ NO_SIZES: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class KnownCopy:
-    """Row of the table: what a binding has, gets or loses in one cluster.
+    """Row of the table: the copy of a binding in one cluster.
 
     `assigned` replicas are to run there; by the override policies it is `need` of them. It serves `at_least`, and may
     serve `at_most`. A copy that is `ordered` to go counts for nothing, though it is still told.
@@ -100,7 +100,7 @@ def copies_of(
 
 
 def _goes(work: Work) -> bool:
-    """Tells whether the member deletes what the Work describes."""
+    """Tells whether the member deletes the objects of the Work."""
     return work.metadata.deletion_timestamp is not None and not work.spec.preserve_resources_on_deletion
 
 
