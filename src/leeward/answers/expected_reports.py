@@ -73,13 +73,28 @@ def _grades(
     return count_grades(cluster.spec.resource_models, [(amounts, {}) for amounts in offered])
 
 
-def without_what_waits(summary: ResourceSummary) -> ResourceSummary:
-    """Summary of which Pods without a node take nothing, where there are more of them than fit.
+def without_what_waits(cluster: Cluster, summary: ResourceSummary) -> ResourceSummary:
+    """Summary of which Pods without a node take nothing, where they wait for one.
 
     Raises: ValueError, ArithmeticError for a quantity that cannot be read.
     """
-    is_overfull = any(_free(summary, name) < 0 for name in summary.allocatable)
-    return msgspec.structs.replace(summary, allocating={}) if is_overfull else summary
+    return msgspec.structs.replace(summary, allocating={}) if has_waiting(cluster, summary) else summary
+
+
+def has_waiting(cluster: Cluster, summary: ResourceSummary) -> bool:
+    """Tells whether Pods wait for a node: together they ask for more than is free, or for more than any node has.
+
+    Raises: ValueError, ArithmeticError for a quantity that cannot be read.
+    """
+    if any(_free(summary, name) < 0 for name in summary.allocatable):
+        return True
+    pods = int(parse_quantity(summary.allocating.get("pods", "0")))
+    counted = sum(each.count for each in summary.allocatable_modelings)
+    if not cluster.spec.resource_models or not 0 < counted <= MOST_NODES or not 0 < pods <= MOST_PLACED:
+        return False
+    each = {name: _quantity(parse_quantity(text) / pods) for name, text in summary.allocating.items() if name != "pods"}
+    nodes = nodes_by_grade(cluster, msgspec.structs.replace(summary, allocating={}), {})
+    return put_on_nodes(nodes, each, pods) < pods
 
 
 def put_on_nodes(nodes: Sequence[dict[str, Decimal]], request: Mapping[str, Quantity], replicas: int) -> int:

@@ -7,6 +7,7 @@ report, the brake, and who watches. Secrets, and what applications say of themse
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -16,6 +17,7 @@ import msgspec
 from kubeapi.codec import decode, encode
 from kubeapi.meta import Manifest, Object
 from kubeapi.quantity import Quantity
+from leeward.answers.expected_reports import has_waiting
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     BINDING_NAME_ANNOTATION,
@@ -123,6 +125,11 @@ class FleetState:
     @cached_property
     def clusters(self) -> Mapping[str, Cluster]:
         return {cluster.name: cluster for cluster in self.recorded.clusters}
+
+    @cached_property
+    def crowded(self) -> frozenset[str]:
+        """Clusters in which Pods wait for a node, as far as their reports can be read."""
+        return frozenset(name for name, cluster in self.clusters.items() if _is_crowded(cluster))
 
     @cached_property
     def bindings(self) -> Mapping[BindingName, Binding]:
@@ -241,6 +248,13 @@ def decode_state(data: bytes) -> FleetState:
     if (recorded.api_version, recorded.kind) != (API_VERSION, KIND):
         raise msgspec.ValidationError(f"it is a {recorded.api_version} {recorded.kind}, not a {API_VERSION} {KIND}")
     return FleetState(recorded)
+
+
+def _is_crowded(cluster: Cluster) -> bool:
+    summary = cluster.status.resource_summary
+    with suppress(ValueError, ArithmeticError):
+        return summary is not None and has_waiting(cluster, summary)
+    return False
 
 
 def _all_bindings(recorded: RecordedFleet) -> Iterator[Binding]:

@@ -86,7 +86,8 @@ def _service(
         asked = max(spec.replicas, sum(had.values())) if ran else spec.replicas
     else:
         asked = sum(after.values()) if after else each * max(1, len(before.clusters))
-    unready = {name: _unready(count, state.clusters.get(name), works.get(name)) for name, count in had.items()}
+    crowded = {name: state.clusters[name] for name in had if name in state.crowded}
+    unready = {name: _unready(had[name], cluster, works.get(name)) for name, cluster in crowded.items()}
     serves = sum(
         max(0, count - min(count, unready.get(name, 0)) - waiting.get(name, 0))
         for name, count in after.items()
@@ -113,20 +114,10 @@ def _size_of(work: Work | None) -> int:
     return max(counts, default=0)
 
 
-def _unready(count: int, cluster: Cluster | None, work: Work | None) -> int:
-    """Replicas of a copy that have no node already: those that are not ready, where a cluster has given more than it
-    holds."""
-    if cluster is None or not _is_overfull(cluster):
-        return 0
+def _unready(count: int, cluster: Cluster, work: Work | None) -> int:
+    """Replicas of a copy that are not ready, in a cluster where Pods wait for a node."""
     known = availability(work, cluster, count)
     return 0 if known.since is None else max(0, count - known.told)
-
-
-def _is_overfull(cluster: Cluster) -> bool:
-    with suppress(ValueError, ArithmeticError):
-        capacity = Capacity.of(cluster)
-        return capacity is not None and min(capacity.free.values()) < 0
-    return False
 
 
 class _Room:
@@ -139,7 +130,7 @@ class _Room:
         self._sum: Capacity | None = None
         if cluster.status.resource_summary is None:
             return
-        summary = without_what_waits(cluster.status.resource_summary)
+        summary = without_what_waits(cluster, cluster.status.resource_summary)
         cluster = msgspec.structs.replace(
             cluster, status=msgspec.structs.replace(cluster.status, resource_summary=summary)
         )

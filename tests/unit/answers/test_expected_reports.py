@@ -2,7 +2,7 @@
 
 import msgspec
 
-from leeward.answers.expected_reports import after_arrival, divisors_of, nodes_by_grade
+from leeward.answers.expected_reports import after_arrival, divisors_of, nodes_by_grade, without_what_waits
 from leeward.api.cluster import AllocatableModeling, Cluster, NodeSummary, ResourceModel, ResourceModelRange
 from leeward.api.cluster import ResourceSummary as Summary
 from leeward.planning.reservations import Reserved
@@ -58,3 +58,16 @@ def test_nodes_of_a_grade_share_what_is_free_as_equally_as_requests_let_them() -
     assert [node["cpu"] for node in nodes_by_grade(made, parted, divisors)] == [3, 3.5]
     assert [node["cpu"] for node in nodes_by_grade(made, parted, divisors_of([{"cpu": "250m"}]))] == [3.25, 3.25]
     assert [node["cpu"] for node in nodes_by_grade(made, parted, {})] == [3.25, 3.25]
+
+
+def test_a_pod_that_no_node_can_hold_takes_nothing_of_them() -> None:
+    """As much is free as it asks for, in parts of which each is too small for it."""
+    made = two_nodes()
+    summary = made.status.resource_summary
+    assert summary is not None
+    big = msgspec.structs.replace(summary, allocating={"cpu": "3", "pods": "1"})
+    small = msgspec.structs.replace(summary, allocating={"cpu": "3", "pods": "3"})
+    assert without_what_waits(made, big).allocating == {}
+    assert without_what_waits(made, small) == small, "these are on their way to a node"
+    pool = msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, resource_models=()))
+    assert without_what_waits(pool, big) == big

@@ -37,7 +37,7 @@ def collected_summary(cluster: Cluster) -> ResourceSummary | None:
     has_nodes = nodes is not None and nodes.total_num > 0
     if summary is None or not (summary.allocatable or summary.allocated or has_nodes):
         return None
-    return without_what_waits(summary)
+    return without_what_waits(cluster, summary)
 
 
 def free_amounts(summary: ResourceSummary) -> dict[str, Decimal]:
