@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from kubeapi.process import serve
-from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
 from leeward.cli.flags import KARMADA_SPELLING, agent_left_out_flags, component_flags, list_option, start_log
@@ -43,7 +42,7 @@ def agent(
     from leeward.app.config import AgentConfig, ClusterDescription
 
     if problem := problem_of_member_name(cluster_name):
-        raise FleetError(f"--cluster-name: {cluster_name!r}: {problem}")
+        raise click.UsageError(f"--cluster-name: {cluster_name!r}: {problem}")
     config = AgentConfig(
         cluster=cluster_name,
         control_plane_kubeconfig=karmada_kubeconfig,

@@ -72,7 +72,7 @@ def _print(path: Path | None, context: str) -> None:
     from leeward.client.kubeconfig import KubeconfigError, load
 
     if path is None:
-        raise FleetError("--print-kubeconfig: give --kubeconfig, too: it says who the user is")
+        raise click.UsageError("--print-kubeconfig: give --kubeconfig, too: it says who the user is")
     source = kubeconfig_in(path)
     try:
         client = client_of(load(source, context))

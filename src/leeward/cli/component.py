@@ -35,22 +35,22 @@ master_option = click.option(
 
 
 def settings_from(context: click.Context, component: Component) -> "ComponentSettings":
-    """Raises: FleetError for flags that contradict each other."""
+    """Raises: UsageError for flags that contradict each other."""
     from leeward.app.flags.settings import settings_of
 
     try:
         return settings_of(component, written_flags(context))
     except FlagProblem as error:
-        raise FleetError(str(error)) from error
+        raise click.UsageError(str(error), context) from error
 
 
 def connection_of(kubeconfig: Path | None, kubeconfig_context: str, master: str = "") -> "Connection":
-    """`master` is asked instead of the server that the kubeconfig names, with what else it says. Raises: FleetError."""
+    """`master` is asked instead of the server that the kubeconfig names. Raises: FleetError, UsageError."""
     from leeward.client.incluster import load_in_cluster
     from leeward.client.kubeconfig import KubeconfigError, load
 
     if master and not kubeconfig:
-        raise FleetError("--master: give --kubeconfig, too: it says who we are there")
+        raise click.UsageError("--master: give --kubeconfig, too: it says who we are there")
     try:
         connection = load(kubeconfig_in(kubeconfig), kubeconfig_context) if kubeconfig else load_in_cluster(os.environ)
         return replace(connection, server=master if "://" in master else f"https://{master}") if master else connection

@@ -96,7 +96,7 @@ def _address(listen: str | None) -> tuple[str, int]:
 def _tls(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
     """Raises: FleetError."""
     if (certificate is None) != (key is None):
-        raise FleetError("--tls-cert and --tls-key go together: give both, or none")
+        raise click.UsageError("--tls-cert and --tls-key go together: give both, or none")
     if certificate is None or key is None:
         return None
     from kubeapi.tls import server_context

@@ -69,7 +69,7 @@ def _rules(ignored: Sequence[str]) -> frozenset[str]:
 
     ids = frozenset(part.strip() for text in ignored for part in text.split(",") if part.strip())
     if unknown := sorted(ids - RULES_BY_ID.keys()):
-        raise FleetError(f"--ignore {unknown[0]!r}: there is no such rule; there are {', '.join(RULES_BY_ID)}")
+        raise click.UsageError(f"--ignore {unknown[0]!r}: there is no such rule; there are {', '.join(RULES_BY_ID)}")
     return ids
 
 

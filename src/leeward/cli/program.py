@@ -67,6 +67,9 @@ VERBS = (
     LazyVerb("run", "Run one component of a fleet in the foreground.", hidden=True),
 )
 
+USAGE_ERROR = 2
+"""Exit code of a call that names no verb, or an option or argument that cannot be."""
+
 program = LazyGroup(
     verbs=VERBS,
     help="Leeward: a control plane for many Kubernetes clusters that keeps applications running when one dies.",
@@ -76,8 +79,8 @@ click.version_option(__version__, prog_name="leeward", message="%(prog)s %(versi
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs the program and exits: 0 when all went well, 1 with one line on stderr when not, 2 with the help
-    where a verb is missing, 130 on Ctrl-C."""
+    """Runs the program and exits: 0 when all went well, 1 with one line on stderr when not, 2 when it was called
+    wrongly, 130 on Ctrl-C."""
     _run(arguments, Settings(), "leeward")
 
 
@@ -101,7 +104,7 @@ def _run(arguments: Sequence[str] | None, settings: Settings, name: str) -> NoRe
         if settings.debug:
             traceback.print_exc()
         complain(_describe(error, hint="" if settings.debug else " (add --debug to see where)"))
-        sys.exit(1)
+        sys.exit(USAGE_ERROR if isinstance(error, click.UsageError) else 1)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -38,10 +38,6 @@ class AnswerCommand(click.Command):
     ) -> click.Context:
         try:
             return super().make_context(info_name, args, parent, **extra)
-        except click.UsageError as error:
-            where = error.ctx.command_path if error.ctx is not None else "leeward"
-            complain(f"{error.format_message().rstrip('.')} (see `{where} --help`)")
-            raise click.exceptions.Exit(COULD_NOT_LOOK) from None
         except FleetError as error:
             complain(str(error))
             raise click.exceptions.Exit(COULD_NOT_LOOK) from None
@@ -101,7 +97,7 @@ def picture_in(file: Path, kubeconfig: Path | None = None, context: str = "") ->
     from leeward.answers.fleet_state import decode_state
 
     if kubeconfig is not None or context:
-        raise FleetError("--from asks a file: leave out --kubeconfig and --context")
+        raise click.UsageError("--from asks a file: leave out --kubeconfig and --context")
     return decode_file(file, decode_state, DecodeError, "make one with `leeward snapshot FILE`", MAX_PICTURE_BYTES)
 
 

@@ -38,7 +38,7 @@ def register(endpoint: str, token: str, ca_hash: str, cluster_name: str, karmada
     from leeward.app.registering import obtain_certificate, write_kubeconfig
 
     if problem := problem_of_member_name(cluster_name):
-        raise FleetError(f"--cluster-name: {cluster_name!r}: {problem}")
+        raise click.UsageError(f"--cluster-name: {cluster_name!r}: {problem}")
     server = endpoint if "://" in endpoint else f"https://{endpoint}"
 
     async def get_identity() -> None:

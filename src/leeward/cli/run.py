@@ -7,7 +7,6 @@ import click
 
 from kubeapi.process import log_to_stderr, serve
 from leeward.app.local.components import agent_config, control_plane_config, member_config
-from leeward.app.local.errors import FleetError
 from leeward.app.local.fleet import Fleet, load_fleet
 from leeward.app.local.layout import Layout
 from leeward.cli.parameters import Duration
@@ -24,9 +23,9 @@ Component = Literal["control-plane", "member", "agent", "dashboard"]
 def run(settings: Settings, component: Component, name: str, event_ttl: float | None) -> None:
     """Run one component of a fleet in the foreground."""
     if component in ("agent", "dashboard") and event_ttl is not None:
-        raise FleetError(f"--event-ttl: {component} has no API server, and keeps no events")
+        raise click.UsageError(f"--event-ttl: {component} has no API server, and keeps no events")
     if bool(name) != (component in ("member", "agent")):
-        raise FleetError(f"{component} takes no name" if name else f"{component}: give the name of the member")
+        raise click.UsageError(f"{component} takes no name" if name else f"{component}: give the name of the member")
     settings.debug = True
     layout = settings.layout
     fleet = load_fleet(layout)

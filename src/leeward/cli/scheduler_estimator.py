@@ -33,7 +33,7 @@ def scheduler_estimator(
     from leeward.app.estimating import EstimatorConfig, run_estimator
 
     if problem := problem_of_member_name(cluster_name):
-        raise FleetError(f"--cluster-name: {cluster_name!r}: {problem}")
+        raise click.UsageError(f"--cluster-name: {cluster_name!r}: {problem}")
     settings = settings_from(context, "scheduler-estimator")
     connection = connection_of(kubeconfig, kubeconfig_context, master)
     _check_files(settings.estimation)

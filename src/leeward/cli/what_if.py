@@ -93,7 +93,7 @@ def _require_question(fails: Sequence[str], others: Sequence[Sequence[object]], 
     if not (fails or any(others)):
         raise FleetError("nothing is asked: give --fail CLUSTER, --drain CLUSTER, --apply FILE or --scale TYPE/NAME=N")
     if recover_after is not None and not fails:
-        raise FleetError("--recover-after: nothing fails; give --fail CLUSTER")
+        raise click.UsageError("--recover-after: nothing fails; give --fail CLUSTER")
 
 
 def _applied(state: "FleetState", files: Sequence[Path]) -> "Mapping[BindingName, Binding]":

@@ -96,7 +96,6 @@ def test_taints_are_added_and_removed_in_one_command(server: JsonServer, run: Ru
     [
         (("taint", "member1", "a:Soon"), "cluster member1: 'a:Soon': the effect 'Soon' is none of"),
         (("taint", "member1", "a-"), 'cluster member1: taint "a" not found'),
-        (("taint", "member1"), "Missing argument 'TAINT...'"),
         (("confirm", "member9"), "there is no cluster 'member9': choose from member1"),
         (("cordon", "member9"), "there is no cluster 'member9': choose from member1"),
     ],
@@ -105,6 +104,12 @@ def test_a_mistake_is_named(server: JsonServer, run: Run, arguments: tuple[str, 
     code, out, err = run(*arguments)
     assert (code, out) == (1, "")
     assert problem in err
+
+
+def test_a_verb_that_was_called_wrongly_exits_with_another_code(server: JsonServer, run: Run) -> None:
+    code, out, err = run("taint", "member1")
+    assert (code, out) == (2, "")
+    assert "Missing argument 'TAINT...'" in err
 
 
 def test_a_cluster_that_others_change_all_the_time_is_left_alone(

@@ -10,7 +10,7 @@ from leeward.cli.program import main
 def _complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     with pytest.raises(SystemExit) as end:
         main(["apiserver", *map(str, arguments)])
-    assert end.value.code == 1
+    assert end.value.code == 2
     return capsys.readouterr().err
 
 

@@ -53,7 +53,7 @@ def test_what_was_mistyped_is_answered_with_what_may_have_been_meant(
     run: Run, typed: tuple[str, ...], meant: str
 ) -> None:
     code, out, err = run(*typed)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert meant in err
 
 
@@ -204,7 +204,7 @@ def test_the_data_directory_is_in_the_home_directory_otherwise(monkeypatch: pyte
 )
 def test_a_mistake_is_one_line_on_stderr(run: Run, arguments: tuple[str, ...], complaint: str) -> None:
     code, out, err = run(*arguments)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert err.startswith("leeward: ")
     assert complaint in err
     assert err.count("\n") == 1

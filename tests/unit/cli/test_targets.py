@@ -113,7 +113,7 @@ def test_kubectls_plug_in_asks_what_kubectl_would_and_says_its_own_name(
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "elsewhere" / "kubeconfig"))
     for arguments, code, out, err in (
         (["cordon", "member1"], 0, "member1 cluster cordoned\n", ""),
-        (["cordon"], 1, "", "leeward: Missing argument 'CLUSTER' (see `kubectl leeward cordon --help`)\n"),
+        (["cordon"], 2, "", "leeward: Missing argument 'CLUSTER' (see `kubectl leeward cordon --help`)\n"),
     ):
         with pytest.raises(SystemExit) as end:
             kubectl_plugin(arguments)

@@ -59,6 +59,6 @@ def test_a_token_ends_after_a_day_unless_told_otherwise(server: JsonServer, run:
 @pytest.mark.parametrize("ttl", ["-1h", "never", "1h-2h"])
 def test_a_time_to_live_that_is_none_is_refused_and_no_token_made(server: JsonServer, run: Run, ttl: str) -> None:
     code, _, err = run("create", f"--ttl={ttl}")
-    assert code == 1
+    assert code == 2
     assert "--ttl" in err
     assert not server.objects
