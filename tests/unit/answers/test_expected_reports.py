@@ -61,7 +61,7 @@ def test_nodes_of_a_grade_share_what_is_free_as_equally_as_requests_let_them() -
 
 
 def test_a_pod_that_no_node_can_hold_takes_nothing_of_them() -> None:
-    """As much is free as it asks for, in parts of which each is too small for it."""
+    """All nodes together have enough for it."""
     made = two_nodes()
     summary = made.status.resource_summary
     assert summary is not None
