@@ -10,7 +10,9 @@ import pytest
 from kubeapi import codec
 from kubeapi.yaml_writing import render_sorted_yaml
 from leeward.api.override import FieldPatchOperation
+from leeward.core.overrides.effort import Effort
 from leeward.core.overrides.embedded import patched_yaml
+from leeward.core.overrides.rendering import completed
 from tests.kubectl import needs_kubectl, run_command
 
 WORDS = [json.loads(line)[0] for line in Path("tests/data/yaml/words.jsonl").read_text().splitlines()]
@@ -40,5 +42,5 @@ def test_a_text_that_an_override_has_passed_over_is_that_text_to_kubectl(tmp_pat
             FieldPatchOperation(sub_path="/data/region", operator="replace", value="us"),
             FieldPatchOperation(sub_path="/data/more", operator="add", value="1e3"),
         )
-        read = read_by_kubectl(patched_yaml(text, codec.encode(operations)), tmp_path)
+        read = read_by_kubectl(completed(patched_yaml(text, [*enumerate(operations)], Effort())), tmp_path)
         assert read["data"] == {"commit": "12345e7", "zip": "08", "region": "us", "more": "1e3"}

@@ -7,8 +7,13 @@ They must not get: a change of anything in other namespaces or of what is not th
 with them while others wait.
 """
 
+from collections.abc import Sequence
+from typing import Any
+from unittest import mock
+
 import pytest
 
+from kubeapi import codec
 from kubeapi.codec import from_wire
 from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
@@ -16,7 +21,8 @@ from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.rules.bounds import MOST_OVERRIDERS
 from leeward.client import Client, Invalid
-from leeward.core.overrides.override_rule import rules_of
+from leeward.core.overrides import embedded
+from leeward.core.overrides.override_rule import Rules, rules_of
 from leeward.core.overrides.rendering import (
     MOST_POLICIES_OF_A_TEMPLATE,
     Overridden,
@@ -248,9 +254,135 @@ def test_l4_the_rules_that_mean_one_cluster_are_counted_together() -> None:
     assert isinstance(completed(override(Overridden(config_map("c")), rules[:1])), Overridden)
 
 
-def test_l4_a_rendering_pauses_before_each_overrider() -> None:
-    made = from_wire(overriding("p", None, annotationsOverrider=marks(MOST_OVERRIDERS)), ClusterOverridePolicy)
-    assert sum(1 for _ in override(Overridden(config_map("c")), rules_of(made))) >= MOST_OVERRIDERS
+def rules_for_every_cluster(**overriders: Any) -> Rules:
+    return rules_of(from_wire(overriding("p", None, **overriders), ClusterOverridePolicy))
+
+
+def test_l4_a_rendering_pauses_after_each_overrider() -> None:
+    rules = rules_for_every_cluster(annotationsOverrider=marks(MOST_OVERRIDERS))
+    assert sum(1 for _ in override(Overridden(config_map("c")), rules)) >= MOST_OVERRIDERS
+
+
+@pytest.mark.parametrize(
+    "targets",
+    [
+        (None, None),
+        ({"clusterNames": ["member1", "member2"]}, {"clusterNames": ["member3", "member1"]}),
+        ({"labelSelector": {"matchLabels": {"a": "b"}}}, {"labelSelector": {"matchLabels": {"a": "b"}}}),
+        ({"clusterNames": ["member1"]}, None),
+    ],
+)
+def test_l4_rules_that_surely_mean_one_cluster_are_counted_together_at_admission(
+    targets: Sequence[Manifest | None],
+) -> None:
+    def of_rules(count: int) -> Manifest:
+        made = overriding("both", None)
+        made["spec"]["overrideRules"] = [
+            {"overriders": {"annotationsOverrider": marks(count)}, **({"targetCluster": target} if target else {})}
+            for target in targets
+        ]
+        return made
+
+    async def story(world: World) -> None:
+        mallory = await attacker(world)
+        await mallory.create(OVERRIDES, of_rules(50), "tenant")
+        with pytest.raises(Invalid, match=r"spec\.overrideRules: Too many: 102: .*several policies"):
+            await mallory.create(OVERRIDES, of_rules(51), "tenant")
+
+    play(story, {"member1": "Push"})
+
+
+def containers(count: int) -> Manifest:
+    items = [{"name": "c", "image": "nginx"} for _ in range(count)]
+    spec = {"template": {"spec": {"containers": items}}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+
+
+def test_l4_containers_are_gone_through_once_for_all_overriders_of_a_rule() -> None:
+    rules = rules_for_every_cluster(
+        imageOverrider=tagged("x") * 60,
+        commandOverrider=[{"containerName": "c", "operator": "add", "value": ["x"]}] * 20,
+        argsOverrider=[{"containerName": "d", "operator": "add", "value": ["x"]}] * 20,
+    )
+    steps = override(Overridden(containers(2_000)), rules)
+    assert 2_000 <= sum(1 for _ in steps) < 2_100, "a pause after each container"
+
+
+WORDS = ["x" * 1_000] * 400
+
+
+@pytest.mark.parametrize(
+    "overriders",
+    [
+        {"commandOverrider": [{"containerName": "c", "operator": "add", "value": WORDS}]},
+        {"imageOverrider": [{"component": "Registry", "operator": "replace", "value": "x" * 400_000}]},
+        {"argsOverrider": [{"containerName": "c", "operator": "add", "value": ["x"]}] * MOST_OVERRIDERS},
+    ],
+)
+def test_l4_a_rendering_that_takes_too_much_fails_before_it_is_made(overriders: Manifest) -> None:
+    """Twenty thousand containers, each of which would get a long text, or words again and again."""
+    refused = completed(override(Overridden(containers(20_000)), rules_for_every_cluster(**overriders)))
+    assert isinstance(refused, OverrideFailure)
+    assert "more than 2000000 steps for one cluster" in refused.message
+    assert isinstance(
+        completed(override(Overridden(containers(50)), rules_for_every_cluster(**overriders))), Overridden
+    )
+
+
+LARGE_YAML = "# kept\n" + "".join(f"key{number}: {{a: {number}}}\n" for number in range(3_000))
+
+
+def changing(count: int, *, operations: int = 1) -> list[Manifest]:
+    """Overriders of one text, with some operations each."""
+    return [
+        {
+            "fieldPath": "/data/a",
+            "yaml": [{"subPath": f"/new{number}-{each}", "operator": "add", "value": 1} for each in range(operations)],
+        }
+        for number in range(count)
+    ]
+
+
+def with_text(text: str) -> Overridden:
+    return Overridden({**config_map("c"), "data": {"a": text}})
+
+
+def test_l4_a_text_is_read_once_for_all_overriders_that_change_it() -> None:
+    parse, read = codec.parse_yaml_documents, 0
+
+    def counted(text: str) -> list[Any]:
+        nonlocal read
+        read += 1
+        return parse(text)
+
+    with mock.patch.object(embedded.codec, "parse_yaml_documents", counted):
+        made = completed(override(with_text("# kept\na: 1\n"), rules_for_every_cluster(fieldOverrider=changing(100))))
+    assert isinstance(made, Overridden)
+    assert made.manifest["data"]["a"].startswith("# kept\na: 1\nnew0-0: 1\n")
+    assert made.manifest["data"]["a"].endswith("new99-0: 1\n")
+    assert read == 2, "before the changes, and to see that the result says what it should"
+
+
+def test_l4_changes_of_a_large_text_without_end_fail_and_say_so() -> None:
+    """Each change of a text with comments reads it again, to find its place."""
+    for change in (changing(1, operations=500), changing(100, operations=5)):
+        steps = override(with_text(LARGE_YAML), rules_for_every_cluster(fieldOverrider=change))
+        refused = completed(steps)
+        assert isinstance(refused, OverrideFailure)
+        assert "fieldOverrider[0]: the overrides take more than" in refused.message
+    few = override(with_text("# kept\na: 1\n"), rules_for_every_cluster(fieldOverrider=changing(10)))
+    assert sum(1 for _ in few) >= 20, "a pause for each change, as it is made and as it is written"
+
+
+def test_overriders_of_one_text_that_is_named_in_two_ways_keep_their_order() -> None:
+    texts = {**config_map("c"), "items": ["{}"]}
+    how = [
+        {"fieldPath": path, "json": [{"subPath": "/a", "operator": operator, "value": value}]}
+        for path, operator, value in (("/items/0", "add", 1), ("/items/-1", "replace", 2), ("/items/0", "replace", 3))
+    ]
+    made = completed(override(Overridden(texts), rules_for_every_cluster(fieldOverrider=how)))
+    assert isinstance(made, Overridden)
+    assert made.manifest["items"] == ['{"a":3}']
 
 
 def test_an_override_policy_of_a_namespace_changes_no_rights() -> None:

@@ -22,6 +22,7 @@ from leeward.core.interpreter import ReplicaInterpretation
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.overrides import rendering
 from leeward.core.overrides.applicable import rules_for
+from leeward.core.overrides.effort import Effort, Steps
 from leeward.core.overrides.override_rule import Rules, Step
 from leeward.runtime.informer import Informer
 from leeward.runtime.interpreter import Interpreter, NotInterpreted
@@ -47,9 +48,9 @@ def _override_by_half() -> Any:
     """Overrides that cannot be carried out are left out, and the rest is written."""
     apply = rendering._apply  # pyright: ignore[reportPrivateUsage]
 
-    def as_far_as_it_goes(document: Document, step: Step) -> None:
+    def as_far_as_it_goes(document: Document, step: Step, effort: Effort) -> Steps[None]:
         try:
-            apply(document, step)
+            yield from apply(document, step, effort)
         except ValueError:
             return
 

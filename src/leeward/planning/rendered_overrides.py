@@ -4,8 +4,9 @@ from typing import cast
 
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.core.overrides.effort import Steps
 from leeward.core.overrides.override_rule import Rules
-from leeward.core.overrides.rendering import Overridden, OverrideFailure, Steps, override
+from leeward.core.overrides.rendering import Overridden, OverrideFailure, override
 
 
 class RenderedOverrides:

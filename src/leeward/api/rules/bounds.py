@@ -4,6 +4,8 @@ Generous: users of Karmada tell of some seventy selectors in a policy (karmada-i
 etcd's 1.5 MiB for an object, which is 25,000 selectors.
 """
 
+from collections import Counter
+
 from kubeapi.codec import encode
 from kubeapi.diff import is_equal
 from kubeapi.field import Node, Problems
@@ -21,6 +23,7 @@ MOST_POLICY_BYTES = 512 * 1024
 MOST_POLICIES = 5_000
 """Most policies of one kind in one namespace; asked where a policy is created, with the number of those that are
 there."""
+_MOST_TOLD_CHARACTERS = 256
 _FEWER_AFFINITIES = (
     f"must have at most {MOST_AFFINITIES} affinities, overflow affinities included; "
     "join terms that name their clusters one by one, or select them by label"
@@ -66,20 +69,51 @@ def placement_bounds_problems(placement: Node, old: Node) -> Problems:
 
 
 def overrider_count_problems(policy: Node, old: Node | None) -> Problems:
-    """Problems of rules with too many overriders, and more than any rule had that was stored before."""
-    most = max(map(_overriders, _all_overriders(old["spec"])), default=0) if old is not None else 0
-    for overriders in _all_overriders(policy["spec"]):
-        count = _overriders(overriders)
-        if count > max(MOST_OVERRIDERS, most):
-            yield overriders.too_many(count, FEWER_OVERRIDERS)
+    """Problems of rules that bring too many overriders to one cluster, and more than those that were stored before."""
+    stored = [] if old is None else [*_overriders_of_rules(old["spec"]), *_overriders_by_cluster(old["spec"]).values()]
+    most = max(MOST_OVERRIDERS, *stored, 0)
+    for place, count in enumerate(_overriders_of_rules(policy["spec"])):
+        if count > most:
+            yield _rules_of(policy["spec"])[place]["overriders"].too_many(count, FEWER_OVERRIDERS)
+            return
+    for where, count in _overriders_by_cluster(policy["spec"]).items():
+        if count > most:
+            told = where[:_MOST_TOLD_CHARACTERS]
+            yield policy["spec"]["overrideRules"].too_many(count, f"overriders for {told}: {FEWER_OVERRIDERS}")
+            return
 
 
-def _all_overriders(spec: Node) -> list[Node]:
-    return [spec["overriders"], *(rule["overriders"] for rule in spec["overrideRules"].items())]
+def _overriders_by_cluster(spec: Node) -> dict[str, int]:
+    """Number of overriders that rules surely have together, by the clusters that these mean.
+
+    Surely meant are the clusters that a rule names, and all of a rule without a target. Rules with the same target mean
+    the same clusters. The labels and fields of clusters are not known here.
+    """
+    everywhere, counts = 0, Counter[str]()
+    for rule, count in zip(_rules_of(spec), _overriders_of_rules(spec), strict=True):
+        target = rule["targetCluster"]
+        asked = {field for field, value in target.mapping.items() if value}
+        if not asked:
+            everywhere += count
+        elif "clusterNames" in asked <= {"clusterNames", "exclude"}:
+            named = _texts(target["clusterNames"]) - _texts(target["exclude"])
+            counts.update({f"the cluster {name}": count for name in named})
+        else:
+            counts.update({f"the clusters of targetCluster {encode(target.value).decode()}": count})
+    return {"every cluster": everywhere, **{where: everywhere + count for where, count in counts.items()}}
 
 
-def _overriders(of_rule: Node) -> int:
-    return sum(len(value.list) for _, value in of_rule.entries())
+def _rules_of(spec: Node) -> list[Node]:
+    """Rules of the policy; the spec itself is the older form of a single one."""
+    return [spec, *spec["overrideRules"].items()]
+
+
+def _overriders_of_rules(spec: Node) -> list[int]:
+    return [sum(len(value.list) for _, value in rule["overriders"].entries()) for rule in _rules_of(spec)]
+
+
+def _texts(items: Node) -> set[str]:
+    return {item for item in items.list if isinstance(item, str)}
 
 
 def _affinities(placement: Node) -> int:

@@ -4,6 +4,8 @@
     rendering       carries them out for one cluster; says what was applied, or why nothing was
     images, commands, marks, embedded, plaintext
                     one kind of overrider each, on a `Document`: the manifest as it was is never changed
+    containers      all that goes through containers, in one pass
+    effort          how much one rendering may take, and its pauses
 
 Nothing here looks anything up: policies and the Cluster are arguments.
 """

@@ -1,5 +1,8 @@
 """FieldOverriders: changes of a JSON or YAML document that a field of the manifest holds as text.
 
+A text is read once for all overriders of a rule that change it, and written once. It pauses between its parts, none of
+which takes longer than reading or writing a text of `MOST_YAML_CHARACTERS`.
+
 Karmada: pkg/util/overridemanager; same. Differs: a text of more than one YAML document is refused, where Karmada would
 keep the first and lose the others. Neither JSON nor YAML being given leaves the text as it is, where Karmada empties it
 (admission refuses that). YAML keeps its comments, order and quotes where a place can be changed alone; Karmada writes
@@ -7,7 +10,8 @@ all of it anew.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -17,69 +21,123 @@ from kubeapi.json_document import Document, parse_path, parse_pointer
 from kubeapi.yaml_editing import with_value, without_value
 from kubeapi.yaml_writing import render_sorted_yaml
 from leeward.api.override import FieldOverrider, FieldPatchOperation
+from leeward.core.overrides.effort import CHARACTERS_OF_A_UNIT, Effort, Steps, naming
 from leeward.core.overrides.plaintext import patch_document
 
 MOST_YAML_CHARACTERS: Final = 64 * 1024
-"""Reading and writing as much takes a fifth of a second, in which the process does nothing else."""
+"""Reading or writing as much takes a tenth of a second, in which the process does nothing else."""
 REMEMBERED: Final = 32
 """Number of changed YAML texts that are kept: they are the same in most clusters."""
+FIELD: Final = "fieldOverrider"
+_READINGS: Final = 4
+"""Times that a YAML text is read or written beside its changes."""
+_ALSO_WRITTEN: Final = re.compile(r"/(?:[+-][0-9]+|0[0-9]+)(?:/|$)")
+"""Index of a list that is written in one of several ways."""
+
+Operation = tuple[int, FieldPatchOperation]
+"""Operation on a text, with the index of its overrider."""
 
 
-def override_field(document: Document, overrider: FieldOverrider) -> None:
-    """Raises: ValueError when there is no such text, or it cannot be changed so."""
-    path = parse_pointer(overrider.field_path)
-    text: Any = document.find(path)
-    if not isinstance(text, str):
-        raise ValueError(f"{overrider.field_path} is no text")
-    if overrider.yaml:
-        document.replace(path, patched_yaml(text, codec.encode(overrider.yaml)))
-    elif overrider.json:
-        document.replace(path, _patched_json(text, overrider.json))
+def override_fields(overriders: Sequence[FieldOverrider], document: Document, effort: Effort) -> Steps[None]:
+    """Carries out the overriders of a rule. Raises: ValueError that names the overrider."""
+    for pointer, is_yaml, changes in _by_text(overriders):
+        with naming(FIELD, changes[0][0]):
+            path = parse_pointer(pointer)
+            text: Any = document.find(path)
+            if not isinstance(text, str):
+                raise ValueError(f"{pointer} is no text")
+            operations = [(index, each) for index, overrider in changes for each in overrider.yaml or overrider.json]
+            if operations:
+                patch = patched_yaml if is_yaml else _patched_json
+                document.replace(path, (yield from patch(text, operations, effort)))
 
 
-def _patched_json(text: str, operations: Sequence[FieldPatchOperation]) -> str:
+def _by_text(overriders: Sequence[FieldOverrider]) -> Iterable[tuple[str, bool, list[tuple[int, FieldOverrider]]]]:
+    """Overriders of each text together, with their indexes; in order where two pointers may lead to one text."""
+    groups: list[tuple[str, bool, list[tuple[int, FieldOverrider]]]] = []
+    may_meet = any(_ALSO_WRITTEN.search(each.field_path) for each in overriders)
+    known: dict[str, dict[bool, list[tuple[int, FieldOverrider]]]] = {}
+    for index, overrider in enumerate(overriders):
+        pointer, is_yaml = overrider.field_path, bool(overrider.yaml)
+        group = known.get(pointer, {}).get(is_yaml)
+        if group is None or may_meet:
+            group = []
+            groups.append((pointer, is_yaml, group))
+            known[pointer] = {is_yaml: group}
+        group.append((index, overrider))
+    return groups
+
+
+def _patched_json(text: str, operations: Sequence[Operation], effort: Effort) -> Steps[str]:
+    effort.spend(len(text) // CHARACTERS_OF_A_UNIT)
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_int=_as_written, parse_float=_as_written)
     except ValueError as error:
         raise ValueError(f"the text is no JSON: {error}") from None
-    return codec.encode(_patched(value, operations)).decode()
+    yield
+    return codec.encode((yield from _patched(value, operations, effort))).decode()
+
+
+def patched_yaml(text: str, operations: Sequence[Operation], effort: Effort) -> Steps[str]:
+    """The text after the operations; one that is remembered costs nothing. Raises: ValueError."""
+    changes = codec.encode([each for _, each in operations])
+    for long, characters in (("the text is", len(text)), ("changes are", len(changes))):
+        if characters > MOST_YAML_CHARACTERS:
+            raise ValueError(f"{long} more than {MOST_YAML_CHARACTERS} characters of YAML; have it shorter, or in JSON")
+    known = _remembered(text, changes)
+    if not known:
+        known.append((yield from _patched_text(text, operations, effort)))
+    return known[0]
 
 
 @lru_cache(REMEMBERED)
-def patched_yaml(text: str, operations: bytes) -> str:
-    """`operations` is their JSON."""
-    if len(text) > MOST_YAML_CHARACTERS:
-        raise ValueError(
-            f"the text is more than {MOST_YAML_CHARACTERS} characters of YAML; have it shorter, or in JSON"
-        )
+def _remembered(text: str, operations: bytes) -> list[str]:
+    """Place for the result, which is empty before it is known."""
+    return []
+
+
+def _patched_text(text: str, operations: Sequence[Operation], effort: Effort) -> Steps[str]:
+    effort.spend(_READINGS * len(text))
     documents = codec.parse_yaml_documents(text)
+    yield
     if len(documents) > 1:
         raise ValueError(f"the text has {len(documents)} YAML documents, and can be changed only as one")
     value = documents[0] if documents else None
-    steps = codec.decode(operations, tuple[FieldPatchOperation, ...])
-    patched = _patched(value, steps)
     is_as_karmada_writes = render_sorted_yaml(value) == text
-    return (not is_as_karmada_writes and _edited_yaml(text, steps, patched)) or render_sorted_yaml(patched)
+    patched = yield from _patched(value, operations, effort)
+    edited = "" if is_as_karmada_writes else (yield from _edited_yaml(text, operations, patched, effort))
+    return edited or render_sorted_yaml(patched)
 
 
-def _edited_yaml(text: str, operations: Sequence[FieldPatchOperation], wanted: Any) -> str:
-    """The text with nothing else changed; empty where that cannot be, or says something else than is wanted."""
-    try:
-        for operation in operations:
+def _edited_yaml(text: str, operations: Sequence[Operation], wanted: Any, effort: Effort) -> Steps[str]:
+    """The text with nothing else changed; empty where that cannot be, or says something else than is wanted.
+
+    Raises: ValueError when the effort is spent."""
+    effort.spend(len(text) * len(operations))
+    for _, operation in operations:
+        yield
+        try:
             path = parse_path(operation.sub_path)
             if operation.operator == "remove":
                 text = without_value(text, path)
             else:
                 text = with_value(text, path, operation.value, insert=operation.operator == "add")
+        except ValueError:
+            return ""
+    yield
+    try:
         return text if is_equal(codec.parse_yaml_documents(text), [wanted]) else ""
     except ValueError:
         return ""
 
 
-def _patched(value: Any, operations: Sequence[FieldPatchOperation]) -> Any:
+def _patched(value: Any, operations: Sequence[Operation], effort: Effort) -> Steps[Any]:
     document = Document(value)
-    for operation in operations:
-        patch_document(document, operation.sub_path, operation.operator, operation.value)
+    for index, operation in operations:
+        effort.spend(1)
+        with naming(FIELD, index):
+            patch_document(document, operation.sub_path, operation.operator, operation.value)
+        yield
     return document.root
 
 

@@ -11,10 +11,13 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kubeapi.json_document import Document, parse_pointer
+from kubeapi.meta import Manifest
 from leeward.api.override import ImageOverrider, OverrideOperator
-from leeward.core.overrides.containers import containers_in
+from leeward.core.overrides.effort import Effort, units_of
 
 MOST_NAME_CHARACTERS: Final = 255
+MOST_IMAGE_CHARACTERS: Final = 1_024
+"""Most characters of an image with its tag and its digest, of which a longer one is none."""
 
 _COMPONENT = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _DOMAIN_COMPONENT = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
@@ -43,9 +46,9 @@ class Image(NamedTuple):
 @lru_cache(1_024)
 def parse_image(text: str) -> Image:
     """Raises: ValueError when the text is no image reference."""
-    found = _REFERENCE.fullmatch(text)
+    found = _REFERENCE.fullmatch(text) if len(text) <= MOST_IMAGE_CHARACTERS else None
     if found is None or len(found["name"]) > MOST_NAME_CHARACTERS:
-        raise ValueError(f"{text!r} is no image reference")
+        raise ValueError(f"{text[:MOST_NAME_CHARACTERS]!r} is no image reference")
     first, slash, rest = found["name"].partition("/")
     has_registry = bool(slash) and (first == "localhost" or "." in first or ":" in first)
     registry, repository = (first, rest) if has_registry else ("", found["name"])
@@ -64,16 +67,16 @@ def override_image(text: str, overrider: ImageOverrider) -> str:
             return str(_with_tag(image, _changed(image.tag or image.digest, operator, value), operator))
 
 
-def override_images(document: Document, overrider: ImageOverrider) -> None:
-    """Changes the image at the predicate's path; without one those of all containers of known workloads.
+def override_image_of(container: Manifest, overrider: ImageOverrider, effort: Effort) -> None:
+    """Changes the image of a container. One without an image is none that could be changed. Raises: ValueError."""
+    effort.spend(units_of([overrider.value]))
+    container["image"] = _changed_image(container.get("image"), overrider)
 
-    A container without an image is none that could be changed. Raises: ValueError.
-    """
-    if overrider.predicate is None:
-        for container in containers_in(document):
-            container["image"] = _changed_image(container.get("image"), overrider)
-        return
-    path = parse_pointer(overrider.predicate.path)
+
+def override_image_at(document: Document, overrider: ImageOverrider, effort: Effort) -> None:
+    """Changes the image at the path of the predicate. Raises: ValueError."""
+    path = parse_pointer(overrider.predicate.path if overrider.predicate else "")
+    effort.spend(units_of([overrider.value]))
     document.replace(path, _changed_image(document.find(path), overrider))
 
 

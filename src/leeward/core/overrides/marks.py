@@ -7,12 +7,14 @@ from typing import Any, Literal
 
 from kubeapi.json_document import Document
 from leeward.api.override import LabelAnnotationOverrider
+from leeward.core.overrides.effort import Effort, units_of
 
 
 def override_marks(
-    document: Document, field: Literal["labels", "annotations"], overrider: LabelAnnotationOverrider
+    field: Literal["labels", "annotations"], document: Document, overrider: LabelAnnotationOverrider, effort: Effort
 ) -> None:
     """Raises: ValueError when there are no metadata."""
+    effort.spend(units_of(overrider.value.values()))
     present: Any = document.field(["metadata", field])
     if present is not None and not isinstance(present, dict):
         raise ValueError(f"metadata.{field} is no mapping")

@@ -5,26 +5,32 @@ A rule is made once for each state of a policy, and remembers what is asked of i
 Karmada: pkg/util/overridemanager; same order of overriders.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import groupby
 from typing import Any, Final
+
+from msgspec import structs
 
 from kubeapi.json_document import Document, parse_path
 from leeward.api.cluster import Cluster
-from leeward.api.override import ClusterOverridePolicy, OverridePolicy, Overriders
+from leeward.api.override import ClusterOverridePolicy, OverridePolicy, Overriders, PlaintextOverrider
 from leeward.api.policy import ClusterAffinity
 from leeward.core.overrides.applied import render_applied
 from leeward.core.overrides.commands import override_words
-from leeward.core.overrides.embedded import override_field
-from leeward.core.overrides.images import override_images
+from leeward.core.overrides.containers import Overrider, override_containers
+from leeward.core.overrides.effort import Effort, Steps, naming
+from leeward.core.overrides.embedded import override_fields
+from leeward.core.overrides.images import override_image_at, override_image_of
 from leeward.core.overrides.marks import override_marks
 from leeward.core.overrides.plaintext import patch_document
 from leeward.core.scheduling.cluster_matching import affinity_matcher
 
 AnyOverridePolicy = OverridePolicy | ClusterOverridePolicy
-Step = tuple[str, int, Callable[[Document, Any], None], Any]
-"""The field and the index of an overrider, what carries it out (and raises ValueError), and itself."""
+Step = Callable[[Document, Effort], Steps[None]]
+"""Carries out one overrider, or several, with pauses. It raises a ValueError that names the overrider."""
+_REPLICAS: Final = ["spec", "replicas"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +63,14 @@ class OverrideRule:
         return all(_is_beside_replicas(item.path) for item in self.overriders.plaintext)
 
     @cached_property
+    def count(self) -> int:
+        """Number of its overriders."""
+        return sum(map(len, structs.astuple(self.overriders)))
+
+    @cached_property
     def steps(self) -> Sequence[Step]:
-        """Overriders of the rule, in order."""
-        return [
-            (field, index, carry_out, overrider)
-            for field, overriders_of, carry_out in _KINDS
-            for index, overrider in enumerate(overriders_of(self.overriders))
-        ]
+        """Steps of the rule, in order."""
+        return [*_steps_of(self.overriders)]
 
 
 Rules = tuple[OverrideRule, ...]
@@ -86,22 +93,42 @@ def _is_beside_replicas(pointer: str) -> bool:
     return path[:2] != _REPLICAS[: len(path)]
 
 
-_REPLICAS: Final = ["spec", "replicas"]
-_KINDS: Final[tuple[tuple[str, Callable[[Overriders], Iterable[Any]], Callable[[Document, Any], None]], ...]] = (
-    ("imageOverrider", lambda rule: rule.image_overrider, override_images),
-    ("commandOverrider", lambda rule: rule.command_overrider, lambda d, item: override_words(d, "command", item)),
-    ("argsOverrider", lambda rule: rule.args_overrider, lambda d, item: override_words(d, "args", item)),
-    ("labelsOverrider", lambda rule: rule.labels_overrider, lambda d, item: override_marks(d, "labels", item)),
-    (
-        "annotationsOverrider",
-        lambda rule: rule.annotations_overrider,
-        lambda d, item: override_marks(d, "annotations", item),
-    ),
-    ("fieldOverrider", lambda rule: rule.field_overrider, override_field),
-    (
-        "plaintext",
-        lambda rule: rule.plaintext,
-        lambda d, item: patch_document(d, item.path, item.operator, item.value),
-    ),
-)
-"""The kinds of overriders, in the order in which a rule is carried out."""
+def _steps_of(how: Overriders) -> Iterator[Step]:
+    """Steps of a rule: overriders of containers go through these together, and those of fields read each text once."""
+    of_containers = [
+        *_all("imageOverrider", how.image_overrider, override_image_of),
+        *_all("commandOverrider", how.command_overrider, partial(override_words, "command")),
+        *_all("argsOverrider", how.args_overrider, partial(override_words, "args")),
+    ]
+    for names_place, run in groupby(of_containers, lambda each: getattr(each[3], "predicate", None) is not None):
+        if names_place:
+            yield from (_alone(field, index, override_image_at, each) for field, index, _, each in run)
+        else:
+            yield partial(override_containers, [*run])
+    for overrider in (
+        *_all("labelsOverrider", how.labels_overrider, partial(override_marks, "labels")),
+        *_all("annotationsOverrider", how.annotations_overrider, partial(override_marks, "annotations")),
+    ):
+        yield _alone(*overrider)
+    if how.field_overrider:
+        yield partial(override_fields, how.field_overrider)
+    for overrider in _all("plaintext", how.plaintext, _override_place):
+        yield _alone(*overrider)
+
+
+def _all(field: str, overriders: Sequence[Any], change: Callable[[Any, Any, Effort], None]) -> list[Overrider]:
+    return [(field, index, change, each) for index, each in enumerate(overriders)]
+
+
+def _alone(field: str, index: int, change: Callable[[Any, Any, Effort], None], overrider: Any) -> Step:
+    def carry_out(document: Document, effort: Effort) -> Steps[None]:
+        with naming(field, index):
+            change(document, overrider, effort)
+        yield
+
+    return carry_out
+
+
+def _override_place(document: Document, overrider: PlaintextOverrider, effort: Effort) -> None:
+    effort.spend(1)
+    patch_document(document, overrider.path, overrider.operator, overrider.value)

@@ -7,7 +7,7 @@ those of the template.
 Karmada: pkg/util/overridemanager; same order. Differs: Karmada lets the identity be overridden.
 """
 
-from collections.abc import Generator, Sequence, Sized
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -21,6 +21,7 @@ from leeward.api.rules.bounds import FEWER_OVERRIDERS, MOST_OVERRIDERS
 from leeward.api.rules.overrides import RBAC_WAY_OUT
 from leeward.core.overrides.applicable import grants_rights
 from leeward.core.overrides.applied import joined
+from leeward.core.overrides.effort import Effort, Steps
 from leeward.core.overrides.override_rule import AnyOverridePolicy, OverrideRule, Rules, Step
 
 MOST_POLICIES_OF_A_TEMPLATE: Final = 100
@@ -28,8 +29,6 @@ MOST_POLICIES_OF_A_TEMPLATE: Final = 100
 manifest grow without end."""
 
 T = TypeVar("T")
-Steps = Generator[None, None, T]
-"""A computation that pauses now and then, so that its caller can let others run."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +58,19 @@ class OverrideFailure:
 
 
 def override(before: Overridden, rules: Sequence[OverrideRule]) -> Steps[Overridden | OverrideFailure]:
-    """The manifest after these rules, which select it and mean the cluster. Pauses before each overrider.
+    """The manifest after these rules, which select it and mean the cluster. Pauses after each overrider, container and
+    text.
 
     Holds: S6, S14.
     """
-    document = Document(before.manifest)
+    document, effort = Document(before.manifest), Effort()
     for _, of_policy in groupby(rules, key=lambda rule: id(rule.policy)):
         if refused := _refused(tuple(of_policy), before.manifest):
             return refused
     for rule in rules:
         try:
             for step in rule.steps:
-                yield
-                _apply(document, step)
+                yield from _apply(document, step, effort)
             if rule.goes_anywhere:
                 _check_identity(before.manifest, document.root)
         except (ValueError, RecursionError) as error:
@@ -105,19 +104,15 @@ def _refused(rules: Rules, manifest: ReadOnlyManifest) -> OverrideFailure | None
     Who may override in a namespace could otherwise write rights into members that the control plane would not let them
     write here.
     """
-    policy, count = rules[0].policy, sum(len(rule.steps) for rule in rules)
+    policy, count = rules[0].policy, sum(rule.count for rule in rules)
     if policy.namespace and grants_rights(manifest):
         return OverrideFailure(policy, f"an OverridePolicy changes no {manifest.get('kind')}: {RBAC_WAY_OUT}")
     return OverrideFailure(policy, f"{count} overriders: {FEWER_OVERRIDERS}") if count > MOST_OVERRIDERS else None
 
 
-def _apply(document: Document, step: Step) -> None:
-    """Carries an overrider out. Raises: ValueError that says that it cannot be."""
-    field, index, carry_out, overrider = step
-    try:
-        carry_out(document, overrider)
-    except ValueError as error:
-        raise ValueError(f"{field}[{index}]: {error}") from error
+def _apply(document: Document, step: Step, effort: Effort) -> Steps[None]:
+    """Carries a step out. Raises: ValueError that says that it cannot be."""
+    yield from step(document, effort)
 
 
 def _check_identity(before: ReadOnlyManifest, after: Any) -> None:
