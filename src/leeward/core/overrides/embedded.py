@@ -36,6 +36,8 @@ _ALSO_WRITTEN: Final = re.compile(r"/(?:[+-][0-9]+|0[0-9]+)(?:/|$)")
 
 Operation = tuple[int, FieldPatchOperation]
 """Operation on a text, with the index of its overrider."""
+Changes = list[tuple[int, FieldOverrider]]
+"""Overriders of one text, with their indexes."""
 
 
 def override_fields(overriders: Sequence[FieldOverrider], document: Document, effort: Effort) -> Steps[None]:
@@ -52,16 +54,16 @@ def override_fields(overriders: Sequence[FieldOverrider], document: Document, ef
                 document.replace(path, (yield from patch(text, operations, effort)))
 
 
-def _by_text(overriders: Sequence[FieldOverrider]) -> Iterable[tuple[str, bool, list[tuple[int, FieldOverrider]]]]:
+def _by_text(overriders: Sequence[FieldOverrider]) -> Iterable[tuple[str, bool, Changes]]:
     """Overriders of each text together, with their indexes; in order where two pointers may lead to one text."""
-    groups: list[tuple[str, bool, list[tuple[int, FieldOverrider]]]] = []
+    groups: list[tuple[str, bool, Changes]] = []
     may_meet = any(_ALSO_WRITTEN.search(each.field_path) for each in overriders)
-    known: dict[str, dict[bool, list[tuple[int, FieldOverrider]]]] = {}
+    known: dict[str, dict[bool, Changes]] = {}
     for index, overrider in enumerate(overriders):
         pointer, is_yaml = overrider.field_path, bool(overrider.yaml)
         group = known.get(pointer, {}).get(is_yaml)
         if group is None or may_meet:
-            group = []
+            group = Changes()
             groups.append((pointer, is_yaml, group))
             known[pointer] = {is_yaml: group}
         group.append((index, overrider))
