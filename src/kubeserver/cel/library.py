@@ -19,13 +19,20 @@ from kubeserver.cel.function import Function
 from kubeserver.cel.macros import MACRO_FUNCTIONS, without_map_macros
 from kubeserver.cel.network import NETWORK_FUNCTIONS
 from kubeserver.cel.objects import OBJECT_FUNCTIONS
-from kubeserver.cel.patterns import pattern_functions
+from kubeserver.cel.patterns import PATTERN_FUNCTIONS
 from kubeserver.cel.program import Program, Unwritable
 from kubeserver.cel.spelling import with_optionals, without_escapes
 from kubeserver.cel.values import VALUE_FUNCTIONS
 
-FUNCTIONS = (*VALUE_FUNCTIONS, *NETWORK_FUNCTIONS, *FORMAT_FUNCTIONS, *AUTHORIZER_FUNCTIONS, *OBJECT_FUNCTIONS)
-"""Kubernetes' own functions, but for those that need the library themselves (`patterns.py`).
+FUNCTIONS = (
+    *VALUE_FUNCTIONS,
+    *NETWORK_FUNCTIONS,
+    *FORMAT_FUNCTIONS,
+    *AUTHORIZER_FUNCTIONS,
+    *OBJECT_FUNCTIONS,
+    *PATTERN_FUNCTIONS,
+)
+"""Kubernetes' own functions.
 
 Kubernetes: apiserver/pkg/cel/library; the same functions.
 """
@@ -41,7 +48,6 @@ _TYPES: Mapping[str, Any] = {
     "typed": cel.Type.DYN,
 }
 _TWO_VARIABLES = "name: rules\nextensions: [{name: two-var-comprehensions}]\n"
-_PATTERNS = "name: patterns\nextensions: [{name: optional}, {name: regex}]\n"
 _TOO_MANY_STEPS = "Iteration budget exceeded"
 
 
@@ -66,8 +72,7 @@ def _environment(variables: tuple[str, ...]) -> Any:
 
 def _kubernetes() -> Any:
     """Comes last: some functions are overloads of those in the libraries before it."""
-    known = (*FUNCTIONS, *MACRO_FUNCTIONS, *pattern_functions(_extract))
-    functions = sorted(known, key=lambda function: function.name)
+    functions = sorted((*FUNCTIONS, *MACRO_FUNCTIONS), key=lambda function: function.name)
     by_name = groupby(functions, key=lambda function: function.name)
     declared = [cel.FunctionDecl(name, [_overload(function) for function in group]) for name, group in by_name]
     return cel.CelExtension("kubernetes", declared)
@@ -78,19 +83,6 @@ def _overload(function: Function) -> Any:
     identity = "_".join(("kubeserver", function.name, *parameters)).replace(".", "_")
     types = [_TYPES[name] for name in parameters]
     return cel.Overload(identity, _TYPES[result], types, function.member, function.run)
-
-
-@cache
-def _extraction() -> Any:
-    environment = cel.NewEnv(
-        config=cel.NewEnvConfigFromYaml(_PATTERNS), variables={"text": cel.Type.STRING, "pattern": cel.Type.STRING}
-    )
-    return _Compiled(environment.compile("regex.extractAll(text, pattern)"))
-
-
-def _extract(text: str, pattern: str) -> list[str]:
-    """All matches. Raises: ValueError for a pattern that cannot be read."""
-    return _extraction().evaluate({"text": text, "pattern": pattern})
 
 
 class _Compiled:
