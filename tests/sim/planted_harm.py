@@ -21,7 +21,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
-from leeward.controllers import found_removals, removal_holds, returned_copies, work_writing
+from leeward.controllers import found_removals, removal_holds, returned_copies, scale_downs, work_writing
 from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.object_removal import ObjectRemoval
@@ -419,7 +419,25 @@ _SCALED_MEANWHILE = History(
 """m2 has taken over, and serves more than m1 did, though not all that is asked for."""
 
 
+def _shrink_without_asking_the_law() -> Any:
+    """Copies give up replicas at once, whatever others serve."""
+    return mock.patch.object(scale_downs, "held_scale_downs", return_value=frozenset())
+
+
+_REPLACED_AND_LOST = History(
+    seed=9,
+    members=PUSHED[:2],
+    steps=(
+        web(evenly("m1", "m2"), 4),
+        NodesAreCordoned(at=75, lasts=170, member="m2"),
+        Replan(at=160, app="web", plan=Plan(division="Static", clusters=("m1", "m2"), weights=(1, 3))),
+    ),
+)
+"""More is to move to m2, where no new Pod finds a node for a while."""
+
+
 HARM: Mapping[str, Harm] = {
+    "shrink without asking the law": Harm(_shrink_without_asking_the_law, "S1", _REPLACED_AND_LOST),
     "end evictions by time": Harm(_end_evictions_by_time, "S1", steered(stuck)),
     "end evictions under the brake": Harm(_end_evictions_under_the_brake, "S4", steered(cut_off_while_stuck)),
     "forget what is leaving": Harm(_forget_what_is_leaving, "S5", steered(in_vain)),

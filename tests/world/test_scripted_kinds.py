@@ -9,6 +9,7 @@ from leeward.sim.world import World
 from tests.security.test_could_not_look import blind, not_observed
 from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
 from tests.world.test_kinds import CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears
+from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
 
 CUSTOMIZATION: Manifest = {
     "metadata": {"name": "cron-tabs"},
@@ -265,5 +266,34 @@ def test_what_is_no_text_of_lua_is_not_admitted() -> None:
         broken = {**CUSTOMIZATION["spec"], "customizations": {"retention": {"luaScript": "function Retain("}}}
         with pytest.raises(Invalid, match=r"spec\.customizations\.retention\.luaScript"):
             await world.client.create(RESOURCE_INTERPRETER_CUSTOMIZATIONS, {**CUSTOMIZATION, "spec": broken})
+
+    play(story)
+
+
+def test_s1_a_copy_keeps_its_replicas_while_nobody_can_say_how_many_its_next_manifest_asks_for() -> None:
+    """More is to move to member2, which does not serve it yet. The script cannot read manifests that are paused."""
+
+    async def story(world: World) -> None:
+        reads = "function GetReplicas(o) if o.spec.paused then error('paused') end return o.spec.workers end"
+        await given_a_scripted_kind(world, **COUNTED, replicaResource=reads)
+        await world.sleep(30)
+        await serve(world, "member1", 4)
+        await serve(world, "member2", 2)
+        paused = overriding("nightly", {"name": "nightly"}, only("member1"), plaintext=replacing("/spec/paused", True))
+        paused["spec"]["resourceSelectors"] = [{"apiVersion": "stable.example.com/v1", "kind": "CronTab"}]
+        paused["spec"]["overrideRules"][0]["overriders"]["plaintext"][0]["operator"] = "add"
+        await world.client.create(OVERRIDES, paused, "default")
+        await world.sleep(10)
+        evenly = by_weight({"member1": 1, "member2": 1})
+        await world.client.patch(POLICIES, "nightly", {"spec": {"placement": evenly}}, "default")
+        await world.sleep(30)
+        assert world.assigned("nightly-crontab") == {"member1": 3, "member2": 3}
+        assert await workers(world) == {"member1": 4, "member2": 3}
+        await world.client.delete(OVERRIDES, "nightly", "default")
+        await world.sleep(10)
+        assert await workers(world) == {"member1": 4, "member2": 3}
+        await serve(world, "member2", 3)
+        await world.sleep(30)
+        assert await workers(world) == {"member1": 3, "member2": 3}
 
     play(story)

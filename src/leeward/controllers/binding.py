@@ -160,24 +160,24 @@ class BindingController:
         present = self._own_works(binding)
         inject = self._inject or present
         rendering, desired = await self._render(binding, template, present)
-        larger, look_at = await self._scale_downs.held(binding, present, desired)
-        if larger is not binding:
-            binding = larger
+        larger = await self._scale_downs.held(binding, present, desired)
+        if larger.binding is not binding:
+            binding = larger.binding
             rendering, desired = await self._render(binding, template, present)
-        held = await self._held_by_purge(binding, present, desired)
+        purging = await self._held_by_purge(binding, present, desired)
         taken = await self._writing.taken(binding, present, desired)
         for cluster in taken:
             self._wait_for(binding, desired[cluster])
-        later = min(filter(None, (rendering.look_at, look_at)), default=None)
+        later = min(filter(None, (rendering.look_at, larger.look_at)), default=None)
         synced = WrittenWorks(taken, bool(present), rendering.failures, look_at=later)
         if synced.stands_still:
             return synced
         has_written = False
         for cluster, manifest in desired.items():
             work = present.get(cluster)
-            if cluster in held or self._is_leaving(cluster) or (work is None and cluster in synced.taken):
+            if cluster in purging | larger.unread or self._is_leaving(cluster):
                 continue
-            if work is None and await self._waits(binding, template, cluster, synced):
+            if work is None and (cluster in synced.taken or await self._waits(binding, template, cluster, synced)):
                 continue
             try:
                 with_id = partial(build_work, binding, template, rendering.manifests, cluster, inject=inject)
@@ -190,7 +190,7 @@ class BindingController:
                 self._wait_for(binding, manifest)
             except WorldError as error:
                 synced.failures.append(error)
-        has_removed = await self._unwanted.remove(binding, present, desired, synced, keep=bool(held))
+        has_removed = await self._unwanted.remove(binding, present, desired, synced, keep=bool(purging))
         if (has_written or has_removed) and not synced.failures:
             self._events.synced(binding)
         return synced

@@ -2,6 +2,7 @@
 (`core.copies.disruption`). Nothing else waits with them."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -13,7 +14,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.core.copies.availability import availability
-from leeward.core.copies.disruption import copies_of
+from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.execution.removal import held_scale_downs
 from leeward.core.execution.works import replicas_by_cluster
@@ -21,6 +22,16 @@ from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.interpreter import NotInterpreted
+
+
+@dataclass(frozen=True, slots=True)
+class HeldCopies:
+    """The binding with the replicas that its copies keep for now, and when to look again. The Works of the clusters
+    `unread` stay as they are: nobody can say by how much they would shrink."""
+
+    binding: Binding
+    unread: frozenset[str] = frozenset()
+    look_at: datetime | None = None
 
 
 class ScaleDowns:
@@ -45,22 +56,25 @@ class ScaleDowns:
         clusters = ((name, self._fleet.get(name)) for name in sorted(self._waiting.get(binding, ())))
         return [name for name, cluster in clusters if cluster is not None and cluster.is_ready]
 
-    async def held(
-        self, binding: Binding, works: Mapping[str, Work], desired: Mapping[str, Manifest]
-    ) -> tuple[Binding, datetime | None]:
-        """The binding with the replicas that its copies keep for now, and when to look again. `works` are its own by
-        cluster, `desired` those that it is to have. Holds: S1."""
+    async def held(self, binding: Binding, works: Mapping[str, Work], desired: Mapping[str, Manifest]) -> HeldCopies:
+        """Copies that shrink later. `works` are those of the binding by cluster, `desired` those that it is to have.
+
+        Of a manifest that nobody can read, the Work may ask for nothing. Holds: S1."""
         key, spec = key_of(binding), binding.spec
         self.forget(key)
         may_wait = self._holds.enabled and spec.is_workload and spec.is_divided and not spec.asks_for_none
-        found = self._larger(spec, works, desired) if may_wait else []
-        more = {name: -(await self._interpreter.growth(works[name], desired[name]) or 0) for name in found}
-        more = {name: count for name, count in more.items() if count > 0}
-        if not more:
-            return binding, None
+        found = self._larger(spec, works, desired) if may_wait else NO_SIZES
         now, to_have = self._clock.now(), replicas_by_cluster(spec)
-        left = {name: to_have[name] for name in more}
-        sizes = {name: to_have[name] + count for name, count in more.items()}
+        more, left, sizes = dict[str, int](), dict[str, int](), dict[str, int]()
+        for name, told in found.items():
+            before = await self._interpreter.replicas_in(works[name].spec.workload.manifests)
+            after = await self._interpreter.replicas_in(desired[name]["spec"]["workload"]["manifests"])
+            if before is None or after is None or after < before:
+                more[name] = 0 if before is None or after is None else before - after
+                left[name] = 0 if after is None else to_have[name]
+                sizes[name] = to_have[name] + more[name] if more[name] else max(told, to_have[name] + 1)
+        if not more:
+            return HeldCopies(binding)
         attention = self._holds.attention
         settled = attention.has_settled(now)
         copies = copies_of(spec, works, self._fleet, now, sizes, watched=settled)
@@ -70,24 +84,25 @@ class ScaleDowns:
             copies = copies_of(spec, works, self._fleet, now, sizes, needs, watched=settled)
             held = held_scale_downs(copies, left, self._fleet)
         if not held:
-            return binding, None
+            return HeldCopies(binding)
         self._waiting[key] = held
         targets = tuple(
             msgspec.structs.replace(t, replicas=t.replicas + more[t.name]) if t.name in held else t
             for t in spec.clusters
         )
         kept = msgspec.structs.replace(binding, spec=msgspec.structs.replace(spec, clusters=targets))
-        return kept, attention.settles_at(now) or copies.settles_at
+        unread = frozenset(name for name in held if not more[name])
+        return HeldCopies(kept, unread, attention.settles_at(now) or copies.settles_at)
 
     def _larger(
         self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
-    ) -> list[str]:
-        """Targets whose copies may lose replicas, by their reports. What a person has ended goes.
+    ) -> Mapping[str, int]:
+        """Targets whose copies may lose replicas, with those that were reported last. What a person has ended goes.
 
         A copy that nobody can count shrinks as asked, while every target reports: to wait would bring no better word.
         """
         ended = {task.from_cluster for task in spec.graceful_eviction_tasks if task.suppress_deletion is False}
-        to_have, found = replicas_by_cluster(spec), list[str]()
+        to_have, found = replicas_by_cluster(spec), dict[str, int]()
         all_report = all(self._reports(works.get(target.name), target.name) for target in spec.clusters)
         for name in (target.name for target in spec.clusters if target.name not in ended):
             work = works.get(name)
@@ -99,7 +114,7 @@ class ScaleDowns:
             manifests = desired[name]["spec"]["workload"]["manifests"]
             is_retained = all(labels_of(each).get(RETAIN_REPLICAS_LABEL) == "true" for each in manifests)
             if not is_retained and not is_equal(list(work.spec.workload.manifests), manifests):
-                found.append(name)
+                found[name] = known.told
         return found
 
     def _reports(self, work: Work | None, name: str) -> bool:

@@ -134,11 +134,12 @@ class Interpreter:
 
     async def growth(self, work: Work, manifest: ReadOnlyManifest) -> int | None:
         """Replicas that a Work would ask for by this manifest beyond what it does; None where nobody can say."""
-        before = await self._replicas_in(work.spec.workload.manifests)
-        after = await self._replicas_in(manifest["spec"]["workload"]["manifests"])
+        before = await self.replicas_in(work.spec.workload.manifests)
+        after = await self.replicas_in(manifest["spec"]["workload"]["manifests"])
         return None if before is None or after is None else after - before
 
-    async def _replicas_in(self, manifests: Iterable[ReadOnlyManifest]) -> int | None:
+    async def replicas_in(self, manifests: Iterable[ReadOnlyManifest]) -> int | None:
+        """Replicas that the manifests of a Work ask for; None where nobody can say."""
         try:
             return sum([(await self.replicas(each)).replicas for each in manifests])
         except NotInterpreted:

@@ -4,6 +4,7 @@ bear (which reason says that a status was not collected, which reasons an outage
 its labels (`runtime.binding_kinds`), and the arithmetic of shards (`runtime.sharding`).
 
     copies      S1, C2   what leaves, and why it may
+    disruptions S1       what shrinks, by the law
     evictions   S4, S11  what starts to leave
     placements  S2, S3   where a binding is put
     works       S5, L1   which Works there are
@@ -44,6 +45,7 @@ from leeward.sim.histories.checkers.claims import ClaimsChecker
 from leeward.sim.histories.checkers.compaction import CompactionChecker
 from leeward.sim.histories.checkers.copies import CopiesChecker
 from leeward.sim.histories.checkers.dependencies import DependenciesChecker
+from leeward.sim.histories.checkers.disruptions import DisruptionsChecker
 from leeward.sim.histories.checkers.evictions import EvictionsChecker
 from leeward.sim.histories.checkers.failovers import FailoversChecker
 from leeward.sim.histories.checkers.isolation import IsolationChecker
@@ -85,6 +87,7 @@ __all__ = [
 TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker, OutagesChecker)
 """Checkers that know of something that is to happen in time: they are asked for what is `overdue`, too."""
 CHECKERS = (
+    DisruptionsChecker,
     EvictionsChecker,
     PlacementsChecker,
     RenderingsChecker,

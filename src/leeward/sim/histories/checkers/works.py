@@ -27,6 +27,7 @@ from leeward.sim.histories.manifests import BATCHES, asked_replicas
 from leeward.sim.histories.overriding import effects, resized
 from leeward.sim.histories.scripted import troubles_in
 
+CLUSTERS = "/cluster.karmada.io/clusters/"
 SYNC_SECONDS = 15.0
 """Seconds to render a binding: two tries that wait for each other included."""
 
@@ -51,6 +52,15 @@ class WorksChecker:
                 cluster = cluster_of_execution_space(change.key.namespace)
                 yield from self._deleted(change, owner, cluster)
                 self._compare(change.seconds, owner, cluster)
+        elif change.kind == CLUSTERS and change.new is not None and change.new.is_ready:
+            self._note_ready(change)
+
+    def _note_ready(self, change: Change) -> None:
+        """Notes that what a cluster was to lose has waited for its return."""
+        if change.old is not None and not change.old.is_ready:
+            for (key, cluster), (_, needed) in self._wrong.items():
+                if cluster == change.key.name:
+                    self._wrong[key, cluster] = (change.seconds, needed)
 
     def _deleted(self, change: Change, owner: Key, cluster: str) -> Iterator[Violation]:
         """Holds: S5."""
@@ -88,8 +98,8 @@ class WorksChecker:
             return True
         if needed is None or work is None:
             return needed is None and work is None
-        given = _given(truth, binding, cluster)
-        return not binding.spec.is_workload or _replicas(work) == (needed if given is None else given)
+        given = given_replicas(truth, binding, cluster)
+        return not binding.spec.is_workload or replicas_of_work(work) == (needed if given is None else given)
 
     def overdue(self, now: float) -> Iterator[Violation]:
         """Finds what should be there by now; to be asked again and again, also while nothing changes. Holds: L1."""
@@ -106,8 +116,8 @@ class WorksChecker:
             elif now > (due := self._due(since) + _wait_seconds(binding)):
                 del self._wrong[key, cluster]
                 there = self._scene.truth.works_of(key).get(cluster)
-                found = "has none" if there is None else f"has one for {_replicas(there)}"
-                size = _given(self._scene.truth, binding, cluster) or needed
+                found = "has none" if there is None else f"has one for {replicas_of_work(there)}"
+                size = given_replicas(self._scene.truth, binding, cluster) or needed
                 wanted = "no Work" if needed is None else f"a Work for {size} replicas"
                 yield Violation("L1", now, f"{key} needs {wanted} in {cluster} since {since:.1f}, and {found}")
             else:
@@ -141,7 +151,7 @@ class WorksChecker:
         for."""
         truth = self._scene.truth
         work, needed, found = truth.works_of(key).get(cluster), needed_by(binding).get(cluster), truth.clusters
-        if work is None or needed is None or _replicas(work) <= needed:
+        if work is None or needed is None or replicas_of_work(work) <= needed:
             return False
         others = [each for each in binding.spec.clusters if each.name != cluster and each.name in found]
         serving = sum(
@@ -152,7 +162,7 @@ class WorksChecker:
         return cluster in found and (not found[cluster].is_ready or needed + serving < binding.spec.replicas)
 
 
-def _given(truth: GroundTruth, binding: Binding, cluster: str) -> int | None:
+def given_replicas(truth: GroundTruth, binding: Binding, cluster: str) -> int | None:
     """Replicas that override policies give the copy in a cluster."""
     return resized(truth, binding.spec.resource.kind, binding.spec.resource.name, cluster)
 
@@ -162,6 +172,6 @@ def _wait_seconds(binding: Binding) -> float:
     return LONGEST_WAIT_SECONDS if binding.spec.propagate_deps else 0.0
 
 
-def _replicas(work: Work) -> int:
+def replicas_of_work(work: Work) -> int:
     manifests: tuple[Manifest, ...] = work.spec.workload.manifests
     return sum(map(asked_replicas, manifests))
