@@ -11,17 +11,19 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.taint_record import NO_RECORD, TaintRecord
+from leeward.controllers import object_removal
 from leeward.controllers.cluster import standing
 from leeward.core.cluster_health import brake
 from leeward.core.cluster_health.standing_taints import record_taints
 from leeward.core.overrides import override_rule
 from leeward.core.placement import situation
+from leeward.runtime import member_works
 from leeward.runtime.interpreter import Interpreter
 from leeward.sim.histories.model import AnyStep, History, MemberHangs, MemberStops, Mode, SyncClusters
 from leeward.sim.histories.overriding import REPLICAS
 from leeward.sim.histories.steered.casting import THREE, Casting, evenly, web
-from leeward.sim.histories.steered.surroundings import resized, tasks
-from tests.sim.planted_harm import PUSHED, Harm
+from leeward.sim.histories.steered.surroundings import preserved, resized, tasks
+from tests.sim.planted_harm import PUSHED, Harm, both
 
 _TWO: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"))
 _IN_GIT = History(
@@ -90,6 +92,18 @@ def _move_what_has_ended() -> Any:
     return mock.patch.object(situation, "is_finished_job", return_value=False)
 
 
+def _leave_marks_on_what_stays() -> Any:
+    """What is preserved keeps the marks of its Work, and the next one of that name takes it back."""
+
+    def nothing(_: Any) -> dict[str, Any]:
+        return {"metadata": {}}
+
+    return both(
+        mock.patch.object(object_removal, "release_patch", nothing),
+        mock.patch.object(member_works, "was_left", return_value=False),
+    )
+
+
 def _brake_from_three_clusters_on() -> Any:
     """Fewer clusters than the brake's minimum are no mass failure, though they be all."""
     is_alarming = brake.is_alarming
@@ -112,6 +126,7 @@ SURROUNDINGS: Mapping[str, Harm] = {
     "date taints too early": Harm(_date_taints_too_early, "S13", _IN_GIT),
     "scale back what is autoscaled": Harm(_scale_back, "S9", _led(resized)),
     "forget overrides of replicas": Harm(_forget_sizes, "L1", _led(resized)),
+    "leave marks on what stays": Harm(_leave_marks_on_what_stays, "S6", _led(preserved)),
     "move a Job that has ended": Harm(_move_what_has_ended, "S12", _led(tasks)),
     "brake from three clusters on": Harm(
         _brake_from_three_clusters_on,

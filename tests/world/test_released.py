@@ -7,6 +7,7 @@ import pytest
 from kubeapi.meta import Manifest, annotations_of, labels_of
 from kubeapi.resource import Resource
 from leeward.api.names import PRESERVED_ANNOTATION
+from leeward.api.resource import WORKS
 from leeward.app.leaving import unjoin_cluster
 from leeward.client import NotFound
 from leeward.sim.world import Mode, World
@@ -121,6 +122,70 @@ def test_s6_what_was_preserved_is_released_and_no_template_of_its_name_touches_i
             assert "is not managed by this Work" in applied.message
         await deleted(world)
         assert await in_member(world) == owned
+
+    play(story, fleet)
+
+
+async def left_by_an_earlier_version(world: World) -> dict[str, Manifest]:
+    """The objects of `web`, whose template is gone, with all the marks that earlier versions left on them."""
+    await placed(world, preserveResourcesOnDeletion=True)
+    before = await in_member(world)
+    await deleted(world)
+    for resource, namespace in EVERYTHING:
+        metadata = before[resource.kind]["metadata"]
+        left = {"labels": metadata["labels"] | {PRESERVED_ANNOTATION: None}, "annotations": metadata["annotations"]}
+        await world.member("member1").client.patch(resource, "web", {"metadata": left}, namespace)
+    await world.member("member1").client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+    await world.sleep(30)
+    found = await in_member(world)
+    assert {kind: marks(each) for kind, each in found.items()} == {kind: marks(each) for kind, each in before.items()}
+    return found
+
+
+@FLEETS
+def test_s6_what_an_earlier_version_preserved_with_its_marks_is_nobodys(fleet: Mapping[str, Mode]) -> None:
+    async def story(world: World) -> None:
+        left = await left_by_an_earlier_version(world)
+        await placed(world)
+        assert await in_member(world) == left
+        for kind in ("Deployment", "Service"):
+            applied = named(world, "member1", kind, "web").applied
+            assert applied.status == "False"
+            assert "is not managed by this Work; remove it there, or set conflictResolution" in applied.message
+        await deleted(world)
+        assert await in_member(world) == left
+
+    play(story, fleet)
+
+
+@FLEETS
+def test_what_an_earlier_version_preserved_is_adopted_by_a_policy_that_overwrites(fleet: Mapping[str, Mode]) -> None:
+    async def story(world: World) -> None:
+        left = await left_by_an_earlier_version(world)
+        await placed(world, conflictResolution="Overwrite")
+        adopted = await in_member(world)
+        assert {kind: each["metadata"]["uid"] for kind, each in adopted.items()} == {
+            kind: each["metadata"]["uid"] for kind, each in left.items()
+        }
+        assert not any(PRESERVED_ANNOTATION in marks(each) for each in adopted.values())
+        await deleted(world)
+        assert await in_member(world) == {}
+
+    play(story, fleet)
+
+
+@FLEETS
+def test_a_preserved_copy_whose_work_is_deleted_by_hand_is_taken_back(fleet: Mapping[str, Mode]) -> None:
+    async def story(world: World) -> None:
+        await placed(world, preserveResourcesOnDeletion=True)
+        before = await in_member(world)
+        work = named(world, "member1", "Deployment", "web")
+        await world.client.delete(WORKS, work.name, work.namespace)
+        await world.sleep(60)
+        again = named(world, "member1", "Deployment", "web")
+        assert again.metadata.uid != work.metadata.uid
+        assert again.applied.status == "True"
+        assert (await in_member(world))["Deployment"]["metadata"]["uid"] == before["Deployment"]["metadata"]["uid"]
 
     play(story, fleet)
 

@@ -238,7 +238,7 @@ class MemberObjects:
         """Reason why an object is not taken over, with a way out that helps."""
         overwrite = "" if conflict_rules_of(work).takes_over else "set conflictResolution: Overwrite in the policy"
         there = f"it exists in cluster {self._member.name} and"
-        if owner := other_work(observed):
+        if owner := other_work(work, observed):
             way = f"its annotation {WORK_NAME_ANNOTATION} there" + (f" and {overwrite}" if overwrite else "")
             return (
                 f"{there} was made from another Work ({owner}), which is not overwritten; if that is gone, or if it "

@@ -13,6 +13,7 @@ from leeward.api.names import WORK_ID_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.core.execution.ownership import is_ours
+from leeward.core.execution.release import was_left
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.identity import Key
@@ -132,7 +133,8 @@ class MemberWorks:
 
     def owns(self, work: Work, observed: Manifest) -> bool:
         """Tells whether an object of the member was made from this Work. Holds: S6."""
-        return is_ours(observed, work.namespace, work.name, work.metadata.labels.get(WORK_ID_LABEL, ""), self.hub)
+        work_id = work.metadata.labels.get(WORK_ID_LABEL, "")
+        return is_ours(observed, work.namespace, work.name, work_id, self.hub) and not was_left(work, observed)
 
     def post(self, work: Work, writer: str, change: StatusChange[Work], *, within: float) -> None:
         """Posts as `Statuses.post`; who waits for a Work to be applied hears of it before it is written."""

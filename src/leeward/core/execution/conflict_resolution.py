@@ -65,12 +65,13 @@ def conflict_rules_of(work: Work) -> ConflictRules:
 
 def may_overwrite(work: Work, observed: ReadOnlyManifest) -> bool:
     """Tells whether what is there may be taken over: what another Work has made never is."""
-    return conflict_rules_of(work).takes_over and not other_work(observed)
+    return conflict_rules_of(work).takes_over and not other_work(work, observed)
 
 
-def other_work(observed: ReadOnlyManifest) -> str:
-    """The Work that has made what is there, and is not ours, as it is named there; else empty."""
+def other_work(work: Work, observed: ReadOnlyManifest) -> str:
+    """The Work of another name that has made what is there, as it is named there; else empty."""
     annotations = annotations_of(observed)
     if WORK_NAME_ANNOTATION not in annotations:
         return ""
-    return f"{annotations.get(WORK_NAMESPACE_ANNOTATION, '')}/{annotations[WORK_NAME_ANNOTATION]}"
+    maker = annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations[WORK_NAME_ANNOTATION]
+    return "" if maker == (work.namespace, work.name) else "/".join(maker)

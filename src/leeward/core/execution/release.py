@@ -4,6 +4,9 @@
 All marks of ownership leave it. One label stays, by which `leeward orphans` lists it; it gives nobody a claim. A Work
 that only makes way for the next one of its name is not released: its objects keep their marks.
 
+Earlier versions left all marks on an object that stayed. It is nobody's, too: it says that it was to stay, and neither
+its template nor its Work is there any more.
+
 Karmada: `cleanupPolicyClaimMetadata` of pkg/controllers/execution; same, but that a Work waits for a member
 that is away, and goes when its object is released. Holds: S6.
 """
@@ -19,8 +22,10 @@ from leeward.api.names import (
     RELEASED_ANNOTATION,
     TEMPLATE_GENERATION_ANNOTATION,
     TEMPLATE_UID_ANNOTATION,
+    WORK_ID_LABEL,
 )
 from leeward.api.work import Work
+from leeward.core.execution.works import template_uids
 
 _MARKS = frozenset(
     {
@@ -48,6 +53,15 @@ _GROUPS = frozenset(
 def is_released(work: Work) -> bool:
     """Tells whether the objects of a Work that is being deleted stay, and belong to nobody here any more."""
     return bool(work.spec.preserve_resources_on_deletion) and RELEASED_ANNOTATION in work.metadata.annotations
+
+
+def was_left(work: Work, observed: ReadOnlyManifest) -> bool:
+    """Tells whether an object that names this Work was left to its owner by an earlier version, with all its marks."""
+    if annotations_of(observed).get(PRESERVED_ANNOTATION) != "true":
+        return False
+    made, wanted = template_uids([observed]), template_uids(work.spec.workload.manifests)
+    is_of_another = bool(made and wanted) and made.isdisjoint(wanted)
+    return is_of_another and labels_of(observed).get(WORK_ID_LABEL) != work.metadata.labels.get(WORK_ID_LABEL)
 
 
 def release_patch(observed: ReadOnlyManifest) -> Manifest:

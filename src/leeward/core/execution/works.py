@@ -111,8 +111,8 @@ def is_of_wanted_template(work: Work, manifest: ReadOnlyManifest) -> bool:
 
     It decides whether the objects of a Work that is being deleted are left to the next Work of its name.
     """
-    made = _template_uids(work.spec.workload.manifests)
-    wanted = _template_uids(manifest["spec"]["workload"]["manifests"])
+    made = template_uids(work.spec.workload.manifests)
+    wanted = template_uids(manifest["spec"]["workload"]["manifests"])
     return not made or not wanted or made == wanted
 
 
@@ -122,7 +122,7 @@ def is_of_deleted_template(work: Work, binding: Binding) -> bool:
     Another uid alone does not say so: a template that is imported into a restored control plane has another one, too.
     But its Work is asked to go, if at all, after its binding was made.
     """
-    made, uid = _template_uids(work.spec.workload.manifests), binding.spec.resource.uid
+    made, uid = template_uids(work.spec.workload.manifests), binding.spec.resource.uid
     asked_at, bound_at = work.metadata.deletion_timestamp, binding.metadata.creation_timestamp
     is_asked_before_binding = asked_at is not None and bound_at is not None and asked_at <= bound_at
     return is_asked_before_binding and bool(made and uid) and uid not in made
@@ -131,13 +131,14 @@ def is_of_deleted_template(work: Work, binding: Binding) -> bool:
 def asks_for(binding: Binding, work: Work, cluster: str) -> bool:
     """Tells whether a binding that lives wants the objects of this Work, of the cluster, there. Then somebody else has
     deleted the Work alone."""
-    made, uid = _template_uids(work.spec.workload.manifests), binding.spec.resource.uid
+    made, uid = template_uids(work.spec.workload.manifests), binding.spec.resource.uid
     is_of_template = not made or not uid or uid in made
     is_alive = binding.metadata.deletion_timestamp is None
     return is_alive and is_of_template and cluster in replicas_by_cluster(binding.spec)
 
 
-def _template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:
+def template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:
+    """The uids of the templates that these were made of."""
     return {uid for uid in (annotations_of(each).get(TEMPLATE_UID_ANNOTATION, "") for each in manifests) if uid}
 
 

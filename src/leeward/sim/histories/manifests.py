@@ -132,6 +132,8 @@ def policy(app: str, kind: Resource[Manifest], plan: Plan) -> Manifest:
         spec["failover"] = failover
     if plan.lazy:
         spec["activationPreference"] = "Lazy"
+    if plan.preserve:
+        spec["preserveResourcesOnDeletion"] = True
     metadata: Manifest = {"name": app}
     if plan.failback:
         metadata["annotations"] = {FAILBACK_ANNOTATION: "Automatic", FAILBACK_AFTER_ANNOTATION: FAILBACK_AFTER}

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from kubeapi.meta import Manifest
+from kubeapi.meta import Manifest, labels_of
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
-from leeward.api.names import CONDITION_TAINT_KEYS
-from leeward.api.work import ResourceBinding
+from leeward.api.names import CONDITION_TAINT_KEYS, PRESERVED_ANNOTATION, cluster_of_execution_space
+from leeward.api.work import ResourceBinding, Work
+from leeward.runtime.identity import key_of
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
 from leeward.sim.histories.ground_truth import HOME, TEMPLATES, Change, GroundTruth
 from leeward.sim.histories.manifests import is_autoscaled
@@ -21,6 +22,7 @@ SURROUNDINGS = (
     "a CronJob has moved",
     "an autoscaler scales a copy",
     "a copy leaves that has more replicas than it is assigned",
+    "what was preserved is in the way of another one",
 )
 
 
@@ -35,6 +37,10 @@ def of_change(truth: GroundTruth, change: Change) -> Iterator[str]:
             yield from _of_cluster(truth, change.old, change.new)
         case ResourceBinding() if change.old is not None:
             yield from _of_binding(truth, change.old, change.new)
+        case Work() if change.new.applied is not None and change.new.applied.status == "False":
+            members_own = truth.of(TEMPLATES[0], cluster_of_execution_space(change.key.namespace)).values()
+            if any(PRESERVED_ANNOTATION in labels_of(each) and _is_for(change.new, each) for each in members_own):
+                yield "what was preserved is in the way of another one"
         case _ if change.place != HOME and change.kind == TEMPLATES[0] and change.old is not None:
             if change.new is not None and is_autoscaled(change.new) and _size(change.new) > _size(change.old):
                 yield "an autoscaler scales a copy"
@@ -71,6 +77,10 @@ def _is_taken_off(cluster: Cluster) -> bool:
     """Tells whether a NoExecute taint is in force that the spec does not have any more."""
     taken_off = set(cluster.taints) - set(cluster.spec.taints)
     return any(map(_is_of_outage, taken_off)) and not any(map(_is_of_outage, cluster.spec.taints))
+
+
+def _is_for(work: Work, copy: Manifest) -> bool:
+    return any(key_of(each) == key_of(copy) for each in work.spec.workload.manifests)
 
 
 def _size(copy: Manifest) -> int:

@@ -231,7 +231,8 @@ def _plan(plan: Plan) -> str:
     failing = f", leaving where it fails for {plan.application_seconds} s" if plan.application_seconds else ""
     deps = ", with what it names" if plan.follows else ""
     lazy = ", when the template changes" if plan.lazy else ""
-    return f"{plan.division} over {where}{groups}{directly}{patience}{terms}{back}{failing}{deps}{lazy}"
+    stays = ", preserved" if plan.preserve else ""
+    return f"{plan.division} over {where}{groups}{directly}{patience}{terms}{back}{failing}{deps}{lazy}{stays}"
 
 
 def _fault(step: AnyStep) -> str:

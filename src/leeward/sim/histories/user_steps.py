@@ -20,6 +20,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     one after the other; with `overlap` each has the first cluster of the one before, too. `failback`: what an outage
     has moved returns. `application_seconds`: a copy that is unhealthy for so long leaves its cluster, 0 for never.
     `follows`: what the template names goes where it goes. `lazy`: the policy takes effect when the template changes.
+    `preserve`: copies stay when the template is deleted.
     """
 
     division: Division
@@ -34,6 +35,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     application_seconds: int = 0
     follows: bool = False
     lazy: bool = False
+    preserve: bool = False
 
 
 class Deploy(UserStep, frozen=True, kw_only=True):

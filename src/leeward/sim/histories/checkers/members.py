@@ -4,33 +4,47 @@ from collections.abc import Iterator
 
 from kubeapi.meta import Manifest, annotations_of, labels_of
 from leeward.api.names import (
+    TEMPLATE_UID_ANNOTATION,
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,
+    cluster_of_execution_space,
 )
 from leeward.api.work import Work
-from leeward.runtime.identity import Key
+from leeward.runtime.identity import Key, key_of
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.scene import Scene, Violation
-from leeward.sim.histories.ground_truth import HOME, TEMPLATES, WORKS, Change
+from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, TEMPLATES, WORKS, Change, owner_of
 from leeward.sim.histories.manifests import is_autoscaled
 
 
 class MembersChecker:
-    """Remembers since when each Work has wanted its object without a break: deciding to delete takes a moment."""
+    """Remembers since when each Work has wanted its object without a break: deciding to delete takes a moment.
+
+    `_left`: the uids of what was left to its owner in a member, and since when. The template is gone, its policy has
+    preserved it, and so has its Work ended.
+    """
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._wanted_since: dict[Key, float] = {}
+        self._preserving: set[Key] = set()
+        """Bindings whose policy preserved what they made, when they were last seen."""
+        self._left: dict[tuple[str, str], float] = {}
 
     def look(self, change: Change) -> Iterator[Violation]:
         if change.kind == WORKS:
             self._note(change)
+        elif change.kind in BINDINGS and change.new is not None:
+            keeps = self._preserving.add if change.new.spec.preserve_resources_on_deletion else self._preserving.discard
+            keeps(change.key)
         if change.place == HOME or change.kind not in TEMPLATES or change.old is None:
             return
         plural = "deployments" if change.kind == TEMPLATES[0] else "configmaps"
         if (change.place, plural, change.key.name) in self._scene.touched or change.key.namespace != "default":
             return
-        if not _identity(change.old):
+        if (change.place, change.old["metadata"]["uid"]) in self._left:
+            yield from self._taken_back(change)
+        elif not _identity(change.old):
             yield from self._foreign(change)
         elif change.new is None or "deletionTimestamp" in change.new["metadata"]:
             yield from self._deleted(change)
@@ -43,8 +57,29 @@ class MembersChecker:
             self._wanted_since.pop(change.key, None)
             if work is None:
                 self._scene.ended_at[change.key] = change.seconds
+                self._note_left(change)
         else:
             self._wanted_since.setdefault(change.key, change.seconds)
+
+    def _note_left(self, change: Change) -> None:
+        """Remembers what a Work leaves in its member for good."""
+        work: Work | None = change.old
+        if work is None or owner_of(work) not in self._preserving:
+            return
+        truth, member = self._scene.truth, cluster_of_execution_space(change.key.namespace)
+        for manifest in work.spec.workload.manifests:
+            prefix, uid = KINDS.get(manifest["kind"], ""), annotations_of(manifest).get(TEMPLATE_UID_ANNOTATION)
+            template, copy = (truth.of(prefix, place).get(key_of(manifest)) for place in (HOME, member))
+            if copy is not None and (template is None or template["metadata"]["uid"] != uid):
+                self._left[member, copy["metadata"]["uid"]] = change.seconds
+
+    def _taken_back(self, change: Change) -> Iterator[Violation]:
+        """What was left to its owner stays as that wants it."""
+        if change.new is None or _contents(change.old) != _contents(change.new):
+            since = self._left[change.place, change.old["metadata"]["uid"]]
+            what = "deleted" if change.new is None else "changed"
+            message = f"{change.key} in {change.place} was left to its owner at {since:.1f}, and was {what}"
+            yield Violation("S6", change.seconds, message)
 
     def _foreign(self, change: Change) -> Iterator[Violation]:
         """An object that is not ours stays as it is; its status and what the member itself notes are its own."""
@@ -84,4 +119,8 @@ def _identity(manifest: Manifest) -> Key | None:
 
 def _asked(manifest: Manifest) -> tuple[object, ...]:
     annotations = {k: v for k, v in annotations_of(manifest).items() if not k.startswith("deployment.kubernetes.io/")}
-    return manifest.get("spec"), manifest.get("data"), labels_of(manifest), annotations
+    return *_contents(manifest), labels_of(manifest), annotations
+
+
+def _contents(manifest: Manifest) -> tuple[object, object]:
+    return manifest.get("spec"), manifest.get("data")

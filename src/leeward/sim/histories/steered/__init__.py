@@ -55,6 +55,7 @@ from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle,
 from leeward.sim.histories.steered.surroundings import (
     kept_in_git,
     one_of_two,
+    preserved,
     resized,
     tasks,
     two_of_two,
@@ -110,6 +111,7 @@ SURROUNDED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     two_of_two,
     tasks,
     resized,
+    preserved,
 )
 """Stories of the seeds that end with `SURROUNDED_AT`."""
 

@@ -6,7 +6,9 @@ import msgspec
 
 from leeward.sim.histories.model import (
     AnyStep,
+    ApiServerIsKilled,
     Autoscale,
+    ControllersAreKilled,
     CutOff,
     Deploy,
     GitWrite,
@@ -16,6 +18,7 @@ from leeward.sim.histories.model import (
     Plan,
     Release,
     SyncClusters,
+    Withdraw,
 )
 from leeward.sim.histories.steered.casting import THREE, Casting, evenly, in_turn, web
 
@@ -89,3 +92,23 @@ def two_of_two(cast: Casting) -> Sequence[AnyStep]:
         [MemberStops(at=round(at + 4 * n, 3), lasts=lasts, member=name) for n, name in enumerate(TWO)],
     )
     return web(evenly(*TWO)), web(evenly(*TWO, directly=True), 2, "shop", 46), *lost[cast.turn % len(lost)]
+
+
+def preserved(cast: Casting) -> Sequence[AnyStep]:
+    """Applications go whose copies stay, one of them while a cluster is away; others of their names come, and go."""
+    at = cast.begins()
+    kept = msgspec.structs.replace(evenly("m1", "m2"), preserve=True)
+    killed = (ControllersAreKilled, ApiServerIsKilled)[cast.turn % 2]
+    return (
+        web(kept, 2),
+        web(kept, 4, "shop", 46),
+        Withdraw(at=round(at - 6, 3), app="web"),
+        cast.death(at, 40),
+        Withdraw(at=round(at + 12, 3), app="shop"),
+        killed(at=round(at + 13, 3), lasts=3, steps=cast.draw.randrange(60)),
+        web(evenly(*THREE), 3, at=round(at + 90, 3)),
+        web(evenly(*THREE), 3, "shop", round(at + 92, 3)),
+        Release(at=round(at + 120, 3), app="web", version=2),
+        Withdraw(at=round(at + 140, 3), app="web"),
+        Withdraw(at=round(at + 142, 3), app="shop"),
+    )
