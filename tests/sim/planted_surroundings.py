@@ -93,7 +93,7 @@ def _move_what_has_ended() -> Any:
 
 
 def _leave_marks_on_what_stays() -> Any:
-    """What is preserved keeps the marks of its Work, and the next one of that name takes it back."""
+    """Objects that are preserved keep the marks of their Work, and the next one of its name takes them back."""
 
     def nothing(_: Any) -> dict[str, Any]:
         return {"metadata": {}}

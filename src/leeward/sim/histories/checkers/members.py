@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, annotations_of, labels_of
 from leeward.api.names import (
     TEMPLATE_UID_ANNOTATION,
@@ -42,7 +43,7 @@ class MembersChecker:
         plural = "deployments" if change.kind == TEMPLATES[0] else "configmaps"
         if (change.place, plural, change.key.name) in self._scene.touched or change.key.namespace != "default":
             return
-        if (change.place, change.old["metadata"]["uid"]) in self._left:
+        if (change.place, change.old["metadata"].get("uid")) in self._left:
             yield from self._taken_back(change)
         elif not _identity(change.old):
             yield from self._foreign(change)
@@ -74,8 +75,8 @@ class MembersChecker:
                 self._left[member, copy["metadata"]["uid"]] = change.seconds
 
     def _taken_back(self, change: Change) -> Iterator[Violation]:
-        """What was left to its owner stays as that wants it."""
-        if change.new is None or _contents(change.old) != _contents(change.new):
+        """Finds what was left to its owner, and does not stay as that wants it."""
+        if change.new is None or not is_equal(_contents(change.old), _contents(change.new)):
             since = self._left[change.place, change.old["metadata"]["uid"]]
             what = "deleted" if change.new is None else "changed"
             message = f"{change.key} in {change.place} was left to its owner at {since:.1f}, and was {what}"
@@ -122,5 +123,5 @@ def _asked(manifest: Manifest) -> tuple[object, ...]:
     return *_contents(manifest), labels_of(manifest), annotations
 
 
-def _contents(manifest: Manifest) -> tuple[object, object]:
-    return manifest.get("spec"), manifest.get("data")
+def _contents(manifest: Manifest) -> list[object]:
+    return [manifest.get("spec"), manifest.get("data")]
