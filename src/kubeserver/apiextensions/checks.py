@@ -6,8 +6,9 @@ from typing import Any, cast
 from kubeapi import codec
 from kubeapi.diff import is_equal, is_one_of
 from kubeapi.status import Problem, quoted
-from kubeserver.apiextensions.formats import has_format
+from kubeserver.apiextensions.formats import has_format, is_known
 from kubeserver.apiextensions.node import Node
+from kubeserver.apiextensions.numeric import is_whole, number_problems
 from kubeserver.apiextensions.old_values import ABSENT, KeyedItems, keyed_items
 from kubeserver.apiextensions.patterns import MatchBudget, compile_pattern
 from kubeserver.values import texts
@@ -17,14 +18,12 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
     "array": lambda value: isinstance(value, list),
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
-    "integer": lambda value: (isinstance(value, int) and not isinstance(value, bool)) or _is_whole(value),
+    "integer": is_whole,
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
 }
-_GO_FORMATS = {"integer": "int64", "number": "double"}
+_GO_FORMATS = {"integer": "int64", "number": "float64"}
 _OF_EVERY_RESOURCE = ("apiVersion", "kind")
 """Fields that `embedded.py` misses in an embedded resource, whether its schema requires them or not."""
-_EXACT = 2**53
-"""Whole numbers beyond are not told apart by a float."""
 _TOO_MUCH_MATCHING = (
     "Too long: up to here, the texts of the object are too long to be compared with the patterns of its definition: "
     "make them shorter, or give the definition patterns with fewer repetitions"
@@ -54,13 +53,11 @@ def _check(node: Node, value: Any, path: str, budget: MatchBudget, old: Any = AB
     wrong_type = _type_problem(raw, value, path)
     yield from (wrong_type,) if wrong_type is not None else ()
     yield from _enum(raw, value, path)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield from number_problems(raw, value, path)
     if wrong_type is not None:
         return
     match value:
-        case bool():
-            pass
-        case int() | float():
-            yield from _number(raw, value, path)
         case str():
             yield from _string(raw, value, path, budget)
         case list():
@@ -75,14 +72,18 @@ def _check(node: Node, value: Any, path: str, budget: MatchBudget, old: Any = AB
 
 def _type_problem(raw: Mapping[str, Any], value: Any, path: str) -> Problem | None:
     if raw.get("x-kubernetes-int-or-string"):
-        if isinstance(value, int | str) and not isinstance(value, bool):
+        if is_whole(value) or isinstance(value, str):
             return None
         return _mistyped(path, value, "integer,string")
     wanted = raw.get("type", "")
     if not wanted or _TYPES[wanted](value):
         return None
-    if raw.get("format") and not isinstance(value, str | list | None):
-        return _mistyped(path, value, raw["format"], _GO_FORMATS.get(json_type(value), ""))
+    form = raw.get("format", "")
+    if (wanted == "integer" and form in ("int32", "int64")) or (wanted == "string" and is_known(form)):
+        if isinstance(value, list):
+            return None if wanted == "string" else _mistyped(path, value, wanted)
+        if not isinstance(value, str | None):
+            return _mistyped(path, value, form, _GO_FORMATS.get(json_type(value), ""))
     return _mistyped(path, value, wanted)
 
 
@@ -98,9 +99,9 @@ def json_type(value: Any) -> str:
             return "null"
         case bool():
             return "boolean"
-        case int():
+        case int() if is_whole(value):
             return "integer"
-        case float():
+        case int() | float():
             return "number"
         case str():
             return "string"
@@ -116,18 +117,6 @@ def _enum(raw: Mapping[str, Any], value: Any, path: str) -> Iterator[Problem]:
         yield Problem.not_supported(
             path, value, [choice if isinstance(choice, str) else codec.encode(choice).decode() for choice in allowed]
         )
-
-
-def _number(raw: Mapping[str, Any], value: float, path: str) -> Iterator[Problem]:
-    low, high, step = raw.get("minimum"), raw.get("maximum"), raw.get("multipleOf")
-    if low is not None and (value <= low if raw.get("exclusiveMinimum") else value < low):
-        than = "greater than" if raw.get("exclusiveMinimum") else "greater than or equal to"
-        yield Problem.invalid(path, value, f"{_in_body(path)} should be {than} {low}")
-    if high is not None and (value >= high if raw.get("exclusiveMaximum") else value > high):
-        than = "less than" if raw.get("exclusiveMaximum") else "less than or equal to"
-        yield Problem.invalid(path, value, f"{_in_body(path)} should be {than} {high}")
-    if step and value % step:
-        yield Problem.invalid(path, value, f"{_in_body(path)} should be a multiple of {step}")
 
 
 def _string(raw: Mapping[str, Any], value: str, path: str, budget: MatchBudget) -> Iterator[Problem]:
@@ -231,10 +220,6 @@ def _combinations(node: Node, value: Any, path: str, budget: MatchBudget) -> Ite
 
 def _as_a_whole(said: str) -> Problem:
     return Problem.invalid("", "", said)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
 
 
 def _child(path: str, name: str) -> str:

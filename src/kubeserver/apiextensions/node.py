@@ -8,7 +8,7 @@ from kubeserver.apiextensions.checked_lists_cache import Memory
 from kubeserver.values import section
 
 _ABSENT = object()
-_PLAIN: Mapping[str, type] = {"string": str, "boolean": bool, "integer": int, "number": float}
+_PLAIN: Mapping[str, type] = {"string": str, "boolean": bool, "number": float}
 _UNLIMITED = frozenset(("type", "description", "default", "nullable"))
 """Keywords that take nothing away from a type."""
 

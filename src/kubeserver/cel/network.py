@@ -86,6 +86,8 @@ def read_url(text: str) -> Typed:
     """Go: net/url, ParseRequestURI; the same are refused."""
     parts = urlsplit(text)
     _ = parts.port
+    if text == "*":
+        return {"url": text}
     if not (parts.scheme or text.startswith("/")):
         raise ValueError(f"URL parse error: {text!r} is neither absolute nor a path")
     rest, _, _ = text.partition("?")
