@@ -23,19 +23,28 @@ from leeward.core.scheduling.selection import is_spread
 
 def decide_within_usage(snapshot: Snapshot, decide: Callable[[Snapshot, Binding], Decision]) -> Decision:
     """Decides about the binding as if no more were wanted than it has. `decide` is also given the binding as it is: by
-    what is really wanted, it says whether an eviction is finished."""
+    what is really wanted, it says whether an eviction is finished. A return that the quota refuses is left out: the
+    evictions go on, and say why they are not finished."""
+    binding, known = snapshot.binding, replace(snapshot, binding=_as_assigned(snapshot.binding))
+    decision = decide(known, binding)
+    allowed = _allowed(snapshot, decision)
+    if allowed is None and decision.withdrawn:
+        decision = decide(replace(known, settings=replace(known.settings, withdraw=False)), binding)
+        allowed = _allowed(snapshot, decision)
+    return replace(allowed or _staying(binding, decision), quota_refusal=snapshot.quota_refusal)
+
+
+def _allowed(snapshot: Snapshot, decision: Decision) -> Decision | None:
+    """The decision as far as it lets nothing grow; None where nothing of it may be."""
     spec = snapshot.binding.spec
-    decision = decide(replace(snapshot, binding=_as_assigned(snapshot.binding)), snapshot.binding)
     clusters = decision.clusters if spec.is_divided else _as_many(snapshot, decision)
     is_cut = clusters != decision.clusters
     is_illegal = is_cut and not is_spread(msgspec.structs.replace(spec, clusters=clusters), snapshot.clusters)
     returned = {*decision.withdrawn, *decision.returning}
     is_lost = not returned.issubset(target.name for target in clusters)
     if is_illegal or is_lost or not spec.clusters or _sum(clusters) > _sum(spec.clusters):
-        decision = _staying(snapshot.binding, decision)
-    else:
-        decision = replace(decision, clusters=clusters)
-    return replace(decision, quota_refusal=snapshot.quota_refusal)
+        return None
+    return replace(decision, clusters=clusters)
 
 
 def _as_assigned(binding: Binding) -> Binding:

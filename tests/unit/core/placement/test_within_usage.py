@@ -231,3 +231,18 @@ def test_a_copy_that_comes_back_in_the_place_of_its_replacement_does_so_within_a
     copies = works({"member1": 4, "member2": 0})
     decision = bounded(placed, cluster("member1"), cluster("member2"), copies=copies)
     assert (replicas(decision), decision.eviction_tasks, decision.withdrawn) == ({"member1": 4}, (), ("member1",))
+
+
+@pytest.mark.parametrize("assigned", [{}, {"member2": 4}], ids=["nothing else", "its replacement"])
+def test_an_eviction_whose_copy_may_not_come_back_says_why_it_is_not_finished(assigned: dict[str, int]) -> None:
+    """Its cluster is well again, and the quota has no room for it beside what is assigned."""
+    task = evicted("member1", 4)
+    placed = aggregated(binding(duplicated("member1", "member2"), 6, targets(**assigned), (task,)))
+    copies = works({"member1": 4, "member2": 0})
+    snapshot = Snapshot(
+        placed, fleet(cluster("member1"), cluster("member2")), copies, quota_refusal="exceeded", now=at(9_000)
+    )
+    decision = decide(snapshot)
+    assert (replicas(decision), decision.eviction_tasks, decision.withdrawn) == (assigned, (task,), ())
+    assert decision.held is not None
+    assert decision.held.reason == "ReplacementMissing"
