@@ -24,22 +24,25 @@ from leeward.runtime.identity import Key
 
 T = TypeVar("T")
 
+NOT_HEALTHY = "what runs in its stead is not healthy; it goes when that is, or by kubectl"
+UNPLACED = "its template is in the control plane, and no policy has placed that yet; place it, or delete it by kubectl"
 
-async def is_relied_upon(control_plane: Client, found: ReadOnlyManifest, of: Resource[Manifest], work: str) -> bool:
-    """Tells whether `found`, which was made of the Work of that name, is a copy of an application of which not all that
-    is to run in its stead is seen healthy. Holds: S1. Raises: WorldError."""
+
+async def why_relied_upon(control_plane: Client, found: ReadOnlyManifest, of: Resource[Manifest], work: str) -> str:
+    """Reason for which `found`, made of the Work of that name, stays: it is a copy of an application of which not all
+    that is to run in its stead is seen healthy. Empty where nothing holds it. Holds: S1. Raises: WorldError."""
     binding = await _binding_of(control_plane, found)
     if binding is None:
-        return await _has_template(control_plane, of, found)
+        return UNPLACED if await _has_template(control_plane, of, found) else ""
     if name_of_works(binding) != work or binding.metadata.deletion_timestamp is not None:
-        return False
+        return ""
     if binding.spec.is_workload and binding.spec.asks_for_none:
-        return False
+        return ""
     placed = replicas_by_cluster(binding.spec)
     for cluster, replicas in placed.items():
         if not await _serves(control_plane, cluster, work, replicas):
-            return True
-    return not placed
+            return NOT_HEALTHY
+    return "" if placed else NOT_HEALTHY
 
 
 async def _serves(control_plane: Client, cluster: str, work: str, replicas: int) -> bool:

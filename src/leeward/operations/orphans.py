@@ -35,7 +35,7 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.client import ApiError, Client, Conflict, NotFound, NotServed, WorldError
 from leeward.core.eviction.shared_resources import is_shared
-from leeward.operations.orphan_replacements import is_relied_upon
+from leeward.operations.orphan_replacements import why_relied_upon
 from leeward.operations.orphan_works import OrphanWork, find_orphan_works
 from leeward.runtime.discovery import Discovery
 from leeward.runtime.identity import Key, key_of
@@ -173,8 +173,8 @@ async def delete_orphan(control_plane: Client, reach: Reach, orphan: Orphan) -> 
             is_known = standing is _Standing.OURS
             if ours is None or not is_known or ours.uid != orphan.uid or await _has_work(control_plane, ours):
                 return False
-            if await is_relied_upon(control_plane, found, orphan.resource, ours.work.name):
-                raise StillServes("what runs in its stead is not healthy; it goes when that is, or by kubectl")
+            if why := await why_relied_upon(control_plane, found, orphan.resource, ours.work.name):
+                raise StillServes(why)
             try:
                 await _delete(client, ours)
             except Conflict:

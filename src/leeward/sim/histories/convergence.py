@@ -77,7 +77,7 @@ def _all(truth: GroundTruth) -> Iterator[tuple[Key, Binding]]:
     yield from truth.cluster_bindings.items()
 
 
-def _selected(truth: GroundTruth) -> set[tuple[str, str, str]]:
+def selected(truth: GroundTruth) -> set[tuple[str, str, str]]:
     """The templates that policies select by name: kind, namespace, name."""
     return {
         (selector["kind"], key.namespace, selector["name"])
@@ -89,10 +89,10 @@ def _selected(truth: GroundTruth) -> set[tuple[str, str, str]]:
 
 def _bindings(truth: GroundTruth) -> Iterator[str]:
     """Finds what is wrong with bindings: there is one for each template that has a policy, and no other."""
-    selected = _selected(truth)
+    wanted = selected(truth)
     for kind_name, prefix in KINDS.items():
         for key, template in truth.of(prefix).items():
-            if (kind_name, key.namespace, key.name) not in selected:
+            if (kind_name, key.namespace, key.name) not in wanted:
                 continue
             binding = truth.any_binding(Key(key.namespace, f"{key.name}-{kind_name.lower()}"))
             if binding is None:

@@ -16,8 +16,9 @@ from leeward.operations.orphans import Orphan, Reach, StillServes, delete_orphan
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers import Scene
 from leeward.sim.histories.checkers.restores import copies_of
-from leeward.sim.histories.convergence import forgotten_works
+from leeward.sim.histories.convergence import forgotten_works, selected
 from leeward.sim.histories.ground_truth import KINDS
+from leeward.sim.histories.named_objects import needed_in
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
@@ -62,15 +63,22 @@ async def clear_orphans(world: World, scene: Scene) -> list[str]:
 
 async def _delete(world: World, scene: Scene, reach: Reach, orphan: Orphan) -> bool:
     """Deletes an orphan. One that still serves takes room: where its application is placed nowhere for want of that,
-    its user deletes it by hand, as the refusal says."""
+    its user deletes it by hand, as the refusal says; and where nothing places its template any more."""
     try:
         return await delete_orphan(world.client, reach, orphan)
     except StillServes:
         annotations = annotations_of(scene.truth.of(KINDS[orphan.resource.kind], orphan.cluster)[orphan.key])
         binding = scene.truth.any_binding(Key(orphan.key.namespace, annotations[BINDING_NAME_ANNOTATION]))
-        if binding is None or binding.spec.clusters:
+        if binding.spec.clusters if binding is not None else not _is_left_to_itself(scene, orphan):
             return False
     scene.touched.add((orphan.cluster, orphan.resource.plural, orphan.key.name))
     client = await reach(scene.truth.clusters[orphan.cluster])
     await client.delete(orphan.resource, orphan.key.name, orphan.key.namespace)
     return True
+
+
+def _is_left_to_itself(scene: Scene, orphan: Orphan) -> bool:
+    """Tells whether its template is there, and neither a policy nor a template that names it places it."""
+    kind, key = orphan.resource.kind, orphan.key
+    is_placed = (kind, *key) in selected(scene.truth) or needed_in(scene.truth, (kind, key.name), key.namespace)
+    return not is_placed and key in scene.truth.of(KINDS[kind])
