@@ -155,6 +155,16 @@ def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool
     )
 
 
+def _refused(truth: GroundTruth, binding: Binding) -> int:
+    """Replicas that a divided binding is assigned where somebody else's object takes the place of its copy, so that as
+    many stay where they were, and it says so (S1)."""
+    blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
+    if not binding.spec.is_divided or blocked is None or blocked.reason != "ReplacementLost":
+        return 0
+    works = truth.works_of(Key(binding.namespace, binding.name))
+    return sum(replicas for name, replicas in replicas_of(binding).items() if _is_foreign(works.get(name)))
+
+
 def _is_foreign(work: Work | None) -> bool:
     """Tells whether the object that the Work is for is there, and is somebody else's."""
     return work is not None and work.applied is not None and "is not managed by this Work" in work.applied.message
@@ -182,8 +192,9 @@ def _copy(
         return
     given = resized(truth, binding.spec.resource.kind, binding.spec.resource.name, name)
     replicas = replicas if given is None else given
-    if is_autoscaled(copy):
-        replicas = copy["spec"]["replicas"]
+    has = copy["spec"].get("replicas", 0)
+    if is_autoscaled(copy) or replicas < has <= replicas + _refused(truth, binding):
+        replicas = has
     if copy["spec"].get("replicas") != replicas:
         yield f"the copy in {name} has {copy['spec'].get('replicas')} replicas instead of {replicas}"
     elif copy.get("status", {}).get("readyReplicas", 0) != replicas and not _has_to_do_without(

@@ -87,7 +87,7 @@ class Disturbances:
 
     async def mend(self) -> None:
         """Mends what takes members that answer again."""
-        for name in self._cordoned:
+        for name in sorted(self._cordoned):
             await cordon_nodes(self._world.member(name).client, False)
 
     async def _cordon(self, member: SimulatedMember, seconds: float) -> None:
