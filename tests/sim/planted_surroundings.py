@@ -15,6 +15,7 @@ from leeward.controllers import object_removal
 from leeward.controllers.cluster import standing
 from leeward.core.cluster_health import brake
 from leeward.core.cluster_health.standing_taints import record_taints
+from leeward.core.interpreter import interpret
 from leeward.core.overrides import override_rule
 from leeward.core.placement import situation
 from leeward.runtime import member_works
@@ -22,7 +23,7 @@ from leeward.runtime.interpreter import Interpreter
 from leeward.sim.histories.model import AnyStep, History, MemberHangs, MemberStops, Mode, SyncClusters
 from leeward.sim.histories.overriding import REPLICAS
 from leeward.sim.histories.steered.casting import THREE, Casting, evenly, web
-from leeward.sim.histories.steered.surroundings import preserved, resized, tasks
+from leeward.sim.histories.steered.surroundings import operated, preserved, resized, tasks
 from tests.sim.planted_harm import PUSHED, Harm, both
 
 _TWO: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"))
@@ -104,6 +105,16 @@ def _leave_marks_on_what_stays() -> Any:
     )
 
 
+def _move_what_an_operator_keeps() -> Any:
+    """What has claims of its own moves like all else."""
+    return mock.patch.object(situation, "stay_behind", return_value=False)
+
+
+def _judge_without_a_word() -> Any:
+    """A custom resource is healthy once it is applied."""
+    return mock.patch.object(interpret, "lacks_health_rule", return_value=False)
+
+
 def _brake_from_three_clusters_on() -> Any:
     """Fewer clusters than the brake's minimum are no mass failure, though they be all."""
     is_alarming = brake.is_alarming
@@ -128,6 +139,8 @@ SURROUNDINGS: Mapping[str, Harm] = {
     "forget overrides of replicas": Harm(_forget_sizes, "L1", _led(resized)),
     "leave marks on what stays": Harm(_leave_marks_on_what_stays, "S6", _led(preserved)),
     "move a Job that has ended": Harm(_move_what_has_ended, "S12", _led(tasks)),
+    "move what an operator keeps": Harm(_move_what_an_operator_keeps, "S12", _led(operated)),
+    "judge without a word": Harm(_judge_without_a_word, "S1", _led(operated)),
     "brake from three clusters on": Harm(
         _brake_from_three_clusters_on,
         "S4",

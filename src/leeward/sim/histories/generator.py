@@ -65,6 +65,7 @@ from leeward.sim.histories.parts import (
     sharing,
     storm,
     with_autoscaler,
+    with_databases,
     with_git_tool,
     with_restore,
     with_shards,
@@ -92,7 +93,7 @@ def draw_history(seed: int) -> History:
     drawn = steer(seed, generator.disturb)
     if drawn is None:
         drawn = with_restore(with_policies(with_companions(generator.history())))
-        drawn = with_shards(with_git_tool(with_autoscaler(with_tasks(drawn))))
+        drawn = with_shards(with_git_tool(with_autoscaler(with_databases(with_tasks(drawn)))))
     return bearable(drawn)
 
 

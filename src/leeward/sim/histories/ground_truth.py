@@ -43,6 +43,8 @@ TYPES: Mapping[str, type[Any]] = {
 TEMPLATES = ("/apps/deployments/", "//configmaps/")
 SCRIPTED = "/sim.example.com/batches/"
 """The kind that only scripts understand."""
+OPERATED = "/sim.example.com/databases/"
+"""The kind that no rule judges."""
 CUSTOMIZATIONS = "/config.karmada.io/resourceinterpretercustomizations/"
 KINDS: Mapping[str, str] = {
     "Deployment": TEMPLATES[0],
@@ -54,6 +56,7 @@ KINDS: Mapping[str, str] = {
     "Secret": "//secrets/",
     "ResourceQuota": "//resourcequotas/",
     "Batch": SCRIPTED,
+    "Database": OPERATED,
     "Job": "/batch/jobs/",
     "CronJob": "/batch/cronjobs/",
 }
@@ -282,6 +285,8 @@ class GroundTruth:
         if kind == SCRIPTED:
             status: Manifest = manifest.get("status") or {}
             return status.get("readyReplicas", 0)
+        if kind == OPERATED:
+            return int(bool((manifest.get("status") or {}).get("conditions")))
         return self._ready[place, key] if kind == TEMPLATES[0] else 1
 
     def _note_owner(self, key: Key, new: Work | None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.sim.histories.manifests import CLUSTER_POLICIES, NAMESPACE, SHARED
+from leeward.sim.histories.manifests import BATCHES, CLUSTER_POLICIES, NAMESPACE, SHARED
 from leeward.sim.histories.model import (
     AnyUserStep,
     BreakOverride,
@@ -93,9 +93,16 @@ class Maintainers(PersistentClient):
         if known is not None:
             await self._rewrite_scripts()
             return
-        await self.create(SHARED["CustomResourceDefinition"], definition(), "")
         await self.create(CUSTOMIZATIONS, customization(step.version), "")
-        await self.create(CLUSTER_POLICIES, policy_of_definition(list(self.world.members)), "")
+        await self.define(BATCHES)
+
+    async def define(self, kind: Resource[Manifest]) -> None:
+        """Makes the kind known to all clusters, once."""
+        if kind.plural in self._made:
+            return
+        self._made.add(kind.plural)
+        await self.create(SHARED["CustomResourceDefinition"], definition(kind), "")
+        await self.create(CLUSTER_POLICIES, policy_of_definition(kind, list(self.world.members)), "")
 
     async def _rewrite_scripts(self, step: BreakScript | None = None) -> None:
         version = self._explained.version if self._explained is not None else 1

@@ -12,10 +12,12 @@ from leeward.api.names import (
     RETAIN_REPLICAS_LABEL,
     SKIP_NAMESPACE_LABEL,
 )
-from leeward.sim.histories.model import Plan, Shared, Task
+from leeward.sim.histories.model import Operated, Plan, Shared, Task
 
 DEPLOYMENTS = Resource.of_manifests("apps/v1", "deployments", "Deployment", True)
 BATCHES = Resource.of_manifests("sim.example.com/v1", "batches", "Batch", True)
+DATABASES = Resource.of_manifests("sim.example.com/v1", "databases", "Database", True)
+"""The kind that no rule judges, and whose operators may keep data."""
 TASKS = {
     "Job": Resource.of_manifests("batch/v1", "jobs", "Job", True),
     "CronJob": Resource.of_manifests("batch/v1", "cronjobs", "CronJob", True),
@@ -81,6 +83,14 @@ def task(app: str, job: Task, seconds: int) -> Manifest:
     spec: Manifest = {"template": pod}
     if job == "CronJob":
         spec = {"schedule": "* * * * *", "concurrencyPolicy": "Forbid", "jobTemplate": {"spec": spec}}
+    return {"metadata": {"name": app, "labels": {"app": app}}, "spec": spec}
+
+
+def database(app: str, operated: Operated) -> Manifest:
+    """A Database, with a size where its operator is to make a claim for it."""
+    spec: Manifest = {"instances": 1}
+    if operated == "claiming":
+        spec["size"] = "1Gi"
     return {"metadata": {"name": app, "labels": {"app": app}}, "spec": spec}
 
 

@@ -1,5 +1,5 @@
 """Parts of histories that are drawn by themselves: a storm, a leader that is paused, a control plane that is restored,
-Clusters that are kept in git, Jobs, autoscalers in members, and what is shared."""
+Clusters that are kept in git, Jobs, autoscalers in members, custom resources, and what is shared."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ from leeward.sim.histories.model import (
     History,
     HubIsRestored,
     LeaderIsPaused,
+    MemberLosesData,
     Mode,
     Own,
     Rejoin,
@@ -34,7 +35,7 @@ GIT_WRITES: Sequence[GitWrite] = ("patch", "put", "apply")
 GIT_PERIODS = (5.0, 30.0, 120.0, 290.0, 0.0)
 """Seconds between two syncs of a git tool; 0 is a single one."""
 GIT_AT = (30.0, 260.0)
-TASKS_SHARE, AUTOSCALED_SHARE = 0.1, 0.1
+TASKS_SHARE, AUTOSCALED_SHARE, DATABASES_SHARE = 0.1, 0.1, 0.1
 AUTOSCALED_AT, AUTOSCALED = (80.0, 260.0), (8, 10)
 """Instants, and replicas: more than users ever want of an application."""
 FIRST_SHARDS_SECONDS = 10.0
@@ -137,12 +138,29 @@ def with_tasks(history: History) -> History:
     return _with(history, task)
 
 
+def with_databases(history: History) -> History:
+    """Adds a custom resource that no rule judges to some histories, placed like one of the applications. What is drawn
+    for it is no part of the other draws. A member that comes back empty keeps nothing for anybody."""
+    draw = random.Random(f"databases {history.seed}")
+    plans = [step.plan for step in history.steps if isinstance(step, Deploy)]
+    is_emptied = any(isinstance(step, MemberLosesData) for step in history.steps)
+    if not plans or is_emptied or draw.random() >= DATABASES_SHARE:
+        return history
+    database = Deploy(
+        at=round(draw.uniform(*SHARED_AT), 3),
+        app="database",
+        plan=msgspec.structs.replace(draw.choice(plans), follows=False, lazy=False),
+        operated=draw.choice(("plain", "claiming")),
+    )
+    return _with(history, database)
+
+
 def with_autoscaler(history: History) -> History:
     """Lets somebody in members scale the copies of one application up, in some histories in which there is room for
     that. What is drawn for it is no part of the other draws."""
     draw = random.Random(f"autoscaler {history.seed}")
     deploys = [step for step in history.steps if isinstance(step, Deploy)]
-    apps = [step for step in deploys if not (step.config or step.scripted or step.job)]
+    apps = [step for step in deploys if not (step.config or step.scripted or step.job or step.operated)]
     if not apps or any(step.cpu > 1 for step in deploys) or draw.random() >= AUTOSCALED_SHARE:
         return history
     app, fleet = draw.choice(apps), sorted(name for name, _ in history.members)

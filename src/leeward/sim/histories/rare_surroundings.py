@@ -5,7 +5,13 @@ from collections.abc import Iterator
 from kubeapi.meta import Manifest, labels_of
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
-from leeward.api.names import CONDITION_TAINT_KEYS, PRESERVED_ANNOTATION, cluster_of_execution_space
+from leeward.api.meta import find_condition
+from leeward.api.names import (
+    CONDITION_TAINT_KEYS,
+    EVICTION_HELD_CONDITION,
+    PRESERVED_ANNOTATION,
+    cluster_of_execution_space,
+)
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.identity import key_of
 from leeward.sim.histories.checkers.scene import replicas_of, tasks_of
@@ -23,6 +29,8 @@ SURROUNDINGS = (
     "an autoscaler scales a copy",
     "a copy leaves that has more replicas than it is assigned",
     "what was preserved is in the way of another one",
+    "a custom resource stays with what its operator keeps for it",
+    "a custom resource that no rule judges is replaced",
 )
 
 
@@ -56,8 +64,17 @@ def _of_binding(truth: GroundTruth, old: ResourceBinding, new: ResourceBinding) 
             yield "a Job that runs is begun elsewhere"
         if kind == "Deployment" and copy is not None and _size(copy) > replicas_of(old).get(name, 0):
             yield "a copy leaves that has more replicas than it is assigned"
+    if kind == "Database" and _is_held_with_its_volumes(new) and not _is_held_with_its_volumes(old):
+        yield "a custom resource stays with what its operator keeps for it"
+    if kind == "Database" and set(tasks_of(old)) - set(tasks_of(new)) - set(replicas_of(new)):
+        yield "a custom resource that no rule judges is replaced"
     if kind == "CronJob" and set(tasks_of(old)) - set(tasks_of(new)) - set(replicas_of(new)):
         yield "a CronJob has moved"
+
+
+def _is_held_with_its_volumes(binding: ResourceBinding) -> bool:
+    held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+    return held is not None and held.reason == "VolumesStay"
 
 
 def _of_cluster(truth: GroundTruth, old: Cluster, new: Cluster) -> Iterator[str]:

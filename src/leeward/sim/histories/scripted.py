@@ -16,8 +16,6 @@ CUSTOMIZATIONS = Resource.of_manifests(
     "config.karmada.io/v1alpha1", "resourceinterpretercustomizations", "ResourceInterpreterCustomization", False
 )
 CUSTOMIZATION = "batches"
-APP = "batches"
-"""The policy that propagates the definition."""
 _FIELDS: Mapping[Question, tuple[str, str, str, str]] = {
     "replicas": (
         "replicaResource",
@@ -94,14 +92,15 @@ def troubles_in(manifest: ReadOnlyManifest) -> frozenset[Question]:
     )
 
 
-def definition() -> Manifest:
+def definition(kind: Resource[Manifest]) -> Manifest:
+    """The definition of a custom resource with a status, and without rules for anything."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version: Manifest = {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}}
-    names = {"plural": BATCHES.plural, "singular": "batch", "kind": BATCHES.kind, "listKind": "BatchList"}
+    names = {"plural": kind.plural, "singular": kind.kind.lower(), "kind": kind.kind, "listKind": f"{kind.kind}List"}
     return {
-        "metadata": {"name": f"{BATCHES.plural}.{BATCHES.group}"},
+        "metadata": {"name": f"{kind.plural}.{kind.group}"},
         "spec": {
-            "group": BATCHES.group,
+            "group": kind.group,
             "scope": "Namespaced",
             "names": names,
             "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
@@ -109,9 +108,9 @@ def definition() -> Manifest:
     }
 
 
-def policy_of_definition(clusters: Sequence[str]) -> Manifest:
-    """Policy of the definition, which goes to all of them."""
-    kind, made = "CustomResourceDefinition", definition()
-    selector = {"apiVersion": "apiextensions.k8s.io/v1", "kind": kind, "name": made["metadata"]["name"]}
+def policy_of_definition(kind: Resource[Manifest], clusters: Sequence[str]) -> Manifest:
+    """Policy of the definition, which goes to all of them. It has the plural of the kind for a name."""
+    defined = definition(kind)["metadata"]["name"]
+    selector = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "name": defined}
     placement = {"clusterAffinity": {"clusterNames": list(clusters)}}
-    return {"metadata": {"name": APP}, "spec": {"resourceSelectors": [selector], "placement": placement}}
+    return {"metadata": {"name": kind.plural}, "spec": {"resourceSelectors": [selector], "placement": placement}}

@@ -127,6 +127,8 @@ def _wish(step: AnyStep) -> str:
 def _what(step: Deploy) -> str:
     if step.config:
         return "the ConfigMap"
+    if step.operated:
+        return "the Database with a claim" if step.operated == "claiming" else "the Database"
     if step.job:
         return f"the {step.job} of {step.seconds} s"
     return f"{step.replicas} replicas of{' the Batch' * step.scripted}{' the autoscaled' * step.autoscaled}"

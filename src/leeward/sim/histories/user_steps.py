@@ -8,6 +8,7 @@ from leeward.sim.histories.step import UserStep
 
 Division = Literal["Duplicated", "Static", "Dynamic", "Aggregated"]
 Task = Literal["", "Job", "CronJob"]
+Operated = Literal["", "plain", "claiming"]
 GitWrite = Literal["patch", "put", "apply"]
 Shared = Literal["Namespace", "CustomResourceDefinition", "Service", "PersistentVolumeClaim"]
 
@@ -42,7 +43,8 @@ class Deploy(UserStep, frozen=True, kw_only=True):
     """A template and its policy. `config` makes it a ConfigMap, which has no replicas; `cpu` is what a replica asks,
     and `reads` what it names: objects that are provided. `scripted` makes it a custom resource that only scripts
     understand, and `job` a Job, or a CronJob of every minute, whose Pod runs for so many `seconds`. `autoscaled`:
-    somebody in each member may scale the copy up."""
+    somebody in each member may scale the copy up. `operated` makes it a Database, which no rule judges: an operator in
+    each member says when it is ready, and makes a claim for it where it is `claiming`."""
 
     app: str
     plan: Plan
@@ -54,6 +56,7 @@ class Deploy(UserStep, frozen=True, kw_only=True):
     job: Task = ""
     seconds: int = 0
     autoscaled: bool = False
+    operated: Operated = ""
 
 
 class Scale(UserStep, frozen=True, kw_only=True):

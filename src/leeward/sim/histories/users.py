@@ -12,7 +12,7 @@ from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.sim.histories import manifests
 from leeward.sim.histories.administrators import Administrators
 from leeward.sim.histories.maintainers import Maintainers
-from leeward.sim.histories.manifests import BATCHES, NAMESPACE, POLICIES, REBALANCERS, TASKS, kind_of
+from leeward.sim.histories.manifests import BATCHES, DATABASES, NAMESPACE, POLICIES, REBALANCERS, TASKS, kind_of
 from leeward.sim.histories.model import (
     AnyUserStep,
     Deploy,
@@ -56,6 +56,7 @@ class Users(PersistentClient):
         known: dict[str, Provided] = {step.name: step.what for step in steps if isinstance(step, Provide)}
         self._scripted = {step.app for step in steps if isinstance(step, Deploy) and step.scripted}
         self._tasks = {step.app: step for step in steps if isinstance(step, Deploy) and step.job}
+        self._operated = {step.app: step.operated for step in steps if isinstance(step, Deploy) and step.operated}
         self._autoscaled = {step.app for step in steps if isinstance(step, Deploy) and step.autoscaled}
         self._maintainers = Maintainers(world, self._kind, known)
         self._neighbours = Neighbours(world, self._configs, self._shared)
@@ -78,6 +79,8 @@ class Users(PersistentClient):
     async def _deploy(self, step: AnyUserStep) -> bool:
         match step:
             case Deploy(app=app):
+                if step.operated:
+                    await self._maintainers.define(DATABASES)
                 self._maintainers.names(app, step.reads)
                 wanted = self._template(app, step.replicas, cpu=step.cpu)
                 policy = manifests.policy(app, self._kind(app), step.plan)
@@ -98,10 +101,10 @@ class Users(PersistentClient):
     async def _change(self, step: AnyUserStep) -> bool:
         match step:
             case Scale(app=app):
-                if app not in self._configs and app not in self._tasks:
+                if app not in {*self._configs, *self._tasks, *self._operated}:
                     await self.patch(self._kind(app), app, {"spec": {"replicas": step.replicas}})
             case Release(app=app):
-                if app not in self._tasks:
+                if app not in {*self._tasks, *self._operated}:
                     await self.patch(
                         self._kind(app), app, manifests.new_version(app, app in self._configs, step.version)
                     )
@@ -149,11 +152,15 @@ class Users(PersistentClient):
     def _kind(self, app: str) -> Resource[Manifest]:
         if app in self._tasks:
             return TASKS[self._tasks[app].job]
+        if app in self._operated:
+            return DATABASES
         return BATCHES if app in self._scripted else kind_of(app in self._configs)
 
     def _template(self, app: str, replicas: int, cpu: int = 1) -> Manifest:
         if app in self._tasks:
             return manifests.task(app, self._tasks[app].job, self._tasks[app].seconds)
+        if app in self._operated:
+            return manifests.database(app, self._operated[app])
         made = manifests.template(app, app in self._configs, replicas, cpu=cpu)
         if app in self._autoscaled:
             made = manifests.autoscaled(made)

@@ -2,7 +2,8 @@
 
 An automatic eviction begins only for what it gives a new place, and never for what others live in, nor for a Job that
 is known to have ended. An object whose binding needs it where it is keeps its uid, and the addresses and volumes that
-its member gave it. What neighbours keep in what is shared stays as long as that is shared.
+its member gave it. What neighbours keep in what is shared stays as long as that is shared, and what an operator keeps
+for a custom resource as long as its user wants that.
 """
 
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from leeward.sim.histories.manifests import OWN, SHARED
 
 LIVED_IN = ("Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim")
 PLURALS = {"/apps/deployments/": "deployments", "//configmaps/": "configmaps"}
+CUSTOM_KINDS = ("Database",)
 GIVEN = (("spec", "clusterIP"), ("spec", "volumeName"), ("spec", "clusterIPs"))
 """Fields that a member gives to an object for good."""
 
@@ -113,6 +115,8 @@ class UnneededChangesChecker:
                 yield "was kept there by somebody, and is gone"
         elif goes and not went and is_ours(change.old):
             yield from self._deleted(change)
+        elif goes and not went and change.kind == KINDS["PersistentVolumeClaim"] and self._is_kept_for(change):
+            yield "was kept there by an operator, and is gone with its data"
         elif change.new is not None and is_ours(change.old):
             for path in GIVEN:
                 before, after = (_at(manifest, *path) for manifest in (change.old, change.new))
@@ -129,6 +133,19 @@ class UnneededChangesChecker:
         parties = (CONTROLLERS, change.place)
         if since is not None and not self._scene.was_leaving(change.place) and self._scene.must_know(since, *parties):
             yield f"was deleted, uid and all, though {key} needs it there since {since:.1f}"
+
+    def _is_kept_for(self, change: Change) -> bool:
+        """Tells whether a claim belongs to a custom resource that its user has neither deleted nor asked to purge, in
+        a cluster that has never left."""
+        owners = [each for each in change.old["metadata"].get("ownerReferences", ()) if each["kind"] in CUSTOM_KINDS]
+        if not owners or self._scene.is_cleared or change.place in self._scene.gone_since:
+            return False
+        key = Key(change.key.namespace, f"{owners[0]['name']}-{owners[0]['kind'].lower()}")
+        binding = self._scene.truth.bindings.get(key)
+        template = self._scene.truth.template_of(binding) if binding is not None else None
+        if binding is None or template is None or "deletionTimestamp" in template["metadata"]:
+            return False
+        return not any(task.purge_mode == "Directly" for task in tasks_of(binding).values())
 
     def _must_stay(self, change: Change) -> bool:
         """Tells whether what it was put into is still shared, and its cluster has never left."""

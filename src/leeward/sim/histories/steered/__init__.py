@@ -55,6 +55,7 @@ from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle,
 from leeward.sim.histories.steered.surroundings import (
     kept_in_git,
     one_of_two,
+    operated,
     preserved,
     resized,
     tasks,
@@ -112,6 +113,7 @@ SURROUNDED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     tasks,
     resized,
     preserved,
+    operated,
 )
 """Stories of the seeds that end with `SURROUNDED_AT`."""
 

@@ -72,6 +72,18 @@ def tasks(cast: Casting) -> Sequence[AnyStep]:
     )
 
 
+def operated(cast: Casting) -> Sequence[AnyStep]:
+    """A cluster dies, and is back, in which an operator keeps a claim for one custom resource, and none for another
+    one. Nothing but the operators tells how these are."""
+    at, plan = cast.begins(), in_turn(*THREE)
+    return (
+        Deploy(at=42, app="orders", plan=plan, operated="claiming"),
+        Deploy(at=44, app="cache", plan=plan, operated="plain"),
+        web(evenly(*THREE)),
+        cast.death(at, cast.evicted + 60),
+    )
+
+
 def one_of_two(cast: Casting) -> Sequence[AnyStep]:
     """One cluster of two dies, and then the other one, when the first is back."""
     cast.members = TWO
