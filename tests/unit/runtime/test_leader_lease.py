@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from leeward.api.core import Lease
@@ -284,8 +285,12 @@ def test_whoever_stood_still_tries_once_more_for_as_long_as_its_lease_lasts(answ
         office.begin()
         await asyncio.sleep(RETRY - 0.1)
         with pytest.MonkeyPatch.context() as patch:
-            now, ahead = type(CLOCK).monotonic, RENEW + 1.0
-            patch.setattr(type(CLOCK), "monotonic", lambda clock: now(clock) + ahead)
+            now = VirtualClock.monotonic
+
+            def later(clock: VirtualClock) -> float:
+                return now(clock) + RENEW + 1.0
+
+            patch.setattr(VirtualClock, "monotonic", later)
             office.way.answer_seconds = 0.0 if answers else 100.0
             await asyncio.sleep(0.5)
             assert office.elector.leadership.holds
