@@ -27,6 +27,7 @@ from leeward.api.outage import ClusterOutage
 from leeward.api.work import Binding, ClusterResourceBinding, ResourceBinding, Work
 from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING
 from leeward.runtime.identity import Key
+from leeward.sim.histories.manifests import is_told_ready
 from leeward.sim.journal import Journal, Write
 
 HOME = "control-plane"
@@ -67,15 +68,7 @@ POLICIES = ("/policy.karmada.io/propagationpolicies/", "/policy.karmada.io/clust
 QUOTAS = "/policy.karmada.io/federatedresourcequotas/"
 OVERRIDES = ("/policy.karmada.io/clusteroverridepolicies/", "/policy.karmada.io/overridepolicies/")
 """Prefixes in the order in which they are carried out."""
-OTHERS = frozenset(
-    {
-        *POLICIES,
-        QUOTAS,
-        *OVERRIDES,
-        CUSTOMIZATIONS,
-        *KINDS.values(),
-    }
-)
+OTHERS = frozenset({*POLICIES, QUOTAS, *OVERRIDES, CUSTOMIZATIONS, *KINDS.values()})
 PODS = "//pods/"
 REMEMBERED_SECONDS = 1_200.0
 
@@ -286,7 +279,7 @@ class GroundTruth:
             status: Manifest = manifest.get("status") or {}
             return status.get("readyReplicas", 0)
         if kind == OPERATED:
-            return int(bool((manifest.get("status") or {}).get("conditions")))
+            return int(is_told_ready(manifest))
         return self._ready[place, key] if kind == TEMPLATES[0] else 1
 
     def _note_owner(self, key: Key, new: Work | None) -> None:

@@ -94,6 +94,12 @@ def database(app: str, operated: Operated) -> Manifest:
     return {"metadata": {"name": app, "labels": {"app": app}}, "spec": spec}
 
 
+def is_told_ready(database: ReadOnlyManifest) -> bool:
+    """Tells whether the operator of a Database has said that it is ready."""
+    status: ReadOnlyManifest = database.get("status") or {}
+    return bool(status.get("conditions"))
+
+
 def asked_replicas(manifest: ReadOnlyManifest) -> int:
     """Replicas that a manifest asks for; those of a Job are its parallelism."""
     spec = manifest.get("spec", {})

@@ -16,7 +16,7 @@ from kubeserver.inprocess import ADMIN
 from leeward.client import AlreadyExists, Client, WorldError
 from leeward.runtime.identity import Key
 from leeward.sim.histories.ground_truth import HOME, OPERATED, SCRIPTED, Change, GroundTruth
-from leeward.sim.histories.manifests import BATCHES, DATABASES, SHARED
+from leeward.sim.histories.manifests import BATCHES, DATABASES, SHARED, is_told_ready
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import World
 
@@ -83,8 +83,7 @@ async def _claim(client: Client, database: Manifest) -> None:
 def _wanted(kind: str, manifest: Manifest) -> Manifest | None:
     """The status that an object is to have; None where it has it."""
     if kind == OPERATED:
-        is_told = bool((manifest.get("status") or {}).get("conditions"))
-        return None if is_told else {"conditions": [READY]}
+        return None if is_told_ready(manifest) else {"conditions": [READY]}
     wanted = {
         "replicas": manifest["spec"]["replicas"],
         "readyReplicas": manifest["spec"]["replicas"],

@@ -16,6 +16,7 @@ from leeward.sim.histories.manifests import BATCHES, DATABASES, NAMESPACE, POLIC
 from leeward.sim.histories.model import (
     AnyUserStep,
     Deploy,
+    Operated,
     Provide,
     Provided,
     Rebalance,
@@ -56,7 +57,9 @@ class Users(PersistentClient):
         known: dict[str, Provided] = {step.name: step.what for step in steps if isinstance(step, Provide)}
         self._scripted = {step.app for step in steps if isinstance(step, Deploy) and step.scripted}
         self._tasks = {step.app: step for step in steps if isinstance(step, Deploy) and step.job}
-        self._operated = {step.app: step.operated for step in steps if isinstance(step, Deploy) and step.operated}
+        self._operated: dict[str, Operated] = {
+            step.app: step.operated for step in steps if isinstance(step, Deploy) and step.operated
+        }
         self._autoscaled = {step.app for step in steps if isinstance(step, Deploy) and step.autoscaled}
         self._maintainers = Maintainers(world, self._kind, known)
         self._neighbours = Neighbours(world, self._configs, self._shared)
