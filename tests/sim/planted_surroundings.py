@@ -106,7 +106,7 @@ def _leave_marks_on_what_stays() -> Any:
 
 
 def _move_what_an_operator_keeps() -> Any:
-    """What has claims of its own moves like all else."""
+    """Copies with claims of their own move like all others."""
     return mock.patch.object(situation, "stay_behind", return_value=False)
 
 

@@ -235,7 +235,7 @@ def test_a_copy_that_comes_back_in_the_place_of_its_replacement_does_so_within_a
 
 @pytest.mark.parametrize("assigned", [{}, {"member2": 4}], ids=["nothing else", "its replacement"])
 def test_an_eviction_whose_copy_may_not_come_back_says_why_it_is_not_finished(assigned: dict[str, int]) -> None:
-    """Its cluster is well again, and the quota has no room for it beside what is assigned."""
+    """The quota has no room for it beside the assigned replicas, though its cluster is well again."""
     task = evicted("member1", 4)
     placed = aggregated(binding(duplicated("member1", "member2"), 6, targets(**assigned), (task,)))
     copies = works({"member1": 4, "member2": 0})
