@@ -38,9 +38,9 @@ async def assert_decided_alike(world: World, state: FleetState) -> None:
         for w, b, c in (
             (works, bindings, wide),
             (
-                tuple(map(DependencyNames((*bindings, *wide)).keep, works)),
-                tuple(map(redacted_binding, bindings)),
-                tuple(map(redacted_cluster_binding, wide)),
+                tuple(map(DependencyNames((*bindings, *wide), messages=True).keep, works)),
+                tuple(redacted_binding(each, messages=True) for each in bindings),
+                tuple(redacted_cluster_binding(each, messages=True) for each in wide),
             ),
         )
     )

@@ -7,6 +7,7 @@ from leeward.answers import reading, unreported_replicas
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import BindingName, decode_state, encode_state
 from leeward.answers.reading import read_fleet, read_for, read_outages
+from leeward.answers.redaction import redacted_work
 from leeward.api.resource import SECRETS
 from leeward.client import Client
 from leeward.sim.network import LinkedTransport
@@ -78,12 +79,13 @@ def test_a_picture_taken_in_pages_is_the_same(monkeypatch: pytest.MonkeyPatch) -
     play(story)
 
 
-def test_a_picture_for_one_binding_says_the_same_of_it_as_the_whole_one() -> None:
+def test_a_picture_for_one_binding_says_the_same_of_it_as_the_whole_one_but_for_messages() -> None:
     async def story(world: World) -> None:
         await place(world)
         whole, part = await picture(world), await read_for(world.client, world.clock, KEY)
         assert part.bindings == {KEY: whole.bindings[KEY]}
-        assert part.works_of(KEY) == whole.works_of(KEY)
+        works = {name: redacted_work(work) for name, work in part.works_of(KEY).items()}
+        assert works == whole.works_of(KEY) != part.works_of(KEY)
         assert part.template_of(part.bindings[KEY]) == whole.template_of(whole.bindings[KEY])
         assert part.recorded.policies == whole.recorded.policies
 

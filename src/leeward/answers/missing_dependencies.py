@@ -40,7 +40,8 @@ class MissingDependency(msgspec.Struct, frozen=True, rename="camel"):
 class DependencyNames:
     """Index of what templates name, by binding, as the Works of these bindings say."""
 
-    def __init__(self, bindings: Iterable[Binding]) -> None:
+    def __init__(self, bindings: Iterable[Binding], *, messages: bool = False) -> None:
+        self._messages = messages
         fields = ((key_of_binding(binding), preserved_fields(binding)) for binding in bindings)
         self._preserved = {key: found for key, found in fields if found}
         self._found: dict[BindingName, tuple[NeededObject, ...]] = {}
@@ -50,7 +51,8 @@ class DependencyNames:
         key = binding_of_work(work)
         if key is not None and key not in self._found:
             self._found[key] = tuple(_names_in(work))
-        return redacted_work(work, self._preserved.get(key, ()) if key is not None else ())
+        preserved = self._preserved.get(key, ()) if key is not None else ()
+        return redacted_work(work, preserved, messages=self._messages)
 
     @property
     def needs(self) -> tuple[TemplateNeeds, ...]:

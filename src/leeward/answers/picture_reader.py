@@ -1,18 +1,20 @@
 """Reads of all objects of a kind for a picture: in pages, each with its deadline; what cannot be read is named."""
 
+import re
 from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
 from kubeapi.codec import DecodeError, from_wire
 from kubeapi.resource import Resource
-from leeward.answers.redaction import redacted_binding, redacted_cluster_binding
+from leeward.answers.redaction import LEFT_OUT, redacted_binding, redacted_cluster_binding
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import ClusterResourceBinding, ResourceBinding
 from leeward.client import Client, Expired, Undecodable, Unreachable, WorldError
 
 T = TypeVar("T")
 PAGE = 500
+_VALUE = re.compile(r"(?<=value )'.*'", re.DOTALL)
 LIST_ATTEMPTS = 3
 """Number of times that a list is begun anew whose revision is gone before its last page."""
 
@@ -20,11 +22,13 @@ LIST_ATTEMPTS = 3
 class PictureReader:
     """Reads a picture, with GETs only.
 
-    Who has not answered once is not asked again, so that it takes no longer than one deadline.
+    Who has not answered once is not asked again, so that it takes no longer than one deadline. `messages` of bindings
+    stay whole where they are told to who asks, and go into no file.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, messages: bool = False) -> None:
         self.client = client
+        self._messages = messages
         self.unseen: list[str] = []
 
     async def see(self, what: str, asking: Coroutine[Any, Any, T], otherwise: T) -> T:
@@ -50,10 +54,10 @@ class PictureReader:
         raise AssertionError("the last attempt returns or raises")
 
     async def bindings(self) -> tuple[tuple[ResourceBinding, ...], tuple[ClusterResourceBinding, ...]]:
-        local = await self.see("bindings", self.all(RESOURCE_BINDINGS, redacted_binding), ())
-        return local, await self.see(
-            "cluster bindings", self.all(CLUSTER_RESOURCE_BINDINGS, redacted_cluster_binding), ()
-        )
+        local = partial(redacted_binding, messages=self._messages)
+        wide = partial(redacted_cluster_binding, messages=self._messages)
+        found = await self.see("bindings", self.all(RESOURCE_BINDINGS, local), ())
+        return found, await self.see("cluster bindings", self.all(CLUSTER_RESOURCE_BINDINGS, wide), ())
 
     async def _pages(
         self, resource: Resource[T], keep: Callable[[T], T], namespace: str, label_selector: str
@@ -83,7 +87,7 @@ class PictureReader:
             except DecodeError as error:
                 metadata = manifest.get("metadata", {})
                 name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
-                self.unseen.append(f"{resource.kind} {name} cannot be read: {error}")
+                self.unseen.append(f"{resource.kind} {name} cannot be read: {_VALUE.sub(LEFT_OUT, str(error))}")
         return readable
 
 

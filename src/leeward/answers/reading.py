@@ -10,6 +10,7 @@ What cannot be read is named in `unseen`, and is never taken for absent.
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -21,7 +22,14 @@ from kubeapi.meta import Object, ObjectMeta
 from leeward.answers.fleet_state import API_VERSION, KIND, BindingName, FleetState, RecordedFleet, TemplateMetadata
 from leeward.answers.missing_dependencies import DependencyNames
 from leeward.answers.picture_reader import PAGE, PictureReader, as_it_is
-from leeward.answers.redaction import redacted_binding, redacted_cluster, redacted_cluster_binding, redacted_work
+from leeward.answers.redaction import (
+    redacted_binding,
+    redacted_cluster,
+    redacted_cluster_binding,
+    redacted_object,
+    redacted_outage,
+    redacted_work,
+)
 from leeward.answers.unreported_replicas import UnreportedReplicas, read_unreported
 from leeward.api.core import Lease
 from leeward.api.names import (
@@ -89,8 +97,10 @@ async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: boo
     templates = await _templates(reader, [binding.spec.resource for binding in (*bindings, *wide)])
     recorded = msgspec.structs.replace(
         common,
-        policies=await reader.see("policies", reader.all(PROPAGATION_POLICIES, as_it_is), ()),
-        cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, as_it_is), ()),
+        policies=await reader.see("policies", reader.all(PROPAGATION_POLICIES, redacted_object), ()),
+        cluster_policies=await reader.see(
+            "cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, redacted_object), ()
+        ),
         bindings=bindings,
         cluster_bindings=wide,
         works=found,
@@ -112,20 +122,22 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
     common = await _common(reader, clock, name)
     binding: Binding
     if key.namespace:
-        binding = redacted_binding(await client.get(RESOURCE_BINDINGS, key.name, key.namespace))
+        binding = redacted_binding(await client.get(RESOURCE_BINDINGS, key.name, key.namespace), messages=True)
         label = BINDING_ID_LABEL
     else:
-        binding = redacted_cluster_binding(await client.get(CLUSTER_RESOURCE_BINDINGS, key.name))
+        binding = redacted_cluster_binding(await client.get(CLUSTER_RESOURCE_BINDINGS, key.name), messages=True)
         label = CLUSTER_BINDING_ID_LABEL
-    names = DependencyNames([binding])
+    names = DependencyNames([binding], messages=True)
     identity = binding.metadata.labels.get(label, "")
     selector = f"{label}={identity}" if identity else ""
     works = await reader.see("Works", reader.all(WORKS, names.keep, label_selector=selector), ())
-    local = reader.all(PROPAGATION_POLICIES, as_it_is, key.namespace)
+    local = reader.all(PROPAGATION_POLICIES, redacted_object, key.namespace)
     recorded = msgspec.structs.replace(
         common,
         policies=await reader.see("policies", local, ()),
-        cluster_policies=await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, as_it_is), ()),
+        cluster_policies=await reader.see(
+            "cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, redacted_object), ()
+        ),
         works=works,
         needs=names.needs,
         templates=await _templates(reader, [binding.spec.resource]),
@@ -149,7 +161,7 @@ async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetSta
 
     Raises: OperationFailed where there is no control plane, or none that keeps outages; WorldError.
     """
-    reader = PictureReader(client)
+    reader = PictureReader(client, messages=True)
     common = await _common(reader, clock, name)
     try:
         outages = await reader.all(OUTAGES, as_it_is)
@@ -161,7 +173,7 @@ async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetSta
     recorded = msgspec.structs.replace(common, outages=outages)
     if any(is_running(outage) for outage in outages):
         bindings, wide = await reader.bindings()
-        works = await reader.see("Works", reader.all(WORKS, redacted_work), ())
+        works = await reader.see("Works", reader.all(WORKS, partial(redacted_work, messages=True)), ())
         recorded = msgspec.structs.replace(recorded, bindings=bindings, cluster_bindings=wide, works=works)
     return FleetState(msgspec.structs.replace(recorded, unseen=tuple(reader.unseen)))
 
@@ -169,7 +181,7 @@ async def read_outages(client: Client, clock: Clock, name: str = "") -> FleetSta
 async def _outages(reader: PictureReader) -> tuple[ClusterOutage, ...]:
     """None where the kind is not served, as on a control plane of Karmada's. Raises: WorldError."""
     try:
-        return await reader.all(OUTAGES, as_it_is)
+        return await reader.all(OUTAGES, redacted_outage)
     except NotServed:
         return ()
 

@@ -12,6 +12,7 @@ from leeward.agent.registration import Registration
 from leeward.agent.replica import AgentReplica
 from leeward.api.cluster import ClusterSpec
 from leeward.api.names import leader_identity, lease_of_agent
+from leeward.api.rules.member_addresses import AddressRules
 from leeward.app.config import AgentConfig
 from leeward.app.probes import Probes, served
 from leeward.app.renewal import CertificateRenewal
@@ -27,6 +28,7 @@ from leeward.client.updating import UpdatingTransport
 from leeward.lua.jail import ProcessJail
 from leeward.manager.member_side import MemberSide
 from leeward.runtime.controller_context import ControlPlane, Member
+from leeward.runtime.interpreter_webhooks import HttpsCalls
 from leeward.runtime.leader import LeaderElector, Leadership
 from leeward.runtime.led_components import fenced
 from leeward.runtime.metrics import Metrics
@@ -107,7 +109,8 @@ class _Process:
         config, led = self._config, {_NAME: leadership}
         client = Client(UpdatingTransport(paced(fenced(self._control_plane, led), self._pace)), _NAME)
         jail = ProcessJail(supervisor)
-        plane = ControlPlane.of(client, self._clock, self._randomness, self._metrics, supervisor, jail)
+        calls = HttpsCalls(AddressRules(config.settings.limits.member_addresses))
+        plane = ControlPlane.of(client, self._clock, self._randomness, self._metrics, supervisor, jail, calls)
         reached = Client(paced(fenced(self._member, led), self._pace_of_member), _NAME)
         member = Member.of(config.cluster, reached, self._randomness, supervisor, plane.limits)
         return Agent(plane, member, MemberSide.of(config.settings.manager))

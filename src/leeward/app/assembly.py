@@ -23,6 +23,7 @@ from leeward.lua.jail import ProcessJail
 from leeward.manager.choice import Choice
 from leeward.manager.control_plane import ControllerManager
 from leeward.runtime.controller_context import ControlPlane
+from leeward.runtime.interpreter_webhooks import HttpsCalls
 from leeward.runtime.led_components import Led, fenced
 from leeward.runtime.metrics import Metrics
 from leeward.runtime.work_share import WorkShare
@@ -54,7 +55,10 @@ class Assembly:
         """Makes those controllers of `choice` that are of the share. `led` are the leases by name."""
         client = Client(paced(fenced(self._transport, led), self._pace), name)
         jail = ProcessJail(supervisor)
-        plane = ControlPlane.of(client, self.clock, self.randomness, self._metrics, supervisor, jail, share=share)
+        calls = HttpsCalls(self.addresses)
+        plane = ControlPlane.of(
+            client, self.clock, self.randomness, self._metrics, supervisor, jail, call_webhook=calls, share=share
+        )
         channels = estimator_channels(client, self._settings.estimators)
         if channels is not None:
             ends.push_async_callback(channels.close)

@@ -39,6 +39,7 @@ from leeward.manager.control_plane import ControllerManager
 from leeward.manager.quota_admission import quota_admissions
 from leeward.manager.webhook_templates import WebhookTemplates
 from leeward.runtime.controller_context import ControlPlane
+from leeward.runtime.interpreter_webhooks import HttpsCalls
 from leeward.runtime.metrics import Metrics
 
 
@@ -61,7 +62,8 @@ async def run_control_plane(config: ControlPlaneConfig) -> None:
             _start_signers(config, api_server, serving)
             proxy = ClusterProxy(client, reaching(addresses), api_server)
             api_server.connect(CLUSTERS.group, CLUSTERS.plural, PROXY, proxy.connect)
-            plane = ControlPlane.of(client, clock, randomness, metrics, controlling, ProcessJail(controlling))
+            jail, calls = ProcessJail(controlling), HttpsCalls(addresses)
+            plane = ControlPlane.of(client, clock, randomness, metrics, controlling, jail, calls)
             manager = ControllerManager(plane, connecting(addresses), config.settings)
             metrics.process.leads(MANAGER_LEASE, lambda: True)
             metrics.process.leads(SCHEDULER_LEASE, lambda: config.settings.controllers.runs(SCHEDULER))

@@ -36,14 +36,19 @@ def scheduler_estimator(
         raise click.UsageError(f"--cluster-name: {cluster_name!r}: {problem}")
     settings = settings_from(context, "scheduler-estimator")
     connection = connection_of(kubeconfig, kubeconfig_context, master)
-    _check_files(settings.estimation)
+    _check_certificate(settings.estimation)
     start_log(context)
     config = EstimatorConfig(cluster=cluster_name, connection=connection, settings=settings)
     serve(run_estimator(config), f"estimator of {cluster_name}")
 
 
-def _check_files(settings: "Estimation") -> None:
-    """Raises: FleetError for one that cannot be read."""
+def _check_certificate(settings: "Estimation") -> None:
+    """Raises: FleetError where there is none and nobody asked for that, or for a file that cannot be read."""
+    if settings.certificate is None and not settings.insecure:
+        raise FleetError(
+            "--grpc-auth-cert-file: without a certificate everybody on the way reads and answers in its place: give "
+            "--grpc-auth-cert-file and --grpc-auth-key-file, or --insecure for a network that you trust"
+        )
     for flag, path in (
         ("grpc-auth-cert-file", settings.certificate),
         ("grpc-auth-key-file", settings.key),

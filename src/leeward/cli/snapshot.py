@@ -19,8 +19,9 @@ from leeward.cli.settings import Settings
 def snapshot(settings: Settings, file: Path, kubeconfig: Path | None, context: str) -> int:
     """Write a picture of the control plane into a file, for `--from`.
 
-    It holds clusters, policies, bindings, Works and their statuses. Secrets, the contents of manifests, and what
-    applications say of themselves are left out. Nothing is changed. `-` is standard output.
+    It holds clusters, policies, bindings, Works and their statuses. Secrets, the contents of manifests, values of
+    overrides, and what applications and members say of themselves are left out. Nothing is changed. `-` is standard
+    output.
 
     Exits 0 when all could be read, 2 when not.
     """

@@ -48,7 +48,7 @@ def https_url(_context: click.Context, _option: click.Parameter, url: str) -> st
     show_default=True,
     help="As given to the controller manager.",
 )
-@list_option("--allowed-member-addresses", help="Networks that members may be in although refused.")
+@list_option("--allowed-member-addresses", help="Networks that members and webhooks may be in although refused.")
 @list_option(
     "--feature-gates",
     help="As given to the controller manager, for quotas and warnings.",

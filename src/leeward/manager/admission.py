@@ -23,8 +23,10 @@ from leeward.api.resource import (
     OVERRIDE_POLICIES,
     PROPAGATION_POLICIES,
     RESOURCE_INTERPRETER_CUSTOMIZATIONS,
+    RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
 )
 from leeward.api.rules.bounds import policy_count_problem
+from leeward.api.rules.interpreters import webhook_address_problems
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate_bounds, validate_change, validate_deletion, validate_types
 from leeward.core.admission_warnings import GATES_WARNED_OF, asks_for_one_of, old_word_warnings, warnings_for
@@ -36,7 +38,8 @@ from leeward.lua.checking import customization_problems
 from leeward.manager.agents import AgentRights
 from leeward.manager.timing import Timing
 
-_CUSTOMIZATIONS = f"/{RESOURCE_INTERPRETER_CUSTOMIZATIONS.group}/{RESOURCE_INTERPRETER_CUSTOMIZATIONS.plural}/"
+_INTERPRETERS = RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, RESOURCE_INTERPRETER_CUSTOMIZATIONS
+_WEBHOOKS, _CUSTOMIZATIONS = (f"/{each.group}/{each.plural}/" for each in _INTERPRETERS)
 _HEARTBEAT = f"/{LEASES.group}/{LEASES.plural}/{SYSTEM_NAMESPACE}/{HEARTBEAT_NAME}"
 _CLUSTERS, _NAMESPACES = f"/{CLUSTERS.group}/{CLUSTERS.plural}/", "//namespaces/"
 
@@ -47,7 +50,7 @@ class KarmadaAdmission:
     """An `Admission` for the embedded API server; `store` is that server's own.
 
     Other kinds than Karmada's are only asked about when they are deleted, and pass otherwise: Leases are most writes.
-    `addresses` says where a Cluster must not lead.
+    `addresses` says where a Cluster, or an interpreter webhook, must not lead.
     """
 
     def __init__(
@@ -91,6 +94,8 @@ class KarmadaAdmission:
                 self._refuse_joined(obj)
             self._refuse_to_show(review, obj)
             _refuse(list(address_problems(Node("", obj), Node("", old or {}), self._addresses)))
+        if review.kind.prefix == _WEBHOOKS:
+            _refuse(list(webhook_address_problems(Node("", obj), Node("", old or {}), self._addresses)))
         if review.kind.prefix == _CUSTOMIZATIONS:
             _refuse(customization_problems(obj, self._customizations()))
         warnings = warnings_for(obj)

@@ -10,6 +10,8 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.transport import Request, Response, Transport
 from leeward.api.interpreter_config import ResourceInterpreterWebhook, ResourceInterpreterWebhookConfiguration
+from leeward.api.rules.interpreters import webhook_rules, webhook_url_fault
+from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules
 from leeward.client.bounds import MAX_OBJECT_BYTES, Bounds
 from leeward.client.connection import Connection, transport_of
 from leeward.core.interpreter import webhook_exchange
@@ -24,13 +26,16 @@ Configurations = Callable[[], Awaitable[Iterable[ResourceInterpreterWebhookConfi
 
 
 class HttpsCalls:
-    """Keeps a connection to each server."""
+    """Keeps a connection to each server. `addresses` are the rules for those of members; see `webhook_url_fault`."""
 
-    def __init__(self) -> None:
+    def __init__(self, addresses: AddressRules = DEFAULT_RULES) -> None:
+        self._addresses = webhook_rules(addresses)
         self._transports: dict[tuple[str, bytes], Transport] = {}
 
     async def __call__(self, hook: ResourceInterpreterWebhook, body: bytes) -> Response:
         server, path, query = webhook_exchange.address_of(hook)
+        if fault := webhook_url_fault(server, self._addresses):
+            raise ValueError(fault)
         seconds = webhook_exchange.seconds_of(hook)
         request = Request("POST", path, {**query, "timeout": f"{seconds}s"}, {"content-type": "application/json"}, body)
         transport = await self._transport(server, hook.client_config.ca_bundle)
@@ -41,7 +46,9 @@ class HttpsCalls:
         if found is None:
             if len(self._transports) >= _MOST_SERVERS:
                 await self.close()
-            found = transport_of(Connection(server, certificate_authority=authority, bounds=_BOUNDS))
+            found = transport_of(
+                Connection(server, certificate_authority=authority, addresses=self._addresses, bounds=_BOUNDS)
+            )
             self._transports[server, authority] = found
         return found
 

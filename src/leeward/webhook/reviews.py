@@ -13,7 +13,8 @@ from kubeapi.field import Node
 from kubeapi.meta import Manifest
 from kubeapi.untrusted import mapping_in
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.resource import CLUSTERS, SECRETS
+from leeward.api.resource import CLUSTERS, RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, SECRETS
+from leeward.api.rules.interpreters import webhook_address_problems
 from leeward.api.rules.member_addresses import DEFAULT_RULES, AddressRules, address_problems
 from leeward.api.validation import validate_change, validate_deletion, validate_types
 from leeward.core.admission_warnings import old_word_warnings, warnings_for, warnings_of_live_templates
@@ -85,6 +86,8 @@ def judge(
         problems += reference_problems(given, before, reach or Reach())
         if mapping_in(request, "resource").get("resource") == CLUSTERS.plural:
             problems += address_problems(Node("", given), Node("", old), addresses)
+        if mapping_in(request, "resource").get("resource") == RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS.plural:
+            problems += webhook_address_problems(Node("", given), Node("", old), addresses)
         code, warnings = 422, [*warnings_for(given, gates), *warnings_of_live_templates(given)]
     if not problems:
         return {"allowed": True, **({"warnings": warnings} if warnings else {})}

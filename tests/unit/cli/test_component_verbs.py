@@ -65,7 +65,9 @@ def test_a_mistake_is_named_with_its_flag(complaint: Run, arguments: tuple[str, 
     assert problem in complaint(*arguments, code=2)
 
 
-def test_an_estimator_names_the_file_that_it_cannot_read(complaint: Run, tmp_path: Path) -> None:
+def test_an_estimator_asks_for_a_certificate_and_names_the_file_that_it_cannot_read(
+    complaint: Run, tmp_path: Path
+) -> None:
     cluster, user = {"server": "https://127.0.0.1:1"}, {"token": "t"}
     config = {
         "current-context": "c",
@@ -74,6 +76,8 @@ def test_an_estimator_names_the_file_that_it_cannot_read(complaint: Run, tmp_pat
         "users": [{"name": "u", "user": user}],
     }
     (tmp_path / "kubeconfig").write_text(render_yaml(config))
+    said = complaint("scheduler-estimator", "--cluster-name=a", f"--kubeconfig={tmp_path / 'kubeconfig'}")
+    assert "give --grpc-auth-cert-file and --grpc-auth-key-file, or --insecure" in said
     (tmp_path / "tls.crt").touch()
     flags = {"kubeconfig": "kubeconfig", "grpc-auth-cert-file": "tls.crt", "grpc-auth-key-file": "tls.key"}
     said = complaint(

@@ -1,7 +1,8 @@
 """Rules of ResourceInterpreterWebhookConfiguration. Karmada: pkg/webhook/configuration."""
 
 from kubeapi.field import Node, Problems
-from leeward.api.rules.texts import endpoint_fault
+from leeward.api.rules.member_addresses import AddressRules
+from leeward.api.rules.texts import endpoint_fault, split_url
 
 _OPERATIONS = (
     "*",
@@ -31,6 +32,32 @@ def webhook_configuration_problems(configuration: Node) -> Problems:
             for operation in rule["operations"].items():
                 if operation.text not in _OPERATIONS:
                     yield operation.not_supported(*_OPERATIONS)
+
+
+def webhook_url_fault(url: str, rules: AddressRules) -> str:
+    """The reason why no webhook is asked at `url`; empty where one is. It is sent whole objects, Secrets too.
+
+    Of the rules for members those hold that name networks: a webhook may be on the machine of the control plane.
+    """
+    parts = split_url(url)
+    if parts is None or parts.scheme != "https":
+        return "must be https://: over http:// everybody on the way could read the objects that it is sent"
+    return webhook_rules(rules).url_fault(url)
+
+
+def webhook_rules(rules: AddressRules) -> AddressRules:
+    return AddressRules(allowed=rules.allowed)
+
+
+def webhook_address_problems(configuration: Node, old: Node, rules: AddressRules) -> Problems:
+    """The problems of where webhooks lead. A URL that has not changed is judged at its use."""
+    before = {webhook["clientConfig"]["url"].text for webhook in old["webhooks"].items()}
+    for webhook in configuration["webhooks"].items():
+        url = webhook["clientConfig"]["url"]
+        if not url.text or url.text in before or endpoint_fault(url.text):
+            continue
+        if fault := webhook_url_fault(url.text, rules):
+            yield url.invalid(fault)
 
 
 def _client_problems(client: Node) -> Problems:

@@ -49,6 +49,7 @@ class Estimation:
     key: Path | None = None
     client_authority: Path | None = None
     skip_client_verify: bool = False
+    insecure: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

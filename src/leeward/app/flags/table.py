@@ -51,7 +51,7 @@ _ASKING = _ESTIMATING | _DESCHEDULER
 _SERVING = _LEADING | _ESTIMATOR
 _BEATING = frozenset[Component]({"agent", "up"})
 _SHARDED = frozenset[Component]({"controller-manager", "serve"})
-_REACHING = frozenset[Component]({"controller-manager", "serve", "up"})
+_REACHING = _MANAGER | _AGENT
 _ADMITTING = _EMBEDDING = frozenset[Component]({"up"})
 
 
@@ -210,12 +210,14 @@ FLAGS: tuple[Flag, ...] = (
     Flag("server-port", _ESTIMATOR, "10352", parse_serving_address, _ESTIMATION + "address",
          "Where gRPC is served: a port, or an address such as 127.0.0.1:10352."),
     Flag("grpc-auth-cert-file", _ESTIMATOR, "", parse_file, _ESTIMATION + "certificate",
-         "The certificate that is shown; without it gRPC is served in the clear."),
+         "The certificate that is shown; without it --insecure must be given."),
     Flag("grpc-auth-key-file", _ESTIMATOR, "", parse_file, _ESTIMATION + "key", "Its key."),
     Flag("grpc-client-ca-file", _ESTIMATOR, "", parse_file, _ESTIMATION + "client_authority",
          "Who has issued the certificates of those that may ask; without it everybody may."),
     Flag("insecure-skip-grpc-client-verify", _ESTIMATOR, "false", parse_boolean, _ESTIMATION + "skip_client_verify",
          "Let everybody ask in spite of that."),
+    Flag("insecure", _ESTIMATOR, "false", parse_boolean, _ESTIMATION + "insecure",
+         "Serve gRPC in the clear, to everybody who reaches the port.", ours=True),
     Flag("leader-elect", _LEADING, "true", parse_boolean, "leader.enabled",
          "Work only while holding the lease, so that one of several replicas works."),
     Flag("leader-elect-lease-duration", _LEADING, "15s", parse_positive_duration, "leader.lease_seconds",
@@ -252,7 +254,8 @@ FLAGS: tuple[Flag, ...] = (
          "Requests a second to each member at most.  [default: no limit]"),
     Flag("cluster-api-burst", _SERVING, "60", parse_count, "limits.members.burst", "So many of them at once."),
     Flag("allowed-member-addresses", _REACHING, "", parse_networks, "limits.member_addresses",
-         "Networks, with commas between, that members may be in although they are link-local, metadata or loopback.",
+         "Networks, with commas between, that members and interpreter webhooks may be in although they are link-local, "
+         "metadata or loopback.",
          ours=True),
 )
 # fmt: on

@@ -32,6 +32,9 @@ from leeward.core.eviction.failover_release import moves_on
 from leeward.core.eviction.tasks import grace_of
 
 DISPATCHING = "Dispatching"
+NOT_TAKEN, NOT_RENDERED = "which does not take it: ", "for which nothing could be rendered: "
+QUOTING = (NOT_TAKEN, NOT_RENDERED)
+"""Words behind which a message quotes another, which may have values of the manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ def _judge(
     applied = work.applied
     if applied is not None and applied.status == "False":
         since = max((at for at in (applied.last_transition_time, _expected_since(cluster, work)) if at), default=None)
-        return StalledTarget(target.name, staying, reported, f"which does not take it: {applied.message}"), since
+        return StalledTarget(target.name, staying, reported, f"{NOT_TAKEN}{applied.message}"), since
     return StalledTarget(target.name, staying, reported, "which has not taken it"), _expected_since(cluster, work)
 
 
@@ -140,7 +143,7 @@ def _not_rendered(
     if failed is None or not is_current(binding):
         return None
     instants = (condition.last_transition_time for condition in (cluster.ready, failed) if condition is not None)
-    why = f"for which nothing could be rendered: {failed.message}"
+    why = f"{NOT_RENDERED}{failed.message}"
     return StalledTarget(target.name, 0, 0, why), max(filter(None, instants), default=None)
 
 
