@@ -19,7 +19,14 @@ from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest, ObjectMeta
 from leeward.answers.fleet_state import encode_state
 from leeward.answers.reading import read_fleet
-from leeward.answers.redaction import KEPT_ANNOTATIONS, LEFT_OUT, redacted_binding, redacted_cluster, redacted_outage
+from leeward.answers.redaction import (
+    KEPT_ANNOTATIONS,
+    LEFT_OUT,
+    QUOTING,
+    redacted_binding,
+    redacted_cluster,
+    redacted_outage,
+)
 from leeward.api.meta import Condition
 from leeward.api.names import EVICTION_HELD_CONDITION, OVERRIDE_FAILED_CONDITION
 from leeward.api.outage import ClusterOutage, OutageSpec, OutageStatus, OutageStep, StepKind
@@ -34,7 +41,6 @@ from leeward.api.resource import (
 )
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, ResourceBindingStatus
 from leeward.client import Client, Request, Response
-from leeward.core.eviction.stalled_replacements import QUOTING
 from leeward.sim.world import World
 from tests.builders import NOW, binding, cluster, divided, targets
 from tests.transports import Sent

@@ -33,8 +33,9 @@ from leeward.api.work import (
     Work,
 )
 from leeward.api.work import WorkloadTemplate as _WorkloadTemplate
-from leeward.core.eviction.stalled_replacements import DISPATCHING, QUOTING
+from leeward.core.eviction.stalled_replacements import DISPATCHING, NOT_RENDERED, NOT_TAKEN
 from leeward.core.execution.held_volumes import HELD
+from leeward.core.execution.removal import REFUSES
 from leeward.core.propagation.claiming import CLAIM_ANNOTATIONS, OPTION_ANNOTATIONS, TEMPLATE_ANNOTATIONS
 
 LEFT_OUT = "(left out of the picture)"
@@ -89,6 +90,7 @@ TOLD_CONDITIONS = frozenset(
         names.LOSS_COVERED_CONDITION,
         names.NOT_OBSERVED_CONDITION,
         names.OUTDATED_CONDITION,
+        names.REMOVAL_BLOCKED_CONDITION,
         names.REPLACED_CONDITION,
         names.TAINTED_CONDITION,
         names.TAINTS_REMOVED_CONDITION,
@@ -98,6 +100,8 @@ TOLD_CONDITIONS = frozenset(
 """Types of conditions whose messages speak of clusters and names. A member's own words may quote a manifest."""
 SERVICE_TYPES = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
 JOB_CONDITIONS = ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet", "Suspended")
+QUOTING = (NOT_TAKEN, NOT_RENDERED, REFUSES)
+"""Words behind which a message quotes another one, which may have values of a manifest."""
 FieldPath = tuple[str, ...]
 _NAMES = re.compile(r"\{\s*\$?((?:\.[\w-]+)+)\s*\}")
 """Paths that consist of names. What a path with filters and indexes finds is left out."""

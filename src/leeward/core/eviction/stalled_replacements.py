@@ -33,8 +33,6 @@ from leeward.core.eviction.tasks import grace_of
 
 DISPATCHING = "Dispatching"
 NOT_TAKEN, NOT_RENDERED = "which does not take it: ", "for which nothing could be rendered: "
-QUOTING = (NOT_TAKEN, NOT_RENDERED)
-"""Words behind which a message quotes another, which may have values of the manifest."""
 
 
 @dataclass(frozen=True, slots=True)

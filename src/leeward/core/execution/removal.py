@@ -28,6 +28,7 @@ from leeward.core.eviction.held_reasons import HeldReason
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
 REFUSED = "Refused"
+REFUSES = "the cluster refuses "
 WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
 
 CARRIED_OUT_WITHIN = timedelta(seconds=60)
@@ -42,7 +43,7 @@ def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
 
 def removal_refused(why: str) -> Condition:
     """The condition of a Work of which the member does not let an object go."""
-    return Condition(REMOVAL_BLOCKED_CONDITION, "True", REFUSED, f"the cluster refuses {why}")
+    return Condition(REMOVAL_BLOCKED_CONDITION, "True", REFUSED, f"{REFUSES}{why}")
 
 
 def _kept_by(observed: ReadOnlyManifest) -> str:
