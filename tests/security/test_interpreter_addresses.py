@@ -1,4 +1,4 @@
-"""Where interpreter webhooks lead: the control plane, and each Pull member's agent, sends them whole objects.
+"""Addresses of interpreter webhooks: the control plane, and each Pull member's agent, sends them whole objects.
 
 has            the right to write ResourceInterpreterWebhookConfigurations, and nothing on the machines
 does           names a server without TLS, a link-local address, or a cloud's metadata service

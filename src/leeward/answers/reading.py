@@ -41,6 +41,7 @@ from leeward.api.names import (
     UNWATCHED_ANNOTATION,
 )
 from leeward.api.outage import ClusterOutage
+from leeward.api.policy import ClusterPropagationPolicy
 from leeward.api.resource import (
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
@@ -98,9 +99,7 @@ async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: boo
     recorded = msgspec.structs.replace(
         common,
         policies=await reader.see("policies", reader.all(PROPAGATION_POLICIES, redacted_object), ()),
-        cluster_policies=await reader.see(
-            "cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, redacted_object), ()
-        ),
+        cluster_policies=await _cluster_policies(reader),
         bindings=bindings,
         cluster_bindings=wide,
         works=found,
@@ -110,6 +109,10 @@ async def read_fleet(client: Client, clock: Clock, name: str = "", *, works: boo
         unseen=tuple(reader.unseen),
     )
     return FleetState(recorded)
+
+
+async def _cluster_policies(reader: PictureReader) -> tuple[ClusterPropagationPolicy, ...]:
+    return await reader.see("cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, redacted_object), ())
 
 
 async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "") -> FleetState:
@@ -135,9 +138,7 @@ async def read_for(client: Client, clock: Clock, key: BindingName, name: str = "
     recorded = msgspec.structs.replace(
         common,
         policies=await reader.see("policies", local, ()),
-        cluster_policies=await reader.see(
-            "cluster policies", reader.all(CLUSTER_PROPAGATION_POLICIES, redacted_object), ()
-        ),
+        cluster_policies=await _cluster_policies(reader),
         works=works,
         needs=names.needs,
         templates=await _templates(reader, [binding.spec.resource]),
