@@ -53,8 +53,9 @@ def test_a_fleet_is_well_then_fails_then_is_dead_and_then_holds_what_has_no_plac
         await world.sleep(900)
         seen = await look(world)
         about = [finding.about for finding in seen.findings]
-        assert about == ["deployment/default/solo", "cluster/member1"]
-        assert seen.findings[1].details == ("1 application: 1 held",)
+        assert about == ["applications", "deployment/default/solo", "cluster/member1"]
+        assert seen.findings[0].sentence == "1 of 2 applications serves nobody"
+        assert seen.findings[2].details == ("1 application: 1 held",)
         (held,) = seen.held
         assert (held.workload, held.hold, held.reason) == ("Deployment default/solo", Hold.HELD, "NoPlaceToGo")
 

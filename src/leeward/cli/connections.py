@@ -16,6 +16,7 @@ import click
 
 from leeward.app.local.errors import FleetError, no_fleet, no_trust
 from leeward.cli.named_files import InputFile, kubeconfig_in
+from leeward.cli.output import moving
 from leeward.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -111,8 +112,9 @@ def ask(target: Target, work: Callable[["Client"], Awaitable[T]], *, briefly: bo
 
     async def run() -> T:
         try:
-            await client.raw("GET", "/version", timeout_seconds=_patience(target))
-            return await work(client)
+            with moving(f"asks {target.name}"):
+                await client.raw("GET", "/version", timeout_seconds=_patience(target))
+                return await work(client)
         finally:
             await client.close()
 

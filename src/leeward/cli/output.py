@@ -6,11 +6,17 @@ Line ends in `say` are ours: what others have named is made one line where it is
 
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import click
 
 from kubeapi.text import shown, shown_lines
 from leeward.cli.proposals import for_same_fleet
+
+FIRST_TICK_SECONDS, TICK_SECONDS = 0.5, 0.25
+"""Time after which a wait is shown, and after which it is shown anew."""
+_LINE_START = "\r\x1b[K"
 
 
 def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
@@ -26,6 +32,36 @@ def say_aside(sentence: str) -> None:
     """Says it to who watches: it is no part of the output, and nothing that reads that sees it."""
     if sys.stderr.isatty():
         say(sentence, err=True)
+
+
+@contextmanager
+def moving(sentence: str) -> Generator[None, None, None]:
+    """Shows on the terminal of who watches that something still happens, and for how long; then takes it away.
+
+    It is for waits in a running event loop.
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    from asyncio import get_running_loop
+
+    loop = get_running_loop()
+    began, shown_once = loop.time(), False
+
+    def tick() -> None:
+        nonlocal handle, shown_once
+        shown_once, seconds = True, loop.time() - began
+        dots = "." * (1 + int(seconds / TICK_SECONDS) % 3)
+        click.echo(f"{_LINE_START}{shown(sentence)} {dots:<3} {seconds:.0f} s", err=True, nl=False)
+        handle = loop.call_later(TICK_SECONDS, tick)
+
+    handle = loop.call_later(FIRST_TICK_SECONDS, tick)
+    try:
+        yield
+    finally:
+        handle.cancel()
+        if shown_once:
+            click.echo(_LINE_START, err=True, nl=False)
 
 
 def say_next(*steps: str) -> None:

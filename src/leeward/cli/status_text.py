@@ -15,7 +15,7 @@ import msgspec
 from kubeapi.codec import render_yaml
 from leeward.app.local.layout import CONTROL_PLANE
 from leeward.app.local.status import ProcessesStatus, with_components
-from leeward.cli.proposals import for_same_fleet
+from leeward.cli.proposals import for_same_fleet, quoted_for_same_fleet
 from leeward.cli.tables import printable, render_table
 from leeward.cli.text_lines import COLUMNS, NEEDS_SOMEBODY, SOON, UNSEEN, cut, headline, paragraph
 from leeward.operations.clusters import ClusterRow, ClusterState
@@ -59,7 +59,14 @@ class Report:
         told = CONTROL_PLANE if self.problem else ""
         components = self.own.components if self.own is not None else ()
         found = with_components(seen, components, told)
-        return [msgspec.structs.replace(finding, next=for_same_fleet(finding.next)) for finding in found]
+        return [
+            msgspec.structs.replace(
+                finding,
+                details=tuple(map(quoted_for_same_fleet, finding.details)),
+                next=for_same_fleet(finding.next),
+            )
+            for finding in found
+        ]
 
     def render(self, output: str) -> str:
         match output:
@@ -110,15 +117,8 @@ def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
         yield from headline(UNSEEN, f"could not be seen: {unseen}", MOST_LINES)
     if not report.findings and not state.unseen:
         yield f"  all is well: {_ready(state.clusters or ())}"
-    for note in state.notes:
-        yield from headline(" ", note, MOST_LINES)
-    for hold, one, many in _NOT_HELD:
-        number = sum(1 for held in state.held if held.hold is hold)
-        if number:
-            yield f"  {counted(number, one, many)}"
-    if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
-        said = f": {printable(state.brake.message)}" if state.brake.message else ""
-        yield cut(f"  brake idle{said}")
+    if remarks := "; ".join(_remarks(state)):
+        yield from headline(" ", remarks, MOST_LINES)
     yield ""
     if state.clusters:
         yield from _indented(_clusters(state.clusters, state.as_of))
@@ -128,6 +128,20 @@ def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
         yield ""
         led = f"; {', '.join(map(printable, state.leading))} at work" if state.leading else ""
         yield f"  {counted(state.applications, 'application')}, {counted(state.replicas, 'replica')}{led}"
+
+
+def _remarks(state: FleetStatus) -> Iterator[str]:
+    """Remarks on what harms nobody."""
+    for hold, one, many in _NOT_HELD:
+        found = [held for held in state.held if held.hold is hold]
+        if found:
+            kind, _, name = found[0].workload.partition(" ")
+            where = f" -n {found[0].namespace}" if found[0].namespace else ""
+            command = f"leeward explain {kind.lower()}/{name.rpartition('/')[2]}{where}"
+            yield f"{counted(len(found), one, many)} (`{for_same_fleet(command)}`)"
+    yield from state.notes
+    if state.brake is not None and not state.brake.engaged and not state.brake.overruled:
+        yield f"brake idle: {state.brake.message}" if state.brake.message else "brake idle"
 
 
 def _ready(rows: Sequence[ClusterRow]) -> str:

@@ -36,6 +36,16 @@ class RowState(Enum):
     IN_PLACE = "InPlace"
 
 
+class ServiceLevel(Enum):
+    """Service of an application, worst first. `STARTING`: not all of it is ready yet, and nothing is known to hinder
+    it."""
+
+    NOBODY = "Nobody"
+    FEWER = "Fewer"
+    STARTING = "Starting"
+    WHOLE = "Whole"
+
+
 NEEDS_SOMEBODY = frozenset((RowState.HELD, RowState.NOT_PLACED, RowState.HINDERED))
 
 WAITS_FOR: Mapping[str, str] = {
@@ -63,7 +73,8 @@ class CopyPlace(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ApplicationRow(msgspec.Struct, frozen=True, rename="camel"):
-    """`ready` are known to serve of `wanted`. `next` is what comes, at `next_at` where an instant is known.
+    """`ready` are known to serve of `wanted`, and `serving` is the verdict on it. `next` is what comes, at `next_at`
+    where an instant is known.
 
     `outage` is the Outage that has made it what it is.
     """
@@ -81,6 +92,7 @@ class ApplicationRow(msgspec.Struct, frozen=True, rename="camel"):
     reason: str = ""
     message: str = ""
     outage: str = ""
+    serving: ServiceLevel = ServiceLevel.WHOLE
 
     @property
     def needs_somebody(self) -> bool:
@@ -110,14 +122,13 @@ def application_row(binding: Binding, known: OutageOf | None = None) -> Applicat
     spec, places = binding.spec, list(_places(binding))
     state, since, next_at, sentence, reason, message = _standing(binding, known)
     resource = spec.resource
-    copies = sum(max(1, target.replicas) for target in spec.clusters)
     return ApplicationRow(
         kind=resource.kind,
         namespace=resource.namespace,
         name=resource.name,
         state=state,
         ready=sum(place.ready or 0 for place in places),
-        wanted=spec.replicas if spec.is_divided else copies,
+        wanted=_wanted(binding),
         where=sorted(places, key=lambda place: (-place.replicas, place.cluster)),
         since=since,
         next=sentence,
@@ -125,7 +136,48 @@ def application_row(binding: Binding, known: OutageOf | None = None) -> Applicat
         reason=reason,
         message=message,
         outage="" if known is None else known.outage,
+        serving=_serving(binding, state),
     )
+
+
+def _wanted(binding: Binding) -> int:
+    spec = binding.spec
+    if spec.is_divided:
+        return spec.replicas
+    return sum(max(1, target.replicas) for target in spec.clusters) or max(1, spec.replicas)
+
+
+def _serving(binding: Binding, state: RowState) -> ServiceLevel:
+    """Verdict on an application: a copy in a cluster that is down serves nobody. One of which nothing is told serves,
+    as does one in a cluster that only could not be looked into.
+
+    A copy that is kept by choice is not missed while another one serves, unless replicas are divided."""
+    spec = binding.spec
+    if not is_application(binding) or spec.asks_for_none:
+        return ServiceLevel.WHOLE
+    items = {item.cluster_name: item for item in binding.status.aggregated_status}
+    outage = find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION)
+    is_lost = outage is None or outage.reason != Outcome.NOT_COLLECTED
+    unseen = marks_in(binding.status.aggregated_status) if is_lost else {}
+    sizes = {task.from_cluster: 0 for task in spec.graceful_eviction_tasks}
+    sizes |= {target.name: target.replicas if spec.is_divided else max(1, target.replicas) for target in spec.clusters}
+    serves = sum(_serves_in(items.get(name), size) for name, size in sizes.items() if name not in unseen)
+    if serves >= _wanted(binding):
+        return ServiceLevel.WHOLE
+    if state in (RowState.IN_PLACE, RowState.MOVED):
+        return ServiceLevel.STARTING
+    if state is RowState.KEPT and serves and not spec.is_divided:
+        return ServiceLevel.WHOLE
+    return ServiceLevel.FEWER if serves else ServiceLevel.NOBODY
+
+
+def _serves_in(item: AggregatedStatusItem | None, size: int) -> int:
+    """Replicas that serve in a cluster that is seen; of a kind without a figure, all or none."""
+    status = mapping_in({"status": item.status}, "status") if item is not None else {}
+    if item is None or not any(field in status for field in READY_FIELDS):
+        return 0 if item is not None and item.health == "Unhealthy" else size
+    ready = _ready_in(item) or 0
+    return min(ready, size) if size else ready
 
 
 _Standing = tuple[RowState, datetime | None, datetime | None, str, str, str]

@@ -1,8 +1,9 @@
-"""Findings about bindings: held evictions, no place, a blocked removal, failed overrides, a refusal, useless copies."""
+"""Findings about bindings: who serves nobody, who serves with fewer, then each reason once with all that share it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import NamedTuple
 
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
@@ -14,6 +15,8 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.core.copies.evidence import FULLY_APPLIED
+from leeward.operations.applications import ApplicationRow, ServiceLevel, application_row
+from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
 from leeward.operations.findings import (
     NAMED_AT_MOST,
@@ -22,13 +25,12 @@ from leeward.operations.findings import (
     Observed,
     Severity,
     about_binding,
+    explain_command,
     hold_of,
     needs_somebody,
 )
 from leeward.operations.hindrances import HINDRANCES, Hindrance, not_applied, not_progressing, serves_nothing
 from leeward.operations.sentences import counted, since
-
-T = TypeVar("T")
 
 NEWLY_REFUSED = timedelta(seconds=30)
 """A copy that a member refuses is given that long: what it needs may be on its way there."""
@@ -36,14 +38,44 @@ BECOMES_HEALTHY = timedelta(minutes=5)
 """An application that is applied everywhere is given that long to have a replica ready."""
 
 
+class _Reason(NamedTuple):
+    """Reason that several bindings may share: `what` is its verb, of one binding."""
+
+    severity: Severity
+    what: str
+    reason: str
+    message: str
+
+
+def service(observed: Observed) -> Iterator[Finding]:
+    """Applications of which nothing serves, and then those that serve with fewer replicas than they are to have."""
+    rows = [(each, application_row(each)) for each in observed.bindings if is_application(each)]
+    total = len(rows) if observed.applications is None else observed.applications
+    for verdict, one, many in (
+        (ServiceLevel.NOBODY, "serves nobody", "serve nobody"),
+        (
+            ServiceLevel.FEWER,
+            "serves with fewer replicas than it is to have",
+            "serve with fewer replicas than they are to have",
+        ),
+    ):
+        found = [(binding, row) for binding, row in rows if row.serving is verdict]
+        if found:
+            said = f"{len(found)} of {counted(total, 'application')} {one if len(found) == 1 else many}"
+            yield needs_somebody("applications", said, tuple(_named(found)))
+
+
+def _named(found: Sequence[tuple[Binding, ApplicationRow]]) -> Iterator[str]:
+    for binding, row in found[:NAMED_AT_MOST]:
+        yield f"{workload_of(binding)}, {row.ready} of {row.wanted} ready: `{explain_command(binding)}`"
+    if len(found) > NAMED_AT_MOST:
+        yield f"and {len(found) - NAMED_AT_MOST} more: leeward status -o json names all"
+
+
 def held_evictions(observed: Observed) -> Iterator[Finding]:
     holds = ((binding, hold_of(binding)) for binding in observed.bindings)
     held = [(binding, hold[1]) for binding, hold in holds if hold is not None and hold[0] is Hold.HELD]
-    yield from _first_few(
-        held,
-        lambda each: _told(each, "is held", observed.now),
-        "more evictions are held",
-    )
+    yield from _grouped("is held", held, observed.now)
 
 
 def unreadable(observed: Observed) -> Iterator[Finding]:
@@ -64,63 +96,47 @@ def unplaced_bindings(observed: Observed) -> Iterator[Finding]:
         and scheduled.status == "False"
         and hold_of(binding) is None
     ]
-    yield from _first_few(
-        unplaced,
-        lambda each: _told(each, "is not placed", observed.now),
-        "more are not placed",
-    )
+    yield from _grouped("is not placed", unplaced, observed.now)
 
 
-def unremoved(observed: Observed) -> Iterator[Finding]:
-    """Finds copies that were taken out of a cluster and are still there: finalizers of others keep them, or the cluster
-    refuses the deletion."""
-    blocked = list(_that_say(observed, REMOVAL_BLOCKED_CONDITION))
-    what = HINDRANCES[REMOVAL_BLOCKED_CONDITION]
-    yield from _first_few(blocked, lambda each: _told(each, what, observed.now), "more are not removed")
+def hindered(observed: Observed) -> Iterator[Finding]:
+    """Finds bindings that say themselves that they are hindered; those that are refused are told by their own names.
 
-
-def held_volumes(observed: Observed) -> Iterator[Finding]:
-    """Finds what is not made in a cluster that was rebuilt, where its volumes would be empty."""
-    held = list(_that_say(observed, VOLUMES_HELD_CONDITION))
-    what = HINDRANCES[VOLUMES_HELD_CONDITION]
-    yield from _first_few(held, lambda each: _told(each, what, observed.now), "more are held for their volumes")
-
-
-def not_overridden(observed: Observed) -> Iterator[Finding]:
-    """Finds bindings that stay as they were in some cluster, because an override policy cannot be carried out there."""
-    failed = list(_that_say(observed, OVERRIDE_FAILED_CONDITION))
-    what = HINDRANCES[OVERRIDE_FAILED_CONDITION]
-    yield from _first_few(failed, lambda each: _told(each, what, observed.now), "more are not overridden")
+    A copy that is not removed was taken out of a cluster: finalizers of others keep it, or the cluster refuses."""
+    for kind in (REMOVAL_BLOCKED_CONDITION, VOLUMES_HELD_CONDITION, OVERRIDE_FAILED_CONDITION):
+        yield from _grouped(HINDRANCES[kind], _that_say(observed, kind), observed.now)
 
 
 def refused(observed: Observed) -> Iterator[Finding]:
     """Bindings that name what they may not name, or Works of others: told by their own names."""
-
-    def told(each: tuple[Binding, Condition]) -> Finding:
-        binding, refusal = each
+    found = list(_that_say(observed, REFUSED_CONDITION))
+    for binding, refusal in found[:NAMED_AT_MOST]:
         kind = (RESOURCE_BINDINGS if binding.namespace else CLUSTER_RESOURCE_BINDINGS).kind
         name = "/".join(filter(None, (binding.namespace, binding.name)))
         when = since(refusal.last_transition_time, observed.now)
         said = f"{kind} {name} {HINDRANCES[REFUSED_CONDITION]} ({refusal.reason}){when}"
-        return needs_somebody(f"{kind.lower()}/{name}", f"{said}: {refusal.message}", next=_describe_command(binding))
-
-    yield from _first_few(list(_that_say(observed, REFUSED_CONDITION)), told, "more are refused")
+        where = f" -n {binding.namespace}" if binding.namespace else ""
+        command = f"leeward explain {kind.lower()}/{binding.name}{where}"
+        yield needs_somebody(f"{kind.lower()}/{name}", f"{said}: {refusal.message}", next=command)
+    if len(found) > NAMED_AT_MOST:
+        more = len(found) - NAMED_AT_MOST
+        yield needs_somebody("bindings", f"{more} more are refused: leeward status -o json names all")
 
 
 def unapplied(observed: Observed) -> Iterator[Finding]:
     """Bindings that a member does not take: the message says why, and the way out."""
-    told = [(binding, found) for binding in observed.bindings if (found := not_applied(binding)) is not None]
-    yield from _first_few(told, lambda each: _hindered(each, observed.now), "more are not applied")
+    found = ((binding, not_applied(binding)) for binding in observed.bindings)
+    yield from _of_hindrances([(binding, hindrance) for binding, hindrance in found if hindrance], observed.now)
 
 
 def not_serving(observed: Observed) -> Iterator[Finding]:
     """Applications of which no replica is ready anywhere, though all of it is applied."""
     down = [binding for binding in observed.bindings if serves_nothing(binding)]
-    late = [(binding, found) for binding in down if (found := not_progressing(binding)) is not None]
-    yield from _first_few(late, lambda each: _hindered(each, observed.now), "more do not serve")
+    late = ((binding, not_progressing(binding)) for binding in down)
+    yield from _of_hindrances([(binding, hindrance) for binding, hindrance in late if hindrance], observed.now)
     applied = ((binding, find_condition(binding.status.conditions, FULLY_APPLIED)) for binding in down)
-    waiting = [
-        binding
+    waiting: list[tuple[Binding, datetime | None]] = [
+        (binding, None)
         for binding, condition in applied
         if condition is not None
         and condition.status == "True"
@@ -128,21 +144,19 @@ def not_serving(observed: Observed) -> Iterator[Finding]:
         and observed.now - condition.last_transition_time >= BECOMES_HEALTHY
         and not_progressing(binding) is None
     ]
-    yield from _first_few(waiting, _without_a_replica, "more have no replica that is ready")
+    said = "it is applied everywhere, and no replica of it is ready: look at its Pods there"
+    reason = _Reason(Severity.SOON, "does not serve", "NoReplicaReady", said)
+    yield from _told({reason: waiting} if waiting else {}, observed.now)
 
 
-def _hindered(each: tuple[Binding, Hindrance], now: datetime) -> Finding:
-    binding, found = each
-    is_new = found.since is not None and now - found.since < NEWLY_REFUSED
-    said = f"{workload_of(binding)} {found.what} ({found.reason}){since(found.since, now)}: {found.message}"
-    severity = Severity.SOON if is_new else Severity.NEEDS_SOMEBODY
-    return Finding(severity, about_binding(binding), said, next=_describe_command(binding))
-
-
-def _without_a_replica(binding: Binding) -> Finding:
-    names = ", ".join(target.name for target in binding.spec.clusters)
-    said = f"{workload_of(binding)} is applied in {names}, and no replica of it is ready: look at its Pods there"
-    return Finding(Severity.SOON, about_binding(binding), said, next=_describe_command(binding))
+def _of_hindrances(found: Iterable[tuple[Binding, Hindrance]], now: datetime) -> Iterator[Finding]:
+    groups = defaultdict[_Reason, list[tuple[Binding, datetime | None]]](list)
+    for binding, hindrance in found:
+        is_new = hindrance.since is not None and now - hindrance.since < NEWLY_REFUSED
+        severity = Severity.SOON if is_new else Severity.NEEDS_SOMEBODY
+        reason = _Reason(severity, hindrance.what, hindrance.reason, hindrance.message)
+        groups[reason].append((binding, hindrance.since))
+    yield from _told(groups, now)
 
 
 def _that_say(observed: Observed, condition_type: str) -> Iterator[tuple[Binding, Condition]]:
@@ -152,23 +166,35 @@ def _that_say(observed: Observed, condition_type: str) -> Iterator[tuple[Binding
             yield binding, found
 
 
-def _first_few(items: Sequence[T], tell: Callable[[T], Finding], more: str) -> Iterator[Finding]:
-    """Each of them while they are few; the first few, and how many there are beyond, when they are many."""
-    yield from map(tell, items[:NAMED_AT_MOST])
-    if len(items) > NAMED_AT_MOST:
-        yield needs_somebody("bindings", f"{len(items) - NAMED_AT_MOST} {more}: leeward status -o json names all")
+def _grouped(what: str, found: Iterable[tuple[Binding, Condition]], now: datetime) -> Iterator[Finding]:
+    groups = defaultdict[_Reason, list[tuple[Binding, datetime | None]]](list)
+    for binding, condition in found:
+        reason = _Reason(Severity.NEEDS_SOMEBODY, what, condition.reason, condition.message or "no message")
+        groups[reason].append((binding, condition.last_transition_time))
+    yield from _told(groups, now)
 
 
-def _told(each: tuple[Binding, Condition], what: str, now: datetime) -> Finding:
-    """`Deployment payments/ledger is held (NoPlaceToGo) since 02:40:17, 1 min: ...`"""
-    binding, condition = each
-    said = f"{workload_of(binding)} {what} ({condition.reason}){since(condition.last_transition_time, now)}"
-    return needs_somebody(
-        about_binding(binding), f"{said}: {condition.message or 'no message'}", next=_describe_command(binding)
-    )
+_Groups = dict[_Reason, list[tuple[Binding, datetime | None]]]
 
 
-def _describe_command(binding: Binding) -> str:
-    if not binding.namespace:
-        return f"kubectl describe {CLUSTER_RESOURCE_BINDINGS.kind.lower()} {binding.name}"
-    return f"kubectl describe {RESOURCE_BINDINGS.kind.lower()} {binding.name} -n {binding.namespace}"
+def _told(groups: _Groups, now: datetime) -> Iterator[Finding]:
+    """One finding for each reason, those that most share first: `Deployment payments/ledger is held (NoPlaceToGo) since
+    02:40:17, 1 min: ...`, or `3 of them are ...` with their names."""
+    in_order = sorted(groups.items(), key=lambda group: -len(group[1]))
+    for reason, found in in_order[:NAMED_AT_MOST]:
+        (first, _), names = found[0], [workload_of(binding) for binding, _ in found]
+        when = since(min((at for _, at in found if at is not None), default=None), now)
+        who = f"{names[0]} {reason.what}" if len(found) == 1 else f"{len(found)} {_plural(reason.what)}"
+        said = f"{who} ({reason.reason}){when}: {reason.message}"
+        more = len(names) - NAMED_AT_MOST
+        listed = ", ".join(names[:NAMED_AT_MOST]) + (f", and {more} more" if more > 0 else "")
+        about, details = (about_binding(first), ()) if len(found) == 1 else ("bindings", (listed,))
+        yield Finding(reason.severity, about, said, details, explain_command(first))
+    if rest := sum(len(found) for _, found in in_order[NAMED_AT_MOST:]):
+        verb = _plural(in_order[-1][0].what)
+        yield needs_somebody("bindings", f"{rest} more {verb} for other reasons: leeward status -o json names all")
+
+
+def _plural(what: str) -> str:
+    """`are held` for `is held`"""
+    return what.replace("is ", "are ", 1) if what.startswith("is ") else what.replace("does ", "do ", 1)

@@ -39,13 +39,13 @@ def dead_clusters(observed: Observed) -> Iterator[Finding]:
             said = f": {row.note}" if row.note else ""
             sentence = f"{row.name} {words[row.state]}{since(row.since, observed.now)}{said}"
             details = _what_becomes(cluster, observed) if cluster else ()
-            yield needs_somebody(f"cluster/{row.name}", sentence, details, f"kubectl describe cluster {row.name}")
+            yield needs_somebody(f"cluster/{row.name}", sentence, details, f"leeward explain cluster/{row.name}")
         elif cluster is not None and row.state is not ClusterState.SILENT and _has_no_ready_node(cluster):
             nodes = cluster.status.node_summary
             yield needs_somebody(
                 f"cluster/{row.name}",
                 f"{row.name} answers, and none of its {counted(nodes.total_num if nodes else 0, 'node')} is ready",
-                next=f"kubectl describe cluster {row.name}",
+                next=f"leeward explain cluster/{row.name}",
             )
 
 
@@ -114,10 +114,10 @@ def doubtful_clusters(observed: Observed) -> Iterator[Finding]:
             new = row.since is not None and observed.now - row.since < NEW_CLUSTER
             severity = Severity.SOON if new else Severity.NEEDS_SOMEBODY
             sentence = f"{row.name} has joined{since(row.since, observed.now)}, and has never reported"
-            yield Finding(severity, f"cluster/{row.name}", sentence, next=f"kubectl describe cluster {row.name}")
+            yield Finding(severity, f"cluster/{row.name}", sentence, next=f"leeward explain cluster/{row.name}")
         elif row.state is ClusterState.LEAVING:
             sentence = f"{row.name} is being unjoined{since(row.since, observed.now)}"
-            yield Finding(Severity.SOON, f"cluster/{row.name}", sentence, next=f"kubectl describe cluster {row.name}")
+            yield Finding(Severity.SOON, f"cluster/{row.name}", sentence, next=f"leeward explain cluster/{row.name}")
 
 
 def removed_taints(observed: Observed) -> Iterator[Finding]:

@@ -58,6 +58,8 @@ class Observed:
     leases: tuple[Lease, ...] = ()
     leases_seen: bool = False
     failed_checks: Mapping[str, str] = field(default_factory=dict[str, str])
+    applications: int | None = None
+    """Number of all applications, where `bindings` are not all there are."""
 
 
 def worst_first(findings: Iterable[Finding]) -> list[Finding]:
@@ -75,6 +77,16 @@ def hold_of(binding: Binding) -> tuple[Hold, Condition] | None:
 
 def needs_somebody(about: str, sentence: str, details: tuple[str, ...] = (), next: str = "") -> Finding:
     return Finding(Severity.NEEDS_SOMEBODY, about, sentence, details, next)
+
+
+def explain_command(binding: Binding) -> str:
+    """`leeward explain deployment/web -n payments`"""
+    resource = binding.spec.resource
+    return " ".join(("leeward explain", f"{resource.kind.lower()}/{resource.name}", *_in_namespace(resource.namespace)))
+
+
+def _in_namespace(namespace: str) -> tuple[str, ...]:
+    return ("-n", namespace) if namespace else ()
 
 
 def about_binding(binding: Binding) -> str:

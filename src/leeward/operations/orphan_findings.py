@@ -59,7 +59,7 @@ def _without_credential(seen: Findings) -> Finding | None:
     more = len(clusters) - NAMED_AT_MOST
     details += [f"and {counted(more, 'other cluster')}"] if more > 0 else []
     about = f"cluster/{clusters[0]}"
-    return Finding(Severity.NEEDS_SOMEBODY, about, sentence, tuple(details), f"kubectl describe cluster {clusters[0]}")
+    return Finding(Severity.NEEDS_SOMEBODY, about, sentence, tuple(details), f"leeward explain cluster/{clusters[0]}")
 
 
 def _without_proxy(seen: Findings) -> list[str]:

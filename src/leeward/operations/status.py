@@ -25,14 +25,13 @@ from leeward.client import Client, NotFound, Unreachable, WorldError
 from leeward.core.unreadable_objects import unreadable_object
 from leeward.operations.binding_findings import (
     held_evictions,
-    held_volumes,
-    not_overridden,
+    hindered,
     not_serving,
     refused,
+    service,
     unapplied,
     unplaced_bindings,
     unreadable,
-    unremoved,
 )
 from leeward.operations.bindings import find_unreadable, list_bindings, list_manifests
 from leeward.operations.brake import BrakeReading, read_brake
@@ -185,6 +184,7 @@ def findings_of(observed: Observed) -> list[Finding]:
 
 
 _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
+    service,
     api_server,
     components,
     nobody_watches,
@@ -197,9 +197,7 @@ _SOURCES: Sequence[Callable[[Observed], Iterable[Finding]]] = (
     vanished_clusters,
     unreadable,
     unplaced_bindings,
-    held_volumes,
-    unremoved,
-    not_overridden,
+    hindered,
     refused,
     unapplied,
     not_serving,

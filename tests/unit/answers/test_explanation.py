@@ -11,7 +11,8 @@ from leeward.api.meta import Condition
 from leeward.api.names import BINDING_NAME_ANNOTATION, BINDING_NAMESPACE_ANNOTATION, REMOVAL_HELD_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import AggregatedStatusItem, BindingResource, BindingSnapshot, ResourceBindingSpec
-from leeward.operations.binding_findings import held_volumes, not_overridden, refused, unremoved
+from leeward.operations.binding_findings import hindered as found_hindered
+from leeward.operations.binding_findings import refused
 from leeward.operations.findings import Observed
 from leeward.operations.hindrances import HINDRANCES
 from tests.builders import binding, cluster, dead, divided, duplicated, targets, work
@@ -31,7 +32,7 @@ def test_a_hindrance_is_explained_in_the_words_of_its_condition_and_of_status(co
     assert told.headline == f"It {HINDRANCES[condition_type]} (SomeReason): what is so, and where."
     assert told.why[-1] == "what is so, and where (SomeReason)."
     observed = Observed(NOW, bindings=(hindered,))
-    (finding,) = (found for look in (refused, not_overridden, unremoved, held_volumes) for found in look(observed))
+    (finding,) = (found for look in (refused, found_hindered) for found in look(observed))
     assert f" {HINDRANCES[condition_type]} (SomeReason)" in finding.sentence
     assert finding.sentence.endswith(": what is so, and where.")
     well = explain_binding(picture_of([cluster("a")], [placed]), key_of_binding(placed))

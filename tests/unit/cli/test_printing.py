@@ -1,3 +1,4 @@
+import asyncio
 import io
 import logging
 import sys
@@ -7,6 +8,7 @@ import click
 import pytest
 from rich.console import Console
 
+from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
 from kubeapi.process import KeyValueFormatter
 from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
@@ -17,6 +19,7 @@ from leeward.app.demo.scene import Scene
 from leeward.app.demo.story import CREATED, STOPPED, failover_story
 from leeward.cli.demo_live import LiveAudience
 from leeward.cli.demo_plain import PlainAudience
+from leeward.cli.output import moving
 from leeward.cli.parameters import Duration
 from leeward.cli.tables import render_table
 
@@ -101,3 +104,24 @@ def test_the_demonstration_is_shown_live() -> None:
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     for text in ("time line", "member1 stopped +2.5 s", "1 when last seen", "■■", "□", "2/3", "DIFFERS"):
         assert text in shown
+
+
+def test_something_moves_on_a_terminal_while_a_verb_waits(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def waits(seconds: float) -> None:
+        with moving("asks fleet"):
+            await asyncio.sleep(seconds)
+
+    run_virtual(waits(2))
+    assert capsys.readouterr() == ("", ""), "no terminal"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    run_virtual(waits(0.4))
+    assert capsys.readouterr() == ("", ""), "an answer that comes soon"
+    run_virtual(waits(3))
+    out, err = capsys.readouterr()
+    looks = err.split("\r")
+    assert out == ""
+    assert len({*looks}) > 4
+    assert any("asks fleet" in look and "2 s" in look for look in looks)
+    assert looks[-1] == "\x1b[K", "nothing is left of it"

@@ -73,7 +73,7 @@ def test_what_is_wrong_comes_first_within_100_columns_and_without_colours(server
     assert code == 1
     lines = out.splitlines()
     assert lines[2].startswith("! z is not ready since ")
-    assert lines[6] == "    kubectl describe cluster z", "a long message is cut after four lines"
+    assert lines[6].startswith("    leeward explain cluster/z --kubeconfig "), "a long message is cut after four lines"
     assert [line.split()[0] for line in lines if "eady  " in line] == ["z", "a"], "the worst row first"
     assert max(map(len, lines)) <= 100
     assert "\x1b" not in out
@@ -94,10 +94,11 @@ def test_evictions_that_are_kept_or_wait_are_counted(server: JsonServer, run: Ru
     joins(server, "a")
     holds(server, "web", "NothingToGain")
     holds(server, "shop", "WaitingForTurn")
-    lines = run()[1].splitlines()
-    assert {"  1 eviction kept where it is", "  1 eviction waiting for its turn"} <= {*lines}
+    told = " ".join(run()[1].split())
+    assert "1 eviction kept where it is (`leeward explain deployment/web -n x --kubeconfig " in told
+    assert "; 1 eviction waiting for its turn (`leeward explain deployment/shop -n x " in told
     holds(server, "mail", "NothingToGain")
-    assert "  2 evictions kept where they are" in run()[1].splitlines()
+    assert "2 evictions kept where they are (" in run()[1]
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])

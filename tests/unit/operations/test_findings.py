@@ -102,7 +102,7 @@ def test_a_cluster_that_is_lost_needs_somebody(seen: Cluster, says: str) -> None
     finding = only(observed(seen, ready("a")))
     assert finding.sentence.startswith(says)
     assert (finding.severity, finding.about) == (Severity.NEEDS_SOMEBODY, "cluster/fra-2")
-    assert finding.next == "kubectl describe cluster fra-2"
+    assert finding.next == "leeward explain cluster/fra-2"
 
 
 def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
@@ -116,7 +116,8 @@ def test_a_dead_cluster_says_what_becomes_of_its_applications() -> None:
         binding("e", "fra-2", held="WaitingForTurn"),
         binding("f", "elsewhere"),
     )
-    finding = only(observed(dead("fra-2", taints=(NO_EXECUTE,)), ready("elsewhere"), bindings=there))
+    seen = observed(dead("fra-2", taints=(NO_EXECUTE,)), ready("elsewhere"), bindings=there)
+    (finding,) = (each for each in findings_of(seen) if each.about == "cluster/fra-2")
     assert finding.details == ("5 applications: 1 moving, 1 due at 02:45:17 (in 4 min), 1 not due, 1 kept, 1 waiting",)
 
 
@@ -162,7 +163,7 @@ def test_only_what_is_held_needs_somebody_and_what_is_kept_does_not(reason: str,
         [f"Deployment payments/web is held ({reason}) since 02:30:17, 11 min: why"] if hold is Hold.HELD else []
     )
     if findings:
-        assert findings[0].next == "kubectl describe resourcebinding web-deployment -n payments"
+        assert findings[0].next == "leeward explain deployment/web -n payments"
 
 
 def test_clusters_that_bindings_name_and_nobody_lists_are_told_of() -> None:
@@ -172,11 +173,38 @@ def test_clusters_that_bindings_name_and_nobody_lists_are_told_of() -> None:
     assert findings_of(Observed(NOW, None, bindings=there)) == [], "what could not be seen is not gone"
 
 
-def test_many_that_are_held_are_counted_and_not_all_named() -> None:
-    held = tuple(binding(f"web-{index}", "a", held="NoPlaceToGo") for index in range(25))
-    findings = findings_of(observed(ready("a"), bindings=held))
-    assert len(findings) == 11
-    assert findings[-1].sentence == "15 more evictions are held: leeward status -o json names all"
+def test_a_reason_is_told_once_with_the_applications_that_share_it() -> None:
+    held = tuple(binding(f"web-{index}", "a", held="NoPlaceToGo") for index in range(12))
+    other = binding("api", "a", held="BrakeEngaged")
+    shared, alone = findings_of(observed(ready("a"), bindings=(other, *held)))
+    assert shared.sentence == "12 are held (NoPlaceToGo) since 02:30:17, 11 min: why"
+    assert shared.details[0].startswith("Deployment payments/web-0, Deployment payments/web-1, ")
+    assert shared.details[0].endswith("Deployment payments/web-9, and 2 more")
+    assert shared.next == "leeward explain deployment/web-0 -n payments"
+    assert alone.sentence.startswith("Deployment payments/api is held (BrakeEngaged) since")
+    assert alone.details == ()
+
+
+def test_who_serves_nobody_comes_first_then_who_serves_with_fewer() -> None:
+    """A copy in a cluster that is not seen serves nobody, and one that only starts is not told of."""
+    lost = item("a", status={"readyReplicas": 2, **UNSEEN})
+    well = item("b", "Healthy", status={"readyReplicas": 2})
+    held = condition("leeward.dev/EvictionHeld", "True", "NoPlaceToGo", "why")
+    nobody = named("ledger", reported(lost, {**lost, "clusterName": "b"}), held)
+    fewer = named("shop", reported(lost, well), held)
+    starts = named("new", reported(item("a"), item("b"), at="2026-11-22T02:41:00Z"))
+    whole = named("web", reported(well, {**well, "clusterName": "a"}))
+    found = findings_of(observed(dead("a"), ready("b"), bindings=(whole, starts, fewer, nobody)))
+    assert [(each.about, each.sentence) for each in found[:2]] == [
+        ("applications", "1 of 4 applications serves nobody"),
+        ("applications", "1 of 4 applications serves with fewer replicas than it is to have"),
+    ]
+    assert found[0].details == (
+        "Deployment payments/ledger, 0 of 4 ready: `leeward explain deployment/ledger -n payments`",
+    )
+    assert found[1].details == (
+        "Deployment payments/shop, 2 of 4 ready: `leeward explain deployment/shop -n payments`",
+    )
 
 
 def test_what_has_nowhere_to_run_is_named() -> None:
@@ -232,6 +260,24 @@ def item(name: str, health: str = "Unhealthy", **more: Any) -> dict[str, Any]:
     return {"clusterName": name, "applied": True, "health": health, "status": {"replicas": 2}, **more}
 
 
+def named(name: str, web: ResourceBinding, *conditions: Any) -> ResourceBinding:
+    """The binding under another name, with these conditions beside its own."""
+    resource = msgspec.structs.replace(web.spec.resource, name=name)
+    more = (*web.status.conditions, *(from_wire(each, Condition) for each in conditions))
+    return msgspec.structs.replace(
+        web,
+        metadata=msgspec.structs.replace(web.metadata, name=f"{name}-deployment"),
+        spec=msgspec.structs.replace(web.spec, resource=resource),
+        status=msgspec.structs.replace(web.status, conditions=more),
+    )
+
+
+def told_of_itself(web: ResourceBinding) -> list[Finding]:
+    """Findings about an application, without the count of those that do not serve."""
+    found = findings_of(observed(ready("a"), ready("b"), bindings=(web,)))
+    return [each for each in found if each.about != "applications"]
+
+
 UNSEEN = {NOT_SEEN_SINCE: "2026-11-22T02:00:00Z"}
 REFUSED = item("b", "Unknown", applied=False, appliedMessage=FOREIGN)
 
@@ -248,12 +294,12 @@ REFUSED = item("b", "Unknown", applied=False, appliedMessage=FOREIGN)
 )
 def test_what_a_member_refuses_is_told_with_the_way_out(refused: Any, at: str, severity: Severity | None) -> None:
     web = reported(item("a", "Healthy"), refused, applied="False", at=at)
-    found = findings_of(observed(ready("a"), ready("b"), bindings=(web,)))
+    found = told_of_itself(web)
     assert [each.severity for each in found] == ([] if severity is None else [severity])
     for each in found:
         assert each.sentence.startswith("Deployment payments/web is not applied (AppliedFailed) since ")
         assert each.sentence.endswith(f": in b: {FOREIGN}")
-        assert each.next == "kubectl describe resourcebinding web-deployment -n payments"
+        assert each.next == "leeward explain deployment/web -n payments"
 
 
 NONE_READY = {"numberReady": 0}
@@ -280,7 +326,7 @@ LATE = {"conditions": [{"type": "Progressing", "status": "False", "reason": "Pro
 def test_an_application_of_which_nothing_serves_for_minutes_is_told(
     web: ResourceBinding, severity: Severity | None
 ) -> None:
-    found = findings_of(observed(ready("a"), ready("b"), bindings=(web,)))
+    found = told_of_itself(web)
     assert [each.severity for each in found] == ([] if severity is None else [severity])
     assert all("look at its Pods" in each.sentence for each in found)
 

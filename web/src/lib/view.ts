@@ -187,7 +187,11 @@ export interface ApplicationRow {
   reason: string;
   message: string;
   outage: string;
+  serving: ServiceLevel;
 }
+
+/** Service of an application, worst first. */
+export type ServiceLevel = "Nobody" | "Fewer" | "Starting" | "Whole";
 
 export interface CopyPlace {
   cluster: string;

@@ -125,4 +125,4 @@ def is_found_something_about(binding: Binding) -> bool:
     scheduled = find_condition(binding.status.conditions, "Scheduled")
     is_unplaced = scheduled is not None and scheduled.status == "False"
     is_of_no_use = any(hindrances_of(binding)) or serves_nothing(binding)
-    return is_unplaced or hold_of(binding) is not None or is_of_no_use
+    return is_unplaced or hold_of(binding) is not None or is_of_no_use or bool(binding.spec.graceful_eviction_tasks)

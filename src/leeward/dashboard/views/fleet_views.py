@@ -155,6 +155,7 @@ class FleetRenderer:
             brake=seen.brake if sight.brake else None,
             leases=tuple(seen.leases) if sight.brake else (),
             failed_checks=seen.health.failed_checks,
+            applications=self._index.applications,
         )
         return findings_of(observed)
 
