@@ -14,7 +14,7 @@ from kubeserver.handlers import derived
 from kubeserver.handlers.call import Call
 from kubeserver.handlers.component_statuses import component_statuses
 from kubeserver.handlers.deleting import DeleteVerbs
-from kubeserver.handlers.derived import DerivedObjects
+from kubeserver.handlers.derived import DerivedObjects, Missing
 from kubeserver.handlers.pods import ACTIONS, Kubelet, PodActions
 from kubeserver.handlers.presenting import Presenter
 from kubeserver.handlers.reading import ReadVerbs
@@ -45,11 +45,13 @@ class Verbs:
         self._reviews = ReviewVerbs(writer.admission, writer.clock, access)
         self._pods = PodActions(writer, deleter)
         self._store = store
-        self._derived: dict[str, DerivedObjects] = {"//componentstatuses/": lambda: component_statuses(store)}
+        self._derived: dict[str, tuple[DerivedObjects, Missing | None]] = {
+            "//componentstatuses/": (lambda: component_statuses(store), None)
+        }
 
-    def derive(self, kind: Kind, objects: DerivedObjects) -> None:
+    def derive(self, kind: Kind, objects: DerivedObjects, missing: Missing | None) -> None:
         """Has objects of a kind that is not stored made by `objects`."""
-        self._derived[kind.prefix] = objects
+        self._derived[kind.prefix] = objects, missing
 
     def reach_kubelet(self, kubelet: Kubelet) -> None:
         """Has `kubelet` asked what happens in containers."""
@@ -71,7 +73,8 @@ class Verbs:
         if target.kind.ephemeral:
             return await self._answer_ephemeral(call)
         if target.kind.derived:
-            return derived.answer(call, self._derived[target.kind.prefix], self._store.revision)
+            objects, missing = self._derived[target.kind.prefix]
+            return derived.answer(call, objects, self._store.revision, missing)
         if target.watched:
             return await self._reads.watch(call)
         if target.subresource:

@@ -13,9 +13,11 @@ from kubeserver.registry.selection import parse_selection
 
 DerivedObjects = Callable[[], Iterable[Manifest]]
 """All objects of one kind, as they are now, with apiVersion and kind."""
+Missing = Callable[[str, str], errors.Refused]
+"""Refusal for an object that is not there, by namespace and name."""
 
 
-def answer(call: Call, objects: DerivedObjects, revision: int) -> Response:
+def answer(call: Call, objects: DerivedObjects, revision: int, missing: Missing | None = None) -> Response:
     """Raises: Refused."""
     if call.request.method != "GET":
         raise errors.method_not_allowed()
@@ -23,6 +25,8 @@ def answer(call: Call, objects: DerivedObjects, revision: int) -> Response:
     there = [o for o in objects() if not namespace or o["metadata"].get("namespace") == namespace]
     if name:
         found = next((each for each in there if each["metadata"]["name"] == name), None)
+        if found is None and missing is not None:
+            raise missing(namespace, name)
         if found is None:
             raise errors.not_found(call.kind.group, call.kind.plural, name)
         return call.presenter.one(codec.encode(found))

@@ -20,7 +20,7 @@ from kubeserver.discovery.openapi import OpenApi
 from kubeserver.handler import REJECTED, StreamResponse, User
 from kubeserver.handlers.answering import Verbs
 from kubeserver.handlers.connecting import Connect, ConnectRequest, Connects, key_of
-from kubeserver.handlers.derived import DerivedObjects
+from kubeserver.handlers.derived import DerivedObjects, Missing
 from kubeserver.handlers.pods import Kubelet
 from kubeserver.handlers.presenting import with_warnings
 from kubeserver.health import Health
@@ -80,11 +80,12 @@ class ApiServer:
         """Lets `kubelet` answer from now on for the containers of Pods: logs, exec, attach, portforward, proxy."""
         self._verbs.reach_kubelet(kubelet)
 
-    def derive(self, kind: Kind, objects: DerivedObjects) -> None:
-        """Serves a kind whose objects are made when they are asked for, and that is in a group of its own."""
+    def derive(self, kind: Kind, objects: DerivedObjects, missing: Missing | None = None) -> None:
+        """Serves a kind whose objects are made when they are asked for, and that is in a group of its own. `missing`
+        refuses in its own words what is not there."""
         assert kind.derived
         self.scheme.install(f"{kind.plural}.{kind.group}", (kind,))
-        self._verbs.derive(kind, objects)
+        self._verbs.derive(kind, objects, missing)
 
     async def handle(self, request: Request, user: User) -> Response | StreamResponse:
         """Answers one request; errors are answers, too."""

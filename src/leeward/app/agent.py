@@ -16,6 +16,7 @@ from leeward.api.rules.member_addresses import AddressRules
 from leeward.app.config import AgentConfig
 from leeward.app.probes import Probes, served
 from leeward.app.renewal import CertificateRenewal
+from leeward.app.reported_secrets import SecretReporter, with_secrets
 from leeward.client import Client
 from leeward.client.bounds import MEMBER_BOUNDS
 from leeward.client.connection import Connection, transport_of
@@ -50,6 +51,8 @@ async def run_agent(config: AgentConfig) -> None:
         async with served(probes, config.settings.serving), Supervisor(f"agent of {config.cluster}") as supervisor:
             if config.renews_certificate and holds_one_user(config.control_plane_kubeconfig):
                 supervisor.start(process.renewal().run(), "certificate-renewal")
+            if config.reports:
+                supervisor.start(process.reporter().run(), "secrets")
             await process.replica().run(ready)
     finally:
         await process.close()
@@ -68,16 +71,21 @@ class _Process:
         self._home = load(config.control_plane_kubeconfig, config.control_plane_context)
         self._control_plane = ReplaceableTransport(transport_of(self._home))
         self._leases = ReplaceableTransport(transport_of(self._home))
-        self._member = transport_of(_member(config))
+        self._way = _member(config)
+        self._member = transport_of(self._way)
         limits = config.settings.limits
         self._pace, self._pace_of_member = RequestPace.of(limits.control_plane), RequestPace.of(limits.members)
 
     def replica(self) -> AgentReplica:
         config = self._config
         described = ClusterSpec(sync_mode="Pull", **asdict(config.described))
-        member = Client(paced(self._member, self._pace_of_member), _NAME)
-        registration = Registration(config.cluster, self._unfenced(), member, self._clock, described)
+        described = with_secrets(described, config.cluster, config.reports)
+        registration = Registration(config.cluster, self._unfenced(), self._reached(), self._clock, described)
         return AgentReplica(registration, self._make, self._elector(), self._metrics)
+
+    def reporter(self) -> SecretReporter:
+        config, authority = self._config, self._way.certificate_authority
+        return SecretReporter(config.cluster, self._unfenced(), self._reached(), authority, config.reports)
 
     def renewal(self) -> CertificateRenewal:
         """Each replica renews the certificate that it is known by."""
@@ -93,6 +101,9 @@ class _Process:
     async def _take(self, renewed: Connection) -> None:
         await self._control_plane.replace(transport_of(renewed))
         await self._leases.replace(transport_of(renewed))
+
+    def _reached(self) -> Client:
+        return Client(paced(self._member, self._pace_of_member), _NAME)
 
     def _unfenced(self) -> Client:
         return Client(UpdatingTransport(paced(self._control_plane, self._pace)), _NAME)

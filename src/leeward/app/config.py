@@ -7,7 +7,7 @@ defaults of its own.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from leeward.api.rules.member_addresses import Network
 from leeward.manager.timing import Timing
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from leeward.app.flags.settings import ComponentSettings
     from leeward.manager.settings import ManagerSettings
 
+Report = Literal["KubeCredentials", "KubeImpersonator"]
+REPORTS: tuple[Report, ...] = ("KubeCredentials", "KubeImpersonator")
+"""Secrets of a Pull member that its agent can report."""
 SIGNING_KEY_FILE = "service-account.key"
 """File in `data_dir` with what signs the service account tokens of a cluster."""
 AUDIT_FILE = "audit.log"
@@ -66,6 +69,8 @@ class MemberConfig:
     impersonator_token_file: Path
     faults_file: Path
     timing: Timing
+    nodes: int
+    load_balancers: bool
     ready: Callable[[], None]
 
 
@@ -97,3 +102,5 @@ class AgentConfig:
     renews_certificate: bool
     ready: Callable[[], None]
     described: ClusterDescription = ClusterDescription()
+    reports: tuple[Report, ...] = ()
+    """Secrets of the member that it reports to the control plane."""

@@ -74,6 +74,8 @@ class _Member:
         await grant_member_access(client)
         server = Server.of(client, randomness, supervisor)
         settings = WorkloadSettings(
+            nodes=config.nodes,
+            load_balancers=config.load_balancers,
             pod_startup_seconds=config.timing.pod_startup_seconds,
             load_balancer_cidr=load_balancer_range(config.name),
             root_certificates=config.client_ca_file.read_text(),

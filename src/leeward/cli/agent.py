@@ -5,6 +5,8 @@ from pathlib import Path
 import click
 
 from kubeapi.process import serve
+from leeward.app.config import REPORTS, Report
+from leeward.app.local.errors import FleetError
 from leeward.app.local.layout import problem_of_member_name
 from leeward.cli.component import FILE, settings_from
 from leeward.cli.flags import KARMADA_SPELLING, agent_left_out_flags, component_flags, list_option, start_log
@@ -21,6 +23,11 @@ from leeward.cli.flags import KARMADA_SPELLING, agent_left_out_flags, component_
 @click.option("--cluster-provider", default="", help="What the Cluster says of its provider when it joins.")
 @click.option("--cluster-region", default="", help="What it says of its region.")
 @list_option("--cluster-zones", help="What it says of its zones, with commas between.")
+@list_option(
+    "--report-secrets",
+    help="Secrets of the member that the control plane gets with --cluster-api-endpoint: KubeCredentials, "
+    "KubeImpersonator, or None.  [default: KubeCredentials,KubeImpersonator]",
+)
 @component_flags("agent")
 @agent_left_out_flags
 @click.pass_context
@@ -36,6 +43,7 @@ def agent(
     cluster_provider: str,
     cluster_region: str,
     cluster_zones: str,
+    report_secrets: str,
 ) -> None:
     """Run the agent of a Pull member."""
     from leeward.app.agent import run_agent
@@ -52,6 +60,7 @@ def agent(
         settings=settings_from(context, "agent"),
         renews_certificate=True,
         ready=lambda: None,
+        reports=_reports(report_secrets) if cluster_api_endpoint else (),
         described=ClusterDescription(
             api_endpoint=cluster_api_endpoint,
             proxy_url=proxy_server_address,
@@ -62,3 +71,13 @@ def agent(
     )
     start_log(context)
     serve(run_agent(config), f"agent of {cluster_name}")
+
+
+def _reports(text: str) -> tuple[Report, ...]:
+    """Reads `--report-secrets`. Raises: FleetError for what there is not."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if names == ["None"]:
+        return ()
+    if unknown := sorted({*names} - {*REPORTS}):
+        raise FleetError(f"--report-secrets: {unknown[0]!r}: give {', '.join(REPORTS)}, or None alone")
+    return tuple(report for report in REPORTS if report in names) if names else REPORTS

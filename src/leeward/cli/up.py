@@ -8,7 +8,7 @@ import click
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.dashboard_process import is_built, link_of, runs
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, MemberRequest, TimingName
+from leeward.app.local.fleet import MAX_NODES, MIN_NODES, Fleet, MemberRequest, TimingName
 from leeward.app.local.layout import Layout
 from leeward.app.local.planning import AlreadyRunning, UpRequest
 from leeward.app.local.starting import Started, start_fleet, stop_fleet, watch_fleet
@@ -37,6 +37,12 @@ from leeward.cli.tables import render_table
     type=click.Choice(["karmada", "fast"]),
     help="Karmada's time-outs (minutes), or a few seconds each.  [default: karmada, or as it was]",
 )
+@click.option("--nodes", type=Number(MIN_NODES, MAX_NODES), help="Nodes of each member.  [default: 2, or as it was]")
+@click.option(
+    "--load-balancers/--no-load-balancers",
+    default=None,
+    help="Give LoadBalancer Services and Ingresses of members addresses.  [default: yes, or as it was]",
+)
 @component_flags("up")
 @click.option(
     "--dashboard/--no-dashboard", default=None, help="Serve the dashboard, too.  [default: where its page is built]"
@@ -49,6 +55,8 @@ def up(
     members: tuple[MemberRequest, ...],
     port: int | None,
     timing: TimingName | None,
+    nodes: int | None,
+    load_balancers: bool | None,
     dashboard: bool | None,
     detach: bool,
     supervise: bool,
@@ -61,10 +69,9 @@ def up(
     """
     if detach and supervise:
         raise click.UsageError("--supervise needs somebody who looks: leave --detach out, and run it under systemd")
-    settings = context.ensure_object(Settings)
+    layout = context.ensure_object(Settings).layout
     interrupt_on_termination()
-    layout = settings.layout
-    request = UpRequest(members, port, timing, written_flags(context), is_built() if dashboard is None else dashboard)
+    request = UpRequest(members, port, timing, written_flags(context), _page(dashboard), nodes, load_balancers)
     started = _start(layout, request)
     if detach:
         _announce(layout, started)
@@ -83,6 +90,10 @@ def up(
     except (FleetError, BrokenPipeError):
         stop_fleet(layout)
         raise
+
+
+def _page(wish: bool | None) -> bool:
+    return is_built() if wish is None else wish
 
 
 def _start(layout: Layout, request: UpRequest) -> Started:

@@ -1,4 +1,5 @@
-"""The cloud of a simulated cluster: LoadBalancer Services and Ingresses get addresses, which lead nowhere."""
+"""The cloud of a simulated cluster: LoadBalancer Services and Ingresses get addresses, which lead nowhere. One that has
+an address keeps it, whoever gave it."""
 
 from datetime import datetime, timedelta
 
@@ -49,6 +50,6 @@ class LoadBalancerController:
 
     async def reconcile_ingress(self, key: Key) -> datetime | None:
         ingress = self._ingresses.get(key.name, key.namespace)
-        if ingress is not None and not is_leaving(ingress):
+        if ingress is not None and not is_leaving(ingress) and not external_addresses(ingress):
             await self._platform.report(INGRESSES, ingress, balanced_status(ingress, ingress_address(self._addresses)))
         return None

@@ -1,12 +1,14 @@
 """`metrics.k8s.io` of a local member: what `kubectl top` shows, and autoscalers of others read.
 
-The same figures as the member's own autoscalers scale on (`rules/usage`); nothing is measured.
+The same figures as the member's own autoscalers scale on (`rules/usage`); nothing is measured. What is missing is told
+as metrics-server tells it.
 """
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from kubeapi.meta import Manifest, format_time
+from kubeserver import errors
 from kubeserver.handlers.server import ApiServer
 from kubeserver.kinds.kind import Kind
 from leeward.members.platform import Platform
@@ -28,8 +30,8 @@ class MetricsApi:
         self._usage = PodUsage(platform)
 
     def serve(self, api_server: ApiServer) -> None:
-        api_server.derive(POD_METRICS, self.pods)
-        api_server.derive(NODE_METRICS, self.nodes)
+        api_server.derive(POD_METRICS, self.pods, self._missing_pod)
+        api_server.derive(NODE_METRICS, self.nodes, self._missing_node)
 
     def pods(self) -> Iterator[Manifest]:
         """Metrics of the Pods that are ready."""
@@ -48,6 +50,15 @@ class MetricsApi:
             name = node["metadata"]["name"]
             metadata = {"name": name, "labels": node["metadata"].get("labels", {})}
             yield {**self._head("NodeMetrics", metadata), "usage": _shown(total.get(name, _KUBELET_USAGE))}
+
+    def _missing_pod(self, namespace: str, name: str) -> errors.Refused:
+        """Refusal in the words of metrics-server: either the Pod is not there, or its metrics are not."""
+        if self._platform.pods.get(name, namespace) is None:
+            return errors.not_found("", "pods", name)
+        return errors.not_found(GROUP, "podmetrics", f"{namespace}/{name}")
+
+    def _missing_node(self, _: str, name: str) -> errors.Refused:
+        return errors.not_found("", "nodes", name)
 
     def _head(self, kind: str, metadata: Mapping[str, object]) -> Manifest:
         now = format_time(self._platform.clock.now())

@@ -20,6 +20,7 @@ class WorkloadSettings:
     node_others: Mapping[str, str] = field(default_factory=dict[str, str])
     """Amounts of other resources, by name."""
     pod_startup_seconds: float = 2.0
+    load_balancers: bool = True
     load_balancer_cidr: str = "172.24.0.0/24"
     root_certificates: str = "# This API server has no certificate.\n"
     """Certificates, in PEM, of who has signed the API server's own. Where it is empty, none are published."""

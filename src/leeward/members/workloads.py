@@ -57,11 +57,14 @@ class Workloads:
             JobController(self._platform),
             CronJobController(self._platform),
             AutoscalerController(self._platform),
-            LoadBalancerController(self._platform, settings),
+            *self._clouds(settings),
             DisruptionController(self._platform),
             ResourceQuotaController(self._platform),
             self._volumes,
         )
+
+    def _clouds(self, settings: WorkloadSettings) -> tuple[LoadBalancerController, ...]:
+        return (LoadBalancerController(self._platform, settings),) if settings.load_balancers else ()
 
     def _publishers(self, settings: WorkloadSettings) -> tuple[RootCertificatesController, ...]:
         return (RootCertificatesController(self._platform, settings),) if settings.root_certificates else ()

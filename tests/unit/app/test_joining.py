@@ -16,10 +16,12 @@ from kubeapi.transport import Request
 from leeward.api.cluster import Cluster, ClusterSpec
 from leeward.api.resource import CLUSTERS, NAMESPACES, SECRETS
 from leeward.api.schema import custom_resource_definitions
+from leeward.app.config import REPORTS, Report
 from leeward.app.joining import Joining, forget_cluster, join_cluster, own_identity
 from leeward.app.leaving import Mode, unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.app.member_accounts import accounts_of, beside, close_account, open_account
+from leeward.app.reported_secrets import SecretReporter, with_secrets
 from leeward.client import Client, NotFound
 from leeward.client.connection import Connection
 from leeward.controllers.agent_roles import JOINING_SUFFIX, roles_of_agent
@@ -66,6 +68,56 @@ async def approved_agents(client: Client) -> set[str]:
     """Names of their roles and bindings."""
     kinds = [resource for resource, _ in roles_of_agent("", {}, "karmada-cluster", [])]
     return {each["metadata"]["name"] for kind in kinds for each in (await client.list(kind, "karmada-cluster")).items}
+
+
+async def reported(plane: ApiWorld, member: ApiWorld, *reports: Report) -> Cluster:
+    """Cluster `member3` that its agent has joined, when that has reported these Secrets."""
+    client = Client(plane.transport)
+    spec = with_secrets(ClusterSpec(sync_mode="Pull", api_endpoint="https://member3"), "member3", reports)
+    joined = await client.create(CLUSTERS, Cluster(metadata=ObjectMeta(name="member3"), spec=spec))
+    await SecretReporter("member3", client, Client(member.transport), AUTHORITY, reports).run()
+    return joined
+
+
+def test_an_agent_reports_by_what_the_verbs_of_karmadactl_reach_its_member() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        joined = await reported(plane, member, *REPORTS)
+        client = Client(plane.transport)
+        for reference, user in (
+            (joined.spec.secret_ref, "karmada-member3"),
+            (joined.spec.impersonator_secret_ref, "karmada-impersonator"),
+        ):
+            assert reference is not None
+            secret = await client.get(SECRETS, reference.name, reference.namespace)
+            assert bearer(member, secret.data["token"]) == f"system:serviceaccount:karmada-cluster:{user}"
+            assert [owner.uid for owner in secret.metadata.owner_references] == [joined.metadata.uid]
+        assert (await client.get(SECRETS, "member3", "karmada-cluster")).data["caBundle"] == AUTHORITY
+        await SecretReporter("member3", client, Client(member.transport), b"renewed", REPORTS).run()
+        assert (await client.get(SECRETS, "member3", "karmada-cluster")).data["caBundle"] == b"renewed"
+
+    tell(story)
+
+
+def test_an_agent_that_is_to_report_the_impersonator_alone_makes_no_other_account() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        await reported(plane, member, "KubeImpersonator")
+        client = Client(plane.transport)
+        assert (await client.get(SECRETS, "member3", "karmada-cluster")).data.keys() == {"caBundle"}
+        assert "token" in (await client.get(SECRETS, "member3-impersonator", "karmada-cluster")).data
+        with pytest.raises(NotFound):
+            await Client(member.transport).get(SECRETS, "karmada-member3", "karmada-cluster")
+
+    tell(story)
+
+
+def test_an_agent_reports_nothing_of_a_cluster_that_says_other_secrets() -> None:
+    async def story(plane: ApiWorld, member: ApiWorld) -> None:
+        client = Client(plane.transport)
+        await client.create(CLUSTERS, Cluster(metadata=ObjectMeta(name="member3"), spec=ClusterSpec(sync_mode="Pull")))
+        await SecretReporter("member3", client, Client(member.transport), AUTHORITY, REPORTS).run()
+        assert (await client.list(SECRETS, "karmada-cluster")).items == ()
+
+    tell(story)
 
 
 def test_an_agent_that_was_approved_under_the_name_reads_none_of_the_credentials() -> None:

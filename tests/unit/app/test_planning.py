@@ -47,6 +47,15 @@ def test_a_fleet_that_was_there_keeps_its_members_ports_and_timing(layout: Layou
     assert plan_fleet(layout, UpRequest(), Randomness()) == before
 
 
+def test_what_surrounds_members_is_kept_until_something_else_is_asked_for(layout: Layout) -> None:
+    first = plan_fleet(layout, UpRequest(), Randomness())
+    assert (first.nodes, first.load_balancers) == (2, True)
+    save_fleet(layout, plan_fleet(layout, UpRequest(nodes=1, load_balancers=False), Randomness()))
+    kept = plan_fleet(layout, UpRequest(), Randomness())
+    assert (kept.nodes, kept.load_balancers) == (1, False)
+    assert plan_fleet(layout, UpRequest(nodes=5), Randomness()).nodes == 5
+
+
 def test_new_members_are_added_to_a_fleet_that_was_there(layout: Layout) -> None:
     before = plan_fleet(layout, UpRequest((MemberRequest("east"),)), Randomness())
     save_fleet(layout, before)

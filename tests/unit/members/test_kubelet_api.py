@@ -207,3 +207,21 @@ def test_metrics_are_served_of_ready_pods_and_of_nodes() -> None:
             assert answer.code == code
 
     tell(story)
+
+
+def test_metrics_that_are_missing_are_told_in_the_words_of_metrics_server() -> None:
+    async def story(cluster: Cluster) -> None:
+        broken = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "web", "image": "nginx:broken"}]}}
+        await cluster.create(PODS, broken)
+        await asyncio.sleep(5)
+        metrics = "/apis/metrics.k8s.io/v1beta1"
+        for path, message in (
+            ("namespaces/default/pods/other", 'pods "other" not found'),
+            ("namespaces/default/pods/web", 'podmetrics.metrics.k8s.io "default/web" not found'),
+            ("nodes/node-9", 'nodes "node-9" not found'),
+        ):
+            answer = await ask(cluster, f"{metrics}/{path}")
+            assert isinstance(answer, Response)
+            assert (answer.code, decode_manifest(answer.body)["message"]) == (404, message)
+
+    tell(story)

@@ -89,9 +89,15 @@ def test_a_pod_is_rendered_from_its_template_and_belongs_to_its_owner() -> None:
         ("registry:5000/broken", False),
         ("broken", False),
         ("nginx:broken-not", False),
+        ("fake/nginx:1.19.0", True),
+        ("fictional.registry.us/nginx:1.19.0", True),
+        ("registry.invalid:5000/team/nginx", True),
+        ("faker/nginx", False),
+        ("fake", False),
+        ("registry.example.com/fake/nginx", False),
     ],
 )
-def test_only_the_tag_makes_an_image_broken(image: str, broken: bool) -> None:
+def test_only_a_tag_or_a_registry_makes_an_image_broken(image: str, broken: bool) -> None:
     assert (len(obstacles_of(with_containers("nginx", image), {})) == 1) is broken
 
 
@@ -141,6 +147,13 @@ def test_a_broken_image_keeps_the_whole_pod_from_being_ready() -> None:
     reasons = [s["state"]["waiting"]["reason"] for s in status["containerStatuses"]]
     assert reasons == ["ContainerCreating", "ImagePullBackOff"]
     assert conditions(status)["ContainersReady"] == "False"
+    assert stage_of({**waiting, "status": {**status, "startTime": "2026-01-01T10:00:00Z"}}) is Stage.BLOCKED
+
+
+def test_an_image_of_no_registry_stays_an_error_of_pulling() -> None:
+    waiting = with_containers("fake/nginx:1.19.0")
+    status = blocked_status(waiting, obstacles_of(waiting, {}), NOW)
+    assert status["containerStatuses"][0]["state"]["waiting"]["reason"] == "ErrImagePull"
     assert stage_of({**waiting, "status": {**status, "startTime": "2026-01-01T10:00:00Z"}}) is Stage.BLOCKED
 
 

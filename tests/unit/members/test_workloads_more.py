@@ -75,6 +75,28 @@ def test_all_ingresses_have_the_address_of_their_controller() -> None:
     tell(story)
 
 
+def test_an_address_that_somebody_else_gave_stays() -> None:
+    async def story(cluster: Cluster) -> None:
+        backend = {"service": {"name": "web", "port": {"number": 80}}}
+        await cluster.create(INGRESSES, {"metadata": {"name": "one"}, "spec": {"defaultBackend": backend}})
+        await asyncio.sleep(1)
+        given = {"loadBalancer": {"ingress": [{"ip": "172.19.2.6"}]}}
+        await cluster.client.patch(INGRESSES, "one", {"status": given}, "default", subresource="status")
+        await asyncio.sleep(60)
+        assert await addresses(cluster) == {"one": [{"ip": "172.19.2.6"}]}
+
+    tell(story)
+
+
+def test_a_cluster_without_load_balancers_gives_no_addresses() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.create(SERVICES, service("a"))
+        await asyncio.sleep(60)
+        assert await addresses(cluster) == {"a": []}
+
+    tell(story, WorkloadSettings(load_balancers=False))
+
+
 def test_each_cluster_has_a_range_of_its_own() -> None:
     names = [f"member{index}" for index in range(1, 10)]
     assert len({load_balancer_range(name) for name in names}) == len(names)

@@ -63,7 +63,6 @@ LEFT_OUT = {
     "rate-limiter-bucket-size": _QUEUES,
     "rate-limiter-max-delay": _QUEUES,
     "rate-limiter-qps": _QUEUES,
-    "report-secrets": "no Secret is reported: the proxy does not reach members in Pull mode by it",
     "resync-period": "caches follow watches, and are listed anew when a watch cannot be resumed",
     "secondary-resource-eviction-rate": "the brake takes its place: it stops evictions where this slows them down",
     "skip-headers": _LOGS,

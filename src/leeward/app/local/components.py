@@ -67,6 +67,8 @@ def member_config(layout: Layout, fleet: Fleet, member: Member, event_ttl: float
         impersonator_token_file=layout.impersonator_tokens(member.name),
         faults_file=layout.faults(member.name),
         timing=_keeping(fleet.timing_values, event_ttl),
+        nodes=fleet.nodes,
+        load_balancers=fleet.load_balancers,
         ready=_report_ready(layout, member.name),
     )
 

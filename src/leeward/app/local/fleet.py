@@ -38,6 +38,10 @@ class Fleet(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     """0: it has no dashboard."""
     leeward: str = ""
     """The version of Leeward that ran it last; empty where that did not say so."""
+    nodes: int = 2
+    """Nodes of each member."""
+    load_balancers: bool = True
+    """Tells whether LoadBalancer Services and Ingresses of members get addresses."""
     version: int = FORMAT_VERSION
 
     @property
@@ -77,6 +81,7 @@ class MemberRequest(msgspec.Struct, frozen=True):
 
 
 MIN_PORT, MAX_PORT = 1, 65_535
+MIN_NODES, MAX_NODES = 1, 100
 
 
 def problem_of_fleet(fleet: Fleet) -> str:
@@ -87,6 +92,8 @@ def problem_of_fleet(fleet: Fleet) -> str:
         return f"controlPlanePort: {fleet.control_plane_port} is no port from {MIN_PORT} to {MAX_PORT}"
     if fleet.dashboard_port and not MIN_PORT <= fleet.dashboard_port <= MAX_PORT:
         return f"dashboardPort: {fleet.dashboard_port} is no port from {MIN_PORT} to {MAX_PORT}"
+    if not MIN_NODES <= fleet.nodes <= MAX_NODES:
+        return f"nodes: {fleet.nodes} is no number from {MIN_NODES} to {MAX_NODES}"
     if not _RELEASE.fullmatch(fleet.leeward):
         return f"leeward: {fleet.leeward!r} is no version"
     names = set[str]()

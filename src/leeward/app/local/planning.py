@@ -23,6 +23,8 @@ class UpRequest:
     timing: TimingName | None = None
     flags: Mapping[str, str] = field(default_factory=dict[str, str])
     dashboard: bool = False
+    nodes: int | None = None
+    load_balancers: bool | None = None
 
 
 class AlreadyRunning(FleetError):
@@ -50,6 +52,7 @@ def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fl
         flags = {**fleet.flags, **request.flags}
         fleet = msgspec.structs.replace(fleet, control_plane_port=port, timing=timing, flags=flags)
         wanted = request.members
+    fleet = _with_surroundings(fleet, request)
     _refuse_taken_port(layout, fleet, given=request.port is not None)
     for member in wanted:
         fleet = add_to_fleet(fleet, member, randomness)
@@ -72,6 +75,13 @@ def add_to_fleet(fleet: Fleet, request: MemberRequest, randomness: Randomness) -
 
 def taken_ports(fleet: Fleet) -> Sequence[int]:
     return [fleet.control_plane_port, fleet.dashboard_port, *(member.port for member in fleet.members)]
+
+
+def _with_surroundings(fleet: Fleet, request: UpRequest) -> Fleet:
+    """Fleet whose members have the nodes and load balancers that are asked for."""
+    nodes = fleet.nodes if request.nodes is None else request.nodes
+    balancers = fleet.load_balancers if request.load_balancers is None else request.load_balancers
+    return msgspec.structs.replace(fleet, nodes=nodes, load_balancers=balancers)
 
 
 def _with_dashboard(fleet: Fleet, request: UpRequest, randomness: Randomness) -> Fleet:

@@ -61,12 +61,12 @@ def join_push_member(api: AdminClient, layout: Layout, member: Member, cluster_i
 
 
 def offer_pull_member(api: AdminClient, layout: Layout, member: Member, cluster_id: str) -> None:
-    """Tells the cluster proxy how to reach a member whose agent has joined it: a CA, and who speaks for users.
+    """Tells the control plane how to reach a member whose agent has joined it: as an agent does that reports Secrets.
 
-    The control plane gets no other credential of it. Karmada: `karmadactl register`, with a cluster API endpoint.
+    Karmada: `karmadactl register`, with a cluster API endpoint.
     """
     _ensure_namespace(api)
-    _ensure_secret(api, _secret(layout, member.name))
+    _ensure_secret(api, _secret(layout, member.name, read_token(layout.tokens(member.name))))
     _ensure_secret(api, _impersonator_secret(layout, member))
     change = {"metadata": {"annotations": _OWN_ROLE}, "spec": _access(member, cluster_id)}
     api.merge(CLUSTERS.path(name=member.name), change)

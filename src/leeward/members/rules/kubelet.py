@@ -2,6 +2,7 @@
 
 bound ─▸ Pending (ContainerCreating) ─start-up▸ Running, Ready ─only Pods of Jobs▸ Succeeded
                   ├─start-up, image cannot be pulled▸ Pending (ImagePullBackOff)
+                  ├─start-up, image of a registry that there is not▸ Pending (ErrImagePull)
                   ├─start-up, a variable's source is missing▸ Pending (CreateContainerConfigError)
                   └─start-up, a volume's source is missing▸ stays as it is
 """
@@ -23,11 +24,14 @@ from leeward.members.rules.pods import is_finished, node_of
 from leeward.members.rules.references import all_containers
 
 BROKEN_TAG = "broken"
+_NO_REGISTRY = re.compile(r"(?:fake|(?:fake|fictional)\.[^/]+|[^/]+\.invalid(?::\d+)?)/.*", re.DOTALL)
+"""Images of a registry that there is nowhere: `fake/...`, `fake.REST/...`, `fictional.REST/...`, and of `.invalid`."""
 _SLEEP = re.compile(r"(?:.*[\s;&])?sleep (?P<amount>\d{1,9}(?:\.\d+)?)(?P<unit>[smh]?)", re.DOTALL)
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 Container = Mapping[str, Any]
 State = Callable[[ReadOnlyManifest, Container], Mapping[str, Any]]
-PULL_BACK_OFF, CONFIG_ERROR = "ImagePullBackOff", "CreateContainerConfigError"
+PULL_BACK_OFF, PULL_ERROR, CONFIG_ERROR = "ImagePullBackOff", "ErrImagePull", "CreateContainerConfigError"
+_OBSTACLES = (PULL_BACK_OFF, PULL_ERROR, CONFIG_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,10 @@ def _creating(pod: ReadOnlyManifest, container: Container) -> Mapping[str, Any]:
 
 
 def _unpullable(container: Container) -> Obstacle:
-    return Obstacle(PULL_BACK_OFF, f'Back-off pulling image "{text_at(container, "image")}"')
+    image = text_at(container, "image")
+    if _NO_REGISTRY.fullmatch(image):
+        return Obstacle(PULL_ERROR, f'failed to pull and unpack image "{image}": failed to resolve reference "{image}"')
+    return Obstacle(PULL_BACK_OFF, f'Back-off pulling image "{image}"')
 
 
 def _running(container: Container, now: datetime) -> Mapping[str, Any]:
@@ -193,13 +200,14 @@ def _initial(pod: ReadOnlyManifest, container: Container, state: State, now: dat
 
 
 def _is_broken(container: Container) -> bool:
-    name = text_at(container, "image").rpartition("/")[2].partition("@")[0]
-    return name.partition(":")[2] == BROKEN_TAG
+    image = text_at(container, "image")
+    name = image.rpartition("/")[2].partition("@")[0]
+    return name.partition(":")[2] == BROKEN_TAG or _NO_REGISTRY.fullmatch(image) is not None
 
 
 def _is_blocked(pod: ReadOnlyManifest) -> bool:
     reported = chain(list_at(pod, "status", "initContainerStatuses"), list_at(pod, "status", "containerStatuses"))
-    return any(text_at(status, "state", "waiting", "reason") in (PULL_BACK_OFF, CONFIG_ERROR) for status in reported)
+    return any(text_at(status, "state", "waiting", "reason") in _OBSTACLES for status in reported)
 
 
 def _image_id(container: Container) -> str:
