@@ -14,65 +14,85 @@ from leeward.cli.output import complain
 from leeward.cli.settings import Settings
 from leeward.cli.verbs import LazyGroup, LazyVerb
 
+LOCAL, OPERATE, ASK = "A fleet on this machine", "Operate", "Ask (nothing is changed)"
+INSTALL, COMPONENTS, OTHER = "Install, join and switch", "Components (in the foreground)", "Other"
+"""Headings under which help lists the verbs."""
+
 VERBS = (
-    LazyVerb("up", "Start a control plane and member clusters."),
-    LazyVerb("down", "Stop everything that runs."),
-    LazyVerb("status", "Show what is wrong first, then clusters and components."),
-    LazyVerb("explain", "Say why an application is where it is, what holds it, and what happens next."),
-    LazyVerb("what-if", "Say what would happen if clusters failed, were drained, or if policies were others."),
-    LazyVerb("resilience", "Say for each possible loss whether the rest can take over, worst first."),
-    LazyVerb("lint", "Say why a failover would not fire, or not help."),
-    LazyVerb("timeline", "Tell the outages of clusters: what left, what was held, and how long it took."),
-    LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`."),
-    LazyVerb("rehearse", "Play faults and changes on a copy of a control plane, and check what is expected."),
-    LazyVerb("replay", "Decide a recorded decision again, with its reasons."),
-    LazyVerb("logs", "Print what a component logged."),
-    LazyVerb("cordon", "Place nothing new in a cluster."),
-    LazyVerb("uncordon", "Take back a cordon or a drain."),
-    LazyVerb("taint", "Add and remove taints of a cluster."),
-    LazyVerb("drain", "Move everything out of a cluster, gracefully."),
-    LazyVerb("confirm", "Accept that a cluster was rebuilt under its name."),
-    LazyVerb("brake", "Show or release the brake on evictions."),
-    LazyVerb("orphans", "List what runs in members that a restored control plane has forgotten."),
-    LazyVerb("member", "Add and remove members, and let them die in five ways."),
-    LazyVerb("dashboard", "Show the fleet on a page, as it changes."),
-    LazyVerb("demo", "Watch a cluster die and its applications move."),
-    LazyVerb("backup", "Copy all objects into a file, while everything runs."),
-    LazyVerb("restore", "Put back what was backed up."),
-    LazyVerb("init", "Install Leeward's kinds and rights into a control plane."),
-    LazyVerb("adopt", "Take over a control plane that Karmada has run."),
-    LazyVerb("hand-back", "Give a control plane that was adopted back to Karmada."),
-    LazyVerb("deinit", "Take Leeward's kinds, with all their objects, and its rights out of a control plane."),
-    LazyVerb("join", "Join a cluster: from now on the control plane watches it and places applications there."),
-    LazyVerb("token", "Make, list and delete the tokens with which clusters register."),
-    LazyVerb("register", "Get an identity for the agent of a cluster, which joins in Pull mode when it starts."),
-    LazyVerb("unregister", "Let a Pull cluster leave."),
-    LazyVerb("unjoin", "Let a Push cluster leave, and take back what was placed there."),
-    LazyVerb("webhook", "Run the admission webhook in the foreground."),
+    LazyVerb("up", "Start a control plane and member clusters.", LOCAL),
+    LazyVerb("down", "Stop everything that runs.", LOCAL),
+    LazyVerb("member", "Add and remove members, and let them die in five ways.", LOCAL),
+    LazyVerb("logs", "Print what a component logged.", LOCAL),
+    LazyVerb("demo", "Watch a cluster die and its applications move.", LOCAL),
+    LazyVerb("dashboard", "Show the fleet on a page, as it changes.", LOCAL),
+    LazyVerb("status", "Show who serves nobody and what is wrong first, then clusters and components.", OPERATE),
+    LazyVerb("drain", "Move everything out of a cluster, gracefully.", OPERATE),
+    LazyVerb("cordon", "Place nothing new in a cluster.", OPERATE),
+    LazyVerb("uncordon", "Take back a cordon or a drain.", OPERATE),
+    LazyVerb("taint", "Add and remove taints of a cluster.", OPERATE),
+    LazyVerb("confirm", "Accept that a cluster was rebuilt under its name.", OPERATE),
+    LazyVerb("brake", "Show or release the brake on evictions.", OPERATE),
+    LazyVerb("orphans", "List what runs in members that a restored control plane has forgotten.", OPERATE),
+    LazyVerb("backup", "Copy all objects into a file, while everything runs.", OPERATE),
+    LazyVerb("restore", "Put back what was backed up.", OPERATE),
+    LazyVerb("explain", "Say why an application is where it is, what holds it, and what happens next.", ASK),
+    LazyVerb("what-if", "Say what would happen if clusters failed, were drained, or if policies were others.", ASK),
+    LazyVerb("resilience", "Say for each possible loss whether the rest can take over, worst first.", ASK),
+    LazyVerb("lint", "Say why a failover would not fire, or not help.", ASK),
+    LazyVerb("timeline", "Tell the outages of clusters: what left, what was held, and how long it took.", ASK),
+    LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`.", ASK),
+    LazyVerb("rehearse", "Play faults and changes on a copy of a control plane, and check what is expected.", ASK),
+    LazyVerb("replay", "Decide a recorded decision again, with its reasons.", ASK),
+    LazyVerb("init", "Install Leeward's kinds and rights into a control plane.", INSTALL),
+    LazyVerb("deinit", "Take Leeward's kinds, with all their objects, and its rights out of a control plane.", INSTALL),
+    LazyVerb("adopt", "Take over a control plane that Karmada has run.", INSTALL),
+    LazyVerb("hand-back", "Give a control plane that was adopted back to Karmada.", INSTALL),
+    LazyVerb(
+        "join", "Join a cluster: from now on the control plane watches it and places applications there.", INSTALL
+    ),
+    LazyVerb("unjoin", "Let a Push cluster leave, and take back what was placed there.", INSTALL),
+    LazyVerb("token", "Make, list and delete the tokens with which clusters register.", INSTALL),
+    LazyVerb(
+        "register", "Get an identity for the agent of a cluster, which joins in Pull mode when it starts.", INSTALL
+    ),
+    LazyVerb("unregister", "Let a Pull cluster leave.", INSTALL),
+    LazyVerb("serve", "Run controller manager and scheduler in one process.", COMPONENTS),
+    LazyVerb("controller-manager", "Run the controllers beside an API server, but for the scheduler.", COMPONENTS),
+    LazyVerb("scheduler", "Run the scheduler beside an API server.", COMPONENTS),
+    LazyVerb("webhook", "Run the admission webhook in the foreground.", COMPONENTS),
     LazyVerb(
         "cluster-proxy",
         "Serve the API of a kube-apiserver and clusters/NAME/proxy, which it cannot serve itself.",
+        COMPONENTS,
     ),
-    LazyVerb("apiserver", "Run the API server alone, in the foreground."),
-    LazyVerb("controller-manager", "Run the controllers beside an API server, but for the scheduler."),
-    LazyVerb("scheduler", "Run the scheduler beside an API server."),
-    LazyVerb("serve", "Run controller manager and scheduler in one process."),
-    LazyVerb("agent", "Run the agent of a Pull member."),
-    LazyVerb("descheduler", "Give replicas that find no node back to the scheduler, for another cluster."),
+    LazyVerb("agent", "Run the agent of a Pull member.", COMPONENTS),
+    LazyVerb("descheduler", "Give replicas that find no node back to the scheduler, for another cluster.", COMPONENTS),
     LazyVerb(
-        "scheduler-estimator", "Run the estimator of a member: it says how many replicas its nodes have room for."
+        "scheduler-estimator",
+        "Run the estimator of a member: it says how many replicas its nodes have room for.",
+        COMPONENTS,
     ),
-    LazyVerb("completion", "Print the script that completes verbs and options in a shell."),
-    LazyVerb("version", "Print the version, what it was built from, and what it runs on."),
+    LazyVerb("apiserver", "Run the API server alone, in the foreground.", COMPONENTS),
+    LazyVerb("completion", "Print the script that completes verbs and options in a shell.", OTHER),
+    LazyVerb("version", "Print the version, what it was built from, and what it runs on.", OTHER),
     LazyVerb("run", "Run one component of a fleet in the foreground.", hidden=True),
 )
 
+EXAMPLES = """\b
+Examples:
+  leeward up                                    three member clusters on this machine
+  leeward status                                who serves, and what is wrong
+  leeward explain deploy/web -n shop            why an application is where it is
+  leeward what-if --fail member1                what an outage would do
+  leeward drain member1 --budget 5              move everything out, five at a time
+"""
 USAGE_ERROR = 2
 """Exit code of a call that names no verb, or an option or argument that cannot be."""
 
 program = LazyGroup(
     verbs=VERBS,
     help="Leeward: a control plane for many Kubernetes clusters that keeps applications running when one dies.",
+    epilog=EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 click.version_option(__version__, prog_name="leeward", message="%(prog)s %(version)s")(program)

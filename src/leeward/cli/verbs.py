@@ -27,10 +27,12 @@ class VerbGroup(click.Group):
 
 @dataclass(frozen=True, slots=True)
 class LazyVerb:
-    """A verb that lives in the module of `leeward.cli` with its name, as a command with its name."""
+    """A verb that lives in the module of `leeward.cli` with its name, as a command with its name; `group` is the
+    heading under which help lists it."""
 
     name: str
     help: str
+    group: str = "Commands"
     hidden: bool = False
 
 
@@ -76,6 +78,7 @@ class LazyGroup(VerbGroup):
         return [*(CompletionItem(verb.name, help=verb.help) for verb in verbs), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(verb.name, verb.help) for verb in self._verbs.values() if not verb.hidden]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        shown = [verb for verb in self._verbs.values() if not verb.hidden]
+        for group in dict.fromkeys(verb.group for verb in shown):
+            with formatter.section(group):
+                formatter.write_dl([(verb.name, verb.help) for verb in shown if verb.group == group])

@@ -9,7 +9,7 @@ import pytest
 
 from leeward import __version__
 from leeward.app.build import Build
-from leeward.cli.program import VERBS, program
+from leeward.cli.program import ASK, COMPONENTS, INSTALL, LOCAL, OPERATE, OTHER, VERBS, program
 from leeward.cli.settings import Settings
 from tests.verbs import Verb, call_verb
 
@@ -92,42 +92,8 @@ def test_options_and_verbs_of_verbs_are_completed() -> None:
 def test_help_lists_all_verbs_but_the_hidden_one(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
-    listed = [verb.name for verb in VERBS if f"  {verb.name} " in out]
-    questions = ["explain", "what-if", "resilience", "lint", "timeline", "snapshot", "rehearse", "replay"]
-    administration = ["cordon", "uncordon", "taint", "drain", "confirm", "brake", "orphans"]
-    assert listed == [
-        "up",
-        "down",
-        "status",
-        *questions,
-        "logs",
-        *administration,
-        "member",
-        "dashboard",
-        "demo",
-        "backup",
-        "restore",
-        "init",
-        "adopt",
-        "hand-back",
-        "deinit",
-        "join",
-        "token",
-        "register",
-        "unregister",
-        "unjoin",
-        "webhook",
-        "cluster-proxy",
-        "apiserver",
-        "controller-manager",
-        "scheduler",
-        "serve",
-        "agent",
-        "descheduler",
-        "scheduler-estimator",
-        "completion",
-        "version",
-    ]
+    listed = [verb.name for verb in VERBS if f"\n  {verb.name} " in out]
+    assert listed == [verb.name for verb in VERBS if verb.name != "run"]
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
@@ -241,3 +207,27 @@ def test_without_a_verb_the_help_is_shown_as_it_is(run: Run, group: tuple[str, .
 @pytest.mark.parametrize("arguments", [("drain", "a", "--budget"), ("up", "--port"), ("logs", "a", "--tail")])
 def test_what_is_no_number_is_called_so(run: Run, arguments: tuple[str, ...]) -> None:
     assert "'x' is not a valid integer (see" in run(*arguments, "x")[2]
+
+
+def test_help_groups_verbs_by_the_work_they_are_for_and_has_examples(run: Run) -> None:
+    code, out, _ = run("--help")
+    headings = [line.rstrip(":") for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert code == 0
+    assert headings[1:] == [LOCAL, OPERATE, ASK, INSTALL, COMPONENTS, OTHER]
+    assert out.index(f"{OPERATE}:") < out.index("  status ") < out.index(f"{ASK}:") < out.index("  explain ")
+    assert "leeward explain deploy/web -n shop " in out
+
+
+@pytest.mark.parametrize(
+    ("place", "problem"), [("/proc/nope", "it cannot be made there"), ("FILE", "it is a file, and no directory")]
+)
+def test_a_data_directory_that_cannot_be_is_named_with_the_reason(
+    run: Run, tmp_path: Path, place: str, problem: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    directory = place.replace("FILE", str(tmp_path / "file"))
+    code, _, err = run("up", "--data-dir", directory)
+    assert (code, err) == (
+        1,
+        f"leeward: the data directory {directory} cannot be used: {problem}; give another --data-dir\n",
+    )

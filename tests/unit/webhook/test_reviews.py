@@ -112,6 +112,15 @@ def test_who_propagates_webhooks_hears_that_they_are_asked_here_as_well_and_the_
     assert judge(request("CREATE", object=everywhere)) == {"allowed": True}
 
 
+def test_a_gate_that_is_on_is_not_warned_of() -> None:
+    labels = {"propagationpolicy.karmada.io/permanent-id": "an-id"}
+    spec = {**POLICY["spec"], "preemption": "Always", "priority": 2}
+    policy = {**POLICY, "metadata": {**POLICY["metadata"], "labels": labels}, "spec": spec}
+    (warning,) = judge(request("CREATE", object=policy))["warnings"]
+    assert "--feature-gates=PropagationPolicyPreemption=true, which is off by default" in warning
+    assert judge(request("CREATE", object=policy), gates=["PropagationPolicyPreemption"]) == {"allowed": True}
+
+
 def test_a_wrong_policy_is_refused_with_the_field_that_is_wrong() -> None:
     wrong = {
         **POLICY,

@@ -34,10 +34,18 @@ def _open(layout: Layout, *, create: bool) -> BinaryIO:
         if create:
             layout.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         return open(layout.lock_file, "wb")
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if create:
+            raise _unusable(layout, "it cannot be made there") from error
         raise no_fleet(layout.root) from None
+    except FileExistsError as error:
+        raise _unusable(layout, "it is a file, and no directory") from error
     except OSError as error:
-        raise FleetError(f"the data directory {layout.root} cannot be used: {error.strerror}") from error
+        raise _unusable(layout, error.strerror or str(error)) from error
+
+
+def _unusable(layout: Layout, problem: str) -> FleetError:
+    return FleetError(f"the data directory {layout.root} cannot be used: {problem}; give another --data-dir")
 
 
 def _try_lock(file: BinaryIO) -> bool:
