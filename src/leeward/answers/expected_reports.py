@@ -143,8 +143,10 @@ def _share(
     nodes: Sequence[dict[str, Decimal]],
     most: Sequence[Mapping[str, Decimal]],
 ) -> None:
-    """Gives `left` to the nodes in equal numbers of parts, to none more than its grade has."""
-    in_order = sorted(range(len(nodes)), key=lambda at: most[at][name] - nodes[at][name])
+    """Gives `left` to the nodes in equal numbers of parts, to none more than its grade has.
+
+    A part that is left over goes where least is free, since Pods are spread: that evens out what is free."""
+    in_order = sorted(range(len(nodes)), key=lambda at: (most[at][name] - nodes[at][name], -nodes[at][name]))
     for given_to, index in enumerate(in_order):
         share = left / (len(nodes) - given_to)
         if part:

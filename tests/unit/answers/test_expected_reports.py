@@ -1,5 +1,7 @@
 """Reports to expect of a cluster with resource models when what was placed there has arrived."""
 
+from decimal import Decimal
+
 import msgspec
 
 from leeward.answers.expected_reports import after_arrival, divisors_of, nodes_by_grade, without_what_waits
@@ -71,3 +73,15 @@ def test_a_pod_that_no_node_can_hold_takes_nothing_of_them() -> None:
     assert without_what_waits(made, small) == small, "these are on their way to a node"
     pool = msgspec.structs.replace(made, spec=msgspec.structs.replace(made.spec, resource_models=()))
     assert without_what_waits(pool, big) == big
+
+
+def test_a_part_that_is_left_over_is_free_where_least_is() -> None:
+    """Half a core beside the one that its grade has: a Pod of half a core then leaves no room for one of a core."""
+    made = two_nodes()
+    summary = Summary(
+        allocatable={"cpu": "4", "pods": "220"},
+        allocated={"cpu": "2500m", "pods": "5"},
+        allocatable_modelings=(AllocatableModeling(grade=0, count=1), AllocatableModeling(grade=1, count=1)),
+    )
+    nodes = nodes_by_grade(made, summary, divisors_of([{"cpu": "500m"}, {"cpu": "1"}]))
+    assert [node["cpu"] for node in nodes] == [Decimal("0.5"), 1]
