@@ -4,7 +4,7 @@ Everybody may learn whether the server is well, and whether it is its store that
 ask for the one check.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
@@ -19,6 +19,7 @@ KUBERNETES_VERSION = "v1.36.0"
 OPEN_PATHS = ("/healthz", "/livez", "/readyz", "/version")
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _CHECKS: tuple[str, ...] = ("ping", "etcd", "ready")
+_ROOM = "room"
 _PROBES: dict[str, tuple[str, ...]] = {"healthz": _CHECKS[:2], "livez": _CHECKS[:2], "readyz": _CHECKS}
 
 
@@ -31,6 +32,8 @@ class Health:
     version: str = KUBERNETES_VERSION
     ready: bool = True
     reason: str = "made unready"
+    nearly_full: Callable[[], str] | None = None
+    """Tells what the store has little room for. Only who asks `/readyz/room` hears of it: nothing is unready for it."""
 
     def answer(self, request: Request) -> Response | None:
         """The answer to a health, version or metrics path; None for any other."""
@@ -43,6 +46,8 @@ class Health:
         if probe not in _PROBES:
             return None
         checks = self._checks(probe)
+        if check == _ROOM and self.nearly_full is not None:
+            return _report_one(self.nearly_full())
         if check:
             return _report_one(checks[check]) if check in checks else page_not_found()
         return _report(probe, checks, _excluded(request), "verbose" in request.query, self._public_reasons())

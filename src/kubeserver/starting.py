@@ -9,7 +9,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import Manifest
-from kubeserver.admission import Admission
+from kubeserver.admission import Admission, Policies
 from kubeserver.admission.claim_growth import ClaimGrowth
 from kubeserver.admission.default_classes import DefaultClasses
 from kubeserver.admission.escalation import EscalationCheck
@@ -31,6 +31,7 @@ from kubeserver.controllers.expiry import Expiry
 from kubeserver.controllers.garbage import GarbageCollector
 from kubeserver.controllers.ip_addresses import IpAddressKeeper
 from kubeserver.controllers.namespaces import NamespaceController
+from kubeserver.controllers.quotas import QuotaStatus
 from kubeserver.controllers.role_aggregation import RoleAggregation
 from kubeserver.dynamic_admission.policies.judging import AdmissionPolicies
 from kubeserver.dynamic_admission.policies.mutating import MutatingPolicies
@@ -43,6 +44,7 @@ from kubeserver.kinds.scheme import Scheme
 from kubeserver.registry.admitting import Admitter
 from kubeserver.registry.deleting import Deleter
 from kubeserver.registry.open_watches import OpenWatches
+from kubeserver.registry.room import DEFAULT_BOUNDS, Room, StoreBounds
 from kubeserver.registry.workload_hooks import DAEMON_SETS, JOBS, JobSelectors, TemplateGenerations
 from kubeserver.registry.writing import Writer
 from kubeserver.store import Store
@@ -70,6 +72,7 @@ async def start_apiserver(
     passed_over: PassedOver = nobody,
     rules_of_user: RulesOfUser = no_rules,
     event_ttl_seconds: float = expiring.EVENT_TTL_SECONDS,
+    bounds: StoreBounds = DEFAULT_BOUNDS,
 ) -> ApiServer:
     """Bootstraps what must be there and starts the server's own controllers. Raises: Refused for broken `crds`.
 
@@ -83,7 +86,7 @@ async def start_apiserver(
     """
     scheme = Scheme(BUILT_IN)
     definition = scheme.kind_of(*_DEFINITION)
-    client, watches = webhook_client or NoCalls(), OpenWatches()
+    client, watches, room = webhook_client or NoCalls(), OpenWatches(), Room(store, bounds)
     definitions = Definitions(store, scheme, definition, watches, Converters(client, store, randomness))
     services = ServiceAddresses(service_cidr, (r.value for r in store.list("//services/").records))
     hooks = {
@@ -95,27 +98,34 @@ async def start_apiserver(
     }
     access = Access(store, clock, randomness, tokens, signing_key, rules_of_user)
     limits = LimitRanges(store)
-    rights = (EscalationCheck(access.authorizer), SigningRequestAdmission())
+    rights, guards = (EscalationCheck(access.authorizer), SigningRequestAdmission()), (SignerCheck(access.authorizer),)
     inside = (*admission, *rights, PodClasses(store), limits, DefaultClasses(store))
-    guards = (SignerCheck(access.authorizer),)
     webhooks = AdmissionWebhooks(store, scheme, client, randomness, access.authorizer, passed_over)
     own = Writer(store, clock, randomness, Admitter(inside, guards), hooks)
     definitions.serve_stored()
     await bootstrap.create_objects(own, scheme, service_cidr, objects)
     await bootstrap.install_definitions(own, definition, definitions, crds)
     await _start_keepers(own, scheme, supervisor)
-    sight = Sight(store, scheme, access.authorizer)
-    judges = (limits, PodSecurity(store), ClaimGrowth(store), AdmissionPolicies(store, sight))
-    writer = replace(own, admission=Admitter(inside, guards, MutatingPolicies(store, sight), webhooks, judges))
+    judging = _judging(own.admission, webhooks, Sight(store, scheme, access.authorizer), store, limits)
+    writer = replace(own, room=room, admission=judging)
     expiry = _start_expiry(writer, scheme, supervisor, event_ttl_seconds)
     supervisor.start(definitions.run(writer, Deleter(writer)), "definitions")
     if collectors:
         _start_collectors(writer, scheme, supervisor, expiry)
-    return ApiServer(writer, scheme, Health(store, metrics), access, watches)
+    return ApiServer(writer, scheme, Health(store, metrics, nearly_full=room.nearly_full), access, watches)
+
+
+def _judging(admitter: Admitter, webhooks: AdmissionWebhooks, sight: Sight, store: Store, limits: Policies) -> Admitter:
+    """Admission that asks everybody: policies and webhooks, too."""
+    judges = (limits, PodSecurity(store), ClaimGrowth(store), AdmissionPolicies(store, sight))
+    return replace(admitter, mutations=MutatingPolicies(store, sight), webhooks=webhooks, judges=judges)
 
 
 def _start_expiry(writer: Writer, scheme: Scheme, supervisor: Supervisor, event_ttl_seconds: float) -> Expiry:
-    """Starts what ends objects at their time: events everywhere, others where they are collected."""
+    """Starts what ends objects at their time: events everywhere, others where they are collected; and what counts
+    them for quotas."""
+    if writer.room is not None and writer.room.bounds.counts_quotas:
+        supervisor.start(QuotaStatus(writer.store, scheme, writer).run(), "quotas")
     expiry = Expiry(writer.store, writer.clock)
     supervisor.start(expiry.expire(), "expiry")
     supervisor.start(expiry.follow(expiring.events(writer, scheme.kind_of("", "events"), event_ttl_seconds)), "events")

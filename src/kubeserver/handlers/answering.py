@@ -74,7 +74,7 @@ class Verbs:
             return await self._answer_ephemeral(call)
         if target.kind.derived:
             objects, missing = self._derived[target.kind.prefix]
-            return derived.answer(call, objects, self._store.revision, missing)
+            return await derived.answer(call, objects, self._store.revision, missing)
         if target.watched:
             return await self._reads.watch(call)
         if target.subresource:

@@ -50,7 +50,7 @@ class DeleteVerbs:
             except errors.Refused as refusal:
                 if refusal.status.code != 404:
                     raise
-        return call.presenter.page(page)
+        return await call.presenter.page(page)
 
 
 def _deleted_status(kind: Kind, manifest: Manifest) -> dict[str, Any]:

@@ -17,7 +17,7 @@ Missing = Callable[[str, str], errors.Refused]
 """Refusal for an object that is not there, by namespace and name."""
 
 
-def answer(call: Call, objects: DerivedObjects, revision: int, missing: Missing | None = None) -> Response:
+async def answer(call: Call, objects: DerivedObjects, revision: int, missing: Missing | None = None) -> Response:
     """Raises: Refused."""
     if call.request.method != "GET":
         raise errors.method_not_allowed()
@@ -35,4 +35,4 @@ def answer(call: Call, objects: DerivedObjects, revision: int, missing: Missing 
         raise errors.method_not_allowed()
     selection = parse_selection(call.kind, options.label_selector, options.field_selector)
     values = [codec.encode(manifest) for manifest in there]
-    return call.presenter.page(Page([value for value in values if selection.matches(value)], revision))
+    return await call.presenter.page(Page([value for value in values if selection.matches(value)], revision))

@@ -108,7 +108,7 @@ class Measured:
 
 
 class StoredObjects(Collector):
-    """Collector of the number of objects of each kind, counted when somebody asks."""
+    """Collector of the number of objects of each kind, and of the bytes of each namespace, when somebody asks."""
 
     def __init__(self, store: Store, registry: CollectorRegistry) -> None:
         self._store = store
@@ -120,6 +120,13 @@ class StoredObjects(Collector):
             group, plural = prefix.strip("/").rpartition("/")[::2]
             family.add_metric((f"{plural}.{group}" if group else plural,), count)
         yield family
+        size = GaugeMetricFamily("apiserver_stored_bytes", "Bytes of stored objects", labels=("namespace",))
+        usage = self._store.usage
+        for namespace, amount in usage.namespaces.items():
+            size.add_metric((namespace,), amount.bytes)
+        in_namespaces = sum(amount.bytes for amount in usage.namespaces.values())
+        size.add_metric(("",), usage.everything.bytes - in_namespaces)
+        yield size
 
 
 class _Open:

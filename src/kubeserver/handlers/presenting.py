@@ -1,7 +1,9 @@
 """Stored bytes as the client wants to see them: objects, tables, or metadata; in JSON or YAML."""
 
+import asyncio
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -19,6 +21,11 @@ from kubeserver.registry.watch_frame_cache import View
 from kubeserver.registry.watching import Render
 from kubeserver.serialization.protobuf import Unwritable, render_protobuf
 from kubeserver.serialization.yaml import dump_yaml
+
+T = TypeVar("T")
+
+PAUSE_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of objects that are shown before others run: a table reads each of them."""
 
 
 class Presenter(msgspec.Struct, frozen=True):
@@ -47,12 +54,13 @@ class Presenter(msgspec.Struct, frozen=True):
             raise not_shown(f"you requested PartialObjectMetadataList, but the requested object is {said}")
         return self.respond(self._one_body(value), code)
 
-    def page(self, page: Page) -> Response:
+    async def page(self, page: Page) -> Response:
+        """Response of a page; others run after each so many bytes of it."""
         match self.form.shape:
             case "object":
-                return self.respond(self._list_body(page))
+                return self.respond(await self._list_body(page))
             case "table":
-                rows = [self._row(value) for value in page.values]
+                rows = await _made(page.values, self._row)
                 columns = table.render_columns(self.kind)
                 metadata = _list_metadata(page)
                 return self.respond(codec.encode(table.render_table(rows, metadata, self.form.version, columns)))
@@ -60,7 +68,7 @@ class Presenter(msgspec.Struct, frozen=True):
                 if not self.form.of_list:
                     said = f"a list (*{self._go_type}List)"
                     raise not_shown(f"you requested PartialObjectMetadata, but the requested object is {said}")
-                return self.respond(self._partial_list_body(page))
+                return self.respond(await self._partial_list_body(page))
 
     def frames(self) -> Render:
         """Function by which a watch shows objects; the columns of a table only once."""
@@ -127,18 +135,19 @@ class Presenter(msgspec.Struct, frozen=True):
         manifest = decode_stored(self.kind, value)
         return table.render_row(self.kind, manifest, self.now, self.include, self.form.version)
 
-    def _list_body(self, page: Page) -> bytes:
+    async def _list_body(self, page: Page) -> bytes:
         """Joins the stored bytes; nothing is decoded."""
         kind = self.kind
         metadata = _list_metadata(page)
         if kind.custom:
             metadata.setdefault("continue", "")
         start = {"kind": kind.list_kind_name, "apiVersion": kind.api_version, "metadata": metadata}
-        items = b",".join([item_of(kind, value) for value in page.values])
+        items = b",".join(await _made(page.values, lambda value: item_of(kind, value)))
         return b'%s,"items":[%s]}' % (codec.encode(start)[:-1], items)
 
-    def _partial_list_body(self, page: Page) -> bytes:
-        items = [table.render_partial(decode_stored(self.kind, value), self.form.version) for value in page.values]
+    async def _partial_list_body(self, page: Page) -> bytes:
+        version = self.form.version
+        items = await _made(page.values, lambda value: table.render_partial(decode_stored(self.kind, value), version))
         return codec.encode(
             {
                 "kind": "PartialObjectMetadataList",
@@ -147,6 +156,18 @@ class Presenter(msgspec.Struct, frozen=True):
                 "items": items or None,
             }
         )
+
+
+async def _made(values: Sequence[bytes], make: Callable[[bytes], T]) -> list[T]:
+    """`make` of each value, with a pause after each so many bytes."""
+    made, size = list[T](), 0
+    for value in values:
+        made.append(make(value))
+        size += len(value)
+        if size >= PAUSE_BYTES:
+            size = 0
+            await asyncio.sleep(0)
+    return made
 
 
 def _in_protobuf(body: bytes, code: int) -> Response:

@@ -52,7 +52,7 @@ class ReadVerbs:
             request = WatchRequest(call.kind, namespace, selection, options, call.presenter.frames(), view)
             pieces = open_watch(self.store, self.clock, request, self.shared, self.watches)
             return StreamResponse(pieces, call.presenter.form.media_type, line_end=b"")
-        return call.presenter.page(await read_page(self.store, call.kind, namespace, selection, options))
+        return await call.presenter.page(await read_page(self.store, call.kind, namespace, selection, options))
 
     async def watch(self, call: Call) -> Response | StreamResponse:
         """A watch by its path; of one object, if that names one."""

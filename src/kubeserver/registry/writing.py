@@ -13,6 +13,7 @@ Holds: D4, D8 (an object that is being deleted goes when its last finalizer does
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from msgspec import Struct
 
@@ -34,6 +35,7 @@ from kubeserver.registry.conversion import is_kept, kept, show_one
 from kubeserver.registry.hooks import Hook, NoHook
 from kubeserver.registry.objects import decode_stored, encode_stored, metadata_of, restamped
 from kubeserver.registry.options import parse_version
+from kubeserver.registry.room import Room
 from kubeserver.registry.termination import already_there, check_namespace
 from kubeserver.registry.versions import settled
 from kubeserver.store import Raced, Record, Store
@@ -66,6 +68,8 @@ class Writer:
     randomness: Randomness
     admission: Admitter = field(default_factory=Admitter)
     hooks: Mapping[str, Hook] = field(default_factory=dict[str, Hook])
+    room: Room | None = None
+    """Bounds on what is stored; none of the writes by which the server begins."""
 
     async def create(
         self, kind: Kind, namespace: str, manifest: Manifest, user: User, dry_run: bool, manager: str = ""
@@ -228,10 +232,23 @@ class Writer:
         if record is None and to_store is not new:
             check_namespace(self.store, kind, new["metadata"].get("namespace", ""), new)
         form = kind.form if to_store is new else None
-        stored = await self.store.put(key, record, lambda revision: _limited(kind, to_store, revision), form)
+        try:
+            render = partial(self._limited, kind, key, record, to_store)
+            stored = await self.store.put(key, record, render, form)
+        except errors.Refused:
+            self.hook_of(kind).not_written(new, old)
+            raise
         self.hook_of(kind).after_write(new, old)
         new["metadata"]["resourceVersion"] = str(stored.revision)
         return Written(new, stored)
+
+    def _limited(self, kind: Kind, key: str, head: Record | None, manifest: Manifest, revision: int) -> bytes:
+        """The value to store. Raises: Refused when it is too large or too deep, or there is no room for it."""
+        value = encode_stored(kind, manifest, revision)
+        check_stored(value, leaving="deletionTimestamp" in manifest["metadata"])
+        if self.room is not None:
+            self.room.check(kind, key, head, len(value))
+        return value
 
     async def _finish(self, kind: Kind, key: str, record: Record, last: Manifest, dry_run: bool) -> Written:
         """Deletes an object whose deletion was only held back."""
@@ -266,10 +283,3 @@ class Writer:
             raise errors.unavailable("the write of another client is not durable yet") from None
         finally:
             watcher.close()
-
-
-def _limited(kind: Kind, manifest: Manifest, revision: int) -> bytes:
-    """The value to store. Raises: Refused when it is too large or too deep."""
-    value = encode_stored(kind, manifest, revision)
-    check_stored(value, leaving="deletionTimestamp" in manifest["metadata"])
-    return value

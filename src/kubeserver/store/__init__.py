@@ -15,6 +15,7 @@ Start reading at `store.py`, then `watch.py`.
 from kubeserver.store.medium import Batch, Loaded, Medium, MediumFailed, MediumFull
 from kubeserver.store.record import Compacted, FutureRevision, Listing, Overloaded, Raced, Record, StoreFailed
 from kubeserver.store.store import Store
+from kubeserver.store.usage import StoredAmount, StoreUsage
 from kubeserver.store.watch import YIELD_BYTES, Watcher
 
 __all__ = [
@@ -32,5 +33,7 @@ __all__ = [
     "Record",
     "Store",
     "StoreFailed",
+    "StoreUsage",
+    "StoredAmount",
     "Watcher",
 ]

@@ -24,6 +24,16 @@ class Record(Struct, frozen=True, eq=False):
     def __repr__(self) -> str:
         return f"{'deletion' if self.deleted else 'write'} of {self.key} at {self.revision}"
 
+    @staticmethod
+    def live(record: "Record | None") -> "Record | None":
+        """The record itself; None for a deletion."""
+        return None if record is None or record.deleted else record
+
+    @staticmethod
+    def called(record: "Record | None") -> str:
+        """Words for the record that a writer expects."""
+        return f"revision {record.revision}" if record else "nothing"
+
     def forget_previous(self) -> None:
         """Lets go of what was compacted away."""
         structs.force_setattr(self, "previous", None)

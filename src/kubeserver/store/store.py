@@ -18,6 +18,7 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeserver.store.keyspace import Keyspace
 from kubeserver.store.medium import Batch, Loaded, Medium, MediumFailed, MediumFull
 from kubeserver.store.record import Compacted, FutureRevision, Listing, Overloaded, Raced, Record, StoreFailed
+from kubeserver.store.usage import StoreUsage
 from kubeserver.store.watch import History, Watcher
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ class Store:
         self._medium = medium
         self._history = History(newest, max(loaded.compacted, FIRST_REVISION))
         self._keyspace = Keyspace()
+        self.usage = StoreUsage()
         self._assigned = newest
         self._heads: dict[str, Record] = {}
         self._queue: list[_Write] = []
@@ -121,12 +123,12 @@ class Store:
 
     def get(self, key: str) -> Record | None:
         """The live record as readers see it."""
-        return _live(self._keyspace.newest(key))
+        return Record.live(self._keyspace.newest(key))
 
     def head(self, key: str) -> Record | None:
         """The live record as a writer must see it: with the writes under way."""
         under_way = self._heads.get(key)
-        return _live(under_way) if under_way is not None else self.get(key)
+        return Record.live(under_way) if under_way is not None else self.get(key)
 
     def heads(self, prefix: str) -> Sequence[Record]:
         """Records that are live under `prefix` as a writer must see it: with the writes under way."""
@@ -180,6 +182,7 @@ class Store:
             linked = Record(record.key, record.revision, record.value, record.deleted, previous)
             self._keyspace.append(linked)
             self._history.append(linked)
+        self.usage = StoreUsage(self.list("").records)
         self._compact_history()
 
     def _check_readable(self, revision: int) -> None:
@@ -195,10 +198,11 @@ class Store:
         self._check_writable()
         head = self.head(key)
         if (head.revision if head else 0) != (expected.revision if expected else 0):
-            raise Raced(f"{key}: expected {_name(expected)}, found {_name(head)}")
+            raise Raced(f"{key}: expected {Record.called(expected)}, found {Record.called(head)}")
         record = Record(key, self._assigned + 1, render(self._assigned + 1), deleted, head, form)
         self._assigned = record.revision
         self._heads[key] = record
+        self.usage.change(head, record)
         return self._enqueue(record)
 
     def _check_writable(self) -> None:
@@ -318,13 +322,6 @@ class Store:
                 done.set_exception(StoreFailed(reason))
         self._queue.clear()
         self._heads.clear()
+        self.usage = StoreUsage(self.list("").records)
         self._under_way = 0
         self._idle.set()
-
-
-def _live(record: Record | None) -> Record | None:
-    return None if record is None or record.deleted else record
-
-
-def _name(record: Record | None) -> str:
-    return f"revision {record.revision}" if record else "nothing"

@@ -17,6 +17,7 @@ from kubeserver.handlers.server import ApiServer
 from kubeserver.health import OPEN_PATHS
 from kubeserver.http.front import HttpFront
 from kubeserver.inprocess import InProcessTransport
+from kubeserver.registry.room import StoreBounds
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
@@ -106,6 +107,7 @@ class _Member:
             webhook_client=self.webhooks,
             passed_over=SimulatedWebhooks(store).passed_over,
             event_ttl_seconds=config.timing.event_ttl,
+            bounds=StoreBounds(counts_quotas=False),
         )
 
 

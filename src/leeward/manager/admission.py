@@ -16,14 +16,25 @@ from kubeserver.values import section
 from kubeserver.warnings import warn
 from leeward.api.core import Lease
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
-from leeward.api.names import HEARTBEAT_NAME, KARMADA_SUFFIX, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
+from leeward.api.names import (
+    HEARTBEAT_NAME,
+    KARMADA_SUFFIX,
+    SETTINGS_ANNOTATION,
+    SYSTEM_NAMESPACE,
+    is_reserved_namespace,
+)
 from leeward.api.resource import (
+    CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,
+    EVENTS,
     LEASES,
+    OUTAGES,
     OVERRIDE_POLICIES,
     PROPAGATION_POLICIES,
+    RESOURCE_BINDINGS,
     RESOURCE_INTERPRETER_CUSTOMIZATIONS,
     RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS,
+    WORKS,
 )
 from leeward.api.rules.bounds import policy_count_problem
 from leeward.api.rules.interpreters import webhook_address_problems
@@ -43,7 +54,17 @@ _WEBHOOKS, _CUSTOMIZATIONS = (f"/{each.group}/{each.plural}/" for each in _INTER
 _HEARTBEAT = f"/{LEASES.group}/{LEASES.plural}/{SYSTEM_NAMESPACE}/{HEARTBEAT_NAME}"
 _CLUSTERS, _NAMESPACES = f"/{CLUSTERS.group}/{CLUSTERS.plural}/", "//namespaces/"
 
+_OWN = frozenset(
+    f"/{own.group}/{own.plural}/"
+    for own in (CLUSTERS, CLUSTER_RESOURCE_BINDINGS, EVENTS, LEASES, OUTAGES, RESOURCE_BINDINGS, WORKS)
+)
 _COUNTED = frozenset(f"/{policy.group}/{policy.plural}/" for policy in (PROPAGATION_POLICIES, OVERRIDE_POLICIES))
+
+
+def is_own_object(prefix: str, namespace: str) -> bool:
+    """Tells whether objects under `/<group>/<plural>/` in a namespace are written for a failover: somebody's ConfigMaps
+    must not hold it up."""
+    return prefix in _OWN or is_reserved_namespace(namespace)
 
 
 class KarmadaAdmission:

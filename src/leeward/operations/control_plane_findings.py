@@ -11,6 +11,8 @@ from leeward.operations.findings import Finding, Observed, Severity, needs_someb
 from leeward.operations.sentences import since
 from leeward.runtime.sharding import Sharding
 
+ROOM_CHECK = "room"
+"""Check of the embedded API server, which others do not have: room in its store."""
 LEASES_MISSED, SHORTEST_SILENCE = 2, timedelta(seconds=30)
 """A component is silent when its lease ended so many durations ago, and not before that time."""
 
@@ -18,6 +20,7 @@ LEASES_MISSED, SHORTEST_SILENCE = 2, timedelta(seconds=30)
 def api_server(observed: Observed) -> Iterator[Finding]:
     for check, reason in observed.failed_checks.items():
         what = "the store of the API server fails" if check.startswith("etcd") else "the API server is not ready"
+        what = "new objects will be refused" if check == ROOM_CHECK else what
         yield needs_somebody(f"check/{check}", f"{what}: {reason or check}")
 
 

@@ -45,6 +45,7 @@ from leeward.operations.cluster_findings import (
 )
 from leeward.operations.clusters import ORDER, ClusterRow, cluster_row, is_application, unreadable_row
 from leeward.operations.control_plane_findings import (
+    ROOM_CHECK,
     api_server,
     components,
     engaged_brake,
@@ -276,7 +277,8 @@ async def _health(client: Client, clock: Clock) -> tuple[datetime, dict[str, str
     response = await client.raw("GET", "/readyz", timeout_seconds=HEALTH_SECONDS)
     now = _date_of(response.headers) or clock.now()
     if response.code < 300:
-        return now, {}
+        room = await _reason(client, ROOM_CHECK)
+        return now, {ROOM_CHECK: room} if room else {}
     if response.code < 500:
         raise error_of(response.code, response.body)
     text = response.body.decode(errors="replace")

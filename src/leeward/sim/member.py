@@ -13,6 +13,7 @@ from kubeserver.errors import status_response
 from kubeserver.handler import StreamResponse, User
 from kubeserver.handlers.server import ApiServer
 from kubeserver.inprocess import ADMIN, InProcessTransport
+from kubeserver.registry.room import StoreBounds
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.medium import Loaded
@@ -132,6 +133,7 @@ class SimulatedMember:
             self._processes,
             admission=(ServiceAccountAdmission(store), ResourceQuotaAdmission(store)),
             passed_over=SimulatedWebhooks(store).passed_over,
+            bounds=StoreBounds(counts_quotas=False),
         )
         self.place.put(self._server, self.life)
         self.identity = await _identity(Client(InProcessTransport(self._server, ADMIN)))

@@ -52,7 +52,7 @@ def test_who_does_not_answer_is_not_asked_again() -> None:
         async with api_world(crds=custom_resource_definitions()) as world:
             way = Faulty(world.transport, "/clusters")
             seen = await look_at_fleet(Client(way), VirtualClock())
-        assert way.asked == ["/readyz", "/apis/cluster.karmada.io/v1alpha1/clusters"]
+        assert way.asked == ["/readyz", "/readyz/room", "/apis/cluster.karmada.io/v1alpha1/clusters"]
         assert (seen.clusters, seen.applications, seen.brake, seen.findings) == (None, None, None, [])
         assert seen.unseen[:2] == ["clusters: no answer", "bindings: not asked any more"]
 

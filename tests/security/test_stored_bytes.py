@@ -1,0 +1,184 @@
+"""Bounds on what is stored: for a namespace, for the store, and by quotas that count objects.
+
+    has            the right to write ConfigMaps in one namespace
+    does           fills the memory of the control plane, which holds all objects, and deletes all of it at once
+    must not get   more than a namespace's part, a control plane that stands still, or a failover that is held up
+
+Holds: L4.
+"""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from kubeserver.handlers import presenting
+from kubeserver.registry.room import StoreBounds
+from kubeserver.store import StoredAmount
+from leeward.client import Client, Forbidden
+from leeward.manager.admission import is_own_object
+from leeward.operations.status import look_at_fleet
+from leeward.sim.world import World
+from tests.kubeserver.api_world import CONFIG_MAPS as PATH
+from tests.kubeserver.api_world import ApiWorld, tell
+from tests.security.test_load import config_map
+from tests.security.worlds import namespaces, play_in, user_with
+from tests.world.stories import CONFIG_MAPS, apply, policy
+from tests.world.test_overrides import BOTH
+from tests.world.test_unwatched_time import PUSH, is_left, web_runs
+
+FEW = StoredAmount(30, 300_000)
+RESOURCE_QUOTAS = Resource.of_manifests("v1", "resourcequotas", "ResourceQuota", True)
+QUOTAS = "/api/v1/namespaces/default/resourcequotas"
+
+
+class SmallStore(World):
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.bounds = StoreBounds(namespace=FEW, is_own=is_own_object)
+
+
+def large(name: str, size: int = 50_000) -> Manifest:
+    return {**config_map(name), "data": {"a": "x" * size}}
+
+
+async def fill(client: Client, namespace: str, size: int) -> str:
+    """Creates ConfigMaps until one is refused, and gives what is said then."""
+    for number in range(1_000):
+        try:
+            await client.create(CONFIG_MAPS, large(f"c{number}", size), namespace)
+        except Forbidden as refused:
+            return str(refused)
+    raise AssertionError("nothing was refused")
+
+
+@pytest.mark.parametrize("size", [50_000, 1], ids=["bytes", "objects"])
+def test_l4_a_namespace_has_its_part_and_no_more(size: int) -> None:
+    async def story(world: World) -> None:
+        await namespaces(world, "tenant", "other")
+        mallory = await user_with(world, "mallory", "tenant", "*", "configmaps")
+        said = await fill(mallory, "tenant", size)
+        assert "namespace tenant holds" in said
+        assert "may hold 30 of 300000" in said
+        assert "delete what is not needed" in said
+        await world.client.create(CONFIG_MAPS, large("c"), "other")
+        await mallory.delete(CONFIG_MAPS, "c0", "tenant")
+        await mallory.create(CONFIG_MAPS, large("again", size), "tenant")
+        state = await look_at_fleet(world.client, world.clock)
+        assert any("namespace tenant holds" in finding.sentence for finding in state.findings)
+
+    play_in(SmallStore, story, {"member1": "Push"})
+
+
+def test_l2_l4_a_full_namespace_still_fails_over() -> None:
+    """Bindings, Works and their reports are written, and applications leave a dead cluster."""
+
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await fill(world.client, "default", 20_000)
+        await world.member("member1").stop()
+        await world.until(lambda: is_left(world), 1_200)
+
+    play_in(SmallStore, story, PUSH)
+
+
+def test_l4_a_full_store_still_fails_over_and_takes_no_more() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        assert world.store is not None
+        world.bounds = StoreBounds(store=world.store.usage.everything.plus(0, 100_000), is_own=is_own_object)
+        await world.stop_controllers()
+        await world.stop_apiserver()
+        await world.start_control_plane()
+        assert "the store holds" in await fill(world.client, "default", 20_000)
+        await world.member("member1").stop()
+        await world.until(lambda: is_left(world), 1_200)
+
+    play_in(SmallStore, story, PUSH)
+
+
+def test_l4_an_update_grows_to_twice_the_bound_at_most() -> None:
+    async def story(world: World) -> None:
+        await namespaces(world, "tenant")
+        mallory = await user_with(world, "mallory", "tenant", "*", "configmaps")
+        await fill(mallory, "tenant", 50_000)
+        patch = partial(mallory.patch, CONFIG_MAPS, "c0", namespace="tenant")
+        await patch({"metadata": {"annotations": {"a": "b"}}})
+        with pytest.raises(Forbidden, match="namespace tenant holds"):
+            await patch({"data": {"b": "x" * 600_000}})
+        await patch({"data": {"a": "x"}})
+
+    play_in(SmallStore, story, {"member1": "Push"})
+
+
+def quota(**hard: str) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few"},
+        "spec": {"hard": {name.replace("__", "/").replace("_", "."): amount for name, amount in hard.items()}},
+    }
+
+
+def small(name: str) -> Manifest:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+
+
+@pytest.mark.parametrize("name", ["count__configmaps", "configmaps"])
+def test_a_quota_that_counts_objects_lets_no_more_in_however_many_ask_at_once(name: str) -> None:
+    async def story(world: ApiWorld) -> None:
+        await world.create(QUOTAS, quota(**{name: "3", "pods": "1"}))
+        answers = await asyncio.gather(*(world.create(PATH, small(f"c{number}")) for number in range(10)))
+        assert sorted(answer.code for answer in answers) == [201] * 3 + [403] * 7
+        said = next(answer.body["message"] for answer in answers if answer.code == 403)
+        named = name.replace("__", "/")
+        assert f"exceeded quota: few, requested: {named}=1, used: {named}=3, limited: {named}=3" in said
+        await asyncio.sleep(5)
+        status = (await world.get(f"{QUOTAS}/few")).body["status"]
+        assert status == {"hard": {named: "3", "pods": "1"}, "used": {named: "3"}}
+        await world.delete(f"{PATH}/c0") if answers[0].code == 201 else None
+        await world.delete(f"{PATH}/c1") if answers[1].code == 201 else None
+        assert (await world.create(PATH, small("again"))).code == 201
+
+    tell(story)
+
+
+def test_a_quota_counts_objects_of_custom_kinds_by_their_group() -> None:
+    async def story(world: World) -> None:
+        await namespaces(world, "tenant")
+        hard = {"count/propagationpolicies.policy.karmada.io": "1"}
+        await world.client.create(RESOURCE_QUOTAS, {"metadata": {"name": "few"}, "spec": {"hard": hard}}, "tenant")
+        await apply(world.client, policy("one", BOTH), namespace="tenant")
+        with pytest.raises(Forbidden, match="exceeded quota: few"):
+            await apply(world.client, policy("two", BOTH), namespace="tenant")
+
+    play_in(World, story, {"member1": "Push"})
+
+
+def test_l4_a_list_of_large_objects_and_their_deletion_let_others_run() -> None:
+    async def story(world: ApiWorld) -> None:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        for number in range(20):
+            await world.create(PATH, {**small(f"c{number}"), "data": {"a": "x" * 900_000}})
+        counting = asyncio.ensure_future(count())
+        for ask in (partial(world.get, PATH), partial(world.call, "GET", PATH, accept=TABLE)):
+            turns = 0
+            assert (await ask()).code == 200
+            assert turns >= 20 * 900_000 // presenting.PAUSE_BYTES
+        assert (await world.delete(PATH)).code == 200
+        counting.cancel()
+
+    tell(story)
+
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
