@@ -8,19 +8,27 @@
                             karmada-es-NAME     Role   Works and their status, events
 
 All of them are owned by the Cluster, and go with it. What is there is left as it is, so that an administrator may
-change it. Secrets that are called like those of another cluster are left out.
+change it. What goes with an earlier Cluster of the name is made anew, once it is gone. Secrets that are called like
+those of another cluster are left out.
 
 Karmada: pkg/karmadactl/register; there, who registers writes the roles.
 """
 
+from datetime import datetime, timedelta
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.core import Namespace
 from leeward.api.names import EXECUTION_SPACE_PREFIX, execution_space
 from leeward.api.resource import CLUSTERS, NAMESPACES
-from leeward.client import AlreadyExists
+from leeward.client import NotFound, NotServed
 from leeward.controllers.agent_roles import roles_of_agent, rules_of_agent
 from leeward.core.registration import namesakes_of_secrets
 from leeward.runtime.controller_context import ControlPlane
+
+LOOK_AGAIN = timedelta(seconds=5)
+"""Pause before rights are looked at again that go with an earlier Cluster of the name."""
 
 
 class AgentAccessController:
@@ -35,7 +43,7 @@ class AgentAccessController:
         self._namespaces.on_change(self._namespace_changed)
         self._controller.start(self._plane.supervisor)
 
-    async def reconcile(self, name: str) -> None:
+    async def reconcile(self, name: str) -> datetime | None:
         for informer in (self._clusters, self._namespaces):
             await informer.wait_synced()
         cluster, space = self._clusters.get(name), self._namespaces.get(execution_space(name))
@@ -45,15 +53,28 @@ class AgentAccessController:
             or space is None
             or space.metadata.deletion_timestamp is not None
         ):
-            return
+            return None
         secrets = not any(map(self._clusters.get, namesakes_of_secrets(name)))
         owner = {"apiVersion": CLUSTERS.api_version, "kind": "Cluster", "name": name, "uid": cluster.metadata.uid}
+        stay = True
         for scope, rules in rules_of_agent(name, secrets=secrets).items():
             for resource, manifest in roles_of_agent(name, owner, scope, rules):
-                try:
-                    await self._plane.client.create(resource, manifest, scope)
-                except AlreadyExists:
-                    continue
+                stay = await self._grant(resource, manifest, scope) and stay
+        return None if stay else self._plane.clock.now() + LOOK_AGAIN
+
+    async def _grant(self, resource: Resource[Manifest], manifest: Manifest, scope: str) -> bool:
+        """Makes an object where there is none. Returns whether the one that is there stays: one of an earlier Cluster
+        of the name is still to be collected. Raises: WorldError."""
+        name, (owner,) = manifest["metadata"]["name"], manifest["metadata"]["ownerReferences"]
+        try:
+            metadata = (await self._plane.client.get(resource, name, scope))["metadata"]
+        except NotServed:
+            raise
+        except NotFound:
+            await self._plane.client.create(resource, manifest, scope)
+            return True
+        owners = [each["uid"] for each in metadata.get("ownerReferences") or ()]
+        return "deletionTimestamp" not in metadata and (not owners or owner["uid"] in owners)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if new is not None and new.spec.sync_mode == "Pull" and (old is None or old.metadata.uid != new.metadata.uid):

@@ -1,0 +1,238 @@
+"""Works that are not to be: which are deleted, which are marked first, and which stay as they are (S1)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from leeward.api.names import REMOVAL_HELD_ANNOTATION
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
+from leeward.api.work import Binding, ResourceBinding, Work
+from leeward.client import NotFound
+from leeward.controllers.removal_holds import RemovalHolds
+from leeward.controllers.unwanted_works import UnwantedWorks
+from leeward.controllers.work_writing import WorkWriting, WrittenWorks
+from leeward.core.overrides.rendering import OverrideFailure
+from leeward.core.propagation.reach import Reach
+from tests.builders import at
+from tests.unit.controllers.desk import MEMBER, SPACE, Desk, play, preconditions
+
+PATH = f"/apis/work.karmada.io/v1alpha1/namespaces/{SPACE}/works/web"
+PURGED = {"fromCluster": MEMBER, "purgeMode": "Directly", "reason": "TaintUntolerated", "producer": "TaintManager"}
+ELSEWHERE: dict[str, Any] = {"clusters": [{"name": "member2", "replicas": 2}]}
+
+
+class Told(RemovalHolds):
+    """Holds that say what a test has them say, and note what they were asked."""
+
+    def __init__(self, desk: Desk, *, held: bool, look_at: datetime | None = None, enabled: bool = True) -> None:
+        super().__init__(desk.plane, enabled=enabled)
+        self.held, self.look_at = held, look_at
+        self.asked: list[tuple[str, str, bool | None]] = []
+
+    def would_hold(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> bool:
+        self.asked.append((binding.name, present[cluster].name, None))
+        return self.held
+
+    def is_held(
+        self, binding: Binding, cluster: str, present: Mapping[str, Work], is_wanted: bool = False
+    ) -> tuple[bool, datetime | None]:
+        self.asked.append((binding.name, present[cluster].name, is_wanted))
+        return self.held, self.look_at
+
+
+class Removing:
+    """One Work of a binding that is nowhere asked for, unless a test says so."""
+
+    def __init__(
+        self, desk: Desk, *, held: bool = False, enabled: bool = True, look_at: datetime | None = None
+    ) -> None:
+        self.desk = desk
+        self.holds = Told(desk, held=held, look_at=look_at, enabled=enabled)
+        self.synced = WrittenWorks({}, True, {})
+
+    async def work(self, *, going: bool = False, **fields: Any) -> Work:
+        work = await self.desk.work(metadata={"finalizers": ["example.com/keep"]}, **fields)
+        if going:
+            await self.desk.client.delete(WORKS, "web", SPACE)
+            work = await self.desk.seen()
+        return work
+
+    async def bound(self, **spec: Any) -> ResourceBinding:
+        resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "default", "name": "web"}
+        requirements: Any = {"resourceRequest": {"cpu": "1"}}
+        made = {"resource": resource, "replicas": 2, "replicaRequirements": requirements, **spec}
+        metadata = {"name": "web-deployment"}
+        return await self.desk.client.create(RESOURCE_BINDINGS, {"metadata": metadata, "spec": made}, "default")
+
+    async def remove(
+        self, binding: Binding, work: Work, *, keep: bool = False, desired: bool = False, not_rendered: bool = False
+    ) -> bool:
+        """Forgets what was written before."""
+        await self.desk.plane.informers.of(CLUSTERS).wait_synced()
+        await self.desk.plane.informers.of(WORKS).wait_synced()
+        failures = {MEMBER: OverrideFailure(None, "it cannot be read")} if not_rendered else {}
+        self.synced = WrittenWorks({}, True, failures, look_at=self.synced.look_at)
+        unwanted = UnwantedWorks(self.desk.plane, WorkWriting(self.desk.plane, Reach()), self.holds)
+        self.desk.wire.writes()
+        wanted = {MEMBER: {}} if desired else {}
+        return await unwanted.remove(binding, {MEMBER: work}, wanted, self.synced, keep=keep)
+
+    def written(self) -> list[tuple[str, Any]]:
+        """Method of each write, with the annotation that holds a removal, and `preserveResourcesOnDeletion`."""
+        found = [one for one in self.desk.wire.writes() if one.path == PATH]
+        return [(one.method, _read(one.body) if one.method == "PATCH" else None) for one in found]
+
+
+def _read(body: Any) -> tuple[Any, Any]:
+    marks = body["metadata"].get("annotations", {})
+    return marks.get(REMOVAL_HELD_ANNOTATION), body.get("spec", {}).get("preserveResourcesOnDeletion")
+
+
+def tell(story: Callable[[Removing], Awaitable[None]], **more: Any) -> None:
+    async def prepared(desk: Desk) -> None:
+        await desk.cluster()
+        await story(Removing(desk, **more))
+
+    play(prepared)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_s1_a_deletion_that_is_to_be_held_is_marked_before_it_is_asked_for(held: bool) -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work()
+        assert await removing.remove(binding, work)
+        marked = [("PATCH", ("true", None))] if held else []
+        assert removing.written() == [*marked, ("DELETE", None)]
+        assert removing.holds.asked == [("web-deployment", "web", None)]
+        assert (await removing.desk.seen()).metadata.deletion_timestamp is not None
+
+    tell(story, held=held)
+
+
+def test_s5_a_deletion_is_about_the_version_that_was_marked() -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work()
+        await removing.remove(binding, work)
+        deleted = removing.desk.wire.sent[-1]
+        assert preconditions(deleted)[0] == work.metadata.uid
+        assert preconditions(deleted)[1] != work.metadata.resource_version
+
+    tell(story, held=True)
+
+
+@pytest.mark.parametrize(("desired", "not_rendered"), [(True, False), (False, True), (True, True)])
+def test_what_is_to_be_there_or_cannot_be_rendered_stays(desired: bool, not_rendered: bool) -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work()
+        assert not await removing.remove(binding, work, desired=desired, not_rendered=not_rendered)
+        assert (removing.written(), removing.holds.asked, removing.synced.kept) == ([], [], [])
+
+    tell(story)
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("not_rendered", [False, True])
+def test_a_work_that_is_going_is_held_or_let_go_and_looked_at_again(held: bool, not_rendered: bool) -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work(going=True)
+        removing.synced.look_at = at(500)
+        assert not await removing.remove(binding, work, not_rendered=not_rendered)
+        assert removing.written() == ([("PATCH", ("true", None))] if held else [])
+        assert removing.holds.asked == [("web-deployment", "web", not_rendered)]
+        assert removing.synced.look_at == at(400)
+        assert not await removing.remove(binding, await removing.desk.seen())
+        assert removing.written() == [], "it is marked so already"
+        removing.holds.held = False
+        assert not await removing.remove(binding, await removing.desk.seen())
+        assert removing.written() == ([("PATCH", (None, None))] if held else [])
+
+    tell(story, held=held, look_at=at(400))
+
+
+def test_a_look_that_is_due_earlier_stays_so() -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work(going=True)
+        removing.synced.look_at = at(300)
+        await removing.remove(binding, work)
+        assert removing.synced.look_at == at(300)
+
+    tell(story, look_at=at(400))
+
+
+@pytest.mark.parametrize("going", [False, True])
+def test_s1_nothing_goes_while_what_replaces_it_may_not_be_made(going: bool) -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work(going=going)
+        assert not await removing.remove(binding, work, keep=True)
+        assert removing.written() == ([("PATCH", ("true", None))] if going else [])
+        assert removing.synced.kept == ([] if going else [MEMBER])
+        assert removing.holds.asked == [], "it is kept whatever the holds say"
+
+    tell(story)
+
+
+@pytest.mark.parametrize("why", ["purged", "none is asked for", "unjoined", "not in the fleet", "holds nothing"])
+@pytest.mark.parametrize("going", [False, True])
+def test_s1_but_what_may_not_stay_goes(why: str, going: bool) -> None:
+    async def story(removing: Removing) -> None:
+        spec = {"gracefulEvictionTasks": [PURGED]} if why == "purged" else {}
+        spec |= {"replicas": 0} if why == "none is asked for" else {}
+        binding, work = await removing.bound(**ELSEWHERE, **spec), await removing.work(going=going)
+        if why == "unjoined":
+            kept = {"metadata": {"finalizers": ["example.com/keep"]}}
+            await removing.desk.client.patch(CLUSTERS, MEMBER, kept)
+        if why in ("unjoined", "not in the fleet"):
+            await removing.desk.client.delete(CLUSTERS, MEMBER)
+        assert await removing.remove(binding, work, keep=True) != going
+        assert [method for method, _ in removing.written()] == ([] if going else ["DELETE"])
+        assert removing.synced.kept == []
+
+    tell(story, enabled=why != "holds nothing")
+
+
+@pytest.mark.parametrize("going", [False, True])
+def test_a_purged_copy_is_not_held_whatever_the_holds_say(going: bool) -> None:
+    async def story(removing: Removing) -> None:
+        binding = await removing.bound(**ELSEWHERE, gracefulEvictionTasks=[PURGED])
+        work = await removing.work(going=going)
+        await removing.remove(binding, work)
+        assert [method for method, _ in removing.written()] == ([] if going else ["DELETE"])
+        assert removing.holds.asked == []
+
+    tell(story, held=True)
+
+
+@pytest.mark.parametrize("unjoined", [False, True])
+@pytest.mark.parametrize("surplus", [False, True])
+def test_a_copy_that_counts_for_nothing_is_not_preserved_but_where_its_cluster_leaves(
+    surplus: bool, unjoined: bool
+) -> None:
+    async def story(removing: Removing) -> None:
+        needed: dict[str, Any] = {"requiredBy": [{"name": "x", "namespace": "default", **_in(MEMBER)}]}
+        binding = await removing.bound(**ELSEWHERE, **({} if surplus else needed))
+        work = await removing.work(preserveResourcesOnDeletion=True)
+        if unjoined:
+            await removing.desk.client.delete(CLUSTERS, MEMBER)
+        assert await removing.remove(binding, work)
+        cleared = [("PATCH", (None, False))] if surplus and not unjoined else []
+        assert removing.written() == [*cleared, ("DELETE", None)]
+
+    tell(story)
+
+
+def _in(cluster: str) -> dict[str, Any]:
+    return {"clusters": [{"name": cluster, "replicas": 2}]}
+
+
+def test_a_work_that_is_gone_meanwhile_is_no_failure() -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work()
+        await removing.desk.client.patch(WORKS, "web", {"metadata": {"finalizers": None}}, SPACE)
+        await removing.desk.client.delete(WORKS, "web", SPACE)
+        assert await removing.remove(binding, work)
+        with pytest.raises(NotFound):
+            await removing.desk.seen()
+
+    tell(story)
