@@ -9,6 +9,7 @@ from kubeapi.transport import Request
 from kubeserver.handler import User
 from leeward.api.names import IMPERSONATOR_ROLE_ANNOTATION, RENDERED_ANNOTATION, SYSTEM_LABEL, execution_space
 from leeward.api.resource import CLUSTERS, EVENTS, WORKS
+from leeward.app.config import SPEAKER_ACCESS
 from leeward.client import NotFound
 from leeward.controllers.unified_auth import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from leeward.core.impersonation import EVERYBODY, IMPERSONATOR
@@ -246,6 +247,20 @@ def test_the_account_is_where_karmadactl_has_made_it() -> None:
         await is_reached(world, {"namespace": "clusters", "name": "member1-impersonator"}, "member1")
         bound = await world.member("member1").client.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR)
         assert bound["subjects"] == [{**ACCOUNT, "namespace": "clusters"}]
+
+    play(story)
+
+
+def test_a_local_member_that_karmadactl_has_joined_is_told_of_everybody() -> None:
+    """The role that a local member has is for the fleet that it is of, and not for an account that joining made."""
+
+    async def story(world: World) -> None:
+        member = world.member("member1").client
+        own: Manifest = {"metadata": {"name": SPEAKER_ACCESS, "labels": {SYSTEM_LABEL: "true"}}, "rules": EVERYBODY}
+        await member.create(CLUSTER_ROLES, own)
+        await is_reached(world, {"namespace": "karmada-cluster", "name": "member1-impersonator"}, "member1")
+        assert (await member.get(CLUSTER_ROLE_BINDINGS, IMPERSONATOR))["subjects"] == [ACCOUNT]
+        assert await answers_to(world, "member1", ADMIN) == 200
 
     play(story)
 

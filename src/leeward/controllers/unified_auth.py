@@ -38,8 +38,9 @@ __all__ = ["CLUSTER_ROLES", "CLUSTER_ROLE_BINDINGS", "UnifiedAuthController", "i
 LOOK_AGAIN = timedelta(minutes=5)
 WAIT_READY = timedelta(seconds=30)
 """Pause after which a member that is not Ready is looked at again."""
-IMPERSONATOR_ROLES = ("karmada-impersonator", "system:karmada:impersonator")
-"""Names of the role in a member that was joined, and in a local one."""
+JOINED_ROLE = "karmada-impersonator"
+IMPERSONATOR_ROLES = (JOINED_ROLE, "system:karmada:impersonator")
+"""Names of the role in a member that was joined, and in a local one. That of a local one is for nobody who joins it."""
 _FOREIGN = (
     "in the member, the ClusterRole {name} was not made by joining, and is left as it is: "
     f"the label {SYSTEM_LABEL}=true makes it ours, as does `leeward join` where that has made it before"
@@ -92,10 +93,10 @@ class UnifiedAuthController:
         if self._writer.has_any(cluster):
             return await self._writer.ensure(cluster, rules)
         found = {name: role for name in IMPERSONATOR_ROLES if (role := await self._role(name)) is not None}
-        if not found and is_spoken_for(cluster):
-            return await self._writer.ensure(cluster, rules)
         if self._limited:
             await self._limit(cluster, found, rules)
+        if JOINED_ROLE not in found and is_spoken_for(cluster):
+            return await self._writer.ensure(cluster, rules)
         return None
 
     async def _limit(self, cluster: Cluster, found: dict[str, Manifest], rules: list[Manifest]) -> None:
