@@ -23,8 +23,10 @@ LEAVING = GracefulEvictionTask("c", "TaintUntolerated", "Leeward")
 FLEET = fleet(cluster("a"), cluster("b"))
 
 
-def item(name: str, replicas: int, generation: int = 3, updated: int | None = None) -> AggregatedStatusItem:
-    status = {"replicas": replicas, "updatedReplicas": replicas if updated is None else updated}
+def item(
+    name: str, replicas: int, generation: int = 3, updated: int | None = None, **more: int
+) -> AggregatedStatusItem:
+    status = {"replicas": replicas, "updatedReplicas": replicas if updated is None else updated, **more}
     return AggregatedStatusItem(name, status={**status, "resourceTemplateGeneration": generation})
 
 
@@ -49,8 +51,10 @@ def changed(**parts: Any) -> Manifest:
 
 def test_what_all_members_have_is_followed() -> None:
     assert replicas_to_follow(TEMPLATE, ARRIVED, FLEET) == 6
-    one = bound(item("a", 1), item("b", 0))
-    assert replicas_to_follow(changed(status={"replicas": 1}), one, FLEET) == 1
+    less = bound(item("a", 1), item("b", 1))
+    assert replicas_to_follow(changed(status={"replicas": 2}), less, FLEET) == 2
+    waiting = bound(item("a", 4, unavailableReplicas=1, availableReplicas=3), item("b", 2))
+    assert replicas_to_follow(TEMPLATE, waiting, FLEET) == 6
 
 
 @pytest.mark.parametrize(
@@ -69,6 +73,8 @@ def test_what_all_members_have_is_followed() -> None:
         (TEMPLATE, bound(item("a", 4), item("b", 2), placement=duplicated("a", "b")), FLEET),
         (TEMPLATE, bound(item("a", 4), item("b", 2), graceful_eviction_tasks=(LEAVING,)), FLEET),
         (TEMPLATE, bound(item("a", 4), item("b", 2), clusters=()), FLEET),
+        (changed(status={"replicas": 1}), bound(item("a", 1), item("b", 0)), FLEET),
+        (changed(status={"replicas": 3}), bound(item("a", 2), item("b", 1, unavailableReplicas=2)), FLEET),
         (TEMPLATE, ARRIVED, fleet(cluster("a"), dead("b"))),
         (TEMPLATE, ARRIVED, fleet(cluster("a"))),
     ],
@@ -76,7 +82,7 @@ def test_what_all_members_have_is_followed() -> None:
         "without the label", "not added up yet", "nothing is reported", "as asked for", "the binding is older",
         "one has not reported", "the sum is older", "of an earlier template", "a rollout is under way",
         "not scheduled yet", "on each cluster",
-        "it moves", "it is nowhere", "one is lost", "one is not listed",
+        "it moves", "it is nowhere", "one is just being made", "Pods are just being made", "one is lost", "one is not listed",
     ],
 )  # fmt: skip
 def test_nothing_is_followed_that_may_be_old(template: Manifest, found: ResourceBinding, clusters: Any) -> None:

@@ -6,8 +6,8 @@
     replicas_to_follow   the number that the members have arrived at, so that the template and what is divided agree
 
 Karmada: hpaScaleTargetMarker and deploymentReplicasSyncer (pkg/controllers); same conditions, and nothing is followed
-that is not known: while a cluster is not Ready or an application moves, its last report may be old; and in the middle
-of a rollout the Pods that it makes beside the others are no replicas. Only a label that was set here is taken off, and
+that is not known: while a cluster is not Ready or an application moves, its last report may be old; in the middle of a
+rollout the Pods that it makes beside the others are no replicas; and a copy that is just being made has none yet. Only a label that was set here is taken off, and
 not while there is such an autoscaler: one whose policy was deleted still scales in the members (Holds: S12).
 """
 
@@ -90,6 +90,14 @@ def replicas_to_follow(template: ReadOnlyManifest, binding: Binding, clusters: M
         return None
     if any(int_at(status, "resourceTemplateGeneration") != generation for status in reported.values()):
         return None
-    if any(int_at(status, "updatedReplicas") != int_at(status, "replicas") for status in reported.values()):
+    if not all(map(_has_arrived, reported.values())):
         return None
     return found if sum(int_at(status, "replicas") for status in reported.values()) == found else None
+
+
+def _has_arrived(status: ReadOnlyManifest) -> bool:
+    """Tells whether the Deployment of a member has as many Pods as it asks for there, all of the present template. An
+    autoscaler asks for one at least."""
+    replicas, updated = int_at(status, "replicas"), int_at(status, "updatedReplicas")
+    asked = int_at(status, "availableReplicas") + int_at(status, "unavailableReplicas")
+    return 0 < replicas == updated and asked in (0, replicas)
