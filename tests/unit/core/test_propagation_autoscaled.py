@@ -82,7 +82,8 @@ def test_what_all_members_have_is_followed() -> None:
         "without the label", "not added up yet", "nothing is reported", "as asked for", "the binding is older",
         "one has not reported", "the sum is older", "of an earlier template", "a rollout is under way",
         "not scheduled yet", "on each cluster",
-        "it moves", "it is nowhere", "one is just being made", "Pods are just being made", "one is lost", "one is not listed",
+        "it moves", "it is nowhere", "one is just being made", "Pods are just being made",
+        "one is lost", "one is not listed",
     ],
 )  # fmt: skip
 def test_nothing_is_followed_that_may_be_old(template: Manifest, found: ResourceBinding, clusters: Any) -> None:

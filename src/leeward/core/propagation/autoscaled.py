@@ -7,8 +7,9 @@
 
 Karmada: hpaScaleTargetMarker and deploymentReplicasSyncer (pkg/controllers); same conditions, and nothing is followed
 that is not known: while a cluster is not Ready or an application moves, its last report may be old; in the middle of a
-rollout the Pods that it makes beside the others are no replicas; and a copy that is just being made has none yet. Only a label that was set here is taken off, and
-not while there is such an autoscaler: one whose policy was deleted still scales in the members (Holds: S12).
+rollout the Pods that it makes beside the others are no replicas; and one that is just being made has none yet. Only a
+label that was set here is taken off, and not while there is such an autoscaler: one whose policy was deleted still
+scales in the members (Holds: S12).
 """
 
 from collections.abc import Iterable, Mapping
