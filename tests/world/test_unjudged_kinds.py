@@ -1,11 +1,22 @@
 """Custom resources: nobody calls healthy what nobody judges, and what an operator keeps in a member is not deleted."""
 
+from collections.abc import Callable
+
 import pytest
 
+from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeapi.status import Status
+from kubeapi.transport import Request, Response
+from kubeserver.errors import status_response
+from kubeserver.handler import StreamResponse
+from leeward.api.meta import find_condition
+from leeward.api.names import EVICTION_HELD_CONDITION, REMOVAL_BLOCKED_CONDITION
+from leeward.api.resource import OUTAGES, RESOURCE_BINDINGS
 from leeward.client import NotFound
-from leeward.sim.world import Mode, World
+from leeward.sim.network import Answering
+from leeward.sim.world import CONTROLLERS, Mode, World
 from tests.world.stories import CONFIG_MAPS, POLICIES, held, play, policy, tasks
 from tests.world.test_dependencies_with_data import CLAIMS
 from tests.world.test_kinds import DEFINITIONS
@@ -73,6 +84,23 @@ async def operate(world: World, member: str) -> Manifest:
 
 async def report(world: World, member: str, status: Manifest) -> None:
     await world.member(member).client.patch(DATABASES, "orders", {"status": status}, "default", subresource="status")
+
+
+async def claim_of(world: World, member: str) -> Manifest:
+    return await world.member(member).client.get(CLAIMS, "orders-1", "default")
+
+
+async def end_by_hand(world: World) -> None:
+    """A person says `suppressDeletion: false` of every task."""
+    found = await world.client.get(RESOURCE_BINDINGS, ORDERS, "default")
+    ended = [{**to_wire(task), "suppressDeletion": False} for task in found.spec.graceful_eviction_tasks]
+    await world.client.patch(RESOURCE_BINDINGS, ORDERS, {"spec": {"gracefulEvictionTasks": ended}}, "default")
+
+
+def held_message(world: World) -> str:
+    binding = world.binding(ORDERS)
+    condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION) if binding else None
+    return condition.message if condition else ""
 
 
 def ready(status: str) -> Manifest:
@@ -171,3 +199,125 @@ def test_a_kind_with_a_status_and_no_rule_is_judged_by_its_conditions_alone() ->
             assert health(world) == {"member1": expected}
 
     play(story, PUSH)
+
+
+def refuse_lists_of_claims(world: World, member: str) -> None:
+    """Nobody may list the member's claims, as where a role does not say so."""
+    forbidden = Status(message="claims are not listed", reason="Forbidden", code=403)
+
+    async def audit(request: Request, handle: Callable[[], Answering]) -> Response | StreamResponse:
+        is_list = request.method == "GET" and request.path.endswith("/persistentvolumeclaims")
+        return status_response(forbidden) if is_list else await handle()
+
+    world.member(member).place.audit = audit
+
+
+@pytest.mark.parametrize("members", [PUSH, PULL])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_claims_that_nobody_may_list_keep_a_custom_resource_where_it_is(
+    members: dict[str, Mode], restarts: bool
+) -> None:
+    async def story(world: World) -> None:
+        refuse_lists_of_claims(world, "member1")
+        await place(world, definition())
+        claim = await operate(world, "member1")
+        await report(world, "member1", ready("True"))
+        await world.sleep(60)
+        if restarts:
+            await world.stop_controllers()
+            world.start_controllers()
+            await world.sleep(10)
+        await world.member("member1").stop()
+        await world.sleep(1200)
+        assert (world.assigned(ORDERS), held(world, ORDERS)) == ({"member1": 0}, "VolumesStay")
+        assert "not known" in held_message(world)
+        world.member("member1").place.audit = None
+        await world.member("member1").start()
+        await world.sleep(600)
+        assert (await claim_of(world, "member1"))["metadata"]["uid"] == claim["metadata"]["uid"]
+
+    play(story, members)
+
+
+def test_a_claim_that_comes_behind_another_owner_is_noticed_without_a_report_of_the_custom_resource() -> None:
+    async def story(world: World) -> None:
+        await place(world, definition())
+        await report(world, "member1", ready("True"))
+        await world.sleep(60)
+        client = world.member("member1").client
+        owner = await client.get(DATABASES, "orders", "default")
+        between = await client.create(CONFIG_MAPS, {"metadata": owned_by(owner, "orders-set")}, "default")
+        await claiming(world, "member1", between, "orders-1")
+        await world.sleep(30)
+        await world.member("member1").stop()
+        await world.sleep(1200)
+        assert (world.assigned(ORDERS), held(world, ORDERS)) == ({"member1": 0}, "VolumesStay")
+
+    play(story, PUSH)
+
+
+@pytest.mark.parametrize("members", [PUSH, PULL])
+def test_a_claim_that_was_made_behind_a_partition_is_looked_at_before_its_owner_is_deleted(
+    members: dict[str, Mode],
+) -> None:
+    async def story(world: World) -> None:
+        await place(world, definition())
+        await report(world, "member1", ready("True"))
+        await world.sleep(60)
+        way = world.link(CONTROLLERS, "member1") if members is PUSH else world.member("member1").agent_link
+        way.cut()
+        await world.until(lambda: world.assigned(ORDERS) == {"member2": 0}, 1200)
+        claim = await operate(world, "member1")
+        await world.sleep(30)
+        await report(world, "member2", ready("True"))
+        await world.until(lambda: tasks(world, ORDERS) == [], 600)
+        way.mend()
+        await world.sleep(600)
+        assert (await claim_of(world, "member1"))["metadata"]["uid"] == claim["metadata"]["uid"]
+        binding = world.binding(ORDERS)
+        assert binding is not None
+        blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
+        assert blocked is not None
+        assert blocked.reason == "VolumesStay"
+        assert "orders-1" in blocked.message
+        await world.client.delete(DATABASES, "orders", "default")
+        await world.sleep(60)
+        with pytest.raises(NotFound):
+            await claim_of(world, "member1")
+
+    play(story, members)
+
+
+@pytest.mark.parametrize("members", [PUSH, PULL])
+def test_a_persons_word_ends_what_waits_for_health_that_nobody_knows(members: dict[str, Mode]) -> None:
+    """`suppressDeletion: false` is said while the cluster is away."""
+
+    async def story(world: World) -> None:
+        await place(world, definition())
+        await world.member("member1").stop()
+        await world.sleep(1200)
+        assert tasks(world, ORDERS) == ["member1"]
+        await end_by_hand(world)
+        await world.sleep(60)
+        await world.member("member1").start()
+        await world.sleep(300)
+        assert tasks(world, ORDERS) == []
+        with pytest.raises(NotFound):
+            await world.member("member1").client.get(DATABASES, "orders", "default")
+        assert await world.member("member2").client.get(DATABASES, "orders", "default")
+
+    play(story, members)
+
+
+@pytest.mark.parametrize("members", [PUSH, PULL])
+def test_what_is_held_for_health_names_the_kind_that_nobody_judges(members: dict[str, Mode]) -> None:
+    async def story(world: World) -> None:
+        await place(world, definition())
+        await world.member("member1").stop()
+        await world.sleep(2400)
+        assert "nothing says when a Database is healthy" in held_message(world)
+        outage = (await world.client.list(OUTAGES)).items[0]
+        (application,) = outage.status.listed
+        assert "nothing says when a Database is healthy" in application.message
+
+    play(story, members)

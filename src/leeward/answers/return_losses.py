@@ -14,11 +14,9 @@ import msgspec
 from kubeapi.meta import ReadOnlyManifest
 from kubeapi.untrusted import mapping_in, mappings_in
 from leeward.answers.fleet_state import BindingName, FleetState
-from leeward.api.work import Binding, Work
+from leeward.api.work import Binding, Work, is_custom
 from leeward.core.eviction.volumes import noted_claims
 
-_BUILT_IN_GROUPS = ("", "apps", "autoscaling", "batch", "policy")
-_KUBERNETES = ".k8s.io"
 DEFINITION = "CustomResourceDefinition"
 
 
@@ -51,7 +49,7 @@ def losses_on_return(state: FleetState, left: Mapping[BindingName, Iterable[str]
                 kinds[manifest.get("kind", "")] += 1
                 if manifest.get("kind") == DEFINITION:
                     definitions.append(name)
-                elif _is_custom(str(manifest.get("apiVersion", ""))):
+                elif is_custom(str(manifest.get("apiVersion", ""))):
                     custom.append(f"{manifest.get('kind', '')} {name}")
             addresses += _addresses(work)
             claims += _claims(state.bindings[key])
@@ -86,8 +84,3 @@ def _addresses(work: Work) -> list[str]:
 def _name(manifest: ReadOnlyManifest) -> str:
     metadata = cast(Mapping[str, str], manifest.get("metadata") or {})
     return "/".join(filter(None, (metadata.get("namespace", ""), metadata.get("name", ""))))
-
-
-def _is_custom(api_version: str) -> bool:
-    group, slash, _ = api_version.rpartition("/")
-    return bool(slash) and group not in _BUILT_IN_GROUPS and not group.endswith(_KUBERNETES)

@@ -190,9 +190,16 @@ RUNS_PODS = ("DaemonSet", "CronJob")
 """Kinds that are applications although they have no replicas to place."""
 
 
+def is_custom(api_version: str) -> bool:
+    """Tells whether somebody defined the kind, by its API group: Kubernetes itself does not have it."""
+    group = api_version.rpartition("/")[0]
+    return "." in group and not group.endswith(".k8s.io")
+
+
 def is_application(binding: Binding) -> bool:
-    """Tells whether its template runs something."""
-    return binding.spec.is_workload or binding.spec.resource.kind in RUNS_PODS
+    """Tells whether its template runs something, or may: nobody knows what a custom resource has its operator run."""
+    resource = binding.spec.resource
+    return binding.spec.is_workload or resource.kind in RUNS_PODS or is_custom(resource.api_version)
 
 
 class WorkloadTemplate(Object, frozen=True):

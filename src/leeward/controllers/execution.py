@@ -2,8 +2,8 @@
 
 While the cluster is not Ready nothing is written: a Work that is deleted meanwhile stays with its deletionTimestamp,
 and is carried out when the cluster is Ready again (not after a back-off, fault 12 of docs/karmada-behaviour.md), but
-for the moment in which it may be assigned there again; and but for as long as what replaces it is not well
-(`core.execution.removal`). How objects are written and deleted is told in `member_objects.py` and `object_removal.py`.
+while it may be assigned there again, and while what replaces it is not well (`core.execution.removal`). How objects are
+written and deleted is told in `member_objects.py` and `object_removal.py`.
 
 What was removed for a deleted Work stays removed: a member that is restored from its past may bring it back (Holds:
 L3). Only of Works whose end was seen here, for a control plane that was restored itself knows of less than there is;
@@ -22,6 +22,7 @@ from kubeapi.diff import is_equal
 from leeward.api.meta import Condition, set_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
+    KEEPS_CLAIMS_ANNOTATION,
     NOT_READY_TAINT,
     REMOVAL_HELD_ANNOTATION,
     UNREACHABLE_TAINT,
@@ -32,12 +33,13 @@ from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, SETTLE_SECONDS, Foreign, MemberObjects, WriteUndone
-from leeward.controllers.object_removal import ObjectRemoval, RemovalRefused
+from leeward.controllers.object_removal import ClaimsKept, ObjectRemoval, RemovalRefused
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.volume_holds import VolumeHolds, VolumesHeld
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.held_volumes import HELD
 from leeward.core.execution.release import is_released
+from leeward.core.execution.removal import claims_kept
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
@@ -54,7 +56,7 @@ SHARED_REST_SECONDS = 3.0
 """Seconds for which what others may live in stays when the deletion of its Work is seen: until it is known whether the
 Work alone was deleted, and is wanted again (decision 24)."""
 LOOK_AGAIN = timedelta(seconds=20)
-"""Pause after which what has come back, and is still there, is looked at again."""
+"""Pause after which what has come back, and is still there, and what stays for its claims, is looked at again."""
 MAX_REMEMBERED = 10_000
 APPLIED, DISPATCHING = "Applied", "Dispatching"
 
@@ -107,7 +109,11 @@ class ExecutionController:
     async def reconcile(self, name: str) -> datetime | None:
         await self._objects.backlinks.wait_listed(name)
         work = await self._works.get(name)
-        if work is not None and work.metadata.deletion_timestamp is not None and _leaves_its_objects(work):
+        if (
+            work is not None
+            and work.metadata.deletion_timestamp is not None
+            and work.spec.preserve_resources_on_deletion
+        ):
             return await self._let_go(work)
         cluster = self._works.cluster
         if cluster is None or not cluster.is_ready:
@@ -168,6 +174,9 @@ class ExecutionController:
             return None
         try:
             is_there = await self._removal.remove(work)
+        except ClaimsKept as error:
+            self._post(work, claims_kept(str(error)))
+            return self._plane.clock.now() + LOOK_AGAIN
         except RemovalRefused as error:
             self._blocked_removals.is_refused(work, str(error))
             raise
@@ -286,16 +295,12 @@ def _is_other_order(old: Work | None, new: Work) -> bool:
 
     A control plane that was restored gives a generation once more, to other contents.
     """
-    return old is None or (
-        old.metadata.generation != new.metadata.generation
-        or not is_equal(old.spec, new.spec)
-        or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
-        or old.metadata.uid != new.metadata.uid
-    )
+    return old is None or _order_in(old) != _order_in(new) or not is_equal(old.spec, new.spec)
 
 
-def _leaves_its_objects(work: Work) -> bool:
-    return bool(work.spec.preserve_resources_on_deletion)
+def _order_in(work: Work) -> tuple[object, ...]:
+    of = work.metadata
+    return of.uid, of.generation, of.deletion_timestamp, of.annotations.get(KEEPS_CLAIMS_ANNOTATION)
 
 
 def _applied(work: Work, problems: list[str], held: list[str]) -> Condition:

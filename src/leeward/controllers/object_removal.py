@@ -14,14 +14,16 @@ from functools import partial
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import REMOVAL_HELD_ANNOTATION
+from leeward.api.names import KEEPS_CLAIMS_ANNOTATION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import ApiError, Conflict, NotFound, NotServed, TooManyRequests, WorldError
 from leeward.controllers.member_objects import MemberObjects
 from leeward.controllers.missing_kinds import MissingKinds
+from leeward.controllers.owned_claims import OwnedClaims
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.eviction.shared_resources import is_shared
+from leeward.core.eviction.volumes import why_claims_stay
 from leeward.core.execution.release import release_patch
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
@@ -33,6 +35,10 @@ from leeward.runtime.owner_index import OwnerIndex
 ATTEMPTS = 3
 """Attempts to delete an object whose status changes meanwhile, before it is looked at again later."""
 MAX_REMEMBERED = 10_000
+
+
+class ClaimsKept(WorldError):
+    """Refusal to delete an object to which claims belong in the member; the message names them."""
 
 
 class RemovalRefused(WorldError):
@@ -59,6 +65,7 @@ class ObjectRemoval:
         self._objects = objects
         self._returned = returned
         self._missing = MissingKinds(plane, member, works)
+        self._claims = OwnedClaims(member)
         self._deleted: dict[str, None] = {}
         """The uids of the objects that were deleted here, the latest last."""
 
@@ -112,6 +119,7 @@ class ObjectRemoval:
                     return False
                 if not await self._is_to_go(work, ended=ended):
                     return True
+                await self._keep_claims(work, observed)
                 with suppress(Conflict):
                     await self._delete(resource, observed)
         except NotServed:
@@ -119,6 +127,15 @@ class ObjectRemoval:
         except NotFound:
             return self._objects.may_still_come(resource, key)
         return True
+
+    async def _keep_claims(self, work: Work, observed: Manifest) -> None:
+        """Raises: ClaimsKept where claims belong to the object, or may: they would go with it. The member is asked now,
+        for its operator may have made them since it was last seen."""
+        if KEEPS_CLAIMS_ANNOTATION not in work.metadata.annotations or await self.is_leaving():
+            return
+        names = await self._claims.of_now(observed)
+        if names is None or names:
+            raise ClaimsKept(why_claims_stay(observed["kind"], str(key_of(observed)), names))
 
     async def _release_served(self, work: Work, manifest: Manifest) -> bool:
         """Takes the marks off one object, in the version that was seen. Raises: UnknownKind, NotServed, WorldError."""

@@ -4,7 +4,7 @@ Kubernetes deletes them with their owner, and the data with them. The status of 
 control plane, whose decision keeps the copy where its volumes are (`core.eviction.volumes`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from kubeapi.meta import Manifest
@@ -26,14 +26,14 @@ MAX_OWNERS = 10_000
 
 class OwnedClaims:
     """`look` has a Work of the member looked at, by its name. The member's claims are followed once a custom resource
-    has come there."""
+    has come there, unless the member itself is asked each time (`of_now`)."""
 
-    def __init__(self, member: Member, look: Callable[[str], None]) -> None:
+    def __init__(self, member: Member, look: Callable[[str], None] = lambda work: None) -> None:
         self._member = member
         self._look = look
         self._is_following = False
-        self._owners: dict[str, str] = {}
-        """Works of the custom resources that were looked at, by uid; the latest are kept."""
+        self._owners: dict[str, tuple[str, str]] = {}
+        """Works of the custom resources that were looked at and their namespaces, by uid; the latest are kept."""
         self._between: dict[str, Manifest] = {}
         """Owners of objects between claims and custom resources, by uid; the latest are kept."""
 
@@ -42,17 +42,29 @@ class OwnedClaims:
         where the member cannot say."""
         if not is_defined(observed):
             return ()
-        self._owners[observed["metadata"]["uid"]] = work
+        self._owners[observed["metadata"]["uid"]] = work, key_of(observed).namespace
         keep_latest(self._owners, MAX_OWNERS)
         informer = self._member.server.informers.of(CLAIMS)
         if not self._is_following:
             self._is_following = True
             informer.on_change(self._claim_changed)
         if not informer.synced:
-            return None
+            return await self.of_now(observed)
+        return await self._among(informer.list(key_of(observed).namespace or None), observed)
+
+    async def of_now(self, observed: Manifest) -> tuple[str, ...] | None:
+        """Likewise, by asking the member itself."""
+        if not is_defined(observed):
+            return ()
         try:
-            claims = list(informer.list(key_of(observed).namespace))
-            found = [key_of(each).name for each in claims if await self._belongs(each, observed, MAX_DEPTH)]
+            claims = await self._member.server.client.list(CLAIMS, key_of(observed).namespace)
+        except WorldError:
+            return None
+        return await self._among(claims.items, observed)
+
+    async def _among(self, claims: Iterable[Manifest], observed: Manifest) -> tuple[str, ...] | None:
+        try:
+            found = [key_of(each).name for each in list(claims) if await self._belongs(each, observed, MAX_DEPTH)]
         except WorldError:
             return None
         return tuple(sorted(found)[:MAX_NAMED])
@@ -87,9 +99,22 @@ class OwnedClaims:
             return None
 
     def _claim_changed(self, old: Manifest | None, new: Manifest | None) -> None:
-        """Has the Work looked at whose object owns a claim that has come or gone."""
+        """Has the Works looked at whose object owns a claim that has come or gone."""
         claim = new or old
         if claim is not None and (old is None or new is None):
-            for reference in mappings_at(claim, "metadata", "ownerReferences"):
-                if (work := self._owners.get(text_at(reference, "uid"))) is not None:
-                    self._look(work)
+            for work in sorted(self._works_of(claim, key_of(claim).namespace, MAX_DEPTH)):
+                self._look(work)
+
+    def _works_of(self, owned: Manifest, namespace: str, depth: int) -> set[str]:
+        """Works whose object owns another one, also through others in between. Where an owner is not known yet, all in
+        its namespace: the look makes it known."""
+        found = set[str]()
+        for reference in mappings_at(owned, "metadata", "ownerReferences"):
+            uid = text_at(reference, "uid")
+            if (owner := self._owners.get(uid)) is not None:
+                found.add(owner[0])
+            elif uid not in self._between:
+                found |= {work for work, space in self._owners.values() if space in ("", namespace)}
+            elif depth:
+                found |= self._works_of(self._between[uid], namespace, depth - 1)
+        return found

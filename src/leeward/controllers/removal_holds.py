@@ -12,6 +12,7 @@ from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.controllers.returned_copies import placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.copies.disruption import copies_of
+from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.execution.removal import asks_again_at, is_removal_held
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.runtime.brake import BrakeView
@@ -100,10 +101,13 @@ class RemovalHolds:
     ) -> tuple[bool, datetime | None]:
         """Tells whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again.
 
-        What was made of a template that a user has deleted is not kept, whatever came after it under its name.
+        What was made of a template that a user has deleted is not kept, whatever came after it under its name; nor is a
+        copy whose eviction a person has ended.
         `is_wanted` there, and not to be had as it is to be: then it stays as it is (S14).
         """
         if not self.enabled or is_of_deleted_template(present[cluster], binding):
+            return False, None
+        if is_ended_by_a_person(binding.spec, cluster):
             return False, None
         if is_wanted:
             return True, None

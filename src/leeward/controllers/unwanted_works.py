@@ -7,6 +7,8 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
+from leeward.core.eviction.tasks import is_ended_by_a_person
+from leeward.core.eviction.volumes import keeps_owned_claims
 from leeward.core.execution.purging import purged_now
 from leeward.core.execution.works import is_surplus
 from leeward.runtime.controller_context import ControlPlane
@@ -35,24 +37,26 @@ class UnwantedWorks:
         (S1). Returns whether a deletion was asked for. Raises: WorldError.
         """
         has_written, purged = False, purged_now(binding.spec, present)
+        keeps = self._holds.enabled and keeps_owned_claims(binding)
         for cluster, work in present.items():
             stays = cluster in synced.not_rendered
             if cluster in desired or (stays and work.metadata.deletion_timestamp is None):
                 continue
             is_kept = keep and cluster not in purged and self._may_stay(binding, cluster)
+            keeps_claims = keeps and cluster not in purged and not is_ended_by_a_person(binding.spec, cluster)
             if work.metadata.deletion_timestamp is not None:
                 if is_kept or cluster in purged:
                     held, look_at = is_kept, None
                 else:
                     held, look_at = self._holds.is_held(binding, cluster, present, stays)
                 synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
-                await mark_removal(self._client, work, held=held)
+                await mark_removal(self._client, work, held=held, keeps_claims=keeps_claims)
                 continue
             if is_kept:
                 synced.kept.append(cluster)
                 continue
-            if cluster not in purged and self._holds.would_hold(binding, cluster, present):
-                work = await mark_removal(self._client, work, held=True)
+            held = cluster not in purged and self._holds.would_hold(binding, cluster, present)
+            work = await mark_removal(self._client, work, held=held, keeps_claims=keeps_claims)
             if is_surplus(binding.spec, cluster) and not self._leaves_fleet(cluster):
                 work = await self._writing.preserve(work, preserve=False)
             await self._writing.delete(work)

@@ -12,7 +12,7 @@ the same objects.
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from leeward.client import NotFound, NotServed
 from leeward.controllers.owned_claims import OwnedClaims
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.copies.evidence import served_counts
-from leeward.core.eviction.volumes import owned_claims_in, with_owned_claims
+from leeward.core.eviction.volumes import UNKNOWN, owned_claims_in, with_owned_claims
 from leeward.core.execution.settled import is_reported
 from leeward.core.execution.work_generation import carries_generation, is_left, shows
 from leeward.core.interpreter.plausible import MAX_STATUS_BYTES, plausible_status
@@ -43,6 +43,8 @@ from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChang
 from leeward.runtime.staying import StayingObjects
 
 log = logging.getLogger(__name__)
+ASK_AGAIN = timedelta(seconds=60)
+"""Pause after which a member is asked again for claims that it could not tell."""
 
 
 class WorkStatusController:
@@ -137,13 +139,16 @@ class WorkStatusController:
         identifier = _identifier(ordinal, resource.plural, observed)
         return _Reported(ManifestStatus(identifier=identifier, status=status, health=health.value), kept.size)
 
-    async def _claims_of(self, work: Work, ordinal: int, observed: Manifest) -> Sequence[str]:
-        """Claims that belong to the object. Where the member cannot say, those that were told last."""
+    async def _claims_of(self, work: Work, ordinal: int, observed: Manifest) -> Sequence[str] | None:
+        """Claims that belong to the object. Where the member cannot say, those that were told last, or None: then it is
+        asked again."""
         found = () if self._exact_health else await self._claims.of(work.name, observed)
         if found is not None:
             return found
+        self._controller.queue.add_at(work.name, self._plane.clock.now() + ASK_AGAIN)
         before = [each.status for each in work.status.manifest_statuses if each.identifier.ordinal == ordinal]
-        return [name for status in before for name in owned_claims_in(status).split(", ") if name]
+        told = next((owned_claims_in(status) for status in before), "")
+        return None if told in ("", UNKNOWN) else told.split(", ")
 
     async def _interpreted(
         self, work: Work, question: str, observed: Manifest, ask: Callable[[Manifest], Awaitable[Any]], otherwise: Any

@@ -12,6 +12,7 @@ An annotation remembers that this was not what its policy asked for, so that it 
 from datetime import timedelta
 
 from leeward.api.names import (
+    KEEPS_CLAIMS_ANNOTATION,
     REASSIGNED_ANNOTATION,
     RELEASED_ANNOTATION,
     REMOVAL_HELD_ANNOTATION,
@@ -38,17 +39,21 @@ async def keep_objects(client: Client, work: Work) -> Work:
     return await _set(client, work, preserve=True, mark="true")
 
 
-async def mark_removal(client: Client, work: Work, *, held: bool = False, preserve: bool = False) -> Work:
+async def mark_removal(
+    client: Client, work: Work, *, held: bool = False, keeps_claims: bool = False, preserve: bool = False
+) -> Work:
     """Marks a Work that is being removed: its objects go with it, or are `held` in the member for now
-    (`core.execution.removal`).
+    (`core.execution.removal`), or as long as claims belong to them there (`keeps_claims`).
 
     A reassignment is taken back; `preserve` is what the policy then asks for. Raises: WorldError.
     """
     if REASSIGNED_ANNOTATION in work.metadata.annotations:
         work = await _set(client, work, preserve=preserve, mark=None)
-    if held == (REMOVAL_HELD_ANNOTATION in work.metadata.annotations):
+    wanted = {REMOVAL_HELD_ANNOTATION: held, KEEPS_CLAIMS_ANNOTATION: keeps_claims}
+    marks = {mark: "true" if is_set else None for mark, is_set in wanted.items()}
+    if all(work.metadata.annotations.get(mark) == value for mark, value in marks.items()):
         return work
-    patch = {"metadata": {"annotations": {REMOVAL_HELD_ANNOTATION: "true" if held else None}}}
+    patch = {"metadata": {"annotations": marks}}
     return await client.patch(WORKS, work.name, patch, work.namespace, resource_version=work.metadata.resource_version)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from kubeapi.meta import ReadOnlyManifest
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import (
@@ -10,7 +11,7 @@ from leeward.api.names import (
     EVICTION_HELD_CONDITION,
     SYSTEM_NAMESPACE,
 )
-from leeward.api.work import Binding, ResourceBindingSpec, Work
+from leeward.api.work import Binding, ResourceBindingSpec, ResourceIdentifier, Work
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import Eviction, is_automatic, replicas_in
@@ -18,6 +19,7 @@ from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.progress import Assessment
 from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.volumes import why_volumes_stay
+from leeward.core.interpreter import lacks_health_rule, why_not_judged
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in
 
 _ALARMS = {
@@ -152,10 +154,20 @@ def _why_not_healthy(replacements: Mapping[str, Work]) -> str:
     ]
     if not unknown:
         return "what replaces it is not healthy, or not there"
+    kinds = (status.identifier for name in unknown for status in replacements[name].status.manifest_statuses)
+    unjudged = [each.kind for each in kinds if lacks_health_rule(_manifest_of(each))]
+    if unjudged:
+        return f"{why_not_judged(unjudged[0])}; what replaces it runs in {', '.join(unknown)}"
     return (
         f"whether what replaces it in {', '.join(unknown)} is healthy is not known; where a script or a webhook that "
         "interprets its kind fails, an event InterpretHealthFailed of the Work there says so"
     )
+
+
+def _manifest_of(identifier: ResourceIdentifier) -> ReadOnlyManifest:
+    """Manifest that names only its kind."""
+    api_version = "/".join(filter(None, (identifier.group, identifier.version)))
+    return {"apiVersion": api_version, "kind": identifier.kind}
 
 
 def held_refused(why: str) -> Condition:

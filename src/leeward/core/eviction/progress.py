@@ -13,7 +13,8 @@ The first rule that says something of a task decides when it may end:
                                 restarts is not taken for a copy that serves nothing (`copies.availability`)
     anything else               not now: time alone ends nothing, and what cannot be seen stays
 
-`suppressDeletion` holds a task (true) or ends it (false), whatever else is the case. An empty result is never "all
+`suppressDeletion` holds a task (true) or ends it (false), whatever else is the case: then the copy goes, and the task
+with it. An empty result is never "all
 healthy" (fault 1 of docs/karmada-behaviour.md).
 
 Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
@@ -191,7 +192,7 @@ def assess_tasks(
         may_end = _may_end(_OpenTask(task, copies, now, end, grace_of(task, grace_seconds), spare, exact, brake))
         has_ended = may_end.at is not None and may_end.at <= now
         spare -= may_end.taken if has_ended else 0
-        is_finished = has_ended if task.suppress_deletion is None else _is_ended_by_a_person(task, binding, exact)
+        is_finished = has_ended if task.suppress_deletion is None else _is_ended_by_a_person(task, copies, exact)
         if is_finished:
             finished.append(task.from_cluster)
             continue
@@ -269,10 +270,16 @@ def _may_end(open_task: _OpenTask) -> _End:
     return next((end for rule in _RULES if (end := rule(open_task)) is not None), _NEVER)
 
 
-def _is_ended_by_a_person(task: GracefulEvictionTask, binding: Binding, exact: bool) -> bool:
-    """Tells whether a person has ended the task; of a part that leaves, once its Work asks for no more than stays."""
-    is_part = replicas_in(binding.spec, task.from_cluster) > 0
-    return not task.suppress_deletion and (exact or not is_part or is_current(binding))
+def _is_ended_by_a_person(task: GracefulEvictionTask, copies: _Copies, exact: bool) -> bool:
+    """Tells whether what a person has ended is over: a part that leaves, once its Work asks for no more than stays; a
+    copy, once it is gone. The task remembers the person's word until a cluster that is away is back."""
+    if task.suppress_deletion or exact:
+        return not task.suppress_deletion
+    spec, name = copies.spec, task.from_cluster
+    if replicas_in(spec, name) > 0:
+        return is_current(copies.binding)
+    is_needed = any(target.name == name for snapshot in spec.required_by for target in snapshot.clusters)
+    return is_needed or name not in copies.works or name not in copies.clusters
 
 
 def _is_replaced(binding: Binding) -> bool:

@@ -15,8 +15,10 @@ from typing import Any, cast
 from kubeapi.codec import to_wire
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import CLAIMS_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
-from leeward.api.purge_mode import PurgeMode, rules_of
+from leeward.api.purge_mode import DEFAULT_PURGE_MODE, PurgeMode, rules_of
 from leeward.api.work import Binding
+from leeward.core.copies.purge_modes import purge_mode_of
+from leeward.core.interpreter import is_defined
 from leeward.core.interpreter.fields import list_at, text_at
 
 _TOLD = 5
@@ -47,28 +49,47 @@ def noted_claims(binding: Binding) -> tuple[str, ...]:
     """Claims of its template by the binding's annotation, and those that belong to its copies in their members; the
     last of each may be a number: `2 more`."""
     said = (binding.metadata.annotations.get(CLAIMS_ANNOTATION, ""), *_owned(binding))
-    names = (name for each in said for part in each.split(" and ") for name in part.split(", "))
+    names = (name for each in said if each != UNKNOWN for part in each.split(" and ") for name in part.split(", "))
     return tuple(dict.fromkeys(filter(None, names)))
 
 
 def has_claims(binding: Binding) -> bool:
     """Tells whether it claims volumes, also where that is not known: a binding of a StatefulSet that an earlier
     version, Karmada or somebody else made says nothing, until it is brought up to date. A custom resource has those
-    that an operator made for a copy of it (`with_owned_claims`)."""
+    that an operator made for a copy of it, and may have some where nobody could look (`with_owned_claims`)."""
     said = binding.metadata.annotations.get(CLAIMS_ANNOTATION)
     is_claiming = _is_stateful_set(to_wire(binding.spec.resource)) if said is None else bool(said)
     return is_claiming or any(_owned(binding))
 
 
-def with_owned_claims(status: object, names: Sequence[str]) -> Any:
-    """The status of a member's object that also names the claims which belong to it."""
+def with_owned_claims(status: object, names: Sequence[str] | None) -> Any:
+    """The status of a member's object that also names the claims which belong to it; None: nobody could look."""
     known = cast(Manifest, status) if isinstance(status, dict) else {}
-    return {**known, CLAIMS_ANNOTATION: _listed(names)} if names else cast(Any, status)
+    said = UNKNOWN if names is None else _listed(names)
+    return {**known, CLAIMS_ANNOTATION: said} if said else cast(Any, status)
 
 
 def owned_claims_in(status: object) -> str:
     """Claims that belong to a member's object, as `with_owned_claims` has put them there."""
     return text_at(status, CLAIMS_ANNOTATION)
+
+
+def keeps_owned_claims(binding: Binding) -> bool:
+    """Tells whether a copy that is removed stays in its member while claims belong to it there, whose data would go
+    with it."""
+    mode = purge_mode_of(binding.spec.failover, DEFAULT_PURGE_MODE)
+    follows = binding.metadata.annotations.get(VOLUMES_FOLLOW_ANNOTATION) == "true"
+    return rules_of(mode).keeps_copy and not follows and is_defined(to_wire(binding.spec.resource))
+
+
+def why_claims_stay(kind: str, name: str, names: Sequence[str] | None) -> str:
+    """Reason why a member's object is not deleted, and the way out."""
+    if names is None:
+        return f"whether claims belong to {kind} {name} cannot be told: the cluster refuses to list its claims"
+    return (
+        f"the claims {_listed(names)} belong to {kind} {name}, and would be deleted with it; "
+        "save their data, then delete it in that cluster"
+    )
 
 
 def _owned(binding: Binding) -> list[str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from leeward.api.meta import Condition, find_condition
 from leeward.api.work import AggregatedStatusItem, Binding, BindingResource, ManifestStatus, ResourceBindingStatus, Work
-from leeward.core.execution.works import replicas_by_cluster
+from leeward.core.execution.works import wanted_replicas
 from leeward.core.interpreter.fields import text_at
 from leeward.core.interpreter.resource_health import ResourceHealth
 
@@ -38,7 +38,7 @@ def aggregate(
     living = {cluster: work for cluster, work in works.items() if work.metadata.deletion_timestamp is None}
     items = tuple(_item(cluster, living[cluster], binding.spec.resource) for cluster in sorted(living))
     applied = {item.cluster_name for item in items if item.applied}
-    wanted = set(replicas_by_cluster(binding.spec))
+    wanted = set(wanted_replicas(binding.spec))
     if wanted and applied == wanted and len(items) == len(wanted) and not stale:
         return items, _APPLIED
     return items, _NOT_APPLIED if items else msgspec.structs.replace(
@@ -64,7 +64,7 @@ def rendered_generation(binding: Binding, works: Mapping[str, Work], stale: Coll
     Work is `stale` holds back no other: a copy there that is not what it was to be has too few replicas, or has what it
     had before. Holds: S1.
     """
-    if set(replicas_by_cluster(binding.spec)) <= {*works, *stale}:
+    if set(wanted_replicas(binding.spec)) <= {*works, *stale}:
         return binding.metadata.generation
     before = find_condition(binding.status.conditions, _APPLIED.type)
     return before.observed_generation if before is not None else 0

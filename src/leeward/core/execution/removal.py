@@ -1,6 +1,7 @@
 """Removals that do not come to an end, or must not be made yet.
 
 removal_blocked    what a Work says when somebody's finalizer keeps an object in the member, and with it what it runs
+claims_kept        what it says when claims belong to its custom resource in the member
 removal_refused    what it says when the member does not take the deletion
 is_removal_held    if the removal of a copy waits: its cluster was away, or did not carry it out, and what replaces the
                    copy may be lost by now
@@ -44,6 +45,11 @@ def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
 def removal_refused(why: str) -> Condition:
     """The condition of a Work of which the member does not let an object go."""
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", REFUSED, f"{REFUSES}{why}")
+
+
+def claims_kept(why: str) -> Condition:
+    """The condition of a Work whose custom resource stays for the claims that belong to it."""
+    return Condition(REMOVAL_BLOCKED_CONDITION, "True", HeldReason.VOLUMES_STAY.value, why)
 
 
 def _kept_by(observed: ReadOnlyManifest) -> str:
@@ -153,7 +159,8 @@ def removals_blocked(
     }
     told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found.items()]
     held = [cluster for cluster, work in sorted(works.items()) if REMOVAL_HELD_ANNOTATION in work.metadata.annotations]
-    reason = REFUSED if any(blocked.reason == REFUSED for blocked in found.values()) else FINALIZERS
+    reasons = {blocked.reason for blocked in found.values()}
+    reason = next((each for each in (REFUSED, HeldReason.VOLUMES_STAY) if each in reasons), FINALIZERS)
     if kept:
         reason, why = WAITING_FOR_PURGE, "nothing new is made before another copy, which is purged, is known to be gone"
         told.append(f"Not removed from {', '.join(sorted(kept))}: {why}.")

@@ -33,6 +33,7 @@ from leeward.api.names import (
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import state_to_inject
+from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.given_ports import as_asked, without_unasked
 from leeward.core.execution.ownership import stamp
@@ -134,7 +135,7 @@ def asks_for(binding: Binding, work: Work, cluster: str) -> bool:
     made, uid = template_uids(work.spec.workload.manifests), binding.spec.resource.uid
     is_of_template = not made or not uid or uid in made
     is_alive = binding.metadata.deletion_timestamp is None
-    return is_alive and is_of_template and cluster in replicas_by_cluster(binding.spec)
+    return is_alive and is_of_template and cluster in wanted_replicas(binding.spec)
 
 
 def template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:
@@ -156,7 +157,7 @@ def manifests_by_cluster(
     Clusters with the same share the manifest. `by_count` is the template with each number of replicas, where
     that is not what the rules of its kind make of it.
     """
-    template, replicas = as_asked(template), replicas_by_cluster(binding.spec)
+    template, replicas = as_asked(template), wanted_replicas(binding.spec)
     completions = _completions(binding.spec, template, replicas)
     revised: dict[tuple[int, int | None], ReadOnlyManifest] = {}
     manifests: dict[str, ReadOnlyManifest] = {}
@@ -189,6 +190,12 @@ def replicas_by_cluster(spec: ResourceBindingSpec) -> dict[str, int]:
         elif spec.is_divided and task.suppress_deletion is not False:
             replicas[task.from_cluster] = assigned[task.from_cluster] + (task.replicas or 0)
     return replicas
+
+
+def wanted_replicas(spec: ResourceBindingSpec) -> dict[str, int]:
+    """The clusters that need a Work by now: not those whose eviction a person has ended."""
+    needed, found = needed_by_others(spec), replicas_by_cluster(spec)
+    return {name: n for name, n in found.items() if name in needed or not is_ended_by_a_person(spec, name)}
 
 
 def _replicas_being_left(spec: ResourceBindingSpec, task: GracefulEvictionTask) -> int:

@@ -8,7 +8,7 @@ from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.names import LAZY_DIGEST_ANNOTATION
-from leeward.api.work import AggregatedStatusItem, Component, ReplicaRequirements
+from leeward.api.work import AggregatedStatusItem, Component, ReplicaRequirements, is_custom
 from leeward.core.interpreter.dependencies import in_order
 from leeward.core.interpreter.fields import drop, int_at, list_at, text_at, value_at
 from leeward.core.interpreter.kinds import rules_of
@@ -61,9 +61,8 @@ def lacks_health_rule(template: ReadOnlyManifest) -> bool:
 
 
 def is_defined(manifest: ReadOnlyManifest) -> bool:
-    """Tells whether somebody defined its kind, by its API group: Kubernetes itself does not have it."""
-    group = str(manifest.get("apiVersion", "")).rpartition("/")[0]
-    return "." in group and not group.endswith(".k8s.io")
+    """Tells whether somebody defined its kind."""
+    return is_custom(str(manifest.get("apiVersion", "")))
 
 
 def why_not_judged(kind: str) -> str:
