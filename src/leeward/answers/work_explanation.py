@@ -11,7 +11,7 @@ from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.work import Work
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.copies.availability import Availability, availability
-from leeward.core.copies.evidence import is_fresh
+from leeward.core.copies.evidence import is_fresh, refused_dependencies
 from leeward.core.execution.held_volumes import held_in
 from leeward.operations.sentences import since
 
@@ -56,6 +56,11 @@ def _removal(work: Work) -> Iterator[str]:
         yield "Its removal waits, because a cluster that its copy was moved to is not well."
 
 
+def _refused(work: Work) -> Iterator[str]:
+    if refused := refused_dependencies(work):
+        yield f"The cluster does not have {refused}, which it needs: the copy there may use somebody else's."
+
+
 def _why(state: FleetState, work: Work, name: str, known: Availability) -> Iterator[str]:
     cluster, applied = state.clusters.get(name), work.applied
     unseen = not_seen_since(cluster) if cluster is not None else None
@@ -66,6 +71,7 @@ def _why(state: FleetState, work: Work, name: str, known: Availability) -> Itera
     if work.metadata.deletion_timestamp is not None:
         yield f"It is being deleted{since(work.metadata.deletion_timestamp, state.as_of)}: the copy goes first."
     yield from _removal(work)
+    yield from _refused(work)
     if work.spec.suspend_dispatching:
         yield "Dispatching is suspended: nothing of it is applied."
     held = held_in(work)

@@ -139,6 +139,9 @@ EVICT_SHARED_ANNOTATION = "leeward.dev/evict-shared-resources"
 Namespaces, PersistentVolumes and PersistentVolumeClaims, with everything that others keep in them (ours)."""
 CLAIMS_ANNOTATION = "leeward.dev/claims"
 """Annotation on a binding of a StatefulSet: the claims that its Pods use, for people (ours)."""
+DEPENDENCIES_REFUSED_ANNOTATION = "leeward.dev/dependencies-refused"
+"""Annotation on a Work: objects that its template names and that the cluster does not have, since it refuses them or
+has somebody else's of that name (ours)."""
 KEEPS_CLAIMS_ANNOTATION = "leeward.dev/keeps-claims"
 """Annotation on a Work that is being removed: `true` keeps a custom resource to which claims belong in its member
 (ours). An agent reads no binding."""

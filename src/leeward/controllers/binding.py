@@ -202,6 +202,8 @@ class BindingController:
         counts = replicas_by_cluster(binding.spec).values() if binding.spec.is_workload else ()
         revised = await self._plane.interpreter.revise_each(template, counts)
         rendering = await self._overrides.render(template, manifests_by_cluster(binding, template, revised), present)
+        if self._order is not None:
+            rendering = await self._order.with_refused(binding, template, rendering)
         inject = self._inject or present
         return rendering, build_works(
             binding, template, None, self._new_id, rendering.manifests, present, inject=inject
@@ -236,7 +238,6 @@ class BindingController:
 
     async def _dissolve(self, binding: Binding) -> None:
         """Deletes the Works of a deleted binding, and removes its finalizer when its own in Ready clusters are gone.
-        One in a cluster that is away goes when that is back; what is made again under its name waits for it there.
         What others may live in stays for the next binding where somebody has deleted this one alone (Holds: S12)."""
         if self._kind.finalizer not in binding.metadata.finalizers:
             return

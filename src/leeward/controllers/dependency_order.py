@@ -6,6 +6,7 @@ Only a cluster that has no Work of the binding waits: what runs is brought up to
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from kubeapi.meta import Manifest
@@ -14,8 +15,9 @@ from leeward.api.names import binding_name, execution_space, work_name
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.client import WorldError
+from leeward.controllers.override_rendering import Rendering
 from leeward.core.dependencies.attached import DependantName, listed_in
-from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place
+from leeward.core.dependencies.order import LONGEST_WAIT, is_in_place, is_refused
 from leeward.core.dependencies.requirements import dependency_problem, follows, names_own_of_each_cluster
 from leeward.core.execution.works import replicas_by_cluster
 from leeward.core.propagation.reach import Reach
@@ -38,6 +40,10 @@ class DependencyOrder:
         """Instants since which a new copy waits, by binding and cluster."""
         self._read: dict[Key, tuple[ResourceBinding, Mapping[DependantName, frozenset[str]]]] = {}
         """Clusters by dependant (`listed_in`), of each object's binding as it was read last."""
+        self._refused = set[Key]()
+        """Works whose object their cluster does not have, of all kinds."""
+        self._told: dict[Key, Mapping[str, str]] = {}
+        """Refused objects by cluster, of each dependant of which an event has said so."""
         self._waiting: defaultdict[Key, set[Key]] = defaultdict(set)
         """Dependants that wait for an object, by its binding."""
 
@@ -51,11 +57,20 @@ class DependencyOrder:
             elif old is not None:
                 self._keep_waiting(key_of(old), ())
                 self._read.pop(key_of(old), None)
+                self._told.pop(key_of(old), None)
 
-        def work_changed(_: Work | None, new: Work | None) -> None:
-            dependency = RESOURCE_BINDING.key_of_work(new) if new is not None else None
-            if dependency is not None:
+        def work_changed(old: Work | None, new: Work | None) -> None:
+            work = new or old
+            dependency = RESOURCE_BINDING.key_of_work(work) if work is not None else None
+            if dependency is None or work is None:
+                return
+            if new is not None:
                 self._wake(dependency, look)
+            if is_refused(new) != (key_of(work) in self._refused):
+                self._refused ^= {key_of(work)}
+                attached = self._bindings.get(dependency.name, dependency.namespace)
+                for dependant in attached.spec.required_by if attached is not None else ():
+                    look(Key(dependant.namespace, dependant.name))
 
         self._bindings.on_change(binding_changed)
         self._works.on_change(work_changed)
@@ -75,6 +90,29 @@ class DependencyOrder:
         self._keep_waiting(key_of(binding), began.keys() - {cluster})
         return None
 
+    async def with_refused(self, binding: Binding, template: Manifest, rendering: Rendering) -> Rendering:
+        """The rendering with the objects that its copies need, and that their clusters do not have."""
+        found, rendered = dict[str, list[str]](), rendering.manifests
+        if self._refused and isinstance(binding, ResourceBinding) and follows(binding):
+            async for kind, name in self._needed(binding, template):
+                work = work_name(kind, name, binding.namespace)
+                for cluster in rendered:
+                    if Key(execution_space(cluster), work) in self._refused:
+                        found.setdefault(cluster, []).append(f"{kind} {name}")
+        refused = {name: replace(rendered[name], refused=", ".join(sorted(each))) for name, each in found.items()}
+        self._tell_refused(binding, {name: each.refused for name, each in refused.items()})
+        return replace(rendering, manifests={**rendered, **refused}) if refused else rendering
+
+    def _tell_refused(self, binding: Binding, refused: Mapping[str, str]) -> None:
+        key = key_of(binding)
+        for cluster, objects in sorted(refused.items()):
+            if self._told.get(key, {}).get(cluster) != objects:
+                message = f"Nobody relies on the copy in {cluster}, which does not have what it needs: {objects}."
+                self._recorder.warning(RESOURCE_BINDINGS, binding, "DependenciesRefused", message)
+        self._told.pop(key, None)
+        if refused:
+            self._told[key] = refused
+
     def _keep_waiting(self, binding: Key, clusters: Collection[str]) -> None:
         """Keeps since when these clusters wait, and forgets the others: one that needs a copy again waits anew."""
         began = {name: at for name, at in self._began.pop(binding, {}).items() if name in clusters}
@@ -83,6 +121,12 @@ class DependencyOrder:
 
     async def _missing(self, binding: ResourceBinding, template: Manifest, cluster: str) -> AsyncIterator[str]:
         """Objects that the copy needs and that are not in the cluster though they are in the control plane."""
+        async for kind, name in self._needed(binding, template):
+            if not self._is_in_place(binding, cluster, kind, name):
+                yield f"{kind} {name}"
+
+    async def _needed(self, binding: ResourceBinding, template: Manifest) -> AsyncIterator[tuple[str, str]]:
+        """Objects of the control plane that the copies need, by kind and name."""
         try:
             dependencies = await self._plane.interpreter.dependencies(template)
         except NotInterpreted:
@@ -91,8 +135,7 @@ class DependencyOrder:
             if names_own_of_each_cluster(each) or dependency_problem(each, binding.namespace, self._reach):
                 continue
             for kind, name in await self._named(each):
-                if not self._is_in_place(binding, cluster, kind, name):
-                    yield f"{kind} {name}"
+                yield kind, name
 
     async def _named(self, dependency: DependentObjectReference) -> list[tuple[str, str]]:
         """The objects that there are, by kind and name; what cannot be read is waited for, too."""

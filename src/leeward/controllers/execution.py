@@ -109,11 +109,7 @@ class ExecutionController:
     async def reconcile(self, name: str) -> datetime | None:
         await self._objects.backlinks.wait_listed(name)
         work = await self._works.get(name)
-        if (
-            work is not None
-            and work.metadata.deletion_timestamp is not None
-            and work.spec.preserve_resources_on_deletion
-        ):
+        if work is not None and work.metadata.deletion_timestamp and work.spec.preserve_resources_on_deletion:
             return await self._let_go(work)
         cluster = self._works.cluster
         if cluster is None or not cluster.is_ready:

@@ -19,6 +19,7 @@ from leeward.core.copies.evidence import (
     is_applied,
     is_fresh,
     is_judged_well,
+    refused_dependencies,
     served_counts,
     wanted_there,
     when_told,
@@ -45,7 +46,8 @@ NOTHING = Availability()
 def availability(work: Work | None, cluster: Cluster | None, replicas: int) -> Availability:
     """Bounds of the copy of `replicas` replicas that `work` describes. Holds: S1.
 
-    A copy that was never applied, and of which nothing was ever reported, serves nothing.
+    A copy that was never applied, and of which nothing was ever reported, serves nothing. Nobody relies on one that
+    runs without objects that it needs, or on somebody else's (`refused_dependencies`).
     """
     if work is None:
         return NOTHING
@@ -54,6 +56,8 @@ def availability(work: Work | None, cluster: Cluster | None, replicas: int) -> A
     known = [count for count in counts if count is not None]
     told, is_told = min(known, default=0), bool(statuses) and len(known) == len(statuses)
     whole = replicas or max(1, told)
+    if refused_dependencies(work):
+        return Availability(at_most=whole)
     if cluster is None or not is_fresh(work, cluster):
         was_nothing = not any(count is None or count for count in counts)
         return Availability(told, at_most=0 if was_nothing and not is_applied(work) else whole)

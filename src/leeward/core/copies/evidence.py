@@ -25,7 +25,7 @@ import msgspec
 from kubeapi.meta import ReadOnlyManifest, annotations_of
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
-from leeward.api.names import REFLECTED_CONDITION, TEMPLATE_GENERATION_ANNOTATION
+from leeward.api.names import DEPENDENCIES_REFUSED_ANNOTATION, REFLECTED_CONDITION, TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.work import Binding, ManifestStatus, Work
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
@@ -107,6 +107,11 @@ def believed_from(work: Work | None, cluster: Cluster | None) -> datetime | None
     if applied_at is not None and applied_at > ready.last_transition_time:
         return None
     return ready.last_transition_time + AGENT_SETTLES
+
+
+def refused_dependencies(work: Work) -> str:
+    """Objects that the copy needs and does not have in its cluster: it may run on somebody else's. Empty for none."""
+    return work.metadata.annotations.get(DEPENDENCIES_REFUSED_ANNOTATION, "")
 
 
 def is_judged_by_manifests(work: Work) -> bool:

@@ -14,6 +14,14 @@ LONGEST_WAIT = timedelta(seconds=15)
 without."""
 
 
+def is_refused(work: Work | None) -> bool:
+    """Tells whether a cluster does not have the object of this Work: it refuses it, or has somebody else's. What is
+    there as it was before is had."""
+    if work is None or work.metadata.deletion_timestamp is not None or work.applied is None:
+        return False
+    return work.applied.status == "False" and not work.status.manifest_statuses
+
+
 def is_in_place(attached: ResourceBinding | None, work: Work | None, cluster: str, needed: Collection[str]) -> bool:
     """Tells whether an object that there is in the control plane is in `cluster`, as far as it can get there.
 

@@ -13,6 +13,7 @@ from leeward.api.names import (
 )
 from leeward.api.work import Binding, ResourceBindingSpec, ResourceIdentifier, Work
 from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.copies.evidence import refused_dependencies
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import Eviction, is_automatic, replicas_in
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
@@ -147,6 +148,10 @@ def held_tasks(
 
 
 def _why_not_healthy(replacements: Mapping[str, Work]) -> str:
+    needed = {name: refused_dependencies(work) for name, work in replacements.items()}
+    refused = [f"{name} does not have {objects}" for name, objects in needed.items() if objects]
+    if refused:
+        return f"nobody relies on what replaces it, which needs more than is there: {'; '.join(refused)}"
     unknown = [
         name
         for name, work in replacements.items()

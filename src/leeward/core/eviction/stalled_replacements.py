@@ -26,7 +26,7 @@ from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention
 from leeward.core.copies.availability import availability
-from leeward.core.copies.evidence import is_current, is_uncounted, was_there_before
+from leeward.core.copies.evidence import is_current, is_uncounted, refused_dependencies, was_there_before
 from leeward.core.eviction.awaited_targets import NONE_AWAITED, AwaitedTargets
 from leeward.core.eviction.failover_release import moves_on
 from leeward.core.eviction.tasks import grace_of
@@ -119,6 +119,8 @@ def _judge(
     known = availability(work, cluster, target.replicas)
     if known.is_whole:
         return None
+    if refused := refused_dependencies(work):
+        return StalledTarget(target.name, 0, 0, f"which does not have {refused}"), _expected_since(cluster, work)
     reported = known.told
     staying = min(target.replicas, reported) if binding.spec.is_divided else 0
     if binding.spec.is_divided and staying == target.replicas:

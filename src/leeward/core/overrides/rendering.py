@@ -16,7 +16,11 @@ from typing import Any, Final, TypeVar, cast
 from kubeapi.diff import is_equal
 from kubeapi.json_document import Document
 from kubeapi.meta import Manifest, ReadOnlyManifest
-from leeward.api.names import APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION
+from leeward.api.names import (
+    APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
+    APPLIED_OVERRIDES_ANNOTATION,
+    DEPENDENCIES_REFUSED_ANNOTATION,
+)
 from leeward.api.rules.bounds import FEWER_OVERRIDERS, MOST_OVERRIDERS
 from leeward.api.rules.overrides import RBAC_WAY_OUT
 from leeward.core.overrides.applicable import grants_rights
@@ -33,20 +37,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Overridden:
-    """A manifest for one cluster or several, and the rules that were carried out on it, in order."""
+    """A manifest for one cluster or several, and the rules that were carried out on it, in order. `refused`: the
+    cluster does not have these objects that it needs."""
 
     manifest: ReadOnlyManifest
     applied: tuple[OverrideRule, ...] = ()
+    refused: str = ""
 
     @cached_property
     def annotations(self) -> dict[str, str]:
-        """Annotations that tell on a Work what was applied: by name, whatever the order was."""
+        """Annotations that tell on a Work which rules were applied, by name, whatever their order; and the refused
+        objects."""
         found: dict[str, list[OverrideRule]] = {}
         for rule in sorted(self.applied, key=lambda rule: rule.policy.name):
             namespaced = bool(rule.policy.namespace)
             key = APPLIED_OVERRIDES_ANNOTATION if namespaced else APPLIED_CLUSTER_OVERRIDES_ANNOTATION
             found.setdefault(key, []).append(rule)
-        return {annotation: joined(rule.applied for rule in rules) for annotation, rules in found.items()}
+        applied = {annotation: joined(rule.applied for rule in rules) for annotation, rules in found.items()}
+        return {**applied, **({DEPENDENCIES_REFUSED_ANNOTATION: self.refused} if self.refused else {})}
 
 
 @dataclass(frozen=True, slots=True)
