@@ -1,4 +1,4 @@
-"""Others' objects in members, under the names of ours: real processes, driven by the real kubectl."""
+"""Objects of others in members, under the names of ours: real processes, driven by the real kubectl."""
 
 from collections.abc import Generator
 

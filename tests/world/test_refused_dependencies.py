@@ -45,7 +45,7 @@ def held_message(world: World) -> str:
 
 
 async def serves_all_along(world: World, clusters: set[str], seconds: int) -> None:
-    """In these clusters together all replicas serve in each second."""
+    """Sees all replicas serve in these clusters together, in each second."""
     for _ in range(seconds):
         await world.sleep(1)
         assert sum([max(0, await ready_replicas(world, name, "web")) for name in sorted(clusters)]) >= 2

@@ -140,11 +140,9 @@ Namespaces, PersistentVolumes and PersistentVolumeClaims, with everything that o
 CLAIMS_ANNOTATION = "leeward.dev/claims"
 """Annotation on a binding of a StatefulSet: the claims that its Pods use, for people (ours)."""
 DEPENDENCIES_REFUSED_ANNOTATION = "leeward.dev/dependencies-refused"
-"""Annotation on a Work: objects that its template names and that the cluster does not have, since it refuses them or
-has somebody else's of that name (ours)."""
+"""Annotation on a Work: objects that its template names, and that its cluster does not have (ours)."""
 KEEPS_CLAIMS_ANNOTATION = "leeward.dev/keeps-claims"
-"""Annotation on a Work that is being removed: `true` keeps a custom resource to which claims belong in its member
-(ours). An agent reads no binding."""
+"""Annotation on a Work that is removed: `true` keeps a custom resource while claims belong to it (ours)."""
 CONFIRMED_IDENTITY_ANNOTATION = "leeward.dev/confirmed-identity"
 """Annotation on a Cluster: the identity of the rebuilt member in which volumes may be made anew (ours)."""
 NAMED_CLAIMS_ANNOTATION = "leeward.dev/named-claims"

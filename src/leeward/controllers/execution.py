@@ -169,7 +169,7 @@ class ExecutionController:
         if EXECUTION_CONTROLLER_FINALIZER not in work.metadata.finalizers:
             return None
         try:
-            is_there = await self._removal.remove(work)
+            is_there = await self._removal.remove(work, found=self._found.has(work))
         except ClaimsKept as error:
             self._post(work, claims_kept(str(error)))
             return self._plane.clock.now() + LOOK_AGAIN

@@ -51,6 +51,10 @@ class FoundRemovals:
         """Forgets the removal of a Work that is gone, or whose removal is carried out."""
         self._found.pop(name, None)
 
+    def has(self, work: Work) -> bool:
+        """Tells whether the removal of the Work was found."""
+        return self._found.get(work.name, ("", None))[0] == work.metadata.uid
+
     async def look_at(self, work: Work) -> datetime | None:
         """Instant at which to look again at the deletion of the Work; None when it may be carried out.
 

@@ -25,6 +25,7 @@ from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.eviction.volumes import why_claims_stay
 from leeward.core.execution.release import release_patch
+from leeward.core.execution.removal import is_order_about
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
@@ -66,18 +67,20 @@ class ObjectRemoval:
         self._returned = returned
         self._missing = MissingKinds(plane, member, works)
         self._claims = OwnedClaims(member)
+        self._recorder = plane.recorder("execution-controller")
         self._deleted: dict[str, None] = {}
         """The uids of the objects that were deleted here, the latest last."""
 
-    async def remove(self, work: Work, *, ended: bool = False) -> bool:
+    async def remove(self, work: Work, *, ended: bool = False, found: bool = False) -> bool:
         """Asks for the deletion of what the Work had applied. Returns whether any of it is, or may be, still there.
 
         `ended` says that the Work itself is gone; otherwise it must be there and wait for this. Of a Work that is gone
         only what was deleted here before is deleted once more: a member that is restored brings it back with its uid.
-        Under another uid somebody in the member has made it, and keeps something there.
+        Under another uid somebody in the member has made it, and keeps something there. An order that was `found`, by a
+        control plane that was restored, is about no object that came later.
         """
         manifests = work.spec.workload.manifests
-        remove = partial(self._remove_served, work, ended=ended)
+        remove = partial(self._remove_served, work, ended=ended, found=found)
         return any([await self._on_served(manifest, remove) for manifest in manifests])
 
     async def release(self, work: Work) -> bool:
@@ -102,7 +105,7 @@ class ObjectRemoval:
             return await act({**manifest, "apiVersion": versions[0]})
         return True
 
-    async def _remove_served(self, work: Work, manifest: Manifest, *, ended: bool) -> bool:
+    async def _remove_served(self, work: Work, manifest: Manifest, *, ended: bool, found: bool) -> bool:
         """Asks for the deletion of one object of a kind that is served. Raises: UnknownKind, NotServed, WorldError."""
         resource = await self._member.server.discovery.resource(manifest["apiVersion"], manifest["kind"])
         key = key_of(manifest)
@@ -112,6 +115,9 @@ class ObjectRemoval:
             for _ in range(ATTEMPTS):
                 observed = await self._member.server.client.get(resource, key.name, key.namespace)
                 if not self._works.owns(work, observed) or (ended and not self._was_deleted(observed)):
+                    return False
+                if not ended and not is_order_about(work, manifest, observed, found=found):
+                    self._tell_kept(work, observed)
                     return False
                 if "deletionTimestamp" in observed["metadata"]:
                     return True
@@ -127,6 +133,13 @@ class ObjectRemoval:
         except NotFound:
             return self._objects.may_still_come(resource, key)
         return True
+
+    def _tell_kept(self, work: Work, observed: Manifest) -> None:
+        message = (
+            f"{observed['kind']} {key_of(observed)} in cluster {self._member.name} stays: this removal is about an "
+            "earlier object of its name, or others live in it; `leeward orphans` lists it."
+        )
+        self._recorder.warning(WORKS, work, "RemovalNotOfThisObject", message)
 
     async def _keep_claims(self, work: Work, observed: Manifest) -> None:
         """Raises: ClaimsKept where claims belong to the object, or may: they would go with it. The member is asked now,

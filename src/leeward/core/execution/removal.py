@@ -3,6 +3,7 @@
 removal_blocked    what a Work says when somebody's finalizer keeps an object in the member, and with it what it runs
 claims_kept        what it says when claims belong to its custom resource in the member
 removal_refused    what it says when the member does not take the deletion
+is_order_about     if the order is about an object that its member has under that name
 is_removal_held    if the removal of a copy waits: its cluster was away, or did not carry it out, and what replaces the
                    copy may be lost by now
 held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluster is away
@@ -16,7 +17,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from kubeapi.meta import ReadOnlyManifest
+from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, put_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
@@ -25,7 +26,11 @@ from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.copies.disruption import CopyTable, copies_of
+from leeward.core.copies.evidence import is_applied
 from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.eviction.shared_resources import is_shared
+from leeward.core.execution.works import template_uids
+from leeward.core.interpreter.fields import text_at
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
 REFUSED = "Refused"
@@ -60,6 +65,22 @@ def _kept_by(observed: ReadOnlyManifest) -> str:
     name = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
     finalizers = metadata["finalizers"]
     return f"{observed['kind']} {name} has the finalizer{'s' * (len(finalizers) > 1)} {', '.join(finalizers)}"
+
+
+def is_order_about(work: Work, manifest: ReadOnlyManifest, observed: ReadOnlyManifest, *, found: bool) -> bool:
+    """Tells whether the deletion of the Work is about this object in its member: it was made of the same template.
+
+    A control plane that is restored gives an order once more, or `found` it given: the object may have been made since.
+    What others live in is deleted by no order that was found. Where nobody says of which template an object was made,
+    it is older than such an order. What was never applied as the Work has it may still be of an earlier template.
+    """
+    if found and is_shared(manifest["apiVersion"], manifest["kind"]):
+        return False
+    made, there = template_uids([manifest]), template_uids([observed])
+    if made and there:
+        return made == there or not (found or is_applied(work))
+    at, created = work.metadata.deletion_timestamp, text_at(observed, "metadata", "creationTimestamp")
+    return not found or at is None or not created or parse_time(created) <= at
 
 
 def is_removal_held(
