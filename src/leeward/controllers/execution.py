@@ -22,7 +22,6 @@ from kubeapi.diff import is_equal
 from leeward.api.meta import Condition, set_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
-    KEEPS_CLAIMS_ANNOTATION,
     NOT_READY_TAINT,
     REMOVAL_HELD_ANNOTATION,
     UNREACHABLE_TAINT,
@@ -37,7 +36,7 @@ from leeward.controllers.object_removal import ClaimsKept, ObjectRemoval, Remova
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.volume_holds import VolumeHolds, VolumesHeld
 from leeward.core.eviction.shared_resources import has_shared
-from leeward.core.execution.held_volumes import HELD
+from leeward.core.execution.held_volumes import HELD, KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import is_released
 from leeward.core.execution.removal import claims_kept
 from leeward.core.execution.settled import is_carried_out

@@ -14,7 +14,7 @@ from functools import partial
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import KEEPS_CLAIMS_ANNOTATION, REMOVAL_HELD_ANNOTATION
+from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import ApiError, Conflict, NotFound, NotServed, TooManyRequests, WorldError
@@ -24,6 +24,7 @@ from leeward.controllers.owned_claims import OwnedClaims
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.eviction.volumes import why_claims_stay
+from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import release_patch
 from leeward.core.execution.removal import is_order_about
 from leeward.runtime.bounded import keep_latest

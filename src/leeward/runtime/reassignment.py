@@ -12,7 +12,6 @@ An annotation remembers that this was not what its policy asked for, so that it 
 from datetime import timedelta
 
 from leeward.api.names import (
-    KEEPS_CLAIMS_ANNOTATION,
     REASSIGNED_ANNOTATION,
     RELEASED_ANNOTATION,
     REMOVAL_HELD_ANNOTATION,
@@ -21,6 +20,7 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import Client, NotFound, NotServed
+from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import is_released
 
 FOREIGN_DELETION_REST = timedelta(seconds=5)
