@@ -17,10 +17,10 @@ from kubeapi.meta import Manifest
 from leeward.api.resource import CLUSTERS
 from leeward.client.connection import Connection
 from leeward.dashboard.answering import Answering
-from leeward.dashboard.context import DashboardConfig, DashboardContext
+from leeward.dashboard.context import SESSION_HEADER, DashboardConfig, DashboardContext
 from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.pictures import FleetPictures
-from leeward.dashboard.sessions import Session, SessionStore
+from leeward.dashboard.sessions import LinkKey, Session, SessionStore
 from leeward.dashboard.signing_in import SigningIn
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, play, policy
@@ -84,7 +84,12 @@ async def _fleet(world: World) -> None:
 
 
 def _context(world: World, supervisor: Supervisor) -> DashboardContext:
-    config = DashboardConfig(name="prod-hub", connection=Connection("https://hub.example"), key="k", allow_actions=True)
+    config = DashboardConfig(
+        name="prod-hub",
+        connection=Connection("https://hub.example"),
+        key=LinkKey("k", world.randomness, lambda _: None),
+        allow_actions=True,
+    )
     follower = FleetFollower(world.client, world.clock, world.randomness, supervisor, config.name)
     sessions = SessionStore(world.clock, world.randomness)
     return DashboardContext(config, world.clock, world.client, supervisor, follower, sessions)
@@ -118,7 +123,7 @@ async def _asked(
     found: Mapping[str, str],
 ) -> Any:
     (route,) = (route for route in routes if (route.method, route.path) == ("GET", path))
-    headers = {"Cookie": f"{context.config.cookie}={session.id}"}
+    headers = {SESSION_HEADER: session.id}
     answer: Any = await route.handler(make_mocked_request("GET", asked, headers, match_info=dict(found)))  # pyright: ignore
     assert answer.status == 200, answer.text
     return json.loads(answer.body)

@@ -3,8 +3,10 @@
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -46,7 +48,7 @@ def dashboard(fleet: Fleet, *options: str) -> Generator[str]:
 
 
 def origin_of(link: str) -> str:
-    return link.partition("/open")[0].rstrip("/")
+    return link.partition("/#")[0]
 
 
 def headline(page: Page, said: str) -> None:
@@ -129,3 +131,57 @@ def test_a_cluster_is_cordoned_by_whoever_may_and_only_where_that_is_let(browser
         expect(page.locator(".sub .badge")).to_have_text("Cordoned", timeout=SLOW_MS)
         assert [taint["effect"] for taint in fleet.get("cluster", "member3")["spec"]["taints"]] == ["NoSchedule"]
         fleet.leeward("uncordon", "member3")
+
+
+@contextmanager
+def listening_beside() -> Generator[tuple[str, list[str]]]:
+    """Another server of this host; gives its address, and all that browsers send it."""
+    heard: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(f"{self.path} {self.headers}")
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>beside</title><h1>beside</h1>")
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing is logged."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", heard
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_no_other_port_of_the_host_gets_the_session_and_a_link_is_good_once(browser: Browser, fleet: Fleet) -> None:
+    with dashboard(fleet) as link, listening_beside() as (beside, heard):
+        with watched_page(browser, origin_of(link)) as watched:
+            page = watched.open(link.removeprefix(origin_of(link)))
+            headline(page, "All 3 clusters are ready")
+            assert "key=" not in page.url
+            secret = page.evaluate("localStorage.getItem('leeward-session')")
+            key = link.partition("#key=")[2]
+            other = watched.context.new_page()
+            other.goto(beside)
+            assert other.evaluate("document.cookie + JSON.stringify(localStorage)") == "{}"
+            said = "\n".join(heard)
+            assert "beside" in other.title()
+            assert "Cookie:" not in said
+            assert secret not in said
+            other.goto(f"{origin_of(link)}/applications")
+            expect(other.locator('td[data-l="Where"]')).to_be_visible(timeout=SLOW_MS)
+            listed = subprocess.run(["ps", "-eww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+            assert key not in listed
+            assert secret not in listed
+        with watched_page(browser, origin_of(link)) as watched:
+            page = watched.open(link.removeprefix(origin_of(link)))
+            headline(page, "Sign in to")
+            expect(page.get_by_role("alert")).to_contain_text("this link is used")
+            watched.problems.clear()  # Chromium says of each answer 401 that it was one

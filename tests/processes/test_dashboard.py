@@ -3,9 +3,7 @@
 import json
 import urllib.request
 from collections.abc import Callable, Generator
-from contextlib import suppress
 from http.client import HTTPResponse
-from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -19,6 +17,7 @@ from leeward.app.local.fleet import load_fleet
 from leeward.app.local.layout import DASHBOARD, Layout
 from leeward.app.local.processes import State
 from leeward.app.local.waiting import wait_until
+from leeward.dashboard.context import SESSION_HEADER
 from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
 
 EXAMPLE = Path(__file__).parents[2] / "examples/divided.yaml"
@@ -41,11 +40,12 @@ class Page:
     """A browser that has opened the link, and reads the stream."""
 
     def __init__(self, link: str) -> None:
-        self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-        self.base = link.partition("open?")[0]
-        self._opener.open(self.base + "api/session", timeout=SECONDS).close()
-        with suppress(HTTPError):  # the page itself, where it is not built
-            self._opener.open(link, timeout=SECONDS).close()
+        self._opener = urllib.request.build_opener()
+        self.base, _, key = link.partition("#key=")
+        body = json.dumps({"key": key}).encode()
+        asked = urllib.request.Request(self.base + "api/session", body, {"Content-Type": "application/json"})
+        with self._opener.open(asked, timeout=SECONDS) as answer:
+            self._opener.addheaders = [(SESSION_HEADER, json.loads(answer.read())["session"])]
         self.collections: dict[str, dict[str, Any]] = {}
         self._stream: HTTPResponse = self._opener.open(self.base + "api/events", timeout=SECONDS)
 
@@ -103,9 +103,14 @@ def test_a_page_is_told_of_an_outage_as_it_happens(fleet: Fleet) -> None:
     page.until(lambda: page.state_of("member1") == "Ready" and page.nginx["state"] == "InPlace")
 
 
-def test_it_ends_with_the_fleet_and_its_link_stays(fleet: Fleet) -> None:
+def test_it_ends_with_the_fleet_and_a_link_that_is_not_used_stays(fleet: Fleet) -> None:
     layout = Layout(fleet.data_dir)
     link = link_of(layout, load_fleet(layout))
+    Page(link)
+    used, link = link, link_of(layout, load_fleet(layout))
+    assert used != link, "each is good once"
+    with pytest.raises(HTTPError, match="401"):
+        Page(used)
     assert (layout.dashboard_key.stat().st_mode & 0o777) == 0o600
     fleet.leeward("down")
     assert processes.state_of(layout, DASHBOARD) is State.STOPPED

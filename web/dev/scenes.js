@@ -30,7 +30,7 @@ export const SIGNED_IN = {
   controlPlane: "prod-hub",
   byLink: true,
   user: "operator",
-  csrf: "c",
+  session: "",
   actionsAllowed: true,
   actions: {
     cordon: "",
@@ -49,7 +49,7 @@ export const LONG_USER = {
   controlPlane: "https://a-control-plane-with-a-long-name.of-a-long-domain.example:6443",
 };
 /** @type {View.SessionView} */
-export const SIGNED_OUT = { ...SIGNED_IN, signedIn: false, user: "", csrf: "", actions: {}, actionsAllowed: false };
+export const SIGNED_OUT = { ...SIGNED_IN, signedIn: false, user: "", session: "", actions: {}, actionsAllowed: false };
 
 /** @param {string} scene @param {number} many @returns {View.Reset} */
 export function reset(scene, many) {

@@ -1,6 +1,13 @@
 """`leeward dashboard`"""
 
+import atexit
+import html
+import shutil
 import ssl
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -40,9 +47,8 @@ def dashboard(
 ) -> None:
     """Show the fleet on a page, as it changes.
 
-    On an address of this machine alone, a link is printed that signs in with the identity of the kubeconfig: keep it to
-    yourself. Elsewhere users sign in with a bearer token of the control plane. A user sees and does what the control
-    plane lets them.
+    On an address of this machine alone, a link is printed that signs in once, with the identity of the kubeconfig.
+    When it was used, the next one is printed. Elsewhere users sign in with a token of the control plane.
     """
     from kubeapi.process import log_to_stderr, serve
     from leeward.app.dashboard import NOT_BUILT, DashboardRequest, run_dashboard
@@ -62,18 +68,33 @@ def dashboard(
     )
     if not request.is_private and request.tls is None:
         complain(f"{listen} is not of this machine alone: without --tls-cert, tokens travel unencrypted to it")
-
     if not is_built():
         complain(NOT_BUILT)
     log_to_stderr()
-    serve(run_dashboard(request, lambda link: _announce(target.name, link, opens)), "dashboard")
+    served = replace(request, renewed=partial(_tell_next, request.link))
+    serve(run_dashboard(served, lambda link: announce(target.name, link, opens)), "dashboard")
 
 
-def _announce(name: str, link: str, opens: bool) -> None:
+def _tell_next(link: Callable[[str], str], key: str) -> None:
+    say(f"that link is used; the next one: {link(key)}")
+
+
+def announce(name: str, link: str, opens: bool) -> None:
     say(f"dashboard of {name}: {link}")
     say("Ctrl-C ends it")
     if opens:
-        click.launch(link)
+        _open(link)
+
+
+def _open(link: str) -> None:
+    """Has the browser go to the link from a file that is its user's alone: arguments of processes are everybody's."""
+    from kubeapi.files import write_file
+
+    directory = tempfile.mkdtemp(prefix="leeward-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    file = Path(directory) / "dashboard.html"
+    write_file(file, f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(link)}">')
+    click.launch(file.as_uri())
 
 
 def _address(listen: str | None) -> tuple[str, int]:

@@ -1,7 +1,6 @@
 """Context of all requests: how the dashboard was started, the fleet that it follows, and who has signed in.
 
-signed_in   wraps a handler that needs a session: finds it, asks for its CSRF token where something changes, and
-            brings what its user may see up to date
+signed_in   wraps a handler that needs a session: finds it by its header, and brings what its user may see up to date
 answered    JSON, and errors as JSON
 """
 
@@ -17,15 +16,16 @@ from kubeapi.loop.supervisor import Supervisor
 from leeward.client import Client, Forbidden, Unauthorized, Unreachable, WorldError
 from leeward.client.connection import Connection
 from leeward.dashboard.following import FleetFollower
-from leeward.dashboard.http_guard import SAFE_METHODS, Handler
+from leeward.dashboard.http_guard import Handler
 from leeward.dashboard.rights import review_sight
-from leeward.dashboard.sessions import Session, SessionStore, is_csrf_token
+from leeward.dashboard.sessions import LinkKey, Session, SessionStore
 from leeward.dashboard.user_shares import TooManyAtOnce
 from leeward.operations import OperationFailed
 
 log = logging.getLogger(__name__)
 
-CSRF_HEADER = "X-CSRF-Token"
+SESSION_HEADER = "X-Leeward-Session"
+"""Header with the id of a session: another site cannot set it, and no browser sends it of its own."""
 SIGHT_SECONDS = 30.0
 """Seconds for which it is believed what a user may see."""
 
@@ -34,23 +34,16 @@ UserHandler = Callable[[web.Request, Session], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardConfig:
-    """`key` opens a session with the dashboard's own identity; empty: there is no such way in.
+    """`key` opens a session with the dashboard's own identity; None: there is no such way in.
 
     `allowed_hosts` are names by which requests may name us, beside addresses and `localhost`.
     """
 
     name: str
     connection: Connection
-    key: str = field(default="", repr=False)
+    key: LinkKey | None = field(default=None, repr=False)
     allowed_hosts: tuple[str, ...] = ()
     allow_actions: bool = False
-    is_secure: bool = False
-    port: int = 0
-
-    @property
-    def cookie(self) -> str:
-        """Browsers do not tell ports apart: of two dashboards on one machine each has its own."""
-        return f"{'__Host-' if self.is_secure else ''}leeward-{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +56,7 @@ class DashboardContext:
     sessions: SessionStore
 
     def session_of(self, request: web.Request) -> Session | None:
-        return self.sessions.find(request.cookies.get(self.config.cookie, ""))
+        return self.sessions.find(request.headers.get(SESSION_HEADER, ""))
 
     async def look_at_rights(self, session: Session) -> None:
         """Asks again what the user may see, where that was a while ago. Raises: Unauthorized, WorldError."""
@@ -79,8 +72,6 @@ class DashboardContext:
             session = self.session_of(request)
             if session is None:
                 return failed(401, "nobody has signed in, or the session is over: sign in again")
-            if request.method not in SAFE_METHODS and not is_csrf_token(session, request.headers.get(CSRF_HEADER, "")):
-                return failed(403, f"the header {CSRF_HEADER} does not have the session's token")
             try:
                 await self.look_at_rights(session)
                 return await handler(request, session)

@@ -1,7 +1,7 @@
 """Guard of all requests and answers: which hosts we answer for, what a change must bring, and the headers of an answer.
 
 A page of somebody else can make a browser send requests here. It can neither name a host that is ours (its own name
-may lead to this address: DNS rebinding), nor send JSON without being asked first, nor read a session's CSRF token.
+may lead to this address: DNS rebinding), nor send JSON or the header of a session without being asked first.
 """
 
 import ipaddress

@@ -1,8 +1,7 @@
 """The server of the dashboard: its routes, and how it listens.
 
     GET  /, /assets/*            the page
-    GET  /open?key=              signs in as the dashboard's own identity, for who was given the link
-    *    /api/session            who is signed in; sign in with a token; sign out (`signing_in`)
+    *    /api/session            who is signed in; sign in with a token, or the key of the link; sign out (`signing_in`)
     GET  /api/events?since=      the fleet as it changes, one stream for each page (`streaming`)
     GET  /api/...                questions of this user (`answering`)
     POST /api/actions/...        what an operator does (`acting`)

@@ -1,12 +1,12 @@
 """Sessions of people who have signed in: in memory alone, bounded in number, and over after a while.
 
-A session holds the client with which its owner is answered. Its id is the cookie; its CSRF token is what a page of ours
-can read and another one cannot.
+A session holds the client with which its owner is answered. Its id is a secret of the page: a browser keeps it for the
+page's origin, and sends it to no other port of the host, as it would a cookie.
 """
 
 import hmac
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from kubeapi.loop.clock import Clock
@@ -25,7 +25,6 @@ class Session:
     """`sight` is what its user may see, as it was asked last; `is_own`: the identity is that of the dashboard."""
 
     id: str = field(repr=False)
-    csrf: str = field(repr=False)
     user: str
     client: Client = field(repr=False)
     is_own: bool
@@ -58,7 +57,7 @@ class SessionStore:
         while (one_too_many := self._one_too_many((is_own, user))) is not None:
             await self.end(one_too_many)
         now = self._clock.monotonic()
-        session = Session(self._randomness.token(), self._randomness.token(), user, client, is_own, now, now)
+        session = Session(self._randomness.token(), user, client, is_own, now, now)
         self._sessions[session.id] = session
         return session
 
@@ -103,6 +102,22 @@ class SessionStore:
         return now - session.used > IDLE_SECONDS or now - session.begun > LONGEST_SECONDS
 
 
-def is_csrf_token(session: Session, given: str) -> bool:
-    """Compared in a time that tells nothing of it."""
-    return hmac.compare_digest(session.csrf.encode(), given.encode())
+class LinkKey:
+    """Key of the link that signs in as the dashboard's own identity: good once. `renewed` is told the next one."""
+
+    def __init__(self, key: str, randomness: Randomness, renewed: Callable[[str], None]) -> None:
+        self._key = key
+        self._randomness = randomness
+        self._renewed = renewed
+
+    def fits(self, given: str) -> bool:
+        """Compared in a time that tells nothing of it."""
+        return hmac.compare_digest(self._key.encode(), given.encode())
+
+    def spend(self, given: str) -> bool:
+        """Tells whether it was the key, which is another one from now on."""
+        if not self.fits(given):
+            return False
+        self._key = self._randomness.token()
+        self._renewed(self._key)
+        return True

@@ -5,10 +5,9 @@
     DELETE  ends the session
 
 A token is tried before it opens a session: the control plane says whose it is. It stays in memory, and is never told.
+Who signs in waits in the queue of their address; the queues take turns.
 """
 
-import asyncio
-import hmac
 from dataclasses import replace
 from typing import Any
 
@@ -16,19 +15,19 @@ import msgspec
 from aiohttp import web
 
 from kubeapi import codec
+from kubeapi.loop.seats import Crowded, Seats
 from leeward.client import Client, Forbidden, NotFound, Unauthorized, WorldError
 from leeward.client.connection import Connection, transport_of
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.rights import ACTION_RIGHTS, may, name_of_token, name_of_user
-from leeward.dashboard.sessions import LONGEST_SECONDS, Session
+from leeward.dashboard.sessions import Session
 
-SIGN_INS_AT_ONCE = 4
+SIGN_INS_AT_ONCE, WAITING_OF_AN_ADDRESS = 4, 64
+PATIENCE_SECONDS = 30.0
 MAX_TOKEN_LETTERS = 16 * 1024
 ADMINISTRATOR = "kubeconfig"
 """Name of the dashboard's own identity where the control plane does not tell."""
-NOT_OURS = "this link is not of this dashboard: take the one that it has printed"
-NOT_ANSWERED = """The control plane does not answer, so nobody can sign in.
-That says nothing about the clusters: they go on. Open the link again in a moment. What was said"""
+NOT_OURS = "this link is used, or not of this dashboard: each is good once, and the dashboard has printed the next"
 UNNAMED = "a user"
 """Name of all others there: they have the bounds of one user together."""
 
@@ -41,14 +40,15 @@ class _SignIn(msgspec.Struct, frozen=True):
 class SessionView(msgspec.Struct, frozen=True, rename="camel"):
     """`by_link`: there is a way in by the link that `leeward dashboard` has printed.
 
-    `actions` are what the user may do, by name: empty text where they may, else why not.
+    `actions` are what the user may do, by name: empty text where they may, else why not. `session` is told once, to who
+    signs in.
     """
 
     signed_in: bool
     control_plane: str
     by_link: bool
     user: str = ""
-    csrf: str = ""
+    session: str = ""
     actions_allowed: bool = False
     actions: dict[str, str] = {}
     missing: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class SessionView(msgspec.Struct, frozen=True, rename="camel"):
 class SigningIn:
     def __init__(self, context: DashboardContext) -> None:
         self._context = context
-        self._few = asyncio.Semaphore(SIGN_INS_AT_ONCE)
+        self._seats = Seats(SIGN_INS_AT_ONCE, WAITING_OF_AN_ADDRESS, PATIENCE_SECONDS)
 
     def routes(self) -> list[web.RouteDef]:
         path = "/api/session"
@@ -66,7 +66,6 @@ class SigningIn:
             web.get(path, self._look),
             web.post(path, self._sign_in),
             web.delete(path, ending),
-            web.get("/open", self._open),
         ]
 
     async def _look(self, request: web.Request) -> web.StreamResponse:
@@ -86,45 +85,31 @@ class SigningIn:
             given = codec.decode(await request.read(), _SignIn)
         except codec.DecodeError as error:
             return failed(400, f'the body is not {{"token": ...}}: {error}')
-        if given.key:
-            if not self._is_key(given.key):
-                return failed(401, NOT_OURS)
-            return self._with_cookie(answered(await self._view(session := await self._own())), session)
-        if problem := problem_of_token(given.token):
+        if not given.key and (problem := problem_of_token(given.token)):
             return failed(400, problem)
-        if self._few.locked():
-            return failed(429, "too many are signing in: try again in a moment")
-        async with self._few:
-            found = await self._of_token(given.token)
-        if found is None:
-            return failed(401, "the control plane does not know this token")
-        return self._with_cookie(answered(await self._view(found)), found)
-
-    async def _open(self, request: web.Request) -> web.StreamResponse:
-        """The link: signs in, and goes on to the page without the key in its address. A refusal is read by a person."""
-        if not self._is_key(request.query.get("key", "")):
-            return web.Response(status=401, text=NOT_OURS)
         try:
-            session = await self._own()
-        except WorldError as error:
-            return web.Response(status=502, text=f"{NOT_ANSWERED}: {error}")
-        return self._with_cookie(web.Response(status=303, headers={"Location": "/"}), session)
+            await self._seats.take(request.remote or "")
+        except Crowded:
+            return failed(429, "too many are signing in from this address: try again in a moment")
+        try:
+            found = await (self._own(given.key) if given.key else self._of_token(given.token))
+        finally:
+            self._seats.give_back()
+        if found is None:
+            return failed(401, NOT_OURS if given.key else "the control plane does not know this token")
+        return answered(msgspec.structs.replace(await self._view(found), session=found.id))
 
     async def _sign_out(self, _: web.Request, session: Session) -> web.StreamResponse:
         await self._context.sessions.end(session)
-        answer = answered(self._nobody())
-        answer.del_cookie(self._context.config.cookie, path="/")
-        return answer
+        return answered(self._nobody())
 
-    def _is_key(self, given: str) -> bool:
-        key = self._context.config.key
-        return bool(key) and hmac.compare_digest(key.encode(), given.encode())
-
-    async def _own(self) -> Session:
-        """Raises: WorldError."""
-        context = self._context
+    async def _own(self, given: str) -> Session | None:
+        """None for a key that is not the link's, or is not any more. Raises: WorldError, and the key stays good."""
+        context, key = self._context, self._context.config.key
+        if key is None or not key.fits(given):
+            return None
         user = await self._name(context.client) or ADMINISTRATOR
-        return await context.sessions.begin(user, context.client, is_own=True)
+        return await context.sessions.begin(user, context.client, is_own=True) if key.spend(given) else None
 
     async def _of_token(self, token: str) -> Session | None:
         """None for a token that nobody has. Raises: WorldError."""
@@ -163,9 +148,8 @@ class SigningIn:
         return SessionView(
             signed_in=True,
             control_plane=config.name,
-            by_link=bool(config.key),
+            by_link=config.key is not None,
             user=session.user,
-            csrf=session.csrf,
             actions_allowed=config.allow_actions,
             actions=await self._actions(session),
             missing=session.sight.missing,
@@ -180,20 +164,7 @@ class SigningIn:
 
     def _nobody(self) -> SessionView:
         config = self._context.config
-        return SessionView(False, config.name, bool(config.key))
-
-    def _with_cookie(self, answer: web.Response, session: Session) -> web.Response:
-        config = self._context.config
-        answer.set_cookie(
-            config.cookie,
-            session.id,
-            max_age=int(LONGEST_SECONDS),
-            path="/",
-            httponly=True,
-            samesite="Strict",
-            secure=config.is_secure,
-        )
-        return answer
+        return SessionView(False, config.name, config.key is not None)
 
 
 def with_token(connection: Connection, token: str) -> Connection:

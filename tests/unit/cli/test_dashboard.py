@@ -1,10 +1,13 @@
 """`leeward dashboard`: what it is told wrongly, and whom its link is for."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import click
 import pytest
 
 from leeward.app.dashboard import DashboardRequest
+from leeward.cli.dashboard import announce
 from leeward.client.connection import Connection
 from tests.verbs import Verb, call_verb
 
@@ -66,3 +69,14 @@ def test_what_is_told_wrongly_names_the_way_out(run: Verb, kubeconfig: Path, opt
 def test_only_an_address_of_this_machine_alone_has_a_link(host: str, is_private: bool, address: str) -> None:
     request = DashboardRequest(name="hub", connection=Connection("https://hub.example"), host=host, port=8733)
     assert (request.is_private, request.address) == (is_private, address)
+
+
+def test_a_browser_that_is_opened_gets_the_key_from_a_file_of_its_user_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[str] = []
+    monkeypatch.setattr(click, "launch", launched.append)
+    announce("hub", "http://127.0.0.1:8733/#key=hunter2", True)
+    (address,) = launched
+    assert "hunter2" not in address, "arguments of processes are everybody's"
+    file = Path(urlsplit(address).path)
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert 'url=http://127.0.0.1:8733/#key=hunter2"' in file.read_text()

@@ -84,7 +84,7 @@ def test_the_ways_into_a_fleet_that_runs_are_told_once_more(tmp_path: Path) -> N
     layout.dashboard_key.write_text("secret\n")
     pretend_to_run(layout, CONTROL_PLANE, DASHBOARD)
     told = refusal(tmp_path)
-    assert told == f"kubeconfig: {layout.kubeconfig}\ndashboard:  http://127.0.0.1:6444/open?key=secret\n"
+    assert told == f"kubeconfig: {layout.kubeconfig}\ndashboard:  http://127.0.0.1:6444/#key=secret\n"
 
 
 @pytest.mark.parametrize(("components", "key"), [((CONTROL_PLANE,), "secret"), ((CONTROL_PLANE, DASHBOARD), "")])

@@ -5,13 +5,13 @@ import gzip
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from aiohttp import ClientResponse, ClientSession, CookieJar
+from aiohttp import ClientResponse, ClientSession, CookieJar, TCPConnector
 
 from kubeapi.loop.clock import SystemClock
 from kubeapi.loop.randomness import Randomness
@@ -27,10 +27,11 @@ from leeward.client import AlreadyExists, ApiError, Client, Forbidden, NotFound,
 from leeward.client.connection import transport_of
 from leeward.client.kubeconfig import load
 from leeward.dashboard import context, signing_in, streaming
-from leeward.dashboard.context import CSRF_HEADER, DashboardConfig
+from leeward.dashboard.context import SESSION_HEADER, DashboardConfig
 from leeward.dashboard.page_files import PageFile, read_page
 from leeward.dashboard.pictures import MOST_WAITING, FleetPictures
 from leeward.dashboard.running import Listening, served_dashboard
+from leeward.dashboard.sessions import LinkKey
 from leeward.operations import OperationFailed
 from tests.builders import binding, cluster, divided, targets
 from tests.transports import Sent
@@ -90,18 +91,26 @@ async def token_of(running: RunningServer, account: str) -> str:
 
 @dataclass
 class Browser:
-    """One browser: its cookies, and the address of the dashboard."""
+    """One browser: the secret of its page, and the address of the dashboard."""
 
     http: ClientSession
     base: str
-    csrf: str = ""
+    session: str = ""
+    links: list[str] = field(default_factory=list[str])
+    """Keys of the links that came after the first."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {SESSION_HEADER: self.session} if self.session else {}
 
     async def get(self, path: str, **headers: str) -> ClientResponse:
-        return await self.http.get(self.base + path, headers=headers, allow_redirects=False)
+        return await self.http.get(self.base + path, headers={**self.headers, **headers}, allow_redirects=False)
 
     async def post(self, path: str, body: object = None, **headers: str) -> ClientResponse:
-        given = {CSRF_HEADER: self.csrf, **headers}
-        return await self.http.post(self.base + path, json=body or {}, headers=given)
+        return await self.http.post(self.base + path, json=body or {}, headers={**self.headers, **headers})
+
+    async def signs_out(self) -> ClientResponse:
+        return await self.http.delete(f"{self.base}/api/session", headers=self.headers)
 
     async def json(self, path: str) -> Any:
         answer = await self.get(path)
@@ -111,12 +120,12 @@ class Browser:
     async def signs_in(self, **body: str) -> Any:
         answer = await self.post("/api/session", body)
         told = await answer.json()
-        self.csrf = told.get("csrf", "")
+        self.session = told.get("session", "")
         return told
 
     async def first_event(self, **headers: str) -> Any:
         """The data of the first frame of the stream."""
-        async with self.http.get(f"{self.base}/api/events", headers=headers) as answer:
+        async with self.http.get(f"{self.base}/api/events", headers={**self.headers, **headers}) as answer:
             assert answer.status == 200
             assert answer.headers["Content-Type"] == "text/event-stream"
             async for line in answer.content:
@@ -126,7 +135,7 @@ class Browser:
 
     async def told_of_cluster(self, name: str) -> Any:
         """Reads one stream until it tells of the cluster."""
-        async with self.http.get(f"{self.base}/api/events") as answer:
+        async with self.http.get(f"{self.base}/api/events", headers=self.headers) as answer:
             async for line in answer.content:
                 if line.startswith(b"data: "):
                     data = json.loads(line[6:])
@@ -149,14 +158,13 @@ class Browser:
 async def dashboard(
     running: RunningServer, *, allow_actions: bool = False, page: dict[str, PageFile] | None = None, key: str = KEY
 ) -> AsyncGenerator[Browser]:
-    port = pick_port(Randomness())
+    port, links = pick_port(Randomness()), list[str]()
     config = DashboardConfig(
         name="plane",
         connection=load(running.kubeconfig),
-        key=key,
+        key=LinkKey(key, Randomness(), links.append) if key else None,
         allowed_hosts=("fleet.example",),
         allow_actions=allow_actions,
-        port=port,
     )
     where = Listening("127.0.0.1", port)
     async with (
@@ -164,7 +172,7 @@ async def dashboard(
         ClientSession(cookie_jar=CookieJar(unsafe=True), read_bufsize=2**20) as http,
     ):
         assert bound == port
-        yield Browser(http, f"http://127.0.0.1:{port}")
+        yield Browser(http, f"http://127.0.0.1:{port}", links=links)
 
 
 def tell(running: RunningServer, story: Callable[[Browser], Awaitable[None]], **options: Any) -> None:
@@ -182,7 +190,7 @@ def test_without_a_session_nothing_is_told(plane: RunningServer) -> None:
             "controlPlane": "plane",
             "byLink": True,
             "user": "",
-            "csrf": "",
+            "session": "",
             "actionsAllowed": False,
             "actions": {},
             "missing": [],
@@ -198,16 +206,14 @@ def test_without_a_session_nothing_is_told(plane: RunningServer) -> None:
 
 def test_the_link_signs_in_as_the_dashboards_own_identity_and_no_other_link_does(plane: RunningServer) -> None:
     async def story(browser: Browser) -> None:
-        for wrong in ("", "?key=", "?key=x", f"?key={KEY}x"):
-            answer = await browser.get(f"/open{wrong}")
-            assert answer.status == 401
-            assert "Set-Cookie" not in answer.headers
-        answer = await browser.get(f"/open?key={KEY}")
-        assert (answer.status, answer.headers["Location"]) == (303, "/")
-        cookie = answer.headers["Set-Cookie"]
-        assert all(mark in cookie for mark in ("HttpOnly", "SameSite=Strict", "Path=/"))
+        for wrong in ("x", f"{KEY}x", "ä"):
+            assert "this link is used, or not of this dashboard" in (await browser.signs_in(key=wrong))["error"]
+        answer = await browser.post("/api/session", {"key": KEY})
+        assert answer.status == 200
+        assert "Set-Cookie" not in answer.headers, "browsers send a cookie to every port of this host"
+        browser.session = (await answer.json())["session"]
         told = await browser.json("/api/session")
-        assert (told["signedIn"], told["user"], told["missing"]) == (True, "admin", [])
+        assert (told["signedIn"], told["user"], told["missing"], told["session"]) == (True, "admin", [], "")
         data = await browser.first_event()
         assert set(data["collections"]["applications"]) == {"open/Deployment/nginx", "closed/Deployment/nginx"}
         assert set(data["collections"]["clusters"]) == {"member1"}
@@ -215,26 +221,69 @@ def test_the_link_signs_in_as_the_dashboards_own_identity_and_no_other_link_does
     tell(plane, story)
 
 
+def test_a_link_is_good_once_and_of_many_at_once_for_one(plane: RunningServer) -> None:
+    async def story(browser: Browser) -> None:
+        answers = await asyncio.gather(*(browser.post("/api/session", {"key": KEY}) for _ in range(6)))
+        assert sorted(each.status for each in answers) == [200, 401, 401, 401, 401, 401]
+        (following,) = browser.links
+        assert (await browser.post("/api/session", {"key": KEY})).status == 401
+        assert (await browser.signs_in(key=following))["user"] == "admin"
+        assert len({KEY, *browser.links}) == 3
+
+    tell(plane, story)
+
+
 def test_a_dashboard_without_a_link_has_none(plane: RunningServer) -> None:
     async def story(browser: Browser) -> None:
-        assert (await browser.get("/open?key=")).status == 401
         assert (await browser.signs_in(key=""))["error"].startswith("the token is empty")
+        assert (await browser.post("/api/session", {"key": KEY})).status == 401
 
     tell(plane, story, key="")
 
 
-def test_a_link_that_cannot_sign_in_says_why_to_a_person(plane: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_could_not_sign_in_yet_stays_good(plane: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_: object) -> str:
         raise Unreachable("no answer in time")
 
-    monkeypatch.setattr(signing_in, "name_of_user", refuse)
+    async def story(browser: Browser) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(signing_in, "name_of_user", refuse)
+            answer = await browser.post("/api/session", {"key": KEY})
+            assert (answer.status, (await answer.json())["error"]) == (
+                502,
+                "the control plane does not answer: no answer in time",
+            )
+        assert (await browser.signs_in(key=KEY))["user"] == "admin"
+
+    tell(plane, story)
+
+
+def test_who_signs_in_waits_and_the_queues_of_addresses_take_turns(
+    plane: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, others = asyncio.Event(), list[str]()
+
+    async def slow(client: Client) -> str:
+        await asked.wait()
+        return f"user-{id(client)}"
+
+    monkeypatch.setattr(signing_in, "name_of_user", slow)
+
+    async def signs_in(browser: Browser, address: str, token: str) -> None:
+        async with ClientSession(connector=TCPConnector(local_addr=(address, 0))) as http:
+            answer = await http.post(f"{browser.base}/api/session", json={"token": token})
+            assert answer.status == 200
+            others.append(address)
 
     async def story(browser: Browser) -> None:
-        for key, status, said in (("x", 401, "is not of this dashboard"), (KEY, 502, "the clusters: they go on")):
-            answer = await browser.get(f"/open?key={key}")
-            assert (answer.status, answer.content_type) == (status, "text/plain")
-            assert said in await answer.text()
-            assert "Set-Cookie" not in answer.headers
+        token = await token_of(plane, "jo")
+        tasks = [asyncio.create_task(signs_in(browser, "127.0.0.1", token)) for _ in range(40)]
+        await asyncio.sleep(0.5)
+        tasks.append(asyncio.create_task(signs_in(browser, "127.0.0.2", token)))
+        await asyncio.sleep(0.5)
+        asked.set()
+        await asyncio.gather(*tasks)
+        assert others.index("127.0.0.2") < 12, "one of another address does not wait for forty of the first"
 
     tell(plane, story)
 
@@ -289,7 +338,7 @@ def test_what_is_no_token_opens_nothing(plane: RunningServer, token: str) -> Non
     async def story(browser: Browser) -> None:
         answer = await browser.post("/api/session", {"token": token})
         assert answer.status == (401 if token == "nonsense" else 400)
-        assert "Set-Cookie" not in answer.headers
+        assert "session" not in await answer.json()
         assert token == "" or token not in await answer.text()
 
     tell(plane, story)
@@ -298,10 +347,10 @@ def test_what_is_no_token_opens_nothing(plane: RunningServer, token: str) -> Non
 def test_signing_out_ends_the_session_and_its_stream(plane: RunningServer) -> None:
     async def story(browser: Browser) -> None:
         await browser.signs_in(key=KEY)
-        assert (await browser.http.delete(f"{browser.base}/api/session")).status == 403
-        async with browser.http.get(f"{browser.base}/api/events") as stream:
+        assert (await browser.http.delete(f"{browser.base}/api/session")).status == 401
+        async with browser.http.get(f"{browser.base}/api/events", headers=browser.headers) as stream:
             assert await stream.content.readline()
-            ended = await browser.http.delete(f"{browser.base}/api/session", headers={CSRF_HEADER: browser.csrf})
+            ended = await browser.signs_out()
             assert (ended.status, (await ended.json())["signedIn"]) == (200, False)
             await stream.content.read()
         assert (await browser.get("/api/events")).status == 401
@@ -313,11 +362,11 @@ def test_signing_out_ends_the_session_and_its_stream(plane: RunningServer) -> No
 def test_a_stream_is_compressed_for_whoever_takes_that_and_ends_as_one(plane: RunningServer, coding: str) -> None:
     async def story(browser: Browser) -> None:
         await browser.signs_in(key=KEY)
-        asked = {"Accept-Encoding": coding}
+        asked = {**browser.headers, "Accept-Encoding": coding}
         async with browser.http.get(f"{browser.base}/api/events", headers=asked, auto_decompress=False) as stream:
             assert stream.headers.get("Content-Encoding", "identity") == coding
             first = await stream.content.readany()
-            ended = await browser.http.delete(f"{browser.base}/api/session", headers={CSRF_HEADER: browser.csrf})
+            ended = await browser.signs_out()
             assert ended.status == 200
             data = first + await stream.content.read()
         text = gzip.decompress(data) if coding == "gzip" else data
@@ -326,13 +375,14 @@ def test_a_stream_is_compressed_for_whoever_takes_that_and_ends_as_one(plane: Ru
     tell(plane, story)
 
 
-def test_what_changes_something_needs_the_sessions_token_and_comes_from_no_other_site(plane: RunningServer) -> None:
+def test_what_changes_something_needs_the_sessions_header_and_comes_from_no_other_site(plane: RunningServer) -> None:
     async def story(browser: Browser) -> None:
         await browser.signs_in(key=KEY)
         body = {"cluster": "member1"}
-        other = "the header X-CSRF-Token does not have the session's token"
+        cookie = {"Cookie": f"leeward={browser.session}; {SESSION_HEADER}={browser.session}"}
+        unsigned = await browser.http.post(f"{browser.base}/api/actions/cordon", json=body, headers=cookie)
+        assert unsigned.status == 401, "a cookie is no session: browsers send it of their own"
         refusals = [
-            (await browser.post("/api/actions/cordon", body, **{CSRF_HEADER: "x"}), other),
             (await browser.post("/api/actions/cordon", body, Origin="https://evil.example"), "another origin"),
             (await browser.post("/api/actions/cordon", body, **{"Sec-Fetch-Site": "cross-site"}), "another site"),
         ]
@@ -374,7 +424,7 @@ def test_every_answer_has_the_headers_that_keep_others_out(plane: RunningServer)
         page = await browser.get("/")
         refused = await browser.get("/api/session", Host="evil.example")
         unknown = await browser.get("/api/nothing")
-        stream = await browser.get("/open?key=x")
+        stream = await browser.get("/api/events")
         for answer in (page, refused, unknown, stream):
             policy = answer.headers["Content-Security-Policy"]
             assert "default-src 'none'" in policy

@@ -2,6 +2,7 @@
 
 import { clock } from "./clock.svelte";
 import { afterReset, nothingTold, withChange, type Told } from "./fleet";
+import { sessionHeaders } from "./secret";
 import { EventParser, type SentEvent } from "./sse";
 import type { Change, Failure, Reset } from "./view";
 
@@ -61,7 +62,8 @@ class Live {
     const abort = new AbortController();
     this.#abort = abort;
     try {
-      const response = await fetch(`/api/events?since=${encodeURIComponent(this.#id)}`, { signal: abort.signal });
+      const asked = { headers: sessionHeaders(), signal: abort.signal };
+      const response = await fetch(`/api/events?since=${encodeURIComponent(this.#id)}`, asked);
       if (response.status === 401) return this.#onSignedOut();
       if (!response.ok || !response.body) throw new Error(await failureOf(response));
       clock.follow(response.headers.get("Date"));

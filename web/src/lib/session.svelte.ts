@@ -2,6 +2,7 @@
 
 import { ask, Refused, signIn, signOut } from "./asking";
 import { live } from "./live.svelte";
+import { keep, takeLinkKey } from "./secret";
 import type { SessionView } from "./view";
 
 class PageSession {
@@ -9,6 +10,16 @@ class PageSession {
   problem = $state("");
   /** The dashboard’s server has answered: it is the control plane that has not. */
   isBeyond = $state(false);
+  /** Why the link that was opened signs nobody in. */
+  refusal = $state("");
+  #linkKey = takeLinkKey();
+
+  constructor() {
+    addEventListener("hashchange", () => {
+      this.#linkKey = takeLinkKey();
+      if (this.#linkKey) void this.look();
+    });
+  }
 
   get isSignedIn(): boolean {
     return this.view?.signedIn ?? false;
@@ -16,7 +27,7 @@ class PageSession {
 
   async look(): Promise<void> {
     try {
-      this.#take(await ask<SessionView>("/api/session"));
+      this.#take(await (this.#linkKey ? this.#byLink() : ask<SessionView>("/api/session")));
     } catch (error) {
       this.problem = sentenceOf(error);
       this.isBeyond = error instanceof Refused && error.status !== 0;
@@ -25,14 +36,29 @@ class PageSession {
 
   /** Throws: Refused. */
   async begin(token: string): Promise<void> {
-    this.#take(await signIn(token));
+    this.#take(await signIn({ token }));
+  }
+
+  /** A link that is used, or of elsewhere, leaves whoever has signed in as they are. Throws: Refused. */
+  async #byLink(): Promise<SessionView> {
+    try {
+      const view = await signIn({ key: this.#linkKey });
+      this.#linkKey = "";
+      return view;
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== 401) throw error;
+      this.#linkKey = "";
+      const view = await ask<SessionView>("/api/session");
+      this.refusal = view.signedIn ? "" : error.message;
+      return view;
+    }
   }
 
   async end(): Promise<void> {
-    const csrf = this.view?.csrf ?? "";
     try {
-      await signOut(csrf);
+      await signOut();
     } finally {
+      keep("");
       live.stop();
       await this.look();
     }
@@ -40,6 +66,7 @@ class PageSession {
 
   #take(view: SessionView): void {
     const was = this.isSignedIn;
+    if (view.session) keep(view.session);
     this.view = view;
     this.problem = "";
     if (view.signedIn && !was) live.start(() => void this.#signedOut());

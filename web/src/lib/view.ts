@@ -17,7 +17,7 @@ export interface SessionView {
   controlPlane: string;
   byLink: boolean;
   user: string;
-  csrf: string;
+  session: string;
   actionsAllowed: boolean;
   actions: Partial<Record<ActionName, string>>;
   missing: string[];

@@ -1,7 +1,7 @@
 """The dashboard of a local fleet: a process of its own, that the control plane does not wait for and is not slowed by.
 
-Its link opens it as the administrator, and is the same as long as the data directory is: the key is in a file that is
-its owner's alone.
+Its link opens it as the administrator, once: the key is in a file that is its owner's alone, and another one is written
+there when it was used.
 """
 
 import os
@@ -36,7 +36,7 @@ def spawn_dashboard(layout: Layout, fleet: Fleet) -> None:
 
 def link_of(layout: Layout, fleet: Fleet) -> str:
     """The address that signs in. Raises: FleetError."""
-    return f"http://{HOST}:{fleet.dashboard_port}/open?key={_key_of(layout, Randomness())}"
+    return f"http://{HOST}:{fleet.dashboard_port}/#key={_key_of(layout, Randomness())}"
 
 
 def runs(layout: Layout) -> bool:
@@ -57,6 +57,7 @@ async def run_local_dashboard(layout: Layout, fleet: Fleet) -> None:
         host=HOST,
         port=fleet.dashboard_port,
         key=_key_of(layout, Randomness()),
+        renewed=lambda key: write_file(layout.dashboard_key, f"{key}\n"),
     )
     await run_dashboard(request, lambda _: layout.ready_file(DASHBOARD).touch())
 
