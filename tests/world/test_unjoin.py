@@ -7,7 +7,7 @@ from leeward.app.leaving import unjoin_cluster
 from leeward.app.local.errors import FleetError
 from leeward.client import NotFound
 from leeward.sim.member import agent_of
-from leeward.sim.world import World
+from leeward.sim.world import Mode, World
 from tests.world.stories import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -21,6 +21,7 @@ from tests.world.stories import (
     without_room,
 )
 from tests.world.test_kinds import CLUSTER_POLICIES, CRON_TAB_DEFINITION, CRON_TABS, DEFINITIONS, appears, selecting
+from tests.world.test_unjudged_kinds import PRIMARY_AND_BACKUP
 
 WAIT_SECONDS = 60
 
@@ -56,6 +57,31 @@ def test_a_cluster_that_is_alive_is_cleaned_up_and_its_replicas_move(leaving: st
         await world.until(lambda: world.assigned("web-deployment") == {staying: 4}, 10)
 
     play(story)
+
+
+@pytest.mark.parametrize("mode", ["Push", "Pull"])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_when_the_backup_leaves_the_application_goes_back_to_the_healthy_primary(mode: Mode, *, scaled: bool) -> None:
+    """Scheduling goes around the affinity terms, as a failover does."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), policy("web", PRIMARY_AND_BACKUP))
+        await world.until(lambda: world.assigned("web-deployment") == {"member1": 2}, 60)
+        await world.sleep(30)
+        await world.member("member1").stop()
+        await world.until(lambda: world.assigned("web-deployment") == {"member2": 2}, 900)
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1") and not tasks(world, "web-deployment"), 900)
+        await world.sleep(60)
+        await unjoin(world, "member2")
+        if scaled:
+            await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 3}}, "default")
+        expected = 3 if scaled else 2
+        await world.until(lambda: world.assigned("web-deployment") == {"member1": expected}, 60)
+        await world.sleep(60)
+        assert await ready_replicas(world, "member1", "web") == expected
+
+    play(story, {"member1": mode, "member2": "Push"})
 
 
 def test_what_has_its_only_copies_in_a_cluster_is_named_before_that_leaves() -> None:

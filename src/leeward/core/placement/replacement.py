@@ -11,6 +11,7 @@ Asks the scheduler and writes nothing; whether anything leaves is decided elsewh
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -101,13 +102,14 @@ def place_anew(
     parts = tuple(
         t for t in spec.clusters if spec.is_divided and t.name in leaving and is_in_any_term(spec, fleet.get(t.name))
     )
-    result = _place_beside(binding, spec, parts, fleet, now, tried, (), trace)
+    around = not exact and _has_due(spec, fleet)
+    result = _place_beside(binding, spec, parts, fleet, now, tried, (), trace, around=around)
     price = None if exact or isinstance(result, Unplaceable) else price_of(spec, result.clusters, fleet)
     if price is None or isinstance(result, Unplaceable) or not price.is_due:
         return result
     for kept, barred in ways_to_spare(spec, fleet, leaving):
         again = Trace()
-        spared = _place_beside(binding, spec, (*parts, *kept), fleet, now, tried, barred, again)
+        spared = _place_beside(binding, spec, (*parts, *kept), fleet, now, tried, barred, again, around=around)
         if isinstance(spared, Placed) and _is_better(spec, spared, result, kept, fleet):
             if trace is not None:
                 trace.terms[told:] = again.terms
@@ -149,6 +151,13 @@ def _is_better(
     )
 
 
+def _has_due(spec: ResourceBindingSpec, fleet: Mapping[str, Cluster]) -> bool:
+    """Tells whether copies are due: a target has left the fleet, or replicas have none."""
+    there = [target for target in spec.clusters if not is_unjoined(fleet.get(target.name))]
+    is_missing = spec.is_divided and sum(target.replicas for target in there) < spec.replicas
+    return is_missing or len(there) < max(1, len(spec.clusters))
+
+
 def _place_beside(
     binding: Binding,
     spec: ResourceBindingSpec,
@@ -158,8 +167,10 @@ def _place_beside(
     avoided: Collection[str],
     barred: Collection[str],
     trace: Trace | None,
+    *,
+    around: bool = False,
 ) -> Placed | Unplaceable:
-    """A place for what the `pinned` targets do not have; they keep what they have.
+    """A place for what the `pinned` targets do not have; they keep what they have. `around`: in any affinity term.
 
     Clusters that are `barred` get none of it; those that are `avoided`, and no targets, only where no other takes it.
     """
@@ -169,11 +180,12 @@ def _place_beside(
         return Placed(in_order, binding.status.scheduler_observing_affinity_name)
     asked = spec if held > spec.replicas else _without_pinned(spec, pinned, ())
     but, never = set(avoided) - {target.name for target in spec.clusters}, set(barred)
-    result = schedule(asked, binding.status, candidates(spec, fleet, now, but | never), trace=trace)
+    find = partial(schedule, status=binding.status, trace=trace, around=around)
+    result = find(asked, clusters=candidates(spec, fleet, now, but | never))
     if but and isinstance(result, Unplaceable):
-        result = schedule(asked, binding.status, candidates(spec, fleet, now, never), trace=trace)
+        result = find(asked, clusters=candidates(spec, fleet, now, never))
     if _would_fit_held_down(result, fleet):
-        result = schedule(tolerating_hold_down(asked), binding.status, candidates(spec, fleet, now, never), trace=trace)
+        result = find(tolerating_hold_down(asked), clusters=candidates(spec, fleet, now, never))
     if isinstance(result, Unplaceable) or asked is spec:
         return result
     return replace(result, clusters=tuple(sorted((*result.clusters, *pinned), key=lambda target: target.name)))

@@ -1,8 +1,8 @@
 """The scheduler of one binding: filter, score, select, divide.
 
 With `clusterAffinities` the terms are tried in order, from the one that holds now; the first that gives a result wins.
-Karmada: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go; same, but that a failover tries the terms
-before the present one, too, when no later one gives a result.
+Karmada: pkg/scheduler/core/generic_scheduler.go, pkg/scheduler/scheduler.go; same, but that the terms before the
+present one are tried, too, when no later one gives a result: in a failover, and where copies are due.
 """
 
 from leeward.api.policy import Placement
@@ -29,10 +29,13 @@ def schedule(
     propagate_empty_workloads: bool = False,
     keep_assigned: bool = False,
     trace: Trace | None = None,
+    *,
+    around: bool = False,
 ) -> Placed | Unplaceable:
     """Places the binding's template; when no affinity term gives a result, the outcome says why the first one did not.
 
-    `keep_assigned` is for a failover: see `Request`. `trace` is told why; it costs nothing when it is not
+    `keep_assigned` is for a failover: see `Request`. It goes around the terms; so does what has copies due (`around`).
+    `trace` is told why; it costs nothing when it is not
     asked for. Holds: S2, S3, C2.
     """
     profile = clusters.arrays.profile
@@ -40,7 +43,7 @@ def schedule(
     first_failure: Unplaceable | None = None
     terms = terms_by_name(spec)
     shared_digest = digest_without_terms(spec.placement or Placement())
-    for affinity_name in affinity_names_to_try(spec, status, around=keep_assigned):
+    for affinity_name in affinity_names_to_try(spec, status, around=around or keep_assigned):
         request = Request(
             spec,
             affinity_name,
