@@ -71,7 +71,7 @@ def test_an_outage_is_watched_from_its_first_failed_probe_until_it_is_over(brows
         watched.open("/")
 
         fleet.leeward("member", "stop", "member1")
-        headline(page, "member1 has been down for")
+        headline(page, "1 of 1 application serves with fewer replicas|member1 has been down for")
         page.locator('[data-tile="member1"][href^="/outages/"]').click(timeout=SLOW_MS)
         expect(page.get_by_role("slider")).to_be_visible(timeout=SLOW_MS)
         steps = page.locator(".steps li")

@@ -116,7 +116,8 @@ def test_a_page_watches_a_cluster_die_its_application_move_and_the_cluster_retur
             assert ready is not None
             assert ready.last_transition_time is not None
             assert turns_at == f"{ready.last_transition_time:%Y-%m-%dT%H:%M:%SZ}"
-            assert page.fleet["headline"].startswith("member1 has been down for ")
+            assert page.fleet["headline"] == "1 of 1 application serves with fewer replicas"
+            assert page.fleet["detail"].startswith("member1 has been down for ")
             assert page.web["state"] == "Due"
             assert page.web["next"] == "leaves member1"
             leaves_at = page.web["nextAt"]
@@ -134,7 +135,7 @@ def test_a_page_watches_a_cluster_die_its_application_move_and_the_cluster_retur
             assert page.web["state"] == "Moving"
             await page.told(world, 60)
             assert page.web["state"] == "Moved"
-            assert page.fleet["moves"]["moved"] == 1
+            assert page.fleet["states"]["Moved"] == 1
             assert page.fleet["detail"] == "1 of its 1 application runs elsewhere. Nothing needs you."
 
             await world.member("member1").start()
@@ -312,7 +313,7 @@ def test_who_looks_between_two_writes_of_an_outage_sees_it_as_it_stands() -> Non
             await page.told(world, 1)
             (outage,) = (await world.client.list(OUTAGES)).items
             assert (outage.status.due, outage.status.moved) == (1, 0), "not written yet"
-            assert (page.fleet["moves"]["due"], page.fleet["moves"]["moved"]) == (0, 1)
+            assert (page.fleet["states"].get("Due", 0), page.fleet["states"]["Moved"]) == (0, 1)
             (row,) = page.collections["outages"].values()
             assert row["tally"] == "1 of 1 moved"
             await stranger.told(world, 1)

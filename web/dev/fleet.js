@@ -97,6 +97,7 @@ export function row(name, rest) {
     reason: "",
     message: "",
     outage: "",
+    serving: "Whole",
     ...rest,
   };
 }
@@ -112,6 +113,7 @@ export function applications(many) {
   const rows = [
     row("payments/ledger", {
       state: "Held",
+      serving: "Fewer",
       ready: 5,
       wanted: 9,
       where: [place("fra-1", 4), lost, place("ams-1", 2)],
@@ -124,6 +126,7 @@ export function applications(many) {
     ...["media/transcode", "ml/ranker-serving", "search/query"].map((name) =>
       row(name, {
         state: "Moving",
+        serving: "Fewer",
         ready: 1,
         wanted: 5,
         since: ago(60),
@@ -134,6 +137,7 @@ export function applications(many) {
     ...["analytics/exports", "analytics/rollup", "bi/reports", "data/etl-orders"].map((name) =>
       row(name, {
         state: "Due",
+        serving: "Fewer",
         ready: 2,
         wanted: 4,
         where: [lost, place("ams-1", 1)],
@@ -172,7 +176,7 @@ export function applications(many) {
   return Object.fromEntries(rows.map((each) => [`${each.namespace}/${each.kind}/${each.name}`, each]));
 }
 
-/** @type {View.MoveCounts} */
+/** Sums of the running outage. */
 export const MOVES = { applications: 34, moved: 24, moving: 3, due: 4, kept: 2, held: 1, returned: 0 };
 
 /** @param {number} many @returns {View.FleetSummary} */
@@ -180,8 +184,9 @@ export function summary(many) {
   return {
     controlPlane: "prod-hub",
     mood: "Outage",
-    headline: "fra-2 has been down for 11 min",
-    detail: "24 of its 34 applications run elsewhere. 1 needs somebody. The rest needs nothing.",
+    headline: `8 of ${many} applications serve with fewer replicas`,
+    detail:
+      "fra-2 has been down for 11 min. 24 of its 34 applications run elsewhere. 1 needs somebody. The rest needs nothing.",
     coming: [
       {
         at: null,
@@ -215,7 +220,8 @@ export function summary(many) {
     applications: many,
     replicas: 634,
     states: { Held: 1, Moving: 3, Due: 4, Kept: 2, Moved: 24, InPlace: many - 34 },
-    moves: MOVES,
+    nobody: 0,
+    fewer: 8,
     brake: {
       engaged: false,
       overruled: false,

@@ -75,7 +75,8 @@ const moods = {
     headline: "All 12 clusters are ready",
     detail: "139 applications, 634 replicas, all where they should be.",
     coming: [],
-    moves: null,
+    nobody: 0,
+    fewer: 0,
     brake: {
       engaged: false,
       overruled: false,
@@ -89,8 +90,10 @@ const moods = {
   },
   brake: {
     mood: "Braked",
-    headline: "7 of 12 clusters look dead: evictions are held",
-    detail: "Nothing is moved or deleted while the brake is engaged.",
+    nobody: 12,
+    fewer: 8,
+    headline: "12 of 139 applications serve nobody, 8 with fewer replicas",
+    detail: "7 of 12 clusters look dead: evictions are held. Nothing is moved or deleted while the brake is engaged.",
     brake: {
       engaged: true,
       overruled: false,
@@ -107,7 +110,8 @@ const moods = {
     headline: "No cluster has joined",
     detail: "`leeward join NAME` joins one",
     coming: [],
-    moves: null,
+    nobody: 0,
+    fewer: 0,
     brake: null,
   },
   norights: {
@@ -115,7 +119,8 @@ const moods = {
     headline: "The clusters may not be seen",
     detail: "34 applications may be seen.",
     coming: [],
-    moves: null,
+    nobody: 0,
+    fewer: 0,
     brake: null,
     hidden: true,
     missing: ["may not list clusters.cluster.karmada.io"],

@@ -4,7 +4,7 @@ Everything follows from rows, outages and settings that were seen; nothing is de
 first, then what has an instant, in the order of these.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
@@ -19,13 +19,13 @@ from leeward.api.outage import ClusterOutage
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.loss_coverage import CoverageReason
-from leeward.operations.applications import NEEDS_SOMEBODY, ApplicationRow, RowState
+from leeward.operations.applications import NEEDS_SOMEBODY, SETTLED, ApplicationRow, RowState, ServiceLevel
 from leeward.operations.clusters import ClusterRow, ClusterState
 from leeward.operations.outage_story import GONE, gone_since, headline_of, is_running, return_to_come, taint_to_come
 from leeward.operations.sentences import counted, span
 
-MOST_NAMED = 10
-"""Applications of one state that are told one by one."""
+MOST_REASONS, MOST_NAMED = 5, 3
+"""Reasons that are told, each once, and applications that are named with one."""
 _LOST = (ClusterState.NOT_READY, ClusterState.UNKNOWN)
 
 
@@ -51,6 +51,8 @@ class ComingWord(Enum):
     MOVING = "Moving"
     DUE = "Due"
     TO_COME = "ToCome"
+    HARMLESS = "Harmless"
+    """Hindered, and whole all the same."""
 
 
 class ComingLine(msgspec.Struct, frozen=True, rename="camel"):
@@ -86,6 +88,11 @@ class SeenRows(msgspec.Struct, frozen=True):
     def of(self, state: RowState) -> Mapping[str, ApplicationRow]:
         return self.applications.get(state, {})
 
+    def serving(self, level: ServiceLevel) -> int:
+        """Number of applications that serve nobody, or with fewer replicas."""
+        unsettled = (rows for state, rows in self.applications.items() if state not in SETTLED)
+        return sum(row.serving is level for rows in unsettled for row in rows.values())
+
     @property
     def needing(self) -> list[ApplicationRow]:
         """Rows that need somebody, worst first."""
@@ -96,7 +103,19 @@ def fleet_story(state: FleetState, rows: SeenRows) -> FleetStory:
     running = sorted((each for each in state.recorded.outages if is_running(each)), key=lambda each: each.spec.since)
     mood = _mood(state, rows, running)
     headline, detail = _headline(state, rows, running, mood)
+    if (said := _service(rows)) and mood in (FleetMood.BRAKED, FleetMood.OUTAGE, FleetMood.NEEDS_SOMEBODY):
+        headline, detail = said, f"{headline}. {detail}"
     return FleetStory(mood, headline, detail, list(_coming(state, rows, running)))
+
+
+def _service(rows: SeenRows) -> str:
+    """`15 of 28 applications serve nobody, 6 with fewer replicas`; empty where all serve with all that they have."""
+    nobody, fewer = rows.serving(ServiceLevel.NOBODY), rows.serving(ServiceLevel.FEWER)
+    total = counted(rows.number, "application")
+    if not nobody:
+        return f"{fewer} of {total} {'serves' if fewer == 1 else 'serve'} with fewer replicas" if fewer else ""
+    more = f", {fewer} with fewer replicas" if fewer else ""
+    return f"{nobody} of {total} {'serves' if nobody == 1 else 'serve'} nobody{more}"
 
 
 def _mood(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> FleetMood:
@@ -216,8 +235,8 @@ def _in_place(rows: SeenRows) -> str:
 
 
 def _away(rows: SeenRows) -> int:
-    settled = (RowState.IN_PLACE, RowState.KEPT, RowState.MOVED)
-    return sum(len(of_state) for state, of_state in rows.applications.items() if state not in settled)
+    there = (*SETTLED, RowState.KEPT)
+    return sum(len(of_state) for state, of_state in rows.applications.items() if state not in there)
 
 
 def _coming(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> Iterator[ComingLine]:
@@ -228,17 +247,27 @@ def _coming(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage])
 
 
 def _needs(rows: SeenRows) -> Iterator[ComingLine]:
-    words = {
-        RowState.HELD: ComingWord.HELD,
-        RowState.NOT_PLACED: ComingWord.NOT_PLACED,
-        RowState.HINDERED: ComingWord.HINDERED,
-    }
+    """Each reason once, with the applications that share it: the worst first, then those that most share."""
+    groups = defaultdict[tuple[ComingWord, str], list[tuple[str, ApplicationRow]]](list)
     for state in (state for state in RowState if state in NEEDS_SOMEBODY):
-        found = list(rows.of(state).items())
-        for key, row in found[:MOST_NAMED]:
-            yield ComingLine(None, words[state], f"{_name(row)}: {row.message}", f"application/{key}")
-        if len(found) > MOST_NAMED:
-            yield ComingLine(None, words[state], f"{len(found) - MOST_NAMED} more applications")
+        for key, row in rows.of(state).items():
+            is_harmless = state is RowState.HINDERED and row.serving is ServiceLevel.WHOLE
+            groups[ComingWord.HARMLESS if is_harmless else _NEEDS[state], row.message].append((key, row))
+    words = list(ComingWord)
+    in_order = sorted(groups.items(), key=lambda group: (words.index(group[0][0]), -len(group[1])))
+    for (word, message), found in in_order[:MOST_REASONS]:
+        named = _names([_name(row) for _, row in found])
+        yield ComingLine(None, word, f"{named}: {message}", f"application/{found[0][0]}" if len(found) == 1 else "")
+    if rest := sum(len(found) for _, found in in_order[MOST_REASONS:]):
+        word = in_order[MOST_REASONS][0][0]
+        yield ComingLine(None, word, f"{counted(rest, 'more application')}, for other reasons")
+
+
+_NEEDS = {
+    RowState.HELD: ComingWord.HELD,
+    RowState.NOT_PLACED: ComingWord.NOT_PLACED,
+    RowState.HINDERED: ComingWord.HINDERED,
+}
 
 
 def _thresholds(state: FleetState) -> Iterator[ComingLine]:
@@ -250,8 +279,8 @@ def _thresholds(state: FleetState) -> Iterator[ComingLine]:
 def _moving(state: FleetState, rows: SeenRows) -> Iterator[ComingLine]:
     moving = list(rows.of(RowState.MOVING).values())
     if moving:
-        named = ", ".join(f"{_name(row)} ({row.ready} of {row.wanted})" for row in moving[:3])
-        more = f" and {len(moving) - 3} more" if len(moving) > 3 else ""
+        named = ", ".join(f"{_name(row)} ({row.ready} of {row.wanted})" for row in moving[:MOST_NAMED])
+        more = f" and {len(moving) - MOST_NAMED} more" if len(moving) > MOST_NAMED else ""
         waits = "waits" if len(moving) == 1 else "wait"
         said = f"{counted(len(moving), 'application')} {waits} for healthy replacements: {named}{more}"
         yield ComingLine(state.as_of, ComingWord.MOVING, said)
@@ -279,6 +308,6 @@ def _name(row: ApplicationRow) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    if len(names) > 3:
+    if len(names) > MOST_NAMED:
         return f"{', '.join(names[:2])} and {len(names) - 2} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))

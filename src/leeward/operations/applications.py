@@ -30,6 +30,7 @@ class RowState(Enum):
     HINDERED = "Hindered"
     MOVING = "Moving"
     DUE = "Due"
+    UNDECIDED = "Undecided"
     WAITING = "Waiting"
     KEPT = "Kept"
     MOVED = "Moved"
@@ -47,6 +48,8 @@ class ServiceLevel(Enum):
 
 
 NEEDS_SOMEBODY = frozenset((RowState.HELD, RowState.NOT_PLACED, RowState.HINDERED))
+SETTLED = frozenset((RowState.MOVED, RowState.IN_PLACE))
+"""States in which an application that is not whole only starts."""
 
 WAITS_FOR: Mapping[str, str] = {
     HeldReason.BRAKE_ENGAGED: "waits until the brake is released",
@@ -164,7 +167,7 @@ def _serving(binding: Binding, state: RowState) -> ServiceLevel:
     serves = sum(_serves_in(items.get(name), size) for name, size in sizes.items() if name not in unseen)
     if serves >= _wanted(binding):
         return ServiceLevel.WHOLE
-    if state in (RowState.IN_PLACE, RowState.MOVED):
+    if state in SETTLED:
         return ServiceLevel.STARTING
     if state is RowState.KEPT and serves and not spec.is_divided:
         return ServiceLevel.WHOLE
@@ -180,6 +183,7 @@ def _serves_in(item: AggregatedStatusItem | None, size: int) -> int:
     return min(ready, size) if size else ready
 
 
+_OUTCOMES: Mapping[str, RowState] = {Outcome.EVICTION: RowState.DUE, Outcome.UNDECIDED: RowState.UNDECIDED}
 _Standing = tuple[RowState, datetime | None, datetime | None, str, str, str]
 """State, since when, the next instant and what comes then, reason and message."""
 
@@ -218,7 +222,7 @@ def _in_an_outage(binding: Binding) -> _Standing | None:
         at = min(leaving.values())
         names = ", ".join(sorted(name for name, instant in leaving.items() if instant == at))
         return RowState.DUE, since, at, f"leaves {names}", condition.reason, condition.message
-    state = RowState.DUE if condition.reason in (Outcome.EVICTION, Outcome.UNDECIDED) else RowState.KEPT
+    state = _OUTCOMES.get(condition.reason, RowState.KEPT)
     return state, since, None, "", condition.reason, condition.message
 
 

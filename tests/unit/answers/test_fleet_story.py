@@ -5,11 +5,11 @@ import pytest
 from msgspec.structs import replace
 
 from leeward.answers.fleet_state import FleetState
-from leeward.answers.fleet_story import MOST_NAMED, ComingWord, FleetMood, FleetStory, SeenRows, fleet_story
+from leeward.answers.fleet_story import MOST_REASONS, ComingWord, FleetMood, FleetStory, SeenRows, fleet_story
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.outages.record import begin, render
-from leeward.operations.applications import ApplicationRow, RowState
+from leeward.operations.applications import ApplicationRow, RowState, ServiceLevel
 from leeward.operations.clusters import cluster_row
 from leeward.operations.taints import CORDON
 from tests.builders import at, cluster, dead
@@ -19,8 +19,10 @@ from tests.unit.core.outages.looks import here, look, lost
 M1, M2, M3 = cluster("m1"), cluster("m2"), cluster("m3")
 
 
-def row(name: str, state: RowState = RowState.IN_PLACE, message: str = "") -> ApplicationRow:
-    return ApplicationRow("Deployment", "shop", name, state, 1, 2, [], message=message)
+def row(
+    name: str, state: RowState = RowState.IN_PLACE, message: str = "", serving: ServiceLevel = ServiceLevel.WHOLE
+) -> ApplicationRow:
+    return ApplicationRow("Deployment", "shop", name, state, 1, 2, [], message=message, serving=serving)
 
 
 def told(
@@ -81,17 +83,35 @@ def test_of_clusters_that_may_not_be_seen_nothing_is_said() -> None:
     assert told([], [row("a", RowState.HELD, "why")], sees=False).mood is FleetMood.NEEDS_SOMEBODY
 
 
-def test_what_needs_somebody_comes_first_and_many_are_counted() -> None:
-    rows = [row(f"a{number:02}", RowState.NOT_PLACED, "no room") for number in range(MOST_NAMED + 2)]
-    lines = told(
-        [M1], [row("moving", RowState.MOVING), row("due", RowState.DUE), row("held", RowState.HELD, "why"), *rows]
-    ).coming
-    assert [line.word for line in lines[:2]] == [ComingWord.HELD, ComingWord.NOT_PLACED]
-    assert lines[0].sentence == "shop/held: why"
-    assert lines[0].about == "application/shop/Deployment/held"
-    assert lines[1 + MOST_NAMED].sentence == "2 more applications"
-    assert lines[-1].word is ComingWord.MOVING
-    assert lines[-1].sentence == "1 application waits for healthy replacements: shop/moving (1 of 2)"
+def test_the_headline_of_an_outage_is_the_service_and_the_cause_comes_after_it() -> None:
+    lost = [row(name, RowState.HELD, "why", ServiceLevel.NOBODY) for name in "ab"]
+    less = row("c", RowState.DUE, serving=ServiceLevel.FEWER)
+    story = told([M1, dead("m2")], [*lost, less, row("d", serving=ServiceLevel.STARTING)])
+    assert story.headline == "2 of 4 applications serve nobody, 1 with fewer replicas"
+    assert story.detail.startswith("m2 has been down for 0 s. ")
+    assert told([M1, dead("m2")], [less]).headline == "1 of 1 application serves with fewer replicas"
+    braked = told([dead("m1"), dead("m2")], lost, Brake(since=at(0)))
+    assert braked.headline == "2 of 2 applications serve nobody"
+    assert braked.detail == "2 of 2 clusters look dead: evictions are held. m"
+
+
+def test_a_reason_is_one_line_and_at_most_five_are_told() -> None:
+    shared = [row(f"a{number:02}", RowState.NOT_PLACED, "no room") for number in range(7)]
+    others = [row(f"b{number}", RowState.NOT_PLACED, f"reason {number}") for number in range(MOST_REASONS)]
+    hindered = row("kept", RowState.HINDERED, "finalizers")
+    lines = told([M1], [hindered, row("moving", RowState.MOVING), row("held", RowState.HELD, "why"), *shared]).coming
+    assert [(line.word, line.sentence, line.about) for line in lines[:3]] == [
+        (ComingWord.HELD, "shop/held: why", "application/shop/Deployment/held"),
+        (ComingWord.NOT_PLACED, "shop/a00, shop/a01 and 5 more: no room", ""),
+        (ComingWord.HARMLESS, "shop/kept: finalizers", "application/shop/Deployment/kept"),
+    ]
+    assert lines[3].word is ComingWord.MOVING
+    assert lines[3].sentence == "1 application waits for healthy replacements: shop/moving (1 of 2)"
+    many = told([M1], [*others, *shared]).coming
+    assert len(many) == MOST_REASONS + 1
+    assert many[-1].sentence == "1 more application, for other reasons"
+    harm = row("harmed", RowState.HINDERED, "x", ServiceLevel.FEWER)
+    assert told([M1], [harm]).coming[0].word is ComingWord.HINDERED
 
 
 def test_who_leaves_at_the_same_time_leaves_together() -> None:

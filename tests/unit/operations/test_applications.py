@@ -18,6 +18,7 @@ from leeward.operations.applications import (
     ApplicationRow,
     OutageOf,
     RowState,
+    ServiceLevel,
     application_key,
     application_row,
     is_listed,
@@ -59,6 +60,7 @@ def row_of(each: ResourceBinding) -> ApplicationRow:
         ((condition(REFUSED_CONDITION, "ForeignTemplate"),), RowState.HINDERED, ""),
         ((condition(CLUSTER_OUTAGE_CONDITION, "Tolerated"),), RowState.KEPT, ""),
         ((condition(CLUSTER_OUTAGE_CONDITION, "EvictionExpected"),), RowState.DUE, ""),
+        ((condition(CLUSTER_OUTAGE_CONDITION, "Undecided"),), RowState.UNDECIDED, ""),
         (
             (condition("Scheduled", "Unschedulable", "False"), condition(EVICTION_HELD_CONDITION, "NoPlaceToGo")),
             RowState.HELD,
@@ -97,6 +99,41 @@ def test_what_has_moved_says_since_when_until_the_outage_is_cleaned_up() -> None
     row = application_row(PLACED, OutageOf("m1-1", moved))
     assert (row.state, row.since, row.message, row.outage) == (RowState.MOVED, at(90), "to m2:2", "m1-1")
     assert application_row(PLACED).state is RowState.IN_PLACE
+
+
+@pytest.mark.parametrize(
+    ("told", "states", "level"),
+    [
+        ({"m1": 2, "m2": 2}, (), ServiceLevel.WHOLE),
+        ({"m1": None, "m2": 2}, ("NoPlaceToGo",), ServiceLevel.FEWER),
+        ({"m1": None, "m2": None}, ("NoPlaceToGo",), ServiceLevel.NOBODY),
+        ({"m1": 0, "m2": 2}, (), ServiceLevel.STARTING),
+        ({}, ("NoPlaceToGo",), ServiceLevel.WHOLE),
+    ],
+)
+def test_service_is_what_is_ready_in_clusters_that_are_up(
+    told: Mapping[str, int | None], states: tuple[str, ...], level: ServiceLevel
+) -> None:
+    """Replicas that are ready by cluster: None is a cluster that is down, and one that is not there says nothing."""
+    mark = {NOT_SEEN_SINCE: "2026-01-01T00:00:30Z"}
+    items = {
+        name: {"readyReplicas": 2, **mark} if ready is None else {"readyReplicas": ready}
+        for name, ready in told.items()
+    }
+    held = tuple(condition(EVICTION_HELD_CONDITION, reason) for reason in states)
+    assert row_of(saying(*held, before=reporting(items))).serving is level
+
+
+def test_a_copy_that_is_kept_by_choice_is_not_missed_while_another_one_serves() -> None:
+    lost = {"readyReplicas": 3, NOT_SEEN_SINCE: "2026-01-01T00:00:30Z"}
+    twice = reporting({"m1": lost, "m2": {"readyReplicas": 3}}, binding(duplicated("m1", "m2"), 3, targets(m1=3, m2=3)))
+    assert (
+        row_of(saying(condition(EVICTION_HELD_CONDITION, "NothingToGain"), before=twice)).serving is ServiceLevel.WHOLE
+    )
+    assert row_of(saying(condition(EVICTION_HELD_CONDITION, "NoPlaceToGo"), before=twice)).serving is ServiceLevel.FEWER
+    uncollected = condition(CLUSTER_OUTAGE_CONDITION, "StatusCollectionFailed")
+    alone = reporting({"m1": lost}, binding(duplicated("m1"), 3, targets(m1=3)))
+    assert row_of(saying(uncollected, before=alone)).serving is ServiceLevel.WHOLE, "it is not known to be down"
 
 
 def test_copies_that_are_not_divided_are_each_whole() -> None:

@@ -62,5 +62,6 @@ export function linkOf(line: ComingLine): { href: string; text: string } | null 
   if (line.word === "Due" || line.word === "Moving") return { href: `/applications?state=${line.word}`, text: "List" };
   if (line.word === "Held" || line.word === "NotPlaced" || line.word === "Hindered")
     return { href: `/applications?state=${line.word}`, text: "List" };
+  if (line.word === "Harmless") return { href: "/applications?state=Hindered", text: "List" };
   return null;
 }

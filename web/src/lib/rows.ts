@@ -1,7 +1,7 @@
 /** Rows of applications: which are asked for, and in which order. */
 
-import { needsSomebody, ROW_STATES } from "./states";
-import type { ApplicationRow, OutageApplication, RowState } from "./view";
+import { needsSomebody, ROW_STATES, SERVICE_LEVELS } from "./states";
+import type { ApplicationRow, OutageApplication, RowState, ServiceLevel } from "./view";
 
 export interface KeyedRow {
   key: string;
@@ -9,13 +9,20 @@ export interface KeyedRow {
 }
 
 const ROW_RANK = new Map(ROW_STATES.map((state, index) => [state, index]));
+const SERVICE_RANK = new Map(SERVICE_LEVELS.map((level, index) => [level, index]));
 
-/** Rows that hold all words, in their name, namespace, kind, state or clusters; what needs somebody first. */
-export function chosenRows(rows: ReadonlyMap<string, ApplicationRow>, words: string, state: RowState | ""): KeyedRow[] {
+/** Rows that hold all words, in their name, namespace, kind, state or clusters; who serves nobody first. */
+export function chosenRows(
+  rows: ReadonlyMap<string, ApplicationRow>,
+  words: string,
+  state: RowState | "",
+  serving: ServiceLevel | "",
+): KeyedRow[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   const found: KeyedRow[] = [];
   for (const [key, row] of rows) {
-    if ((!state || row.state === state) && wanted.every((word) => holds(key, row, word))) found.push({ key, row });
+    const isAsked = (!state || row.state === state) && (!serving || row.serving === serving);
+    if (isAsked && wanted.every((word) => holds(key, row, word))) found.push({ key, row });
   }
   return found.sort((a, b) => rank(a) - rank(b) || (a.key < b.key ? -1 : 1));
 }
@@ -73,5 +80,6 @@ function holds(key: string, row: ApplicationRow, word: string): boolean {
 }
 
 function rank({ row }: KeyedRow): number {
-  return ROW_RANK.get(row.state) ?? ROW_STATES.length;
+  const service = SERVICE_RANK.get(row.serving) ?? SERVICE_LEVELS.length;
+  return service * (ROW_STATES.length + 1) + (ROW_RANK.get(row.state) ?? ROW_STATES.length);
 }

@@ -1,6 +1,15 @@
 /** Closed sets of states, each with its word, its shape and its tone. Order is worst first. */
 
-import type { ClusterState, ComingWord, InstantKind, MoveState, RowState, Tone } from "./view";
+import type {
+  ApplicationRow,
+  ClusterState,
+  ComingWord,
+  InstantKind,
+  MoveState,
+  RowState,
+  ServiceLevel,
+  Tone,
+} from "./view";
 
 export type IconName =
   | "ready"
@@ -48,12 +57,28 @@ export const ROW_MARKS: Record<RowState, Mark> = {
   Hindered: { word: "Hindered", icon: "held", tone: "solid" },
   Moving: { word: "Moving", icon: "moving", tone: "moving" },
   Due: { word: "Due", icon: "due", tone: "warn" },
+  Undecided: { word: "Not decided yet", icon: "due", tone: "warn" },
   Waiting: { word: "Waiting", icon: "due", tone: "plain" },
-  Kept: { word: "Kept", icon: "kept", tone: "plain" },
+  Kept: { word: "Kept by choice", icon: "kept", tone: "plain" },
   Moved: { word: "Moved", icon: "moved", tone: "ok" },
   InPlace: { word: "In place", icon: "ready", tone: "ok" },
 };
 
+/** Service of an application, worst first; solid is for those that serve nobody. */
+export const SERVICE_MARKS: Record<ServiceLevel, Mark> = {
+  Nobody: { word: "Serves nobody", icon: "notready", tone: "solid" },
+  Fewer: { word: "Fewer replicas", icon: "failing", tone: "warn" },
+  Starting: { word: "Starting", icon: "moving", tone: "plain" },
+  Whole: { word: "Whole", icon: "ready", tone: "ok" },
+};
+
+/** The decision of a row; what hinders an application that is whole is no alarm. */
+export function decisionOf(row: ApplicationRow): Mark {
+  const mark = ROW_MARKS[row.state];
+  return row.state === "Hindered" && row.serving === "Whole" ? { ...mark, tone: "warn" } : mark;
+}
+
+export const SERVICE_LEVELS = Object.keys(SERVICE_MARKS) as ServiceLevel[];
 export const ROW_STATES = Object.keys(ROW_MARKS) as RowState[];
 export const CLUSTER_STATES = Object.keys(CLUSTER_MARKS) as ClusterState[];
 
@@ -65,6 +90,7 @@ export const COMING_MARKS: Record<ComingWord, Mark> = {
   Moving: ROW_MARKS.Moving,
   Due: ROW_MARKS.Due,
   ToCome: { word: "To come", icon: "due", tone: "plain" },
+  Harmless: { ...ROW_MARKS.Hindered, tone: "warn" },
 };
 
 export const MOVE_MARKS: Record<MoveState, Mark> = {

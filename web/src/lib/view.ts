@@ -70,7 +70,8 @@ export interface FleetSummary {
   applications: number;
   replicas: number;
   states: Partial<Record<RowState, number>>;
-  moves: MoveCounts | null;
+  nobody: number;
+  fewer: number;
   brake: BrakeView | null;
   settingsTold: boolean;
   silentSince: Instant | null;
@@ -80,7 +81,7 @@ export interface FleetSummary {
   hidden: boolean;
 }
 
-export type ComingWord = "Held" | "NotPlaced" | "Hindered" | "Failing" | "Moving" | "Due" | "ToCome";
+export type ComingWord = "Held" | "NotPlaced" | "Hindered" | "Failing" | "Moving" | "Due" | "ToCome" | "Harmless";
 
 /** `about`: `application/KEY`, `cluster/NAME`, `outage/NAME`, or empty. */
 export interface ComingLine {
@@ -96,16 +97,6 @@ export interface Finding {
   sentence: string;
   details: string[];
   next: string;
-}
-
-export interface MoveCounts {
-  applications: number;
-  moved: number;
-  moving: number;
-  due: number;
-  kept: number;
-  held: number;
-  returned: number;
 }
 
 export interface BrakeView {
@@ -171,7 +162,8 @@ export interface NextStep {
 
 // ---- applications ----
 
-export type RowState = "Held" | "NotPlaced" | "Hindered" | "Moving" | "Due" | "Waiting" | "Kept" | "Moved" | "InPlace";
+export type RowState =
+  "Held" | "NotPlaced" | "Hindered" | "Moving" | "Due" | "Undecided" | "Waiting" | "Kept" | "Moved" | "InPlace";
 
 export interface ApplicationRow {
   kind: string;

@@ -5,14 +5,12 @@ from datetime import datetime
 
 import msgspec
 
-from leeward.answers.fleet_state import FleetState
 from leeward.answers.fleet_story import ComingLine, FleetMood, FleetStory, SeenRows
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.dashboard.rights import FleetSight
 from leeward.dashboard.seen_fleet import SeenFleet
-from leeward.operations.applications import RowState
+from leeward.operations.applications import RowState, ServiceLevel
 from leeward.operations.findings import Finding
-from leeward.operations.outage_story import is_running
 from leeward.operations.sentences import counted
 
 
@@ -30,20 +28,9 @@ class BrakeSummary(msgspec.Struct, frozen=True, rename="camel"):
     clusters: int
 
 
-class MoveCounts(msgspec.Struct, frozen=True, rename="camel"):
-    """Numbers of applications there by all outages that are running, and of what has become of them."""
-
-    applications: int
-    moved: int
-    moving: int
-    due: int
-    kept: int
-    held: int
-    returned: int
-
-
 class FleetSummary(msgspec.Struct, frozen=True, rename="camel"):
-    """`states` counts applications by their state. `moves` is None where no outage is running.
+    """`states` counts applications by their state; `nobody` and `fewer` are those that serve nobody, or with fewer
+    replicas.
 
     `silent_since`: since when the control plane does not answer, and all else is as it was then. `missing` are rights
     that the user lacks; `hidden` says that sums may include what is not seen.
@@ -59,7 +46,8 @@ class FleetSummary(msgspec.Struct, frozen=True, rename="camel"):
     applications: int
     replicas: int
     states: Mapping[RowState, int]
-    moves: MoveCounts | None
+    nobody: int
+    fewer: int
     brake: BrakeSummary | None
     settings_told: bool
     silent_since: datetime | None
@@ -70,7 +58,7 @@ class FleetSummary(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def fleet_summary(
-    seen: SeenFleet, state: FleetState, sight: FleetSight, story: FleetStory, rows: SeenRows, findings: list[Finding]
+    seen: SeenFleet, sight: FleetSight, story: FleetStory, rows: SeenRows, findings: list[Finding]
 ) -> FleetSummary:
     return FleetSummary(
         control_plane=seen.control_plane,
@@ -83,7 +71,8 @@ def fleet_summary(
         applications=rows.number,
         replicas=rows.replicas,
         states={state: len(of_state) for state, of_state in rows.applications.items()},
-        moves=_moves(state) if sight.outages else None,
+        nobody=rows.serving(ServiceLevel.NOBODY),
+        fewer=rows.serving(ServiceLevel.FEWER),
         brake=_brake(seen) if sight.brake and sight.clusters else None,
         settings_told=seen.settings.told,
         silent_since=seen.health.silent_since,
@@ -92,14 +81,6 @@ def fleet_summary(
         missing=sight.missing,
         hidden=not sight.is_whole,
     )
-
-
-def _moves(state: FleetState) -> MoveCounts | None:
-    running = [outage.status for outage in state.recorded.outages if is_running(outage)]
-    if not running:
-        return None
-    names = MoveCounts.__struct_fields__
-    return MoveCounts(**{name: sum(getattr(status, name) for status in running) for name in names})
 
 
 def _brake(seen: SeenFleet) -> BrakeSummary | None:

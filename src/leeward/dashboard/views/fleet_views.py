@@ -89,7 +89,7 @@ class FleetRenderer:
         self._renew_rows(change, whole)
         told = self._told(seen)
         story = fleet_story(state, told)
-        summary = fleet_summary(seen, state, sight, story, told, self._findings(seen, told))
+        summary = fleet_summary(seen, sight, story, told, self._findings(seen, told))
         return {
             FLEET: {FLEET: codec.encode(summary)},
             "clusters": self._clusters(seen, state, told),
