@@ -7,7 +7,10 @@
 Holds: L2, L4.
 """
 
+import sys
+from collections.abc import Callable
 from functools import partial
+from types import FrameType
 from typing import Any
 from unittest import mock
 
@@ -24,9 +27,11 @@ from leeward.api.rules import bounds
 from leeward.api.rules.bounds import MOST_AFFINITIES, MOST_PLACEMENT_BYTES
 from leeward.api.work import ResourceBindingStatus
 from leeward.client import Invalid
+from leeward.controllers.scheduler.scheduling_cycle import SchedulingCycle
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.scheduling import Unplaceable, model, pipeline, schedule
-from leeward.planning.fleet import Fleet
+from leeward.planning.feasibility import CachedFeasibility
+from leeward.planning.fleet import Fleet, look_at_terms
 from leeward.sim.world import World
 from tests.builders import binding, cluster
 from tests.security.worlds import UnaskedWorld, play_in
@@ -182,3 +187,85 @@ def test_l4_a_term_in_view_is_another_question_than_its_neighbour() -> None:
         )
         placed[names] = [target.name for target in outcome.clusters] if not isinstance(outcome, Unplaceable) else []
     assert placed == {("m1", "m2"): ["m1"], ("m2", "m1"): ["m2"], ("m1",): ["m1"]}
+
+
+def many_terms() -> Placement:
+    """A placement as large as its bounds let it be."""
+    terms = tuple(
+        ClusterAffinityTerm(affinity_name=f"t{n}", cluster_names=tuple(f"nowhere{n}-{m}" for m in range(160)))
+        for n in range(MOST_AFFINITIES)
+    )
+    placement = Placement(cluster_affinities=terms)
+    assert 0.8 * MOST_PLACEMENT_BYTES < len(encode(placement)) < MOST_PLACEMENT_BYTES
+    return placement
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Number of functions that are called: it says how long something takes, on whatever machine."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+MOST_CALLS = 400_000
+"""Calls of functions in a quarter of a second, about; a decision without turns makes more."""
+
+
+@pytest.mark.long
+def test_l4_no_piece_of_the_largest_decision_is_long() -> None:
+    """Three hundred clusters, and as many terms as may be, of which none fits: turns in between, then the decision."""
+    fleet = Fleet([cluster(f"m{number}") for number in range(300)])
+    spec = binding(replicas=2, placement=many_terms()).spec
+    pieces = look_at_terms(spec, fleet)
+    sizes = [calls_of(lambda: next(pieces)) for _ in range(MOST_AFFINITIES)]
+    assert next(pieces, None) is None
+    decision = calls_of(lambda: schedule(spec, ResourceBindingStatus(), fleet.view()))
+    again = calls_of(lambda: schedule(spec, ResourceBindingStatus(), fleet.view()))
+    cold = Fleet([cluster(f"m{number}") for number in range(300)])
+    whole = calls_of(lambda: schedule(spec, ResourceBindingStatus(), cold.view()))
+    assert max(*sizes, decision) < MOST_CALLS < whole
+    assert again < MOST_CALLS / 10
+
+
+def test_l4_the_scheduler_takes_turns_before_it_decides_about_many_terms() -> None:
+    """Within the decision no term is looked at that was not before; and what fails everywhere is left in peace."""
+    decides, inside, decided = SchedulingCycle._decide, False, 0  # pyright: ignore[reportPrivateUsage]
+    looked = list[bool]()
+    make = CachedFeasibility.__init__
+
+    def deciding(cycle: Any, keys: Any) -> Any:
+        nonlocal inside, decided
+        inside, decided = True, decided + any("huge" in str(key) for key in keys)
+        try:
+            return decides(cycle, keys)
+        finally:
+            inside = False
+
+    def looking(cached: Any, request: Any, *arguments: Any) -> None:
+        if request.affinity_name:
+            looked.append(inside)
+        make(cached, request, *arguments)
+
+    async def story(world: World) -> None:
+        await write_binding(world, "huge", terms(MOST_AFFINITIES))
+        await world.sleep(60)
+        assert looked.count(False) == MOST_AFFINITIES
+        assert True not in looked
+        before = decided
+        await world.sleep(600)
+        assert decided - before <= 5, "it is tried again with the patience of all that fail"
+
+    with (
+        mock.patch.object(SchedulingCycle, "_decide", deciding),
+        mock.patch.object(CachedFeasibility, "__init__", looking),
+    ):
+        play(story, PUSH)

@@ -7,7 +7,7 @@ mapping of clusters by name. It knows what is reserved for bindings, see `reserv
 All caches are bounded, and dropped as a whole when a cluster joins or leaves.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence, Set
 from datetime import datetime
 from functools import partial
 from typing import TypeVar, overload
@@ -16,6 +16,7 @@ import numpy as np
 
 from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
+from leeward.api.rules.bounds import placement_fault
 from leeward.api.work import ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
@@ -24,7 +25,15 @@ from leeward.core.cluster_health.standing_taints import is_specified_otherwise
 from leeward.core.quota.quota_room import ReadQuotas, no_quotas
 from leeward.core.scheduling.cluster_arrays import ClusterArrays, Feasibility
 from leeward.core.scheduling.estimates import estimator_of
-from leeward.core.scheduling.model import Estimator, Placed, PlacementKey, Profile, Request, Unplaceable
+from leeward.core.scheduling.model import (
+    Estimator,
+    Placed,
+    PlacementKey,
+    Profile,
+    Request,
+    Unplaceable,
+    digest_without_terms,
+)
 from leeward.core.scheduling.steps import DEFAULT_PROFILE
 from leeward.core.scheduling.vector_allocation import Floats, Ints, listed
 from leeward.core.scheduling.workload_affinity import workload_affinity_filters
@@ -47,6 +56,8 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """The remembered answers, with the questions, take about this much at most."""
 
 ANSWER_BYTES, CLUSTER_BYTES = 1024, 128
+FEW_TERMS = 10
+"""Affinity terms that a decision looks at without a pause."""
 
 
 class Fleet(ClusterArrays):
@@ -212,6 +223,21 @@ class Fleet(ClusterArrays):
         for arrays in (self._feasibility, self._availability, self._stays):
             while len(arrays) > most:
                 del arrays[next(iter(arrays))]  # type: ignore[arg-type]
+
+
+def look_at_terms(spec: ResourceBindingSpec, fleet: Fleet) -> Generator[None, None, None]:
+    """Looks at the affinity terms of a placement that has many, with a pause after each.
+
+    The fleet remembers what it finds, so that the decision about all of them is short. A placement beyond its bounds is
+    not looked at: nothing is decided by it."""
+    placement = spec.placement
+    if placement is None or len(placement.cluster_affinities) <= FEW_TERMS or placement_fault(placement):
+        return
+    shared = digest_without_terms(placement)
+    for term in placement.cluster_affinities:
+        fleet.refresh()
+        fleet.feasibility(Request(spec, term.affinity_name, term_in_view=term, shared_digest=shared))
+        yield
 
 
 def _size_of(answer: Placed | Unplaceable) -> int:

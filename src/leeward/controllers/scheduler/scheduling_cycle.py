@@ -30,7 +30,7 @@ from leeward.core.scheduling.model import Request
 from leeward.planning.batch import owner_of, plan, turn_of
 from leeward.planning.estimates import Estimates
 from leeward.planning.eviction_limiter import EvictionLimiter
-from leeward.planning.fleet import placement_fleet
+from leeward.planning.fleet import look_at_terms, placement_fleet
 from leeward.planning.recording import encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from leeward.runtime.batcher import Batcher
@@ -116,6 +116,7 @@ class SchedulingCycle:
         await self._confirm_gone(key)
         await self._reread(key)
         await self._ask_for_room(key)
+        await self._plane.turns.finish(look_at_terms(binding.spec, self._fleet))
         if not quota_refusal:
             return await self._batcher.ask(key)
         self._refusals[key] = quota_refusal
