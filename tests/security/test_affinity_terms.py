@@ -237,7 +237,7 @@ def test_l4_no_piece_of_the_largest_decision_is_long() -> None:
 
 
 def test_l4_the_scheduler_takes_turns_before_it_decides_about_many_terms() -> None:
-    """Within the decision no term is looked at that was not before; and what fails everywhere is left in peace."""
+    """No term is first looked at within a decision; a placement that fails everywhere is left in peace."""
     decides, inside, decided = SchedulingCycle._decide, False, 0  # pyright: ignore[reportPrivateUsage]
     looked = list[bool]()
     make = CachedFeasibility.__init__
