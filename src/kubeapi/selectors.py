@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kubeapi.meta import LabelSelector
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?"
+_VALUE = rf"(?=.{{0,63}}\Z)(?:{_NAME})?"
 _KEY = rf"(?:{_NAME}/)?{_NAME}"
 _REQUIREMENT = re.compile(
     rf"\s*(?:(?P<absent>!)\s*)?(?P<key>{_KEY})\s*"
@@ -67,7 +68,10 @@ def parse_selector(text: str) -> Selector:
         match = _REQUIREMENT.match(text, position)
         if match is None or match.end() == position:
             raise ValueError(f"unable to parse requirement: {text[position:]!r}")
-        requirements.append(_requirement_of(match))
+        requirement = _requirement_of(match)
+        if not all(re.fullmatch(_VALUE, value) for value in requirement.values):
+            raise ValueError(f"unable to parse requirement: {match[0].strip()!r} has a value that no label can have")
+        requirements.append(requirement)
         position = match.end()
     return tuple(requirements)
 

@@ -1,9 +1,14 @@
 """Typed looks into plain JSON values, and whether a text is one."""
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from kubeapi.meta import Manifest
+
+_DIGITS = 6
+"""Digits before the point that Go writes of a float without an exponent."""
+_SPECIAL = {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}
 
 
 def section(value: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -42,3 +47,15 @@ def holds(read: Callable[[str], Any]) -> Callable[[str], bool]:
         return True
 
     return check
+
+
+def go_number(number: float) -> str:
+    """The number as Go writes it: of a float in its shortest form."""
+    if isinstance(number, int) or repr(number) in _SPECIAL:
+        return _SPECIAL.get(repr(number), str(number))
+    decimal = Decimal(repr(number)).normalize()
+    if decimal and not -5 < decimal.adjusted() < _DIGITS:
+        _, digits, _ = decimal.as_tuple()
+        fraction = "".join(map(str, digits[1:]))
+        return f"{'-' * (number < 0)}{digits[0]}{'.' * bool(fraction)}{fraction}e{decimal.adjusted():+03}"
+    return f"{decimal:f}"

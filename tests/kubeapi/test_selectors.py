@@ -53,7 +53,7 @@ def test_keys_may_have_a_prefix() -> None:
     assert parse_selector("example.com/a=b") == (Requirement("example.com/a", "In", ("b",)),)
 
 
-@pytest.mark.parametrize("text", ["=x", "a=b=c", "a in x", "app in (a", "a b", ","])
+@pytest.mark.parametrize("text", ["=x", "a=b=c", "a in x", "app in (a", "a b", ",", "n>-1", "a=b c", f"a={'b' * 64}"])
 def test_what_is_no_selector_is_quoted_in_the_error(text: str) -> None:
     with pytest.raises(ValueError, match="unable to parse requirement"):
         parse_selector(text)

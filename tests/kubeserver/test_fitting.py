@@ -63,6 +63,43 @@ def test_an_exact_instant_is_on_a_day_that_there_is():
         fit(_structure("coordination.k8s.io", "Lease"), {"spec": {"renewTime": "2026-02-31T00:00:00.000000Z"}})
 
 
+@pytest.mark.parametrize(
+    ("group", "kind", "given", "kept"),
+    [
+        ("", "ResourceQuota", {"spec": {"hard": {"cpu": "1000m"}}}, {"spec": {"hard": {"cpu": "1"}}}),
+        (
+            "",
+            "LimitRange",
+            {"spec": {"limits": [{"max": {"memory": "1024Mi"}}]}},
+            {"spec": {"limits": [{"max": {"memory": "1Gi"}}]}},
+        ),
+        ("", "PersistentVolume", {"spec": {"capacity": {"storage": "-"}}}, {"spec": {"capacity": {"storage": "0"}}}),
+        (
+            "",
+            "ResourceQuota",
+            {"spec": {"hard": {"cpu": 0.5, "pods": "1e3"}}},
+            {"spec": {"hard": {"cpu": "500m", "pods": "1e3"}}},
+        ),
+        (
+            "",
+            "ConfigMap",
+            {"metadata": {"creationTimestamp": "2026-01-02T3:04:05,25Z"}},
+            {"metadata": {"creationTimestamp": "2026-01-02T03:04:05Z"}},
+        ),
+        (
+            "coordination.k8s.io",
+            "Lease",
+            {"spec": {"renewTime": "2026-01-02T3:04:05.000001+01:00"}},
+            {"spec": {"renewTime": "2026-01-02T02:04:05.000001Z"}},
+        ),
+    ],
+)
+def test_quantities_and_instants_are_kept_as_kubernetes_writes_them(group: str, kind: str, given: Any, kept: Any):
+    """Kubernetes 1.36: `Quantity.MarshalJSON`, `Time.UnmarshalJSON`, which takes an hour of one digit."""
+    assert fit(_structure(group, kind), given) == []
+    assert given == kept
+
+
 def test_null_is_nothing_in_a_list_and_absent_elsewhere():
     manifest: dict[str, Any] = {"spec": {"nodeName": None, "containers": [None, {"args": [None]}]}}
     assert fit(_structure("", "Pod"), manifest) == []
@@ -139,6 +176,12 @@ def test_fields_that_a_yaml_text_has_twice_are_found_and_aliases_followed_once()
 )
 def test_label_selectors_mean_what_they_say(text: str, labels: dict[str, str], matches: bool):
     assert all(requirement.matches(labels) for requirement in parse_labels(text)) is matches
+
+
+@pytest.mark.parametrize(("text", "said"), [("n>-1", "a valid label must be"), ("n<1.5", "must be an integer")])
+def test_a_number_that_no_label_can_have_is_refused(text: str, said: str):
+    with pytest.raises(ValueError, match=said):
+        parse_labels(text)
 
 
 def test_a_value_in_a_set_is_an_identifier():

@@ -12,13 +12,12 @@ from decimal import Decimal
 from typing import Any
 
 from kubeapi.status import Problem
+from kubeserver.values import go_number
 
 _LARGEST_EXACT = 2.0**53 - 1
 _NEAR = 1e-9
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _INTEGERS: Mapping[str, tuple[int, int]] = {"int32": (-(2**31), 2**31 - 1), "int64": (_LOWEST, _HIGHEST)}
-_DIGITS = 6
-"""Digits before the point that Go writes of a float without an exponent."""
 
 
 def is_whole(value: Any) -> bool:
@@ -52,13 +51,13 @@ def _limit_problems(raw: Mapping[str, Any], name: str, value: float, limit: floa
             said = f"factor MultipleOf declared for {path} must be positive: {limit}"
             yield _invalid(path, limit, said)
         elif not _is_multiple(value, limit):
-            yield _invalid(path, value, f"{within} a multiple of {_text(limit)}")
+            yield _invalid(path, value, f"{within} a multiple of {go_number(limit)}")
         return
     exclusive = raw.get("exclusiveMaximum" if name == "maximum" else "exclusiveMinimum")
     beyond = value > limit if name == "maximum" else value < limit
     if beyond or (exclusive and not (value < limit or value > limit)):
         than = ("less" if name == "maximum" else "greater") + " than" + ("" if exclusive else " or equal to")
-        yield _invalid(path, value, f"{within} {than} {_text(limit)}")
+        yield _invalid(path, value, f"{within} {than} {go_number(limit)}")
 
 
 def _range_problems(raw: Mapping[str, Any], value: float, said: str, path: str) -> Iterator[Problem]:
@@ -107,16 +106,4 @@ def _without_fraction(limit: float) -> int:
 
 
 def _invalid(path: str, value: float, message: str) -> Problem:
-    return Problem(path, "FieldValueInvalid", f"Invalid value: {_text(value)}: {message}")
-
-
-def _text(number: float) -> str:
-    """The number as Go writes it."""
-    if isinstance(number, int):
-        return str(number)
-    decimal = Decimal(repr(number)).normalize()
-    if decimal and not -5 < decimal.adjusted() < _DIGITS:
-        _, digits, _ = decimal.as_tuple()
-        fraction = "".join(map(str, digits[1:]))
-        return f"{'-' * (number < 0)}{digits[0]}{'.' * bool(fraction)}{fraction}e{decimal.adjusted():+03}"
-    return f"{decimal:f}"
+    return Problem(path, "FieldValueInvalid", f"Invalid value: {go_number(value)}: {message}")

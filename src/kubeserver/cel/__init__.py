@@ -4,6 +4,7 @@
                    ├─ functions    what Kubernetes adds to the language: values, formats, network, authorizer
                    ├─ macros       what the library lacks, written in what it has
                    ├─ spelling     escaped names and optional values, in the same way
+                   ├─ literals     members of lists and maps have one type
                    └─ patterns     regular expressions in linear time
     objects                        what mutating policies make, written as maps
 

@@ -6,6 +6,7 @@ What is optional is a list of at most one item here; `spelling.with_optionals` m
 import base64
 import re
 from collections.abc import Callable, Mapping
+from datetime import date
 
 from kubeapi.meta import parse_time
 from kubeserver import names
@@ -39,6 +40,7 @@ def _readable(read: Callable[[str], object], what: str) -> Callable[[str], list[
     return lambda text: [] if is_readable(text) else [f"is no {what}"]
 
 
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _FORMATS: Mapping[str, Callable[[str], list[str]]] = {
     "dns1123Label": names.dns_label,
     "dns1123Subdomain": names.dns_subdomain,
@@ -50,8 +52,8 @@ _FORMATS: Mapping[str, Callable[[str], list[str]]] = {
     "labelValue": names.label_value,
     "uri": _readable(read_url, "URI"),
     "uuid": _matching(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}", "UUID"),
-    "byte": _readable(lambda text: base64.b64decode(text, validate=True), "base64"),
-    "date": _matching(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", "date"),
+    "byte": _readable(lambda text: base64.b64decode(text or "?", validate=True), "base64"),
+    "date": _readable(lambda text: date.fromisoformat((_DAY.fullmatch(text) and text) or ""), "date"),
     "datetime": _readable(parse_time, "time in RFC 3339"),
 }
 

@@ -10,18 +10,19 @@ from itertools import groupby
 from typing import Any
 
 from cel_expr_python import cel
-from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 
 from kubeserver.cel.authorizer import AUTHORIZER_FUNCTIONS
 from kubeserver.cel.budget import MAX_STEPS
 from kubeserver.cel.formats import FORMAT_FUNCTIONS
 from kubeserver.cel.function import Function
+from kubeserver.cel.literals import mixed_literal
 from kubeserver.cel.macros import MACRO_FUNCTIONS, without_map_macros
 from kubeserver.cel.network import NETWORK_FUNCTIONS
 from kubeserver.cel.objects import OBJECT_FUNCTIONS
 from kubeserver.cel.patterns import PATTERN_FUNCTIONS
 from kubeserver.cel.program import Program, Unwritable
-from kubeserver.cel.spelling import with_optionals, without_escapes
+from kubeserver.cel.scalars import SCALAR_FUNCTIONS
+from kubeserver.cel.spelling import with_comparisons, with_optionals, with_own_names, without_escapes
 from kubeserver.cel.values import VALUE_FUNCTIONS
 
 FUNCTIONS = (
@@ -31,6 +32,7 @@ FUNCTIONS = (
     *AUTHORIZER_FUNCTIONS,
     *OBJECT_FUNCTIONS,
     *PATTERN_FUNCTIONS,
+    *SCALAR_FUNCTIONS,
 )
 """Kubernetes' own functions.
 
@@ -39,7 +41,12 @@ Kubernetes: apiserver/pkg/cel/library; the same functions.
 
 _TYPES: Mapping[str, Any] = {
     "bool": cel.Type.BOOL,
+    "bytes": cel.Type.BYTES,
+    "duration": cel.Type.DURATION,
     "int": cel.Type.INT,
+    "timestamp": cel.Type.TIMESTAMP,
+    "type": cel.Type.TYPE,
+    "uint": cel.Type.UINT,
     "double": cel.Type.DOUBLE,
     "string": cel.Type.STRING,
     "dyn": cel.Type.DYN,
@@ -47,12 +54,22 @@ _TYPES: Mapping[str, Any] = {
     "map": cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
     "typed": cel.Type.DYN,
 }
-_TWO_VARIABLES = "name: rules\nextensions: [{name: two-var-comprehensions}]\n"
+_EXTENSIONS = """
+name: rules
+extensions:
+- {name: lists}
+- {name: optional, version: 2}
+- {name: strings, version: 2}
+- {name: two-var-comprehensions}
+"""
+"""Libraries of CEL that Kubernetes 1.36 has: not `math`, `cel.bind`, nor `reverse` of texts."""
 _TOO_MANY_STEPS = "Iteration budget exceeded"
 
 
 def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
     """Raises: Unwritable."""
+    if mixed := mixed_literal(text):
+        raise Unwritable(mixed)
     try:
         return _Compiled(_environment(variables).compile(_readable(text)))
     except Exception as error:
@@ -60,14 +77,13 @@ def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
 
 
 def _readable(text: str) -> str:
-    return without_escapes(with_optionals(without_map_macros(text)))
+    return without_escapes(with_own_names(with_comparisons(with_optionals(without_map_macros(text)))))
 
 
 @cache
 def _environment(variables: tuple[str, ...]) -> Any:
-    libraries = [ext_math.ExtMath(), ext_optional.ExtOptional(), ext_strings.ExtStrings(), _kubernetes()]
-    with_two_variables = cel.NewEnvConfigFromYaml(_TWO_VARIABLES)
-    return cel.NewEnv(config=with_two_variables, variables=dict.fromkeys(variables, cel.Type.DYN), extensions=libraries)
+    config = cel.NewEnvConfigFromYaml(_EXTENSIONS)
+    return cel.NewEnv(config=config, variables=dict.fromkeys(variables, cel.Type.DYN), extensions=[_kubernetes()])
 
 
 def _kubernetes() -> Any:

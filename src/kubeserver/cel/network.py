@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Mapping
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 
 from kubeserver.cel.function import Function, Typed, of
 from kubeserver.values import holds
@@ -45,7 +45,7 @@ def _is_global_unicast(address: _Address) -> bool:
 
 
 def _cidr(text: str) -> Typed:
-    if "/" not in text or not text.rpartition("/")[2].isdigit():
+    if not re.search(r"/(0|[1-9][0-9]*)\Z", text):
         raise ValueError(f"network address {text!r} has no prefix length")
     _read_ip(text.partition("/")[0])
     return {"cidr": str(ipaddress.ip_interface(text))}
@@ -67,13 +67,6 @@ def _contains_cidr(value: Typed, network: str | Typed) -> bool:
     if own.version != other.version:
         return False
     return other.network_address in own and other.prefixlen >= own.prefixlen
-
-
-def _text(value: Typed) -> str:
-    for kind in ("ip", "cidr"):
-        if kind in value:
-            return value[kind]
-    raise ValueError("has no form as a string")
 
 
 _AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//(?!/)([^/]*)")
@@ -106,6 +99,11 @@ def _parts(value: Typed) -> SplitResult:
     return urlsplit(value["url"])
 
 
+def _escaped(path: str) -> str:
+    valid = re.fullmatch(r"[A-Za-z0-9_.~$&+,/:;=@!'()*\[\]%-]*", path)
+    return path if valid else quote(unquote(path), safe="$&+,/:;=@~")
+
+
 def _port(parts: SplitResult) -> str:
     return "" if parts.port is None else str(parts.port)
 
@@ -130,7 +128,6 @@ _ADDRESSES = (
     Function("containsIP", "bool map map", _contains_ip),
     Function("containsCIDR", "bool map string", _contains_cidr),
     Function("containsCIDR", "bool map map", _contains_cidr),
-    Function("string", "string map", _text, member=False),
     Function("ip", "typed map", of(_network, lambda network: {"ip": str(network.ip)})),
     Function("masked", "typed map", of(_network, lambda network: {"cidr": str(network.network)})),
     Function("prefixLength", "int map", of(_network, lambda network: network.network.prefixlen)),
@@ -142,7 +139,7 @@ _URLS = (
     Function("getHost", "string map", of(_parts, lambda parts: parts.netloc.rpartition("@")[2])),
     Function("getHostname", "string map", of(_parts, lambda parts: parts.hostname or "")),
     Function("getPort", "string map", of(_parts, _port)),
-    Function("getEscapedPath", "string map", of(_parts, lambda parts: parts.path)),
+    Function("getEscapedPath", "string map", of(_parts, lambda parts: _escaped(parts.path))),
     Function("getQuery", "map map", of(_parts, _query)),
 )
 NETWORK_FUNCTIONS = (*_ADDRESSES, *_URLS)

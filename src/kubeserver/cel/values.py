@@ -10,8 +10,7 @@ from kubeserver.cel.function import Function, Typed, of, of_both
 from kubeserver.cel.semantic_versions import parse_version
 from kubeserver.values import holds
 
-_LONGEST_INTEGER = 19
-"""Decimal digits."""
+_INTEGERS = 2**63
 
 
 def _sum(items: Sequence[Any]) -> Any:
@@ -78,7 +77,7 @@ def _integer(value: Typed) -> int:
 
 def _is_integer(value: Typed) -> bool:
     amount = _amount(value)
-    return amount.adjusted() < _LONGEST_INTEGER and amount == amount.to_integral_value()
+    return -_INTEGERS <= amount < _INTEGERS and amount == amount.to_integral_value()
 
 
 def _sign(amount: Decimal) -> int:
@@ -145,7 +144,7 @@ _SETS = (
 _QUANTITIES = (
     Function("isQuantity", "bool string", holds(parse_quantity), member=False),
     Function("quantity", "typed string", _quantity, member=False),
-    Function("sign", "int map", of(_amount, _sign)),
+    Function("sign", "int map", of(_amount, _sign), member=False),
     Function("isInteger", "bool map", _is_integer),
     Function("asInteger", "int map", _integer),
     Function("asApproximateFloat", "double map", of(_amount, float)),

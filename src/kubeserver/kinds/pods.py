@@ -5,7 +5,6 @@ from typing import Any
 
 from kubeapi.diff import is_equal, is_one_of
 from kubeapi.meta import Manifest
-from kubeapi.quantity import format_quantity, is_binary, parse_quantity
 from kubeapi.status import Problem
 from kubeserver.kinds.pod_rules import validate_whole_pod
 from kubeserver.kinds.pod_rules.probes import PROBES
@@ -153,10 +152,7 @@ def _default_container(container: dict[str, Any]) -> None:
         default_field(section(source, "fieldRef"))
         if isinstance(source.get("fileKeyRef"), dict):
             source["fileKeyRef"].setdefault("optional", False)
-    resources = grown(container, "resources")
-    for key in ("limits", "requests"):
-        if key in resources:
-            resources[key] = {name: _canonical(quantity) for name, quantity in resources[key].items()}
+    grown(container, "resources")
     _fill(container, "terminationMessagePath", "/dev/termination-log")
     _fill(container, "terminationMessagePolicy", "File")
     _fill(container, "imagePullPolicy", _pull_policy(container.get("image", "")))
@@ -195,14 +191,6 @@ def _default_volume(volume: dict[str, Any]) -> None:
     if not any(key != "name" for key in volume):
         volume["emptyDir"] = {}
     default_sources(volume)
-
-
-def _canonical(quantity: str | int | float) -> str:
-    """Quantity as the API server writes it back; text that is none is left for validation to name."""
-    try:
-        return format_quantity(parse_quantity(quantity), is_binary(quantity))
-    except ValueError:
-        return str(quantity)
 
 
 def _pull_policy(image: str) -> str:

@@ -13,6 +13,7 @@ from kubeserver.names import label_value, qualified_name
 _TOKEN = re.compile(r"\s*(?:(==|!=|=|!|\(|\)|,|<|>)|([^\s=!(),<>]+)|$)")
 _OPERATORS = {"=": "In", "==": "In", "!=": "NotIn", "in": "In", "notin": "NotIn", ">": "Gt", "<": "Lt"}
 _WORDS = ("in", "notin")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _SYMBOLS = ("==", "!=", "=", "!", "(", ")", ",", "<", ">")
 
 
@@ -105,12 +106,10 @@ class _Parser:
 
 def _checked(requirement: Requirement) -> Requirement:
     for index, value in enumerate(requirement.values):
-        if requirement.operator in ("Gt", "Lt"):
-            if not value.removeprefix("-").isdigit():
-                said = "for 'Gt', 'Lt' operators, the value must be an integer"
-                raise ValueError(Problem.invalid(f"values[{index}]", value, said))
-        else:
-            _check(label_value(value), f"values[{index}][{requirement.key}]", value)
+        if requirement.operator in ("Gt", "Lt") and not _INTEGER.fullmatch(value):
+            said = "for 'Gt', 'Lt' operators, the value must be an integer"
+            raise ValueError(Problem.invalid(f"values[{index}]", value, said))
+        _check(label_value(value), f"values[{index}][{requirement.key}]", value)
     return requirement
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from kubeapi import codec
 from kubeapi.base64_text import read_base64, write_base64
-from kubeapi.meta import format_time, parse_time
+from kubeapi.meta import format_micro_time, format_time, parse_time
+from kubeapi.quantity import canonical_quantity
 from kubeserver.registry.decoding_errors import DecodingError, Place
 from kubeserver.serialization.json_text import json_name
 from kubeserver.structures.structure import Structure
@@ -14,7 +15,7 @@ _SECONDS = "2006-01-02T15:04:05Z07:00"
 _MICROSECONDS = "2006-01-02T15:04:05.000000Z07:00"
 _CLOCK = (
     (r"\d{4}", "2006"), ("-", "-"), (r"(0[1-9]|1[0-2])", "01"), ("-", "-"), (r"\d\d", "02"), ("T", "T"),
-    (r"\d\d", "15"), (":", ":"), (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"),
+    (r"\d\d?", "15"), (":", ":"), (r"\d\d", "04"), (":", ":"), (r"\d\d", "05"),
 )  # fmt: skip
 _DAY_AND_TIME = r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d"
 _AS_KEPT = {"time": re.compile(f"{_DAY_AND_TIME}Z"), "microtime": re.compile(rf"{_DAY_AND_TIME}\.\d{{6}}Z")}
@@ -67,9 +68,10 @@ def _read_bytes(text: str) -> str:
 
 def _read_quantity(value: Any) -> str:
     text = codec.encode(value).decode() if isinstance(value, int | float) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or not re.fullmatch(_QUANTITY, text):
-        raise DecodingError(f"quantities must match the regular expression '{_QUANTITY}'")
-    return text
+    try:
+        return canonical_quantity(text.strip() if isinstance(text, str) else "")
+    except ValueError:
+        raise DecodingError(f"quantities must match the regular expression '{_QUANTITY}'") from None
 
 
 def _read_time(kind: str, value: Any) -> str:
@@ -78,7 +80,7 @@ def _read_time(kind: str, value: Any) -> str:
     if _AS_KEPT[kind].fullmatch(value) and _is_instant(value):
         return value
     exact = kind == "microtime"
-    fraction = (r"\.\d{6}", ".000000") if exact else (r"(\.\d+)?", "")
+    fraction = (r"[.,]\d{6}", ".000000") if exact else (r"([.,]\d+)?", "")
     rest = value
     for pattern, part in (*_CLOCK, fraction, _ZONE):
         found = re.match(pattern, rest)
@@ -87,8 +89,8 @@ def _read_time(kind: str, value: Any) -> str:
             raise DecodingError(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{part}"')
         rest = rest[found.end() :]
     try:
-        instant = parse_time(value)
-        return value if exact or (value.endswith("Z") and "." not in value) else format_time(instant)
+        instant = parse_time(re.sub(r"(?<=T)(?=\d:)", "0", value))
+        return format_micro_time(instant) if exact else format_time(instant)
     except (ValueError, OverflowError):
         raise DecodingError(f'parsing time "{value}": day out of range') from None
 
