@@ -112,6 +112,14 @@ def canonical_quantity(quantity: Quantity) -> str:
     return format_quantity(amount) if suffix in _DECIMAL else _with_exponent(amount)
 
 
+def format_like(text: str, amount: Decimal) -> str:
+    """Canonical text of an amount, with suffixes of the kind that another text has."""
+    match = _PATTERN.fullmatch(text)
+    if match is not None and match["suffix"] not in (*_BINARY, *_DECIMAL):
+        return _with_exponent(amount) if amount else "0"
+    return format_quantity(amount, is_binary(text))
+
+
 def _with_exponent(amount: Decimal) -> str:
     exponent = (amount.normalize().adjusted() // 3) * 3
     while amount.scaleb(-exponent) % 1:

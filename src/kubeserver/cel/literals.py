@@ -1,12 +1,14 @@
 """Literals of lists and maps in CEL, whose members have one type in Kubernetes: `[1, 'a']` is refused.
 
-Only members that are literals themselves, or `dyn(...)`, are looked at. Kubernetes: cel.HomogeneousAggregateLiterals.
+Only members that are literals themselves, or `dyn(...)`, are looked at; fields of an `Object{...}` have types of their
+own. Kubernetes: cel.HomogeneousAggregateLiterals.
 """
 
 import re
 from collections.abc import Iterator
 
 from kubeserver.cel.macros import arguments_from, without_literals
+from kubeserver.cel.objects import TYPE_KEY
 
 _QUOTED = r"""(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
 _KINDS = (
@@ -29,6 +31,8 @@ def mixed_literal(text: str) -> str | None:
     hidden = without_literals(text)
     for opened in _OPENED.finditer(hidden):
         _, members = arguments_from(text, hidden, opened.end())
+        if any(TYPE_KEY in member for member in members[:1]):
+            continue
         columns = [members] if opened[0] == "[" else zip(*map(_entry, members), strict=True)
         for column in columns:
             kinds = list(dict.fromkeys(_known_kinds(column)))

@@ -13,7 +13,7 @@ from kubeserver.cel.function import Function
 from kubeserver.cel.macros import arguments_from, without_literals
 
 OBJECT, PATCH = "Object", "JSONPatch"
-_NAME = "kubeserver/type"
+TYPE_KEY = "kubeserver/type"
 _LITERAL = re.compile(r"(?<![\w.])(Object(?:\.[A-Za-z_]\w*)*|JSONPatch)\s*\{")
 _FIELD = re.compile(r"(\??)\s*(?:([A-Za-z_]\w*)|`([^`]+)`)\s*:(.*)", re.DOTALL)
 _JSON = (str, bool, int, float, type(None))
@@ -31,7 +31,7 @@ def with_maps(text: str) -> str:
         entries = [_entry(field) for field in fields if field]
         if end > found.end() and None not in entries:
             name = re.sub(r"\s", "", found.group(1))
-            inside = ", ".join([f'"{_NAME}": "{name}"', *cast(list[str], entries)])
+            inside = ", ".join([f'"{TYPE_KEY}": "{name}"', *cast(list[str], entries)])
             written = f"dyn({{{inside}}})"
             text = text[: found.start()] + written + text[end:]
             hidden = hidden[: found.start()] + "_" * len(written) + hidden[end:]
@@ -45,7 +45,7 @@ def _entry(field: str) -> str | None:
 
 def name_of(value: Any) -> str:
     """Name that an object was called by; empty for any other value."""
-    return cast(Mapping[str, str], value).get(_NAME, "") if isinstance(value, dict) else ""
+    return cast(Mapping[str, str], value).get(TYPE_KEY, "") if isinstance(value, dict) else ""
 
 
 def read_object(value: Any) -> Any:
@@ -72,7 +72,7 @@ def _misnamed(value: Any, expected: str) -> Iterator[str]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in cast(dict[str, Any], value).items() if key != _NAME}
+        return {key: _plain(item) for key, item in cast(dict[str, Any], value).items() if key != TYPE_KEY}
     if isinstance(value, list):
         return [_plain(item) for item in cast(list[Any], value)]
     if not isinstance(value, _JSON):

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kubeapi.codec import to_wire
-from kubeapi.quantity import format_quantity, is_binary, parse_quantity
+from kubeapi.quantity import format_like, parse_quantity
 from leeward.core.interpreter.dependencies import pod_dependencies
 from leeward.core.interpreter.fields import mapping_at
 from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.thirdparty.pod_templates import pod_template, requirements
+
+_EXACT = 2**53
 
 
 def resource_add(arguments: Sequence[Any]) -> str:
@@ -19,7 +21,7 @@ def resource_add(arguments: Sequence[Any]) -> str:
     texts = [_quantity(each) for each in arguments if each is not None]
     amounts = [parse_quantity(text) for text in texts]
     format_of = next((text for text, amount in zip(texts, amounts, strict=True) if amount), "0")
-    return format_quantity(sum(amounts, start=parse_quantity("0")), binary=is_binary(format_of))
+    return format_like(format_of, sum(amounts, start=parse_quantity("0")))
 
 
 def get_resource_quantity(arguments: Sequence[Any]) -> float | int:
@@ -28,7 +30,7 @@ def get_resource_quantity(arguments: Sequence[Any]) -> float | int:
     amount = parse_quantity(_quantity(arguments[0]))
     if amount < 0:
         raise InterpretationError("the quantity is negative")
-    return int(amount) if amount == amount.to_integral_value() else float(amount)
+    return int(amount) if amount == amount.to_integral_value() and amount < _EXACT else float(amount)
 
 
 def accurate_pod_requirements(arguments: Sequence[Any]) -> Any:

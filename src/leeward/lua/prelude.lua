@@ -8,6 +8,7 @@ local kube_call, fold_case, utc_seconds, instructions = ...
 local type, next, tostring, error, pcall, load = type, next, tostring, error, pcall, load
 local floor, huge = math.floor, math.huge
 local format, find, gsub, byte = string.format, string.find, string.gsub, string.byte
+local match, gmatch, lower = string.match, string.gmatch, string.lower
 local concat, sort, pack, unpack = table.concat, table.sort, table.pack, table.unpack
 local setupvalue, sethook = debug.setupvalue, debug.sethook
 local date = os.date
@@ -30,7 +31,30 @@ local ESCAPES = {['"'] = '\\"', ['\\'] = '\\\\'}
 for code = 0, 31 do ESCAPES[string.char(code)] = format("\\u%04x", code) end
 ESCAPES["\127"] = "\\u007f"
 
+-- Bytes that are no UTF-8 become U+FFFD, each of them.
+
+local SEQUENCES = {
+  "[\241-\243][\128-\191][\128-\191][\128-\191]", "\240[\144-\191][\128-\191][\128-\191]",
+  "\244[\128-\143][\128-\191][\128-\191]", "[\225-\236\238\239][\128-\191][\128-\191]",
+  "\224[\160-\191][\128-\191]", "\237[\128-\159][\128-\191]", "[\194-\223][\128-\191]", "[%z\1-\127]+",
+}
+
+local function sound(text)
+  local rest = text
+  for _, sequence in next, SEQUENCES do rest = gsub(rest, sequence, "_") end
+  if not find(rest, "[\128-\255]") then return text end
+  local out, at = {}, 1
+  while at <= #text do
+    local last
+    for _, sequence in next, SEQUENCES do last = last or select(2, find(text, "^" .. sequence, at)) end
+    out[#out + 1] = last and string.sub(text, at, last) or "\239\191\189"
+    at = (last or at) + 1
+  end
+  return concat(out)
+end
+
 local function quoted(text)
+  if find(text, "[\128-\255]") then text = sound(text) end
   if find(text, '[%c"\\]') then text = gsub(text, '[%c"\\]', ESCAPES) end
   return '"' .. text .. '"'
 end
@@ -133,17 +157,62 @@ local function cased(name, plain)
   end
 end
 
+-- Numbers as texts, and back, as Karmada's Lua has them: no exponent without a point, and none in whole numbers.
+
+local function shown(value)
+  if type(value) ~= "number" then return tostring(value) end
+  if value ~= value then return "NaN" end
+  if value == huge or value == -huge then return value > 0 and "+Inf" or "-Inf" end
+  if value == floor(value) and value >= -2^63 and value < 2^63 then return format("%d", value) end
+  for digits = 0, 16 do
+    local text = format("%." .. digits .. "e", value)
+    if tonumber(text) == value then
+      local exponent = tonumber(match(text, "e(.+)$"))
+      if exponent < -4 or exponent >= 6 then return text end
+      return format("%." .. (digits > exponent and digits - exponent or 0) .. "f", value)
+    end
+  end
+end
+
+local function number_of(value, base)
+  if type(value) ~= "string" or base ~= nil then return tonumber(value, base) end
+  local text = match(value, "^[ \n\t]*(.-)[ \n\t]*$")
+  if find(text, ".", 1, true) then return not find(text, "[xX]") and tonumber(text) or nil end
+  if match(lower(text), "^0x%x+$") then return tonumber(text) end
+  local sign, digits = match(text, "^([+-]?)0*(%d+)$")
+  if not digits or #digits > 19 then return nil end
+  local most = sign == "-" and "9223372036854775808" or "9223372036854775807"
+  return (#digits < 19 or digits <= most) and tonumber(text) or nil
+end
+
+local function formatted(layout, ...)
+  local values, place = pack(...), 0
+  for kind in gmatch(tostring(layout), "%%[%-+ #0]*%d*%.?%d*(.)") do
+    if kind ~= "%" then
+      place = place + 1
+      if kind == "s" and type(values[place]) == "number" then values[place] = shown(values[place]) end
+    end
+  end
+  return format(layout, unpack(values, 1, values.n))
+end
+
 local strings = {
+  format = formatted,
   upper = cased("upper", string.upper), lower = cased("lower", string.lower),
   rep = refuse("string.rep"), gsub = refuse("string.gsub"), dump = refuse("string.dump"),
 }
-for _, name in next, {"len", "sub", "find", "match", "gmatch", "format", "byte", "char", "reverse"} do
+for _, name in next, {"len", "sub", "find", "match", "gmatch", "byte", "char", "reverse"} do
   strings[name] = string[name]
 end
 getmetatable("").__index = copy(strings)
 
 local tables = {
-  insert = table.insert, remove = table.remove, sort = sort, concat = concat,
+  insert = table.insert, remove = table.remove, sort = sort,
+  concat = function(list, ...)
+    local texts = {}
+    for key, value in next, list do texts[key] = type(value) == "number" and shown(value) or value end
+    return concat(texts, ...)
+  end,
   getn = function(list) return #list end,
   maxn = function(list)
     local most = 0
@@ -154,13 +223,6 @@ local tables = {
 
 local numbers = copy(math)
 numbers.mod, numbers.huge = math.fmod, 1.7976931348623157e308
-
-local function shown(value)
-  if type(value) == "number" and value == floor(value) and value > -1e18 and value < 1e18 then
-    return format("%.0f", value)
-  end
-  return tostring(value)
-end
 
 local kube = {}
 for _, name in next, {"accuratePodRequirements", "getPodDependencies", "getResourceQuantity", "resourceAdd"} do
@@ -182,14 +244,14 @@ for _, name in next, REFUSED do refused[name] = refuse(name) end
 local function globals(now)
   local env = {
     _VERSION = "Lua 5.1", assert = assert, error = error, ipairs = ipairs, next = next, pairs = pairs_in_order,
-    pcall = pcall, xpcall = xpcall, select = select, tonumber = tonumber, tostring = shown, type = type,
+    pcall = pcall, xpcall = xpcall, select = select, tonumber = number_of, tostring = shown, type = type,
     unpack = unpack, print = function() end,
     string = copy(strings), table = copy(tables), math = copy(numbers),
     os = {
       time = function(fields)
         if fields == nil then return now end
         local answer = utc_seconds(fields.year, fields.month, fields.day, fields.hour, fields.min, fields.sec)
-        return answer or error("a time needs year, month and day as numbers", 2)
+        return answer or error("a time needs numbers that can be counted with", 2)
       end,
       date = function(layout, seconds)
         layout = layout or "%c"
@@ -200,8 +262,9 @@ local function globals(now)
   }
   copy(refused, env)
   env._G = env
+  local library = copy(kube)
   env.require = function(name)
-    if name == "kube" then return copy(kube) end
+    if name == "kube" then return library end
     if name == "string" or name == "table" or name == "math" or name == "os" then return env[name] end
     error("module '" .. tostring(name) .. "' not found: a script has kube, string, table, math and os", 2)
   end
@@ -236,10 +299,13 @@ local function run(text, name, now, first, second)
   if instructions then sethook(stop, "", instructions) end
   local results = pack(pcall(function()
     local returned = pack(chunk())
-    if returned.n > 0 then return unpack(returned, 1, returned.n) end
     local wanted = env[name]
     if type(wanted) ~= "function" then error("the script has no function " .. name, 0) end
-    return wanted(first, second)
+    if returned.n == 0 then return wanted(first, second) end
+    -- As in Karmada, the results of the script itself come before those of its function.
+    local found = pack(wanted(first, second))
+    for place = 1, found.n do returned[returned.n + place] = found[place] end
+    return unpack(returned, 1, returned.n + found.n)
   end))
   sethook()
   setupvalue(chunk, 1, {})

@@ -4,8 +4,8 @@ Values go in as tables and come out as JSON, which `prelude.lua` writes. No obje
 script: functions of the host are called by functions of the prelude alone, and what they raise is told, not passed on.
 """
 
-import calendar
 from collections.abc import Sequence
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -79,6 +79,11 @@ class Sandbox:
             return False, str(error)[:LONGEST_MESSAGE]
 
 
+_WITHOUT = (-1, -1, -1, 12, 0, 0)
+"""Fields of a time that are not told."""
+_EPOCH, _DAYS_OF_400_YEARS, _EXACT = date(1970, 1, 1).toordinal(), 146_097, 2**53
+
+
 def _deny(*_: object) -> str:
     raise AttributeError("nothing of the host is visible")
 
@@ -88,14 +93,22 @@ def _fold_case(name: str, text: str) -> str:
 
 
 def _utc_seconds(*fields: Any) -> int | None:
-    """Year, month and day, and hour (at noon, as in Lua), minute and second if told; None when they are none."""
+    """Instant of a year, month, day, hour, minute and second; None for what is too large.
+
+    As in Karmada: a field that is no number is not there, and a month beyond December is of the next year.
+    """
+    told = zip((*fields, *[None] * 6), _WITHOUT, strict=False)
     try:
-        year, month, day, hour, minute, second = (int(f) if f is not None else None for f in (*fields, *[None] * 6)[:6])
-        if year is None or month is None or day is None or not 1 <= year <= 9999:
-            return None
-        return calendar.timegm((year, month, day, 12 if hour is None else hour, minute or 0, second or 0))
-    except (ValueError, OverflowError, TypeError):
+        year, month, day, hour, minute, second = (
+            int(field) if isinstance(field, int | float) and not isinstance(field, bool) else usual
+            for field, usual in told
+        )
+    except (ValueError, OverflowError):
         return None
+    era, of_era = divmod(year + (month - 1) // 12, 400)
+    first = date(2000 + of_era, (month - 1) % 12 + 1, 1).toordinal() + (era - 5) * _DAYS_OF_400_YEARS
+    seconds = (((first + day - 1 - _EPOCH) * 24 + hour) * 60 + minute) * 60 + second
+    return seconds if abs(seconds) < _EXACT else None
 
 
 @cache
