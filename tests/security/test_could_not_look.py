@@ -175,3 +175,45 @@ def test_s13_no_toleration_ends_while_we_cannot_look() -> None:
         assert not is_left(world)
 
     play(story, PUSH)
+
+
+def now_and_then(world: World, failure: LocalFailure, every: int = 2) -> None:
+    """Of the looks at member1 each that is not the `every`-th cannot look; the others are refused, as by the dead."""
+    numbers = iter(range(1, 1_000_000))
+
+    def answer(_: Request) -> Response:
+        if next(numbers) % every:
+            raise failure
+        raise Unreachable("connection refused")
+
+    answers(world.member("member1").place, answer)
+
+
+@pytest.mark.parametrize("every", [2, 3, 4])
+@pytest.mark.parametrize("failure", [LocalFailure(NO_DESCRIPTOR), NameNotFound("Name or service not known")])
+def test_l2_a_dead_cluster_is_found_dead_though_most_looks_cannot_look(failure: LocalFailure, every: int) -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        now_and_then(world, failure, every)
+        await world.until(lambda: not world.is_ready("member1"), 600)
+        await world.until(lambda: is_left(world), 1800)
+
+    play(story, PUSH)
+
+
+def test_l2_a_name_is_found_missing_by_a_resolver_that_answers_now_and_then() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        numbers = iter(range(1, 1_000_000))
+
+        def answer(_: Request) -> Response:
+            if next(numbers) % 2:
+                raise LocalFailure("Temporary failure in name resolution")
+            raise NameNotFound("Name or service not known")
+
+        answers(world.member("member1").place, answer)
+        await world.sleep(NAME_HOLDS.total_seconds() + 60)
+        assert world.is_ready("member1"), "half of that time nobody could look"
+        await world.until(lambda: not world.is_ready("member1"), 1200)
+
+    play(story, PUSH)

@@ -34,10 +34,12 @@ from leeward.core.cluster_health.ready_condition import (
     Thresholds,
     decide_ready,
     is_uncollected,
+    missing_name,
     name_is_gone,
     not_observed,
     ready_condition,
     watched_memory,
+    without_missed,
 )
 from leeward.core.cluster_health.summary import Summary
 from leeward.core.cluster_health.watched_time import has_stepped
@@ -188,8 +190,10 @@ class ClusterStatusController:
         longest = settings.frequency_seconds + 2 * settings.probe_timeout_seconds
         if memory is None or before is None:
             return memory
-        missed, self._has_missed = self._has_missed, False
-        still = self._looked[1] - before[1] if missed else self._plane.lag.since(before[1])
+        if self._has_missed:
+            self._has_missed = False
+            memory, before = without_missed(memory, before, self._looked, settings.frequency_seconds)
+        still = self._plane.lag.since(before[1])
         return watched_memory(
             memory, before, self._looked, longest, settings.frequency_seconds, settings.thresholds, still
         )
@@ -216,7 +220,10 @@ class ClusterStatusController:
                 return
 
     def _status_unseen(self, cluster: Cluster, condition: Condition) -> ClusterStatus:
-        conditions = set_condition(cluster.status.conditions, condition, self._plane.clock.now())
+        now, before = self._plane.clock.now(), cluster.status.conditions
+        found = find_condition(before, NOT_OBSERVED_CONDITION)
+        said = missing_name(found, condition, now, self._settings.frequency_seconds)
+        conditions = set_condition(remove_condition(before, NOT_OBSERVED_CONDITION), said, now)
         return msgspec.structs.replace(cluster.status, conditions=conditions)
 
     def _status(self, cluster: Cluster, look: "Look") -> ClusterStatus:

@@ -44,11 +44,13 @@ class ClusterProbe:
     async def ask(self) -> Probe:
         """The verdict. Both are asked at once, so that a slow member is given the whole time for each.
 
-        Raises: LocalFailure, which is no verdict.
+        Raises: LocalFailure, which is no verdict, where neither of them came to the member and failed there.
         """
         if not self._reads:
             return _seen(await self._ask_health()).probe
         asked, answer = await asyncio.gather(self._ask_health(), self._read())
+        if isinstance(asked, LocalFailure) and (answer is None or isinstance(answer, float)):
+            return Probe("unreachable", "" if answer is None else NO_ANSWER)
         health = _seen(asked)
         if health.probe.sight != "healthy":
             return health.probe

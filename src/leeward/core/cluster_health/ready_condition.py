@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+import msgspec
+
+from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import NOT_OBSERVED_CONDITION
@@ -85,6 +88,25 @@ def not_observed(failure: str, *, is_missing_name: bool = False) -> Condition:
     return Condition(NOT_OBSERVED_CONDITION, "True", reason, message)
 
 
+def missing_name(found: Condition | None, observed: Condition, now: datetime, frequency_seconds: float) -> Condition:
+    """The condition after one more look that could not look. `found` is the one that stands.
+
+    Only looks that found no name count for `NAME_HOLDS`: after one of them, another failure moves its beginning by the
+    time of a look. So of a resolver that now and then does not answer, a missing name is still found missing.
+    """
+    if found is None:
+        return observed
+    if observed.reason != NAME_NOT_FOUND and found.reason == NAME_NOT_FOUND:
+        since = found.last_transition_time
+        if since is None or found.status != "True":
+            return found
+        moved = min(now, since + timedelta(seconds=frequency_seconds))
+        return msgspec.structs.replace(found, last_transition_time=wire_time(moved))
+    if observed.reason == found.reason and observed.status == found.status:
+        return msgspec.structs.replace(observed, last_transition_time=found.last_transition_time)
+    return observed
+
+
 def name_is_gone(cluster: Cluster, failure: str, now: datetime) -> Condition | None:
     """The condition of a cluster whose name has not existed for `NAME_HOLDS`: it counts as unreachable from then on, as
     a managed cluster does that was deleted with its DNS record. None before that (L2)."""
@@ -133,6 +155,21 @@ def decide_ready(
     seconds = thresholds.success_seconds if observed.status == "True" else thresholds.failure_seconds
     still_doubted = since != BEFORE_ALL and now < since + timedelta(seconds=seconds)
     return memory, current if still_doubted else observed
+
+
+def without_missed(
+    memory: HealthMemory, before: tuple[datetime, float], now: tuple[datetime, float], frequency_seconds: float
+) -> tuple[HealthMemory, tuple[datetime, float]]:
+    """The memory and the instant of the last look without looks between that could not look (S13).
+
+    These count for nothing, and end nothing: a look after them counts as one. So a dead cluster is found dead (L2),
+    though the way to it is seen now and then alone.
+    """
+    missed = max(0.0, now[1] - before[1] - frequency_seconds)
+    moved = before[0] + timedelta(seconds=missed), before[1] + missed
+    if memory.since == BEFORE_ALL:
+        return memory, moved
+    return HealthMemory(memory.status, memory.since + timedelta(seconds=missed)), moved
 
 
 def watched_memory(
