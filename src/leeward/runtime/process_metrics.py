@@ -1,8 +1,12 @@
-"""The metrics of the process itself: whether it leads, and how long it stood still."""
+"""The metrics of the process itself: whether it leads, how long it stood still, and how many connections it has."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from kubeapi.connections import Connections, connections_of_process
 
 
 class ProcessMetrics:
@@ -25,6 +29,8 @@ class ProcessMetrics:
             registry=registry,
         )
 
+        registry.register(_IncomingConnections(connections_of_process()))
+
     def leaves_work_to(self, shards: Callable[[], int]) -> None:
         """Has `shards` asked whenever somebody scrapes."""
         self._shards.set_function(lambda: float(shards()))
@@ -35,3 +41,16 @@ class ProcessMetrics:
         Karmada: controller-runtime's, of the same name.
         """
         self._leading.labels(lease).set_function(lambda: float(holds()))
+
+
+class _IncomingConnections(Collector):
+    """Counts of the connections that came in at all ports of the process, as they are when somebody scrapes."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def collect(self) -> Iterator[Metric]:
+        name, counted = "leeward_incoming_connections", self._connections
+        yield GaugeMetricFamily(name, "Connections that came in and are open, of all ports", value=len(counted))
+        yield GaugeMetricFamily(f"{name}_limit", "Connections that may be open", value=counted.most)
+        yield CounterMetricFamily(f"{name}_closed", "Connections that were closed for others", value=counted.closed)

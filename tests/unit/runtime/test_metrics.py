@@ -4,6 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 
+from kubeapi.connections import Incoming, connections_of_process
 from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.virtual import run_virtual
 from leeward.api.names import MANAGER_LEASE
@@ -45,6 +46,8 @@ def test_who_leads_no_more_says_nothing_of_clusters_and_bindings() -> None:
         if by_name[family.name] == "gauge"
         for sample in family.samples
     }
+    of_process = {name: told.pop(name) for name in list(told) if name.startswith("leeward_incoming_connections")}
+    assert of_process.keys() == {"leeward_incoming_connections", "leeward_incoming_connections_limit"}
     assert told == {"leeward_brake_engaged": 0, "leeward_shards": 0}
     assert b'controller_runtime_reconcile_total{controller="brake-controller",result="success"} 1.0' in metrics.render()
 
@@ -53,6 +56,20 @@ def test_a_leader_says_how_many_shards_it_leaves_work_to_as_it_is_now() -> None:
     metrics, shards = Metrics(), [0, 4]
     metrics.process.leaves_work_to(lambda: shards.pop())
     assert [metrics.registry.get_sample_value("leeward_shards") for _ in range(2)] == [4, 0]
+
+
+def test_connections_are_told_as_they_are_now() -> None:
+    connections = connections_of_process()
+
+    def told(name: str) -> float | None:
+        return Metrics().registry.get_sample_value(f"leeward_incoming_connections{name}")
+
+    before = told("") or 0.0
+    incoming = Incoming("192.0.2.1", lambda: None)
+    assert connections.enter(incoming)
+    assert (told(""), told("_limit")) == (before + 1, connections.most)
+    connections.leave(incoming)
+    assert (told(""), told("_closed_total")) == (before, connections.closed)
 
 
 def test_s8_a_process_whose_lease_has_ended_is_not_told_to_lead() -> None:
