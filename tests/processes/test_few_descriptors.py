@@ -19,8 +19,8 @@ import pytest
 
 from kubeapi.yaml_reading import load_documents
 from tests.kubectl import run_command
+from tests.processes import test_walkthrough as walkthrough
 from tests.processes.fleet import Fleet, needs_kubectl
-from tests.processes.test_walkthrough import divided_over
 
 pytestmark = [pytest.mark.processes, needs_kubectl]
 DESCRIPTORS = 256
@@ -68,5 +68,13 @@ def test_s13_a_flood_of_idle_connections_keeps_nobody_out_and_takes_no_member(tm
         for _ in range(3):
             with flooded(ports(fleet, "karmada-apiserver", "member1")):
                 assert since() == before
-        divided_over(fleet, "member1", "member2")
+        walkthrough.divided_over(fleet, "member1", "member2")
         assert since() == before
+
+
+def test_l2_the_walkthrough_runs_with_few_descriptors(tmp_path: Path) -> None:
+    """A Push member and a Pull member die and come back; the outage is told from objects that outlive a restart."""
+    died = walkthrough.test_a_member_dies_its_replica_moves_and_nothing_moves_back
+    with poor_fleet(tmp_path) as fleet:
+        died(fleet, "member1", "stop", "start", ("False", "ClusterNotReachable"), walkthrough.NOT_READY)
+        died(fleet, "member3", "pause", "resume", ("Unknown", "ClusterStatusUnknown"), walkthrough.UNREACHABLE)

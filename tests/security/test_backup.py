@@ -199,6 +199,12 @@ def test_what_opens_to_more_than_it_weighs_is_refused(backup: Path, nowhere: Lay
         refused(nowhere, forge(backup, mode=mode), f"is compressed: unpack it first, as with `{way_out}`")
 
 
+@pytest.mark.parametrize("name", ["fleet.json", "store.db", "backup.json"])
+def test_two_entries_of_one_name_are_refused_with_it(backup: Path, nowhere: Layout, name: str) -> None:
+    twice = next((entry, content) for entry, content in entries_of(backup) if entry.name == name)
+    refused(nowhere, forge(backup, twice), f"holds '{name}' twice")
+
+
 def test_the_number_of_files_is_bounded(backup: Path, nowhere: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_ENTRIES", 20)
     forged = forge(backup, *(named(f"pki/n{number}.key") for number in range(20)))

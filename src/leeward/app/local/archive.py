@@ -110,11 +110,16 @@ def write_archive(target: Path, store: Path, root: Path, files: Iterable[Path]) 
 
 def unpack(archive: Path, directory: Path) -> None:
     """Puts what is in `archive` under `directory`, for its owner only. Raises: FleetError when it is not whole, too."""
-    wanted, taken = {STORE}, set[str]()
+    wanted, taken, seen = {STORE}, set[str](), set[str]()
     try:
         with _BoundedFile(archive) as file, tarfile.open(archive, "r:", fileobj=file) as opened:
             for number, member in enumerate(opened, 1):
                 _refuse_foreign(archive, number, member)
+                if member.name in seen:
+                    raise FleetError(
+                        f"{archive} holds {member.name!r} twice, and nobody knows which counts: take another"
+                    )
+                seen.add(member.name)
                 if member.name == _CONTENTS:
                     wanted |= _read_contents(opened, member)
                 else:
