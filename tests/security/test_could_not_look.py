@@ -178,7 +178,7 @@ def test_s13_no_toleration_ends_while_we_cannot_look() -> None:
 
 
 def now_and_then(world: World, failure: LocalFailure, every: int = 2) -> None:
-    """Of the looks at member1 each that is not the `every`-th cannot look; the others are refused, as by the dead."""
+    """Has each `every`-th look at member1 refused, as by the dead; the others cannot look."""
     numbers = iter(range(1, 1_000_000))
 
     def answer(_: Request) -> Response:
