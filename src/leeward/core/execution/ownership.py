@@ -10,9 +10,9 @@ of others can be told from those that were ours and are gone from the template.
 Karmada: pkg/util/{label,annotation}.go; same, without the hub. Holds: S6.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from leeward.api.names import (
     HUB_ANNOTATION,
     MANAGED_ANNOTATIONS_ANNOTATION,
@@ -95,3 +95,8 @@ def stamp(
 def managed_keys(observed: ReadOnlyManifest, list_annotation: str) -> frozenset[str]:
     """The keys of labels or annotations that the control plane had set."""
     return frozenset(text_at(observed, "metadata", "annotations", list_annotation).split(","))
+
+
+def template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:
+    """The uids of the templates that these were made of."""
+    return {uid for uid in (annotations_of(each).get(TEMPLATE_UID_ANNOTATION, "") for each in manifests) if uid}

@@ -25,7 +25,7 @@ from leeward.api.names import (
     WORK_ID_LABEL,
 )
 from leeward.api.work import Work
-from leeward.core.execution.works import template_uids
+from leeward.core.execution.ownership import template_uids
 
 _MARKS = frozenset(
     {

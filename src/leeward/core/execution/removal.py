@@ -29,7 +29,7 @@ from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.copies.evidence import is_applied
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.shared_resources import is_shared
-from leeward.core.execution.works import template_uids
+from leeward.core.execution.ownership import template_uids
 from leeward.core.interpreter.fields import text_at
 
 FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"

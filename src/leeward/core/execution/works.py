@@ -9,10 +9,10 @@ copy whose Work goes. Here a workload is preserved as a whole, when its template
 that scheduling or an eviction takes away is removed, for it would run on uncounted.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of, labels_of
+from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from leeward.api.names import (
     APPLIED_CLUSTER_OVERRIDES_ANNOTATION,
     APPLIED_OVERRIDES_ANNOTATION,
@@ -37,7 +37,7 @@ from leeward.core.eviction.state_preservation import state_to_inject
 from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.execution.conflict_resolution import conflict_resolution
 from leeward.core.execution.given_ports import as_asked, without_unasked
-from leeward.core.execution.ownership import stamp
+from leeward.core.execution.ownership import stamp, template_uids
 from leeward.core.interpreter import prune, revise_replicas
 from leeward.core.interpreter.fields import int_at, text_at, value_at
 from leeward.core.overrides.rendering import Overridden
@@ -141,11 +141,6 @@ def asks_for(binding: Binding, work: Work, cluster: str) -> bool:
     is_of_template = not made or not uid or uid in made
     is_alive = binding.metadata.deletion_timestamp is None
     return is_alive and is_of_template and cluster in wanted_replicas(binding.spec)
-
-
-def template_uids(manifests: Iterable[ReadOnlyManifest]) -> set[str]:
-    """The uids of the templates that these were made of."""
-    return {uid for uid in (annotations_of(each).get(TEMPLATE_UID_ANNOTATION, "") for each in manifests) if uid}
 
 
 def _state_in(work: Work | None, state: Mapping[str, str]) -> Mapping[str, str]:
