@@ -10,7 +10,7 @@ import asyncio
 import re
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import median
@@ -57,19 +57,21 @@ async def _run() -> None:
             config = Path(name) / "kubeconfig"
             config.write_text(render_yaml(_kubeconfig(target)))
             chromium = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
-            async with _dashboard(config) as link:
-                await _measure(chromium, link)
+            async with _dashboard(config) as next_link:
+                await _measure(chromium, next_link)
             await chromium.close()
 
 
-async def _measure(chromium: Browser, link: str) -> None:
+async def _measure(chromium: Browser, next_link: Callable[[], Awaitable[str]]) -> None:
     """Looks after the lists were read, once as the first one, and then in turns with a page that has no fleet."""
     await asyncio.sleep(START_SECONDS)
+    link = await next_link()
     first = await _look(chromium, link)
     seen, bare = list[Mapping[str, float]](), list[Mapping[str, float]]()
     for _ in range(ROUNDS):
+        link = await next_link()
         seen.append(await _look(chromium, link))
-        bare.append(await _look(chromium, link.partition("/open")[0]))
+        bare.append(await _look(chromium, link.partition("#")[0]))
     print(f"{BINDINGS} applications, {CLUSTERS} clusters; seconds from the address until drawn, and of the processor")
     print(f"  the first one who looks   {first['drawn']:.2f}  {first['processor']:.2f}")
     for title, rows in (("one more viewer, median  ", seen), ("the page that signs in   ", bare)):
@@ -86,7 +88,7 @@ async def _look(chromium: Browser, address: str) -> Mapping[str, float]:
     session: Any = await context.new_cdp_session(page)
     await session.send("Performance.enable", {"timeDomain": "threadTicks"})
     await page.goto(address)
-    has_fleet = "/open" in address
+    has_fleet = "#key=" in address
     await (page.locator("[data-tile]").nth(CLUSTERS - 1) if has_fleet else page.locator("main h1")).wait_for()
     drawn = await page.evaluate(f"window.drawn.{'fleet' if has_fleet else 'page'}")
     told = await session.send("Performance.getMetrics")
@@ -96,15 +98,21 @@ async def _look(chromium: Browser, address: str) -> Mapping[str, float]:
 
 
 @asynccontextmanager
-async def _dashboard(config: Path) -> AsyncGenerator[str]:
-    """`leeward dashboard` of the server; gives the link that signs in."""
+async def _dashboard(config: Path) -> AsyncGenerator[Callable[[], Awaitable[str]]]:
+    """`leeward dashboard` of the server; gives the way to the next link, of which each signs in once."""
     command = [sys.executable, "-m", "leeward.cli", "dashboard", "--kubeconfig", str(config)]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    assert process.stdout is not None
+    said = process.stdout
+    assert said is not None
+
+    async def next_link() -> str:
+        while line := await said.readline():
+            if found := re.search(r"http://\S+", line.decode()):
+                return found.group()
+        raise AssertionError("it has printed no link")
+
     try:
-        found = re.search(r"http://\S+", (await process.stdout.readline()).decode())
-        assert found is not None, "it has printed no link"
-        yield found.group()
+        yield next_link
     finally:
         process.terminate()
         await process.wait()
