@@ -27,7 +27,7 @@ from leeward.controllers.execution import ExecutionController
 from leeward.controllers.object_removal import ObjectRemoval
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.scheduler import scheduling_cycle
-from leeward.core.cluster_health.watched_time import UNKEPT, WatchedTime
+from leeward.core.cluster_health.watched_time import UNKEPT
 from leeward.core.eviction import progress, withdrawal
 from leeward.core.eviction.stalled_replacements import StalledTargets
 from leeward.core.execution import removal, settling
@@ -313,9 +313,7 @@ def _judge_over_own_stalls() -> Any:
 
 def _carry_out_old_removals() -> Any:
     """Removals that were due when the backup was taken are carried out at once, also where the cluster was away."""
-    seen = mock.patch.object(WatchedTime, "has_gap_since", return_value=False)
-    late = mock.patch.object(removal, "CARRIED_OUT_WITHIN", timedelta(days=1))
-    return both(both(seen, late), mock.patch.object(removal, "_was_away", return_value=False))
+    return mock.patch.object(removal_holds, "is_removal_held", return_value=False)
 
 
 def _remove_what_is_forgotten() -> Any:

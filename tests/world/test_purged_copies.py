@@ -44,6 +44,7 @@ def test_s1_what_serves_stays_where_it_is_while_nothing_may_be_made_elsewhere() 
         assert blocked(world) == ("WaitingForPurge", f"Not removed from member2: {why}.")
         await world.member("member1").start()
         await world.until(lambda: not tasks(world, WEB), 300)
+        await world.sleep(10)
         assert [await ready_replicas(world, f"member{n}", "web") for n in (1, 2, 3)] == [-1, -1, 4]
         assert blocked(world) == ("", "")
 

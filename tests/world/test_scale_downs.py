@@ -3,11 +3,13 @@
 import pytest
 
 from leeward.api.meta import find_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
+from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.sim.world import World
 from tests.security.test_could_not_look import blind, not_observed
 from tests.world.stories import (
     DEPLOYMENTS,
+    POLICIES,
     apply,
     by_weight,
     deployment,
@@ -20,6 +22,11 @@ from tests.world.stories import (
 from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
 from tests.world.test_partial_eviction import DYNAMIC, cordoned_node, hungry
 from tests.world.test_restored import PUSHED, WEB, moved, placed
+
+ONE_OF_TWO = {
+    "clusterAffinity": {"clusterNames": ["member1", "member2"]},
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+}
 
 
 async def parted(world: World) -> dict[str, tuple[str, int]]:
@@ -180,6 +187,70 @@ def test_l4_a_manifest_that_an_override_made_unreadable_holds_back_no_other_clus
         await image(world, "nginx:2")
         await world.sleep(30)
         assert await image_in(world, "member2") == "nginx:2"
+
+    play(story, PUSHED)
+
+
+@pytest.mark.parametrize("how", ["the policy is edited", "the policy is replaced", "its targets are edited"])
+def test_s1_a_copy_that_a_person_moves_serves_until_the_new_one_does(how: str) -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 4), policy("web", ONE_OF_TWO))
+        await world.sleep(60)
+        (old,) = world.assigned(WEB)
+        (new,) = {"member1", "member2"} - {old}
+        moved = {"clusterAffinity": {"clusterNames": [new]}}
+        if how == "the policy is edited":
+            await world.client.patch(POLICIES, "web", {"spec": {"placement": moved}}, "default")
+        elif how == "the policy is replaced":
+            found = await world.client.get(POLICIES, "web", "default")
+            await world.client.update(POLICIES, {**found, "spec": policy("web", moved)["spec"]}, "web", "default")
+        else:
+            edited = {"spec": {"clusters": [{"name": new, "replicas": 4}]}}
+            await world.client.patch(RESOURCE_BINDINGS, WEB, edited, "default")
+        told, serving = set[str](), list[int]()
+        for _ in range(300):
+            await world.sleep(0.1)
+            serving = [await ready_replicas(world, name, "web") for name in (old, new)]
+            assert sum(max(0, count) for count in serving) >= 4
+            told.add(blocked(world))
+        why = "what replaces it is not healthy, or its cluster is not"
+        assert told == {"", f"Not removed from {old}: {why}."}
+        assert (serving, blocked(world)) == ([-1, 4], "")
+
+    play(story, PUSHED)
+
+
+@pytest.mark.parametrize("how", ["a policy is edited", "an eviction is ended"])
+def test_a_person_takes_a_copy_away_whatever_replaces_it(how: str) -> None:
+    """Half of the Pods find no node in the other cluster."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, hungry(8), policy("web", ONE_OF_TWO))
+        await world.sleep(60)
+        (old,) = world.assigned(WEB)
+        (new,) = {"member1", "member2"} - {old}
+        moved = {"clusterAffinity": {"clusterNames": [new]}}
+        await cordoned_node(world, new, True)
+        if how == "a policy is edited":
+            await world.client.patch(POLICIES, "web", {"spec": {"placement": moved}}, "default")
+            await world.sleep(60)
+            assert await ready_replicas(world, old, "web") == 8
+            (work,) = [
+                each for each in (await world.client.list(WORKS, f"karmada-es-{old}")).items if "web" in each.name
+            ]
+            word = {"metadata": {"annotations": {REMOVAL_HELD_ANNOTATION: "false"}}}
+            await world.client.patch(WORKS, work.name, word, work.namespace)
+        else:
+            task = {"fromCluster": old, "reason": "why", "producer": "me", "replicas": 8}
+            left = {"clusters": [{"name": new, "replicas": 8}], "gracefulEvictionTasks": [task]}
+            await world.client.patch(RESOURCE_BINDINGS, WEB, {"spec": left}, "default")
+            await world.sleep(60)
+            assert await ready_replicas(world, old, "web") == 8
+            ended = {"gracefulEvictionTasks": [{**task, "suppressDeletion": False}]}
+            await world.client.patch(RESOURCE_BINDINGS, WEB, {"spec": ended}, "default")
+        await world.sleep(30)
+        assert await ready_replicas(world, old, "web") == -1
+        assert not tasks(world, WEB)
 
     play(story, PUSHED)
 

@@ -8,7 +8,6 @@ import msgspec
 from leeward.answers.decisions import expected_of
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
 from leeward.core.cluster_health.monitor_grace_period import OVERDUE_SHARE
 from leeward.core.cluster_health.outage import OutageReport, clusters_of, not_seen_since
@@ -92,7 +91,7 @@ def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Ite
 
 def _on_return(state: FleetState, key: BindingName, cluster: str) -> NextStep:
     work = state.works_of(key).get(cluster)
-    if work is not None and REMOVAL_HELD_ANNOTATION in work.metadata.annotations:
+    if work is not None and work.is_removal_held:
         return NextStep(None, f"what is in {cluster} is deleted when that is back, and what replaces it is healthy")
     if work is not None and work.spec.preserve_resources_on_deletion:
         return NextStep(None, f"what is in {cluster} stays there (preserveResourcesOnDeletion)")

@@ -7,7 +7,7 @@ import msgspec
 
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.meta import find_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION, cluster_of_execution_space
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION, cluster_of_execution_space
 from leeward.api.work import Work
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.copies.availability import Availability, availability
@@ -52,7 +52,7 @@ def _removal(work: Work) -> Iterator[str]:
     blocked = find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)
     if blocked is not None and blocked.status == "True":
         yield f"{blocked.message.rstrip('.')} ({blocked.reason})."
-    elif REMOVAL_HELD_ANNOTATION in work.metadata.annotations:
+    elif work.is_removal_held:
         yield "Its removal waits, because a cluster that its copy was moved to is not well."
 
 

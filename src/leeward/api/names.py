@@ -103,8 +103,8 @@ of a control plane: the identity that it takes instead of that Namespace's uid (
 REASSIGNED_ANNOTATION = "leeward.dev/reassigned"
 """Annotation on a Work that is being deleted: assigned again, its objects stay for the next Work (ours)."""
 REMOVAL_HELD_ANNOTATION = "leeward.dev/removal-held"
-"""Annotation on a Work whose deletion was asked for while its cluster was away: it is not carried out for now, because
-a cluster that its copy was moved to is not well (ours)."""
+"""Annotation on a Work whose deletion is asked for. `true`: it waits until others serve all that is asked for;
+`away`: the same, since its cluster was away. `false`: a person has ended that, and it goes now (ours)."""
 OUTAGE_ANNOTATION = "leeward.dev/outage-since"
 """Annotation on a Cluster that looks dead: the instant from which its eviction clock counts (ours)."""
 OUTAGE_CONFIRMED_ANNOTATION = "leeward.dev/outage-confirmed"

@@ -12,6 +12,7 @@ from kubeapi.meta import Int32, Int64, Manifest, Object
 from kubeapi.quantity import Quantity
 from leeward.api.core import NodeSelector, Toleration
 from leeward.api.meta import ON_WIRE, Condition, TypedObject, find_condition, schema_default
+from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
 from leeward.api.purge_mode import MODE_SCHEMA, StoredPurgeModeText, word_of_today
 
@@ -245,6 +246,20 @@ class Work(TypedObject, frozen=True):
     def without_manifests(self) -> "Work":
         """The Work without what the member is to have; its generation says whether that is the same."""
         return self.with_workload(WorkloadTemplate())
+
+    @property
+    def is_removal_held(self) -> bool:
+        return self.metadata.annotations.get(REMOVAL_HELD_ANNOTATION) in ("true", "away")
+
+    @property
+    def is_held_since_away(self) -> bool:
+        """Tells whether its removal is held since its cluster was away."""
+        return self.metadata.annotations.get(REMOVAL_HELD_ANNOTATION) == "away"
+
+    @property
+    def is_ended_by_a_person(self) -> bool:
+        """Tells whether the copy is to go now, whatever serves elsewhere."""
+        return self.metadata.annotations.get(REMOVAL_HELD_ANNOTATION) == "false"
 
     @property
     def applied(self) -> Condition | None:

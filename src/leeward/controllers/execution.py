@@ -23,7 +23,6 @@ from leeward.api.meta import Condition, set_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
     NOT_READY_TAINT,
-    REMOVAL_HELD_ANNOTATION,
     UNREACHABLE_TAINT,
 )
 from leeward.api.resource import WORKS
@@ -121,7 +120,7 @@ class ExecutionController:
             self._found.forget(name)
             return await self._keep_removed(name)
         if work.metadata.deletion_timestamp is not None:
-            if REMOVAL_HELD_ANNOTATION in work.metadata.annotations and not cluster.is_being_deleted:
+            if work.is_removal_held and not cluster.is_being_deleted:
                 return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
             look_at = self._settles_at(work.metadata.deletion_timestamp) or self._shared_rests_until(work)
             look_at = look_at or await self._found.look_at(work)

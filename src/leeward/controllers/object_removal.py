@@ -14,7 +14,6 @@ from functools import partial
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import ApiError, Conflict, NotFound, NotServed, TooManyRequests, WorldError
@@ -224,7 +223,7 @@ class ObjectRemoval:
             return ended and self._returned is not None and not await self._returned.stays(work)
         if ended or current.metadata.uid != work.metadata.uid or current.metadata.deletion_timestamp is None:
             return False
-        is_held = REMOVAL_HELD_ANNOTATION in current.metadata.annotations
+        is_held = current.is_removal_held
         is_wanted = self._returned is not None and self._returned.wants(current, self._member.name)
         if (is_held or is_wanted) and not await self.is_leaving():
             return False

@@ -13,7 +13,7 @@ from leeward.controllers.returned_copies import placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.copies.disruption import copies_of
 from leeward.core.eviction.tasks import is_ended_by_a_person
-from leeward.core.execution.removal import asks_again_at, is_removal_held
+from leeward.core.execution.removal import is_removal_held
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
@@ -118,7 +118,7 @@ class RemovalHolds:
             binding.spec, cluster, present, self._fleet, attention, now, brake=self.is_braked, needed_by=needed_by
         )
         if not held:
-            return False, asks_again_at(present[cluster], now)
+            return False, None
         believed_at = copies_of(binding.spec, present, self._fleet, now).settles_at
         return True, attention.settles_at(now) or believed_at or (now + LOOK_AGAIN if needed_by else None)
 

@@ -43,20 +43,20 @@ class UnwantedWorks:
             if cluster in desired or (stays and work.metadata.deletion_timestamp is None):
                 continue
             is_kept = keep and cluster not in purged and self._may_stay(binding, cluster)
-            keeps_claims = keeps and cluster not in purged and not is_ended_by_a_person(binding.spec, cluster)
+            claims = keeps and cluster not in purged and not is_ended_by_a_person(binding.spec, cluster)
             if work.metadata.deletion_timestamp is not None:
                 if is_kept or cluster in purged:
                     held, look_at = is_kept, None
                 else:
                     held, look_at = self._holds.is_held(binding, cluster, present, stays)
                 synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
-                await mark_removal(self._client, work, held=held, keeps_claims=keeps_claims)
+                await mark_removal(self._client, work, held=held, away=self._is_away(cluster), keeps_claims=claims)
                 continue
             if is_kept:
                 synced.kept.append(cluster)
                 continue
             held = cluster not in purged and self._holds.would_hold(binding, cluster, present)
-            work = await mark_removal(self._client, work, held=held, keeps_claims=keeps_claims)
+            work = await mark_removal(self._client, work, held=held, away=self._is_away(cluster), keeps_claims=claims)
             if is_surplus(binding.spec, cluster) and not self._leaves_fleet(cluster):
                 work = await self._writing.preserve(work, preserve=False)
             await self._writing.delete(work)
@@ -66,6 +66,10 @@ class UnwantedWorks:
     def _may_stay(self, binding: Binding, cluster: str) -> bool:
         """Tells whether the copy may serve on; not where its cluster leaves the fleet, nor where none is asked for."""
         return self._holds.enabled and not self._leaves_fleet(cluster) and not binding.spec.asks_for_none
+
+    def _is_away(self, cluster: str) -> bool:
+        found = self._clusters.get(cluster)
+        return found is not None and not found.is_ready
 
     def _leaves_fleet(self, cluster: str) -> bool:
         """Tells whether the cluster is unjoined, or will be: it keeps what its policy preserves."""

@@ -4,8 +4,7 @@ removal_blocked    what a Work says when somebody's finalizer keeps an object in
 claims_kept        what it says when claims belong to its custom resource in the member
 removal_refused    what it says when the member does not take the deletion
 is_order_about     if the order is about an object that its member has under that name
-is_removal_held    if the removal of a copy waits: its cluster was away, or did not carry it out, and what replaces the
-                   copy may be lost by now
+is_removal_held    if the removal of a copy waits: others do not surely serve all that is asked for
 held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluster is away
 may_change_holds   if a change of a cluster can let what waits go, or have more wait
 is_return_kept     if a copy stays that had been removed, and that its member brings back
@@ -13,20 +12,20 @@ removals_blocked   what the binding says of its Works, with the clusters
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
 from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, put_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION
 from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.copies.disruption import CopyTable, copies_of
-from leeward.core.copies.evidence import is_applied
+from leeward.core.copies.evidence import is_applied, is_fresh, is_uncounted
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.execution.ownership import template_uids
@@ -36,9 +35,6 @@ FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "
 REFUSED = "Refused"
 REFUSES = "the cluster refuses "
 WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
-
-CARRIED_OUT_WITHIN = timedelta(seconds=60)
-"""Time in which a member carries a removal out; one that it refuses may be older than all that it rests on."""
 
 
 def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
@@ -97,31 +93,36 @@ def is_removal_held(
     """Tells whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
     `works` are those of the binding, by cluster. It is held under the brake where the cluster was away when it was
-    asked for (S4, decision 58). The law keeps the copy (S1) where the cluster was away, where its removal is not
-    carried out for a while, or where nobody watched since it was decided (S13, decision 48).
+    asked for (S4, decision 58). Else the law keeps the copy, whoever has asked for the removal (S1); a person's word to
+    end the wait is done. After a gap of the heartbeat the members are looked at first (S13, decision 48).
 
     Holds: S1, S4, S13.
     """
     own, work = clusters.get(cluster), works[cluster]
     if own is None or own.is_being_deleted or (spec.asks_for_none and not only_follows(spec)):
         return False
-    is_held, asked_at = REMOVAL_HELD_ANNOTATION in work.metadata.annotations, work.metadata.deletion_timestamp
+    if work.is_ended_by_a_person:
+        return False
+    asked_at = work.metadata.deletion_timestamp
     is_older = asked_at is not None and attention.time.has_gap_since(asked_at)
     if is_older and not attention.has_settled(now):
         return True
     if only_follows(spec):
         return is_older and not all(each.is_served for each in needed_by)
-    was_away = _was_away(own, asked_at)
-    if brake and (is_held or was_away):
+    was_away = work.is_held_since_away or _was_away(own, asked_at)
+    if brake and was_away:
         return True
-    is_doubted = is_older or is_held or (asked_at is not None and asked_at + CARRIED_OUT_WITHIN <= now)
-    return (is_doubted or was_away) and not copies_of(spec, works, clusters, now).may_disrupt({cluster: 0})
+    may_go = copies_of(spec, works, clusters, now).may_disrupt({cluster: 0})
+    return not may_go and (was_away or not _is_nobodys(spec, work, works, clusters))
 
 
-def asks_again_at(work: Work, now: datetime) -> datetime | None:
-    """Instant from which the removal of the Work asks for a healthy replacement, where that is still to come."""
-    asked_at = work.metadata.deletion_timestamp
-    return asked_at + CARRIED_OUT_WITHIN if asked_at is not None and now < asked_at + CARRIED_OUT_WITHIN else None
+def _is_nobodys(
+    spec: ResourceBindingSpec, work: Work, works: Mapping[str, Work], clusters: Mapping[str, Cluster]
+) -> bool:
+    """Tells whether nobody can say how much a copy serves, while every target reports: to wait would bring no better
+    word."""
+    reports = ((works.get(target.name), clusters.get(target.name)) for target in spec.clusters)
+    return is_uncounted(work) and all(told and cluster and is_fresh(told, cluster) for told, cluster in reports)
 
 
 def held_scale_downs(copies: CopyTable, left: Mapping[str, int], clusters: Mapping[str, Cluster]) -> frozenset[str]:
@@ -179,7 +180,7 @@ def removals_blocked(
         and (blocked := find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)) is not None
     }
     told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found.items()]
-    held = [cluster for cluster, work in sorted(works.items()) if REMOVAL_HELD_ANNOTATION in work.metadata.annotations]
+    held = [cluster for cluster, work in sorted(works.items()) if work.is_removal_held]
     reasons = {blocked.reason for blocked in found.values()}
     reason = next((each for each in (REFUSED, HeldReason.VOLUMES_STAY) if each in reasons), FINALIZERS)
     if kept:

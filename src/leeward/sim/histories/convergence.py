@@ -10,7 +10,6 @@ from leeward.api.names import (
     CONDITION_TAINT_KEYS,
     EVICTION_HELD_CONDITION,
     REMOVAL_BLOCKED_CONDITION,
-    REMOVAL_HELD_ANNOTATION,
     WORK_NAME_ANNOTATION,
     WORK_NAMESPACE_ANNOTATION,
     cluster_of_execution_space,
@@ -149,7 +148,7 @@ def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool
     works, targets = truth.works_of(key), replicas_of(binding)
     return (
         (not targets or any(_is_foreign(works.get(name)) for name in targets))
-        and REMOVAL_HELD_ANNOTATION in work.metadata.annotations
+        and work.is_removal_held
         and blocked is not None
         and blocked.reason == "ReplacementLost"
     )

@@ -67,9 +67,9 @@ def _seconds_for(work: Work) -> float:
 
 
 def _waits(work: Work) -> bool:
-    """Tells whether the member side has yet to try what was ordered, and what nobody has suspended."""
+    """Tells whether the member side has yet to try what was ordered, and what nobody has suspended or holds."""
     if work.metadata.deletion_timestamp is not None:
-        return True
+        return not work.is_removal_held
     if work.spec.suspend_dispatching:
         return False
     return work.applied is None or work.applied.observed_generation != work.metadata.generation
