@@ -51,10 +51,19 @@ leeward VERB` is the same.
 decision 86): `--since 12h`, `--cluster`, `--app deploy/web -n shop` and `--outage NAME` choose, and `-o markdown` is a
 report for the post-mortem. It exits with 1 while an outage is running.
 
-`leeward snapshot FILE` writes the picture that `--from` reads: clusters, policies, bindings, Works and outages,
-without secrets, the contents of manifests, or what applications say of themselves. `-` is standard output and input:
-`leeward snapshot - | leeward what-if --from - --fail a`. What is below was printed of such a
+`leeward snapshot FILE` writes the picture that `--from` reads: clusters, policies, bindings, Works and outages. `-` is
+standard output and input: `leeward snapshot - | leeward what-if --from - --fail a`. What is below was printed of such a
 file; the timeline as of a control plane, of which it reads clusters and outages alone.
+
+A picture has names, labels, placements, requests, figures, addresses of load balancers, and the fields that a policy
+hands on (`statePreservation`). Left out are:
+
+- the contents of manifests, but for names and replicas; values of override policies; texts of statuses;
+- annotations, but for those that decisions read (`KEPT_ANNOTATIONS` in `answers/redaction.py`);
+- messages of members, which may quote a manifest: `(left out of the picture)` stands in their place;
+- proxies of clusters, with their headers, and credentials in addresses.
+
+`leeward explain` without `--from` shows messages whole, to whoever may read the objects.
 
 What they do not know: the flags, where nobody tells them (the process that watches clusters writes its own into the
 Lease `karmada-system/leeward-heartbeat`; of Karmada's control planes the defaults are assumed); what other tools put
