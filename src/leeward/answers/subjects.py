@@ -104,7 +104,7 @@ def binding_asked_of(state: FleetState, text: str, namespace: str) -> BindingNam
 def _binding_of(state: FleetState, asked: AskedOf) -> BindingName:
     key = next((key for key in asked.bindings if key in state.bindings), None)
     if key is None:
-        raise _no_binding(asked)
+        raise no_binding(asked)
     return key
 
 
@@ -134,7 +134,7 @@ async def read_asked(client: Client, clock: Clock, asked: AskedOf, control_plane
             return await read_for(client, clock, key, control_plane)
         except NotFound:
             continue
-    raise _no_binding(asked)
+    raise no_binding(asked)
 
 
 def _singular(word: str) -> tuple[str, ...]:
@@ -149,7 +149,8 @@ def _no_cluster(asked: AskedOf, state: FleetState) -> OperationFailed:
     )
 
 
-def _no_binding(asked: AskedOf) -> OperationFailed:
+def no_binding(asked: AskedOf) -> OperationFailed:
+    """Refusal of a subject that no policy has claimed."""
     return OperationFailed(
         f"there is no binding of {asked.text} in namespace {asked.namespace}: no policy selects it, or it is not there "
         f"(`kubectl get rb -n {asked.namespace}` lists what is; -n chooses another namespace)"

@@ -39,6 +39,7 @@ VERBS = (
     LazyVerb("what-if", "Say what would happen if clusters failed, were drained, or if policies were others.", ASK),
     LazyVerb("resilience", "Say for each possible loss whether the rest can take over, worst first.", ASK),
     LazyVerb("lint", "Say why a failover would not fire, or not help.", ASK),
+    LazyVerb("render", "Show the manifest that each cluster has, and would have.", ASK),
     LazyVerb("timeline", "Tell the outages of clusters: what left, what was held, and how long it took.", ASK),
     LazyVerb("snapshot", "Write a picture of the control plane into a file, for `--from`.", ASK),
     LazyVerb("rehearse", "Play faults and changes on a copy of a control plane, and check what is expected.", ASK),

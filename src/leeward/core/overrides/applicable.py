@@ -71,8 +71,13 @@ def override_scopes_of(manifest: ReadOnlyManifest) -> Iterator[Scope]:
             yield Scope(*EVERY_KIND, scope.namespace)
 
 
-def selects(selected: Selected, manifest: ReadOnlyManifest) -> bool:
-    """Tells whether a policy that selects so selects the manifest."""
+def precision_of(selected: Selected, manifest: ReadOnlyManifest) -> int:
+    """Precision with which a policy that selects so names the manifest; NO_MATCH where it does not select it."""
     name: str = manifest["metadata"].get("name", "")
     parts = (selected.get(scope) for scope in override_scopes_of(manifest))
-    return any(part is not None and part.precision(name, labels_of(manifest)) > NO_MATCH for part in parts)
+    return max((part.precision(name, labels_of(manifest)) for part in parts if part is not None), default=NO_MATCH)
+
+
+def selects(selected: Selected, manifest: ReadOnlyManifest) -> bool:
+    """Tells whether a policy that selects so selects the manifest."""
+    return precision_of(selected, manifest) > NO_MATCH

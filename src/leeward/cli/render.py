@@ -1,0 +1,147 @@
+"""`leeward render`"""
+
+import difflib
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kubeapi.meta import Manifest
+from leeward.app.local.errors import FleetError
+from leeward.cli.connections import ask, operator_options, target_of
+from leeward.cli.output import complain, say
+from leeward.cli.questions import FINDINGS, WELL, AnswerCommand
+from leeward.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from leeward.answers.rendered_copies import Application, RenderedCopy
+    from leeward.answers.rendering_inputs import Given
+
+
+@click.command(cls=AnswerCommand)
+@click.argument("resource", metavar="TYPE/NAME")
+@click.option("-n", "--namespace", default="default", show_default=True, help="Of the resource, and of files.")
+@click.option("--cluster", "clusters", multiple=True, metavar="CLUSTER", help="Only this cluster; can be repeated.")
+@click.option(
+    "-f", "--filename", "files", multiple=True, metavar="FILE|DIRECTORY|-", help="Manifests, as if they were applied."
+)
+@click.option("--offline", is_flag=True, help="Take the files alone, and ask no control plane.")
+@click.option("--diff", is_flag=True, help="Show the changes to what each cluster has.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The form.")
+@operator_options
+@click.pass_obj
+def render(
+    settings: Settings,
+    resource: str,
+    namespace: str,
+    clusters: Sequence[str],
+    files: Sequence[str],
+    offline: bool,
+    diff: bool,
+    output: str,
+    kubeconfig: Path | None,
+    context: str,
+) -> int:
+    """Show the manifest that each cluster would have: replicas, overrides and marks as the control plane writes them.
+
+    TYPE/NAME is a template (`deploy/web`) or a binding (`rb/web-deployment`). Files stand in for the template, for
+    override policies, Clusters and the binding. Values of Secrets are hidden. Scripts and webhooks of interpreters are
+    not run. Nothing is changed.
+
+    Exits 0, or 1 when --diff finds a change or an override fails, 2 when it could not look.
+
+    \b
+      leeward render deploy/web --cluster member1
+      leeward render deploy/web --diff -f overrides/
+      leeward render deploy/web --offline -f manifests/ --cluster member1
+    """
+    from leeward.answers.rendered_copies import render_copies, without_secrets
+
+    if offline and not files:
+        raise click.UsageError("--offline takes everything from files: name them with -f")
+    application = _application(settings, resource, namespace, _given(files, namespace), offline, kubeconfig, context)
+    if application.binding is None:
+        click.echo("no policy has claimed the template: each cluster is shown with its own replicas", err=True)
+    copies = [without_secrets(copy) for copy in render_copies(application, clusters)]
+    if not copies:
+        raise FleetError(f"{resource} is in no cluster, and none is known: name one with --cluster")
+    for copy in copies:
+        if copy.failure:
+            complain(f"{copy.cluster}: not rendered: {copy.failure}")
+    _say(copies, output, diff)
+    return FINDINGS if any(copy.failure or (diff and copy.is_changed) for copy in copies) else WELL
+
+
+def _given(files: Sequence[str], namespace: str) -> "Given":
+    """Raises: FleetError that names what cannot be read."""
+    from kubeapi.codec import DecodeError
+    from leeward.answers.rendering_inputs import given_in
+    from leeward.lint.files import MAX_FILE_BYTES, STANDARD_INPUT, read_manifests
+
+    data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1) if STANDARD_INPUT in files else b""
+    found = read_manifests(files, data, namespace)
+    if found.faults:
+        raise FleetError("\n".join(found.faults))
+    try:
+        return given_in([each.manifest for each in found.objects])
+    except DecodeError as error:
+        raise FleetError(str(error)) from error
+
+
+def _application(
+    settings: Settings,
+    resource: str,
+    namespace: str,
+    given: "Given",
+    offline: bool,
+    kubeconfig: Path | None,
+    context: str,
+) -> "Application":
+    """Raises: FleetError."""
+    from leeward.answers.rendering_inputs import application_of, read_application
+    from leeward.answers.subjects import asked_of
+    from leeward.operations import OperationFailed
+
+    try:
+        asked = asked_of(resource, namespace)
+        if offline:
+            return application_of(given, asked)
+    except OperationFailed as error:
+        raise FleetError(str(error)) from error
+    return ask(target_of(settings, kubeconfig, context), lambda client: read_application(client, given, asked))
+
+
+def _say(copies: "Sequence[RenderedCopy]", output: str, diff: bool) -> None:
+    import msgspec
+
+    if output == "json":
+        say(json.dumps(msgspec.to_builtins(copies), indent=2))
+    elif diff:
+        say("\n".join(line for copy in copies if not copy.failure for line in _changes(copy)), nl=False)
+    else:
+        say("---\n".join(_document(copy) for copy in copies if copy.wanted is not None), nl=False)
+
+
+def _document(copy: "RenderedCopy") -> str:
+    overrides = f", overridden by {', '.join(copy.overrides)}" if copy.overrides else ""
+    return f"# {copy.cluster}{overrides}\n{_yaml(copy.wanted)}"
+
+
+def _changes(copy: "RenderedCopy") -> Iterable[str]:
+    """Lines of a unified diff, each with its end; none where nothing changes."""
+    return _unified(copy) if copy.is_changed else ()
+
+
+def _unified(copy: "RenderedCopy") -> Iterator[str]:
+    before, after = _yaml(copy.present).splitlines(), _yaml(copy.wanted).splitlines()
+    yield from difflib.unified_diff(before, after, f"{copy.cluster} now", f"{copy.cluster} then", lineterm="")
+    yield ""
+
+
+def _yaml(manifest: Manifest | None) -> str:
+    from kubeapi.codec import render_yaml
+
+    return render_yaml(manifest) if manifest is not None else ""
