@@ -45,7 +45,9 @@ def render(
     kubeconfig: Path | None,
     context: str,
 ) -> int:
-    """Show the manifest that each cluster would have: replicas, overrides and marks as the control plane writes them.
+    """Show the manifest that each cluster has, and would have.
+
+    It has its replicas, overrides and marks, as the control plane writes them.
 
     TYPE/NAME is a template (`deploy/web`) or a binding (`rb/web-deployment`). Files stand in for the template, for
     override policies, Clusters and the binding. Values of Secrets are hidden. Scripts and webhooks of interpreters are
