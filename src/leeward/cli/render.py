@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -144,6 +144,13 @@ def _unified(copy: "RenderedCopy") -> Iterator[str]:
 
 
 def _yaml(manifest: Manifest | None) -> str:
+    """The manifest with its fields by name, as kubectl prints them: an order that differs is no change."""
     from kubeapi.codec import render_yaml
 
-    return render_yaml(manifest) if manifest is not None else ""
+    return render_yaml(_by_name(manifest)) if manifest is not None else ""
+
+
+def _by_name(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _by_name(each) for key, each in sorted(cast(Manifest, value).items())}
+    return [_by_name(each) for each in cast(list[Any], value)] if isinstance(value, list) else value

@@ -178,6 +178,6 @@ def test_a_control_plane_is_asked_and_a_file_changes_one_cluster(
     assert [line for line in out.split("\n") if line[:1] in ("-", "+")] == [
         "--- a now",
         "+++ a then",
-        "-        image: registry.example/web:1",
-        "+        image: registry.example/web:2",
+        "-      - image: registry.example/web:1",
+        "+      - image: registry.example/web:2",
     ]
