@@ -55,10 +55,7 @@ def render(
 
     Exits 0, or 1 when --diff finds a change or an override fails, 2 when it could not look.
 
-    \b
-      leeward render deploy/web --cluster member1
-      leeward render deploy/web --diff -f overrides/
-      leeward render deploy/web --offline -f manifests/ --cluster member1
+    For example `leeward render deploy/web --diff -f overrides/`.
     """
     from leeward.answers.rendered_copies import render_copies, without_secrets
 
