@@ -122,7 +122,7 @@ def _policies(
 ) -> tuple[AnyOverridePolicy, ...]:
     """Override policies of all namespaces that the template is in."""
     spaces = ("", text_in(mapping_in(template, "metadata"), "namespace"))
-    return tuple(policy for (space, _), policy in sorted((present | given.policies).items()) if space in spaces)
+    return tuple(policy for (space, _), policy in sorted({**present, **given.policies}.items()) if space in spaces)
 
 
 async def _binding(client: Client, asked: AskedOf) -> Binding | None:
