@@ -72,10 +72,7 @@ def render_copies(application: Application, named: Sequence[str] = ()) -> list[R
     cluster_wide = [each for each in application.policies if not each.namespace]
     done, failed = dict[str, Overridden](), dict[str, str]()
     for cluster, manifest in manifests_by_cluster(binding, template).items():
-        known = application.clusters.get(cluster) or Cluster(
-            metadata=ObjectMeta(name=cluster), spec=ClusterSpec(sync_mode="Push")
-        )
-        result = _overridden(known, manifest, cluster_wide, own)
+        result = _overridden(application.clusters.get(cluster) or _unknown(cluster), manifest, cluster_wide, own)
         if isinstance(result, OverrideFailure):
             failed[cluster] = f"{_name(result.policy)}: {result.message}" if result.policy else result.message
         else:

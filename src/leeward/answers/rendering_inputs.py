@@ -32,7 +32,10 @@ from leeward.runtime.discovery import Discovery, UnknownKind
 
 T = TypeVar("T")
 PAGE = 500
-_TYPES: Mapping[tuple[str, str], type] = {
+_TYPES: Mapping[
+    tuple[str, str],
+    type[Cluster | OverridePolicy | ClusterOverridePolicy | ResourceBinding | ClusterResourceBinding],
+] = {
     ("cluster.karmada.io", "Cluster"): Cluster,
     ("policy.karmada.io", "OverridePolicy"): OverridePolicy,
     ("policy.karmada.io", "ClusterOverridePolicy"): ClusterOverridePolicy,
@@ -61,7 +64,8 @@ def given_in(manifests: Iterable[Manifest]) -> Given:
         group, kind = text_in(manifest, "apiVersion").rpartition("/")[0], text_in(manifest, "kind")
         metadata = mapping_in(manifest, "metadata")
         namespace, name = text_in(metadata, "namespace"), text_in(metadata, "name")
-        match from_wire(manifest, _TYPES[group, kind]) if (group, kind) in _TYPES else None:
+        read = from_wire(manifest, _TYPES[group, kind]) if (group, kind) in _TYPES else None
+        match read:
             case Cluster() as cluster:
                 given.clusters[name] = cluster
             case (OverridePolicy() | ClusterOverridePolicy()) as policy:
