@@ -132,22 +132,25 @@ def _binding(truth: GroundTruth, key: Key, binding: Binding) -> Iterator[str]:
 
 
 def _is_held_for_room(binding: Binding) -> bool:
-    """Tells whether more replicas are asked for than find room, or than a quota allows, so that the old copies stay
-    (S1), and the binding says so."""
-    scheduled, held = (
-        find_condition(binding.status.conditions, name) for name in ("Scheduled", EVICTION_HELD_CONDITION)
-    )
-    unplaced = scheduled is not None and scheduled.status == "False" and scheduled.reason in (UNSCHEDULABLE, EXCEEDED)
-    return unplaced and held is not None and held.reason == "ReplacementMissing"
+    """Tells whether more replicas are asked for than are placed, so that the old copies stay (S1), and the binding says
+    so."""
+    held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
+    return _is_unplaced(binding) and held is not None and held.reason == "ReplacementMissing"
+
+
+def _is_unplaced(binding: Binding) -> bool:
+    """Tells whether more is asked for than finds room, or than a quota allows, and the binding says so."""
+    scheduled = find_condition(binding.status.conditions, "Scheduled")
+    return scheduled is not None and scheduled.status == "False" and scheduled.reason in (UNSCHEDULABLE, EXCEEDED)
 
 
 def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool:
-    """Tells whether a copy stays, and the binding says so, since what was to replace it has found no place, or one that
-    somebody else's object takes (S1)."""
+    """Tells whether a copy stays, and the binding says so, since what was to replace it has found no place, or not for
+    all of it, or one that somebody else's object takes (S1)."""
     blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
     works, targets = truth.works_of(key), replicas_of(binding)
     return (
-        (not targets or any(_is_foreign(works.get(name)) for name in targets))
+        (not targets or _is_unplaced(binding) or any(_is_foreign(works.get(name)) for name in targets))
         and work.is_removal_held
         and blocked is not None
         and blocked.reason == "ReplacementLost"
