@@ -23,6 +23,7 @@ from leeward.runtime.interpreter import Interpreter
 from leeward.sim.histories.model import AnyStep, History, MemberHangs, MemberStops, Mode, SyncClusters
 from leeward.sim.histories.overriding import REPLICAS
 from leeward.sim.histories.steered.casting import THREE, Casting, evenly, web
+from leeward.sim.histories.steered.restored_hub import second_life
 from leeward.sim.histories.steered.surroundings import operated, preserved, resized, tasks
 from tests.sim.planted_harm import PUSHED, Harm, both
 
@@ -106,8 +107,14 @@ def _leave_marks_on_what_stays() -> Any:
 
 
 def _move_what_an_operator_keeps() -> Any:
-    """Copies with claims of their own move like all others."""
-    return mock.patch.object(situation, "stay_behind", return_value=False)
+    """Copies with claims of their own move like all others, and nobody looks at these before a copy is deleted."""
+    moved = mock.patch.object(situation, "stay_behind", return_value=False)
+    return both(moved, mock.patch.object(object_removal.ObjectRemoval, "_keep_claims", mock.AsyncMock()))
+
+
+def _delete_what_came_later() -> Any:
+    """An order is about whatever bears the name."""
+    return mock.patch.object(object_removal, "is_order_about", return_value=True)
 
 
 def _judge_without_a_word() -> Any:
@@ -140,6 +147,7 @@ SURROUNDINGS: Mapping[str, Harm] = {
     "leave marks on what stays": Harm(_leave_marks_on_what_stays, "S6", _led(preserved)),
     "move a Job that has ended": Harm(_move_what_has_ended, "S12", _led(tasks)),
     "move what an operator keeps": Harm(_move_what_an_operator_keeps, "S12", _led(operated)),
+    "delete what came later": Harm(_delete_what_came_later, "S5", _led(second_life)),
     "judge without a word": Harm(_judge_without_a_word, "S1", _led(operated)),
     "brake from three clusters on": Harm(
         _brake_from_three_clusters_on,

@@ -146,15 +146,25 @@ def _is_unplaced(binding: Binding) -> bool:
 
 def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool:
     """Tells whether a copy stays, and the binding says so, since what was to replace it has found no place, or not for
-    all of it, or one that somebody else's object takes (S1)."""
+    all of it, or one that somebody else's object takes (S1); or since an operator keeps data for it (S12)."""
     blocked = find_condition(binding.status.conditions, REMOVAL_BLOCKED_CONDITION)
     works, targets = truth.works_of(key), replicas_of(binding)
+    if blocked is not None and blocked.reason == "VolumesStay":
+        return _has_claims(truth, binding, cluster_of_execution_space(work.namespace))
     return (
         (not targets or _is_unplaced(binding) or any(_is_foreign(works.get(name)) for name in targets))
         and work.is_removal_held
         and blocked is not None
         and blocked.reason == "ReplacementLost"
     )
+
+
+def _has_claims(truth: GroundTruth, binding: Binding, member: str) -> bool:
+    """Tells whether claims in the member belong to the copy there: an operator keeps data for it."""
+    copy = truth.copy(member, binding)
+    uid = copy["metadata"]["uid"] if copy is not None else ""
+    claims = truth.of(KINDS["PersistentVolumeClaim"], member).values()
+    return any(uid == owner["uid"] for claim in claims for owner in claim["metadata"].get("ownerReferences", ()))
 
 
 def _refused(truth: GroundTruth, binding: Binding) -> int:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from leeward.api.names import cluster_of_execution_space
+from leeward.sim.histories.checkers.restores import template_uid, work_of
 from leeward.sim.histories.checkers.scene import Scene, tasks_of
-from leeward.sim.histories.ground_truth import WORKS, Change
+from leeward.sim.histories.ground_truth import KINDS, WORKS, Change
 from leeward.sim.histories.model import HubIsRestored, Step
 
 FORGOTTEN = "the hub is restored, and has forgotten what runs"
@@ -12,8 +13,9 @@ EVICTING = "the hub is restored into the middle of an eviction"
 OVERTAKEN = "the hub is restored, and was about to remove what is wanted by now"
 STAYING = "the hub is restored, and its controllers go on"
 ADOPTED = "what the hub has forgotten is given to it again"
+SECOND_LIFE = "the hub is restored, and knows an earlier application of the name alone"
 CLEARED = "orphans are listed, and go when that is asked for"
-RESTORES = (FORGOTTEN, EVICTING, OVERTAKEN, STAYING, ADOPTED, CLEARED)
+RESTORES = (FORGOTTEN, EVICTING, OVERTAKEN, STAYING, ADOPTED, SECOND_LIFE, CLEARED)
 
 
 def of_step(step: Step) -> Iterator[str]:
@@ -27,6 +29,13 @@ def of_scene(scene: Scene) -> Iterator[str]:
         yield FORGOTTEN
     if any(tasks_of(binding) for binding in scene.truth.bindings.values()):
         yield EVICTING
+    if any(
+        template_uid(copy) in scene.forgotten_templates and work_of(copy) in scene.truth.works
+        for member in scene.truth.members
+        for prefix in KINDS.values()
+        for copy in scene.truth.of(prefix, member).values()
+    ):
+        yield SECOND_LIFE
     if scene.overtaken:
         yield OVERTAKEN
 

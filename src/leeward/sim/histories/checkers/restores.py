@@ -3,13 +3,19 @@
 What was made in members since its backup was taken it does not know: it runs on, whatever its objects say, until their
 Work is there again. So does what others live in (Namespaces, definitions, claims) in a cluster that was unjoined. And
 what it was about to remove then may be what serves by now: where the Work was wanted until the restore, and is going
-afterwards, its copy goes only when all that the binding is assigned is truly ready.
+afterwards, its copy goes only when all that the binding is assigned is truly ready. A copy of a template that was made
+since the backup stays, whatever the Work of its name asks for: an order is about one template.
 """
 
 from collections.abc import Iterator
 
-from kubeapi.meta import Manifest, annotations_of
-from leeward.api.names import WORK_NAME_ANNOTATION, WORK_NAMESPACE_ANNOTATION, cluster_of_execution_space
+from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
+from leeward.api.names import (
+    TEMPLATE_UID_ANNOTATION,
+    WORK_NAME_ANNOTATION,
+    WORK_NAMESPACE_ANNOTATION,
+    cluster_of_execution_space,
+)
 from leeward.api.work import Binding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.needs import needed_by
@@ -38,9 +44,28 @@ class RestoresChecker:
             unknown = {work for _, work in copies_of(scene, member) if work not in truth.works}
             scene.orphaned.update((member, work) for work in unknown if not scene.is_forgotten(member, work))
         scene.restored_at = truth.now()
+        scene.forgotten_templates = self._templates_there() - self._known_templates()
         scene.overtaken.clear()
         scene.overtaken.update(key for key in self._wanted if key in truth.works and not self._is_wanted(key))
         self._wanted = set()
+
+    def _templates_there(self) -> set[str]:
+        """The uids of templates of which members hold copies."""
+        truth = self._scene.truth
+        return {
+            template_uid(copy)
+            for member in truth.members
+            for prefix in KINDS.values()
+            for copy in truth.of(prefix, member).values()
+            if is_ours(copy)
+        } - {""}
+
+    def _known_templates(self) -> set[str]:
+        """The uids of templates that the control plane knows of."""
+        truth = self._scene.truth
+        known = {found["metadata"]["uid"] for prefix in KINDS.values() for found in truth.of(prefix).values()}
+        known |= {each.spec.resource.uid for each in (*truth.bindings.values(), *truth.cluster_bindings.values())}
+        return known | {template_uid(each) for work in truth.works.values() for each in work.spec.workload.manifests}
 
     def look(self, change: Change) -> Iterator[Violation]:
         if change.kind == WORKS:
@@ -60,12 +85,21 @@ class RestoresChecker:
             self._scene.overtaken.discard(key)
 
     def _note_left(self, key: Key) -> None:
-        """Notes of a Work that goes with its cluster which objects it leaves there: those that others live in."""
+        """Notes of a Work which objects it leaves there: those of a forgotten template, and, where it goes with its
+        cluster, those that others live in."""
         member = cluster_of_execution_space(key.namespace)
+        copies = [what for what, work in copies_of(self._scene, member) if work == key]
+        if any(self._is_forgotten(member, *what) for what in copies):
+            self._scene.orphaned.add((member, key))
         cluster = self._scene.cluster(member)
         is_unjoined = cluster is None or cluster.is_being_deleted
-        if is_unjoined and any(kind in SHARED and work == key for (kind, _), work in copies_of(self._scene, member)):
+        if is_unjoined and any(kind in SHARED for kind, _ in copies):
             self._scene.orphaned.add((member, key))
+
+    def _is_forgotten(self, member: str, kind: str, key: Key) -> bool:
+        """Tells whether a copy was made of a template that the control plane has forgotten."""
+        copy = self._scene.truth.of(KINDS[kind], member)[key]
+        return not self._scene.is_cleared and template_uid(copy) in self._scene.forgotten_templates
 
     def _names_a_binding(self, work: Work) -> bool:
         """Tells whether the binding of the Work is there, if it names one."""
@@ -87,6 +121,8 @@ class RestoresChecker:
         work = work_of(change.old)
         if (change.place, work) in self._scene.orphaned:
             yield "S5", f"was deleted; the control plane knows nothing of its Work {work}"
+        elif template_uid(change.old) in self._scene.forgotten_templates and not self._scene.is_cleared:
+            yield "S5", f"was deleted; it is of a template that the control plane has forgotten, and {work} of another"
         if work in self._scene.overtaken and work in self._scene.truth.works:
             binding = self._binding_of(self._scene.truth.works[work])
             if binding is not None and not self._may_go(binding, change.place):
@@ -124,6 +160,11 @@ def copies_of(scene: Scene, member: str) -> Iterator[tuple[tuple[str, Key], Key]
 def work_of(copy: Manifest) -> Key:
     annotations = annotations_of(copy)
     return Key(annotations.get(WORK_NAMESPACE_ANNOTATION, ""), annotations.get(WORK_NAME_ANNOTATION, ""))
+
+
+def template_uid(manifest: ReadOnlyManifest) -> str:
+    """The uid of the template that an object was made of; empty where it does not say."""
+    return annotations_of(manifest).get(TEMPLATE_UID_ANNOTATION, "")
 
 
 def _goes(change: Change) -> bool:

@@ -85,6 +85,8 @@ class Scene:
     orphaned: set[tuple[str, Key]] = field(default_factory=set[tuple[str, Key]])
     """Works whose objects stay in a member without them, by that member. A control plane that was restored has
     forgotten them, or their cluster was unjoined and others may live in these objects."""
+    forgotten_templates: set[str] = field(default_factory=set[str])
+    """The uids of templates of which members hold copies, and of which a restored control plane knows nothing."""
     overtaken: set[Key] = field(default_factory=set[Key])
     """Works that were wanted when a control plane was restored, and that it was about to remove when its backup was
     taken."""

@@ -51,7 +51,7 @@ from leeward.sim.histories.steered.people import (
 )
 from leeward.sim.histories.steered.policies import governed
 from leeward.sim.histories.steered.propagation import dependent, overridden, scripted
-from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle, overtaken
+from leeward.sim.histories.steered.restored_hub import forgotten, in_the_middle, overtaken, second_life
 from leeward.sim.histories.steered.surroundings import (
     kept_in_git,
     one_of_two,
@@ -114,6 +114,7 @@ SURROUNDED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     resized,
     preserved,
     operated,
+    second_life,
 )
 """Stories of the seeds that end with `SURROUNDED_AT`."""
 

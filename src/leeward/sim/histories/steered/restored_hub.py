@@ -4,7 +4,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from leeward.sim.histories.model import AnyStep, HubIsRestored, NodesAreCordoned, Replan
+from leeward.sim.histories.model import (
+    AnyStep,
+    Deploy,
+    HubIsRestored,
+    NodesAreCordoned,
+    Provide,
+    Replan,
+    Withdraw,
+)
 from leeward.sim.histories.parts import MOST_SECONDS_AFTER
 from leeward.sim.histories.steered.casting import BEGINS, THREE, Casting, evenly, web
 
@@ -35,6 +43,22 @@ def in_the_middle(cast: Casting) -> Sequence[AnyStep]:
         death,
         HubIsRestored(at=BEGINS + cast.evicted + 10, lasts=150, controllers_stay=cast.turn % 2 == 1),
         Replan(at=240, app="web", plan=back),
+    )
+
+
+def second_life(cast: Casting) -> Sequence[AnyStep]:
+    """Story in which an application is deleted while a cluster of it is away, so that its removal there is pending when
+    the backup is taken. It is done when the cluster is back; then the application is deployed anew, under its name."""
+    named = (Provide(at=40, name="settings", what="ConfigMap"), Provide(at=41, name="password", what="Secret"))
+    plan = msgspec.structs.replace(evenly("m1", "m2"), follows=True)
+    reads = ("settings", "password")
+    return (
+        *named,
+        Deploy(at=45, app="web", plan=plan, replicas=6, reads=reads),
+        cast.death(BEGINS, cast.evicted + 20),
+        Withdraw(at=BEGINS + 10, app="web"),
+        HubIsRestored(at=BEGINS + 20, lasts=cast.evicted + 150, controllers_stay=cast.turn % 2 == 1),
+        Deploy(at=BEGINS + cast.evicted + 60, app="web", plan=plan, replicas=4, reads=reads),
     )
 
 
