@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kubeapi.meta import Manifest
 from leeward.api.names import REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
@@ -76,7 +77,7 @@ class Removing:
         self.synced = WrittenWorks({}, True, failures, look_at=self.synced.look_at)
         unwanted = UnwantedWorks(self.desk.plane, WorkWriting(self.desk.plane, Reach()), self.holds)
         self.desk.wire.writes()
-        wanted = {MEMBER: {}} if desired else {}
+        wanted: dict[str, Manifest] = {MEMBER: {}} if desired else {}
         return await unwanted.remove(binding, {MEMBER: work}, wanted, self.synced, keep=keep)
 
     def written(self) -> list[tuple[str, Any]]:
