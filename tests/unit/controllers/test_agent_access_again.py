@@ -2,6 +2,7 @@
 
 import asyncio
 
+from kubeapi.meta import Manifest
 from leeward.api.names import AGENT_USER_PREFIX, CLUSTER_NAMESPACE
 from leeward.api.resource import CLUSTERS, NAMESPACES
 from leeward.controllers.agent_access import AgentAccessController
@@ -42,7 +43,8 @@ def test_rights_that_go_with_an_earlier_cluster_are_made_anew_once_they_are_gone
 
 def test_rights_that_an_administrator_has_written_stay_as_they_are() -> None:
     async def story(desk: Desk) -> None:
-        resource, theirs = ROLE[0], {"metadata": {"name": USER, "labels": {"written": "by-hand"}}, "rules": []}
+        resource, _ = ROLE
+        theirs: Manifest = {"metadata": {"name": USER, "labels": {"written": "by-hand"}}, "rules": []}
         await joined(desk)
         await desk.client.create(resource, theirs, CLUSTER_NAMESPACE)
         AgentAccessController(desk.plane).start()

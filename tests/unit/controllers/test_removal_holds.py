@@ -101,8 +101,9 @@ def tell(story: Callable[[Holding], Awaitable[None]], **more: Any) -> None:
     async def prepared(desk: Desk) -> None:
         await desk.cluster()
         await desk.cluster("member2")
-        for resource in (CLUSTERS, RESOURCE_BINDINGS, WORKS):
-            await desk.plane.informers.of(resource).wait_synced()
+        await desk.plane.informers.of(CLUSTERS).wait_synced()
+        await desk.plane.informers.of(RESOURCE_BINDINGS).wait_synced()
+        await desk.plane.informers.of(WORKS).wait_synced()
         await story(Holding(desk, **more))
 
     play(prepared)
