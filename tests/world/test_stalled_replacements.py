@@ -277,8 +277,13 @@ def test_s1_what_serves_of_a_stalled_replacement_is_not_purged_though_the_policy
 
 
 def test_l2_where_nothing_serves_the_next_cluster_is_tried_though_the_policy_purges_directly() -> None:
+    """The state that the policy preserves goes on with it."""
+
     async def story(world: World) -> None:
-        await apply(world.client, deployment("web", 3), directly(ONE_COPY))
+        purging = directly(ONE_COPY)
+        rules = [{"aliasLabelName": "example.com/state", "jsonPath": "{.readyReplicas}"}]
+        purging["spec"]["failover"]["cluster"]["statePreservation"] = {"rules": rules}
+        await apply(world.client, deployment("web", 3), purging)
         await world.until(lambda: len(world.assigned(WEB)) == 1, 60)
         await world.sleep(30)
         (old,) = world.assigned(WEB)
@@ -292,6 +297,8 @@ def test_l2_where_nothing_serves_the_next_cluster_is_tried_though_the_policy_pur
         await world.until(lambda: third in world.assigned(WEB), 1300)
         await world.sleep(60)
         assert await ready_replicas(world, third, "web") == 3
+        found = await world.member(third).client.get(DEPLOYMENTS, "web", "default")
+        assert found["metadata"]["labels"]["example.com/state"] == "3"
         for name in (old, swallowing):
             assert await ready_replicas(world, name, "web") == -1, "it was purged"
 

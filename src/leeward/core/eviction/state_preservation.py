@@ -32,7 +32,7 @@ def preserved_state(
     Raises: StateNotPreserved."""
     if preservation is None:
         return {}
-    state = dict(_carried_state(binding, left.cluster_name))
+    state = dict(carried_state(binding, left.cluster_name))
     for rule in preservation.rules:
         try:
             state[rule.alias_label_name] = _extract(rule.json_path, left)
@@ -49,7 +49,7 @@ def _extract(path: str, left: AggregatedStatusItem) -> str:
     return render(left.status)
 
 
-def _carried_state(binding: Binding, cluster: str) -> Mapping[str, str]:
+def carried_state(binding: Binding, cluster: str) -> Mapping[str, str]:
     """The state of the last failover, if it is the one that has brought the application to this cluster."""
     tasks = binding.spec.graceful_eviction_tasks
     if not tasks:

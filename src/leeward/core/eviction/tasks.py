@@ -16,7 +16,7 @@ from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import Eviction
-from leeward.core.eviction.state_preservation import preserved_state
+from leeward.core.eviction.state_preservation import carried_state, preserved_state
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 
 NOTHING: Mapping[str, int] = {}
@@ -58,6 +58,15 @@ def own_task(cluster: str, reason: TaskReason, mode: PurgeMode, now: datetime) -
         purge_mode=mode.value,
         creation_timestamp=wire_time(now),
     )
+
+
+def replacement_task(binding: Binding, cluster: str, mode: PurgeMode, now: datetime) -> GracefulEvictionTask:
+    """Task of a replacement that never became healthy. It has no state of its own, and gives on what was brought to
+    it."""
+    state = carried_state(binding, cluster)
+    before = tuple(target.name for target in binding.spec.clusters) if state else ()
+    task = own_task(cluster, TaskReason.REPLACEMENT_FAILED, mode, now)
+    return msgspec.structs.replace(task, preserved_label_state=state, clusters_before_failover=before)
 
 
 def following_task(cluster: str, followed: GracefulEvictionTask, *, one_writer: bool) -> GracefulEvictionTask:

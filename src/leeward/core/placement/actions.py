@@ -33,6 +33,7 @@ from leeward.core.eviction.tasks import (
     leave_further,
     leave_term,
     own_task,
+    replacement_task,
 )
 from leeward.core.eviction.volumes import has_claims, purge_mode_with_volumes, stay_behind
 from leeward.core.placement.decision import Outcome
@@ -286,7 +287,7 @@ def move_on(at: Situation) -> Outcome | None:
     mode = PurgeMode.DIRECTLY if directly else PurgeMode.GRACEFULLY
     if not at.authority.places or (directly and any(target.serving for target in stalled)):
         return None
-    tasks = [own_task(target.cluster, TaskReason.REPLACEMENT_FAILED, mode, at.now) for target in stalled]
+    tasks = [replacement_task(at.binding, target.cluster, mode, at.now) for target in stalled]
     left, result = _find_next(at, tasks)
     present = {target.name for target in spec.clusters}
     if isinstance(result, Unplaceable):
