@@ -157,9 +157,9 @@ def _evict_what_others_live_in() -> Any:
 
 
 def _delete_and_create() -> Any:
-    """Copies that are assigned again while the deletion of their Work is pending are deleted, and made anew.
+    """Works are deleted on, though their copies are assigned again while the deletion is pending.
 
-    Nobody asks the binding before.
+    Nobody asks the binding before. The law holds the copies, so that the Works are on their way out for ever.
     """
 
     async def keep_nothing(_: Client, work: Work) -> Work:
@@ -442,7 +442,7 @@ HARM: Mapping[str, Harm] = {
     "build nothing for newcomers": Harm(_build_nothing_for_newcomers, "L1", steered(failing)),
     "evict for nothing": Harm(_evict_for_nothing, "S12", steered(shared)),
     "evict what others live in": Harm(_evict_what_others_live_in, "S12", steered(shared_with_room)),
-    "delete and create": Harm(_delete_and_create, "S12", _MOVED_TO_AND_FRO),
+    "delete and create": Harm(_delete_and_create, "L1", _MOVED_TO_AND_FRO),
     "believe what was seen before": Harm(_believe_what_was_seen_before, "S13", steered(away)),
     "judge over own stalls": Harm(_judge_over_own_stalls, "S13", _STALLS_DURING_AN_OUTAGE),
     "place what is suspended": Harm(_place_what_is_suspended, "S9", steered(suspended)),
