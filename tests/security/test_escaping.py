@@ -159,8 +159,8 @@ VERBS = (
     (("unjoin", "member1", "--wait", "0s"), False),
     (("deinit", "--yes"), False),
 )
-ANSWERS = {"explain", "what-if", "resilience", "lint", "timeline", "rehearse"}
-"""Verbs that `test_escaping_of_answers` looks at."""
+ANSWERS = {"explain", "what-if", "resilience", "lint", "timeline", "rehearse", "render"}
+"""Verbs that `test_escaping_of_answers` looks at, and `unit/cli/test_render` at the last."""
 OF_ONE_LINE = {"adopt", "agent", "backup", "hand-back", "init", "join", "register", "replay", "snapshot", "unregister"}
 """Verbs that say what they do, and name what was typed, or one object at a time: by `say`, as the others."""
 HERE = {"completion", "dashboard", "demo", "down", "logs", "member", "restore", "up", "version"}

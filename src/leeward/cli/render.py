@@ -63,7 +63,7 @@ def render(
         raise click.UsageError("--offline takes everything from files: name them with -f")
     application = _application(settings, resource, namespace, _given(files, namespace), offline, kubeconfig, context)
     if application.binding is None:
-        click.echo("no policy has claimed the template: each cluster is shown with its own replicas", err=True)
+        say("no policy has claimed the template: each cluster is shown with its own replicas", err=True)
     copies = [without_secrets(copy) for copy in render_copies(application, clusters)]
     if not copies:
         raise FleetError(f"{resource} is in no cluster, and none is known: name one with --cluster")

@@ -1,7 +1,7 @@
 """Sums of Kubernetes quantities that a member reported, with what is absurd in them cut down and named.
 
 A resource whose name is none is left out, a quantity that cannot be read counts as nothing, a negative one as none, and
-one beyond 64 bits as the greatest that Kubernetes knows; each leaves a doubt, for people. Holds: S10.
+one that 64 bits do not hold as the greatest that Kubernetes knows; each leaves a doubt, for people. Holds: S10.
 """
 
 from collections.abc import Iterable, Mapping
@@ -62,7 +62,7 @@ def read_amounts(quantities: Mapping[str, Quantity], whose: str, doubts: Doubts)
         value = _read(quantity)
         if value is not None:
             amounts[name] = Amount(max(Decimal(0), min(value, MOST)), is_binary(quantity))
-        if value is None or not 0 <= value <= MOST:
+        if value is None or not 0 <= value < MOST:
             doubts.add(f"{whose}: {name[:LONGEST]} is {str(quantity)[:LONGEST]}")
     return amounts
 

@@ -93,6 +93,18 @@ def test_values_of_a_secret_are_hidden(tmp_path: Path, capsys: pytest.CaptureFix
     assert "dmFsdWU" not in out
 
 
+@pytest.mark.parametrize("nasty", ["\x1b[2J", "a\n---\n# b", "\u202eforged"])
+@pytest.mark.parametrize("form", [(), ("-o", "json"), ("--diff",)])
+def test_texts_of_a_manifest_act_on_no_terminal_and_begin_no_document(
+    nasty: str, form: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marked = {**WORKLOAD, "metadata": {**WORKLOAD["metadata"], "annotations": {"note": nasty}}}
+    asked = ("render", "deploy/web", "-n", "shop", "--offline", "-f", file_of(tmp_path, marked), "--cluster", "a")
+    out = call_verb(capsys, *asked, *form)[1]
+    assert not {"\x1b", "\u202e"} & {*out}
+    assert "\n# b" not in out
+
+
 def test_an_override_that_fails_is_told_and_renders_nothing_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

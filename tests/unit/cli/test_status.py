@@ -73,7 +73,7 @@ def test_what_is_wrong_comes_first_within_100_columns_and_without_colours(server
     assert code == 1
     lines = out.splitlines()
     assert lines[2].startswith("! z is not ready since ")
-    assert lines[6].startswith("    leeward explain cluster/z --kubeconfig "), "a long message is cut after four lines"
+    assert lines[6].startswith("    leeward explain cluster/z --kubeconfig"), "a long message is cut after four lines"
     assert [line.split()[0] for line in lines if "eady  " in line] == ["z", "a"], "the worst row first"
     assert max(map(len, lines)) <= 100
     assert "\x1b" not in out
