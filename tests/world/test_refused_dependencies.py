@@ -8,6 +8,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
+from tests.world.pictures import picture
 from tests.world.stories import CONFIG_MAPS, apply, deployment, held, identities, play, ready_replicas, tasks
 from tests.world.test_dependencies import SECRETS, config, followed, one_of, reading, reasons
 
@@ -87,6 +88,7 @@ def test_where_no_cluster_takes_what_it_needs_the_good_copy_stays(
         assert (tasks(world, WEB)[:1], held(world, WEB)) == ([here], "ReplacementMissing")
         assert f"{resource.kind} db" in held_message(world)
         assert any(f"{resource.kind} db" in message for message in (await reasons(world))["DependenciesRefused"])
+        await picture(world)
 
     play(story, THREE)
 
