@@ -126,8 +126,11 @@ def _string(raw: Mapping[str, Any], value: str, path: str, budget: MatchBudget) 
         return
     if shortest is not None and len(value) < shortest:
         yield Problem.invalid(path, value, f"{_in_body(path)} should be at least {shortest} chars long")
-    if pattern and budget.charge(pattern, value, path) and not compile_pattern(pattern).matches(value):
-        yield Problem.invalid(path, value, f"{_in_body(path)} should match '{pattern}'")
+    try:
+        if pattern and budget.charge(pattern, value, path) and not compile_pattern(pattern).matches(value):
+            yield Problem.invalid(path, value, f"{_in_body(path)} should match '{pattern}'")
+    except ValueError as error:
+        yield Problem.invalid(path, value, f"{_in_body(path)} should match '{pattern}', which is none: it {error}")
     if raw.get("format") and not has_format(value, raw["format"]):
         said = f'Invalid value: "{value}": {_in_body(path)} must be of type {raw["format"]}: "{value}"'
         yield Problem(path, "FieldValueTypeInvalid", said)

@@ -20,6 +20,7 @@ from kubeserver.cel import (
     Budget,
     Exhausted,
     Program,
+    Unwritable,
     compile_program,
     each_matched,
     matching_of,
@@ -48,7 +49,7 @@ class Rule:
 
 
 def compile_rules(raw: Mapping[str, Any]) -> tuple[Rule, ...]:
-    """The rules of one place of a schema. Raises: Unwritable."""
+    """The rules of one place of a schema. One that cannot be compiled any more has no result."""
     return tuple(_compile_rule(rule) for rule in entries(raw, "x-kubernetes-validations"))
 
 
@@ -147,10 +148,10 @@ def _compile_rule(rule: Mapping[str, Any]) -> Rule:
     knows_old = bool(re.search(r"\boldSelf\b", text))
     optional_old = bool(rule.get("optionalOldSelf"))
     return Rule(
-        program=compile_rule(text, optional_old),
+        program=_program(text, optional_old),
         text=text,
         message=str(rule.get("message") or "").strip(),
-        message_program=compile_rule(expression, optional_old) if expression else None,
+        message_program=_program(expression, optional_old) if expression else None,
         reason=reason if reason in _REASONS else "FieldValueInvalid",
         field_path=str(rule.get("fieldPath") or ""),
         about_change=knows_old and not optional_old,
@@ -160,6 +161,24 @@ def _compile_rule(rule: Mapping[str, Any]) -> Rule:
         matching=max(matching_of(text), matching_of(expression)),
         each=_each(text, expression),
     )
+
+
+def _program(text: str, optional_old: bool) -> Program:
+    try:
+        return compile_rule(text, optional_old)
+    except Unwritable as error:
+        return _Uncompiled(str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class _Uncompiled:
+    """Rule of a definition that is stored since an earlier version: what it is about may stay as it is."""
+
+    why: str
+
+    def evaluate(self, variables: Mapping[str, Any]) -> Any:
+        """Raises: ValueError."""
+        raise ValueError(f"compilation failed: {self.why}")
 
 
 def _each(*texts: str) -> int:

@@ -7,8 +7,10 @@ from typing import Any, Protocol
 REMEMBERED_PROGRAMS = 4_096
 
 
-class Unwritable(Exception):
-    """An expression that cannot be compiled; the message says where it is wrong."""
+class Unwritable(ValueError):
+    """An expression that cannot be compiled; the message says where it is wrong.
+
+    One that an earlier version stored has no result."""
 
 
 class Program(Protocol):

@@ -55,7 +55,8 @@ def _problems(definition: Node, old: Node) -> Problems:
         return
     if not old.is_set:
         yield from name_problems(definition)
-    yield from _spec_problems(spec)
+    if not old.is_set or not is_equal(spec.value, before.value):
+        yield from _spec_problems(spec)
     if old.is_set:
         yield from _unchangeable(spec, before, established=is_established(old.mapping))
     yield from stored_problems(definition)
