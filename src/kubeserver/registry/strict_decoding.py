@@ -5,10 +5,12 @@ lists and maps, null is the empty value of their type.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, cast
 
 from kubeapi import codec
-from kubeserver.registry.decoding_errors import Place
+from kubeapi.meta import Manifest
+from kubeserver.registry.decoding_errors import DecodingError, Place
 from kubeserver.registry.scalars import read_scalar
 from kubeserver.structures.structure import Structure, empty
 
@@ -23,6 +25,14 @@ def fit(structure: Structure, value: Any, known: Any = None) -> list[str]:
     Raises: DecodingError.
     """
     return list(_fit(structure, value, Place(structure.type, "", ""), known))
+
+
+def read_anew(structure: Structure, stored: Manifest) -> Manifest:
+    """What is stored, as it would be read today: an earlier version kept other texts of the same amounts."""
+    manifest = codec.copy_manifest(stored)
+    with suppress(DecodingError):
+        fit(structure, manifest)
+    return manifest
 
 
 def _fit(structure: Structure, value: Any, place: Place, known: Any) -> Iterator[str]:

@@ -36,6 +36,7 @@ from kubeserver.registry.hooks import Hook, NoHook
 from kubeserver.registry.objects import decode_stored, encode_stored, metadata_of, restamped
 from kubeserver.registry.options import parse_version
 from kubeserver.registry.room import Room
+from kubeserver.registry.strict_decoding import read_anew
 from kubeserver.registry.termination import already_there, check_namespace
 from kubeserver.registry.versions import settled
 from kubeserver.store import Raced, Record, Store
@@ -221,7 +222,10 @@ class Writer:
         if subresource in ("binding", "ephemeralcontainers", "resize"):
             return []
         checked = kind.schema.validate(new, old) if kind.schema is not None else []
-        return [*checked, *kind.validate(new, old)]
+        problems = kind.validate(new, old)
+        if problems and old is not None and not kind.custom:
+            problems = kind.validate(new, read_anew(kind.structure, old))
+        return [*checked, *problems]
 
     async def _put(
         self, kind: Kind, key: str, record: Record | None, new: Manifest, old: Manifest | None, dry_run: bool
