@@ -114,6 +114,44 @@ def test_l4_an_update_grows_to_twice_the_bound_at_most() -> None:
     play_in(SmallStore, story, {"member1": "Push"})
 
 
+def test_what_is_far_beyond_the_bound_can_be_deleted_though_finalizers_keep_it() -> None:
+    """An earlier version had no bounds."""
+
+    async def story(world: World) -> None:
+        await namespaces(world, "tenant")
+        for number in range(10):
+            kept = large(f"c{number}")
+            kept["metadata"]["finalizers"] = ["example.com/one", "example.com/two"]
+            await world.client.create(CONFIG_MAPS, kept, "tenant")
+        world.bounds = StoreBounds(namespace=StoredAmount(3, 100_000), is_own=is_own_object)
+        await world.stop_controllers()
+        await world.stop_apiserver()
+        await world.start_control_plane()
+        await world.client.delete(CONFIG_MAPS, "c0", "tenant")
+        patch = partial(world.client.patch, CONFIG_MAPS, "c0", namespace="tenant")
+        await patch({"metadata": {"finalizers": ["example.com/one"]}})
+        with pytest.raises(Forbidden, match="namespace tenant holds"):
+            await patch({"data": {"a": "x" * 60_000}})
+        await patch({"metadata": {"finalizers": None}})
+        assert len((await world.client.list(CONFIG_MAPS, "tenant")).items) == 9
+
+    play_in(World, story, {"member1": "Push"})
+
+
+def test_updates_are_not_counted_as_objects() -> None:
+    async def story(world: World) -> None:
+        await namespaces(world, "tenant")
+        for number in range(10):
+            await world.client.create(CONFIG_MAPS, config_map(f"c{number}"), "tenant")
+        world.bounds = StoreBounds(namespace=StoredAmount(3, 300_000), is_own=is_own_object)
+        await world.stop_controllers()
+        await world.stop_apiserver()
+        await world.start_control_plane()
+        await world.client.patch(CONFIG_MAPS, "c0", {"data": {"a": "x" * 500}}, namespace="tenant")
+
+    play_in(World, story, {"member1": "Push"})
+
+
 def quota(**hard: str) -> Manifest:
     return {
         "apiVersion": "v1",

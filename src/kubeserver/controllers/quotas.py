@@ -48,13 +48,18 @@ class QuotaStatus:
                         await asyncio.sleep(SETTLING_SECONDS)
 
     def _concerns(self, record: Record) -> bool:
-        return bool(self._of_namespace(record))
+        return self._has_quotas(record)
 
     def _of_namespace(self, record: Record) -> list[Manifest]:
-        namespace = record.key.split("/")[3]
-        if not namespace or not self._store.usage.objects_of(QUOTAS, namespace):
+        if not self._has_quotas(record):
             return []
+        namespace = record.key.split("/")[3]
         return [codec.decode_manifest(each.value) for each in self._store.list(f"{QUOTAS}{namespace}/").records]
+
+    def _has_quotas(self, record: Record) -> bool:
+        """Tells whether there are quotas in the namespace of a record: asked for each that is written."""
+        namespace = record.key.split("/")[3]
+        return bool(namespace and self._store.usage.objects_of(QUOTAS, namespace))
 
     async def _write(self, quota: Manifest) -> bool:
         """Tells whether there was something to write."""
@@ -74,8 +79,8 @@ class QuotaStatus:
         return True
 
     def _status(self, quota: Manifest) -> Manifest:
-        hard, counts = hard_limits(quota), dict[str, str]()
+        counts = dict[str, str]()
         for kind in self._scheme.stored_kinds():
             there = self._store.usage.objects_of(kind.prefix, quota["metadata"]["namespace"])
-            counts |= {name: str(there) for name in names_in_quotas(kind.group, kind.plural) if name in hard}
+            counts |= dict.fromkeys(hard_limits(quota, names_in_quotas(kind.group, kind.plural)), str(there))
         return {"hard": section(section(quota, "spec"), "hard"), "used": dict(sorted(counts.items()))}

@@ -1,14 +1,15 @@
 """Room: how much may be stored in a namespace and in all, and ResourceQuotas that count objects.
 
 It is asked when a write gets its place in the queue, with all that are under way: none slips in between. What does not
-grow always passes, and so does each deletion. An update, and what whoever embeds the server writes for itself, may
-take twice as much as a user's new objects: reports and finalizers must not fail for somebody's ConfigMaps.
+grow always passes, and so does each deletion, also one that finalizers hold. An update, and what whoever embeds the
+server writes for itself, may take twice as many bytes as a user's new objects: reports and finalizers must not fail for
+somebody's ConfigMaps.
 
 Kubernetes: pkg/quota/v1, plugin/pkg/admission/resourcequota; the same message for `count/` and the kinds in `_SHORT`.
 Differs: kube-apiserver has no bound of its own but that of etcd; other names in a quota are kept and not counted.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -83,7 +84,7 @@ class Room:
             scopes.append((f"namespace {namespace}", usage.of_namespace(namespace), bounds.namespace))
         for where, used, bound in scopes:
             after = used.plus(head is None, growth)
-            if after.objects > times * bound.objects or after.bytes > times * bound.bytes:
+            if (head is None and after.objects > times * bound.objects) or after.bytes > times * bound.bytes:
                 return f"{_told(where, used, bound)}; delete what is not needed, or put it elsewhere"
         return ""
 
@@ -93,9 +94,8 @@ class Room:
         used = self.store.usage.objects_of(kind.prefix, namespace)
         for record in self.store.heads(f"{QUOTAS}{namespace}/"):
             quota = codec.decode_manifest(record.value)
-            for name in names:
-                hard = hard_limits(quota).get(name)
-                if hard is not None and used + 1 > hard:
+            for name, hard in hard_limits(quota, names).items():
+                if used + 1 > hard:
                     limited = section(section(quota, "spec"), "hard")[name]
                     yield (
                         f"exceeded quota: {quota['metadata']['name']}, requested: {name}=1, used: {name}={used}, "
@@ -109,12 +109,13 @@ def names_in_quotas(group: str, plural: str) -> tuple[str, ...]:
     return (counted, plural) if not group and plural in _SHORT else (counted,)
 
 
-def hard_limits(quota: Manifest) -> dict[str, Decimal]:
-    """Limits of a quota that counts objects; none of one with scopes, which are of Pods."""
+def hard_limits(quota: Manifest, names: Iterable[str]) -> dict[str, Decimal]:
+    """Limits under these names of a quota that counts objects; none of one with scopes, which are of Pods."""
     spec = section(quota, "spec")
     if spec.get("scopes") or spec.get("scopeSelector"):
         return {}
-    return {name: parse_quantity(str(amount)) for name, amount in section(spec, "hard").items()}
+    hard = section(spec, "hard")
+    return {name: parse_quantity(str(hard[name])) for name in names if name in hard}
 
 
 def _is_near(used: StoredAmount, bound: StoredAmount) -> bool:

@@ -28,7 +28,7 @@ def fit(structure: Structure, value: Any, known: Any = None) -> list[str]:
 
 
 def read_anew(structure: Structure, stored: Manifest) -> Manifest:
-    """What is stored, as it would be read today: an earlier version kept other texts of the same amounts."""
+    """The stored object as it would be read today: an earlier version kept other texts of the same amounts."""
     manifest = codec.copy_manifest(stored)
     with suppress(DecodingError):
         fit(structure, manifest)

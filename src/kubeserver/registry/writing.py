@@ -237,7 +237,7 @@ class Writer:
             check_namespace(self.store, kind, new["metadata"].get("namespace", ""), new)
         form = kind.form if to_store is new else None
         try:
-            render = partial(self._limited, kind, key, record, to_store)
+            render = partial(self._limited, kind, key, record, to_store, old)
             stored = await self.store.put(key, record, render, form)
         except errors.Refused:
             self.hook_of(kind).not_written(new, old)
@@ -246,11 +246,14 @@ class Writer:
         new["metadata"]["resourceVersion"] = str(stored.revision)
         return Written(new, stored)
 
-    def _limited(self, kind: Kind, key: str, head: Record | None, manifest: Manifest, revision: int) -> bytes:
+    def _limited(
+        self, kind: Kind, key: str, head: Record | None, manifest: Manifest, old: Manifest | None, revision: int
+    ) -> bytes:
         """The value to store. Raises: Refused when it is too large or too deep, or there is no room for it."""
-        value = encode_stored(kind, manifest, revision)
-        check_stored(value, leaving="deletionTimestamp" in manifest["metadata"])
-        if self.room is not None:
+        value, leaving = encode_stored(kind, manifest, revision), "deletionTimestamp" in manifest["metadata"]
+        check_stored(value, leaving=leaving)
+        begins_to_leave = leaving and old is not None and "deletionTimestamp" not in old["metadata"]
+        if self.room is not None and not begins_to_leave:
             self.room.check(kind, key, head, len(value))
         return value
 
