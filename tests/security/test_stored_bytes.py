@@ -18,6 +18,7 @@ from kubeapi.resource import Resource
 from kubeserver.handlers import presenting
 from kubeserver.registry.room import StoreBounds
 from kubeserver.store import StoredAmount
+from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.client import Client, Forbidden
 from leeward.manager.admission import is_own_object
 from leeward.operations.status import look_at_fleet
@@ -192,6 +193,34 @@ def test_a_quota_counts_objects_of_custom_kinds_by_their_group() -> None:
         await apply(world.client, policy("one", BOTH), namespace="tenant")
         with pytest.raises(Forbidden, match="exceeded quota: few"):
             await apply(world.client, policy("two", BOTH), namespace="tenant")
+
+    play_in(World, story, {"member1": "Push"})
+
+
+def test_a_quota_that_a_policy_brings_to_members_counts_nothing_in_the_control_plane() -> None:
+    async def story(world: World) -> None:
+        await namespaces(world, "tenant")
+        hard = {"configmaps": "1", "count/resourcebindings.work.karmada.io": "0"}
+        quota_for_members = {"metadata": {"name": "few"}, "spec": {"hard": hard}}
+        await apply(world.client, policy("few", BOTH, "ResourceQuota", "v1"), namespace="tenant")
+        await world.client.create(RESOURCE_QUOTAS, quota_for_members, "tenant")
+        await asyncio.sleep(5)
+        await world.client.get(RESOURCE_BINDINGS, "few-resourcequota", "tenant")
+        for name in ("one", "two"):
+            await world.client.create(CONFIG_MAPS, {"metadata": {"name": name}}, "tenant")
+
+    play_in(World, story, {"member1": "Push"})
+
+
+def test_a_quota_holds_up_no_binding() -> None:
+    async def story(world: World) -> None:
+        await namespaces(world, "tenant")
+        hard = {"count/resourcebindings.work.karmada.io": "0"}
+        await world.client.create(RESOURCE_QUOTAS, {"metadata": {"name": "few"}, "spec": {"hard": hard}}, "tenant")
+        await apply(world.client, policy("one", BOTH, "ConfigMap", "v1"), namespace="tenant")
+        await world.client.create(CONFIG_MAPS, {"metadata": {"name": "one"}}, "tenant")
+        await asyncio.sleep(5)
+        await world.client.get(RESOURCE_BINDINGS, "one-configmap", "tenant")
 
     play_in(World, story, {"member1": "Push"})
 

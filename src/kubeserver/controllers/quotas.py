@@ -53,8 +53,9 @@ class QuotaStatus:
     def _of_namespace(self, record: Record) -> list[Manifest]:
         if not self._has_quotas(record):
             return []
-        namespace = record.key.split("/")[3]
-        return [codec.decode_manifest(each.value) for each in self._store.list(f"{QUOTAS}{namespace}/").records]
+        namespace, room = record.key.split("/")[3], self._writer.room
+        found = [codec.decode_manifest(each.value) for each in self._store.list(f"{QUOTAS}{namespace}/").records]
+        return [quota for quota in found if room is None or room.bounds.holds_here(quota)]
 
     def _has_quotas(self, record: Record) -> bool:
         """Tells whether there are quotas in the namespace of a record: asked for each that is written."""

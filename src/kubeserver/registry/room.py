@@ -33,6 +33,10 @@ def nothing(prefix: str, namespace: str) -> bool:
     return False
 
 
+def every_quota(quota: Manifest) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class StoreBounds:
     """Bounds on what users store. `is_own` tells of a resource's prefix and a namespace that the objects there are of
@@ -41,6 +45,8 @@ class StoreBounds:
     namespace: StoredAmount = MOST_OF_NAMESPACE
     store: StoredAmount = MOST_OF_STORE
     is_own: Callable[[str, str], bool] = nothing
+    holds_here: Callable[[Manifest], bool] = every_quota
+    """Tells of a ResourceQuota whether it limits this server. One that is only kept here counts nothing."""
     counts_quotas: bool = True
     """Tells whether the server writes the status of ResourceQuotas; else whoever embeds it does."""
 
@@ -61,7 +67,7 @@ class Room:
         namespace, _, name = key.rpartition("/")
         namespace = namespace.rpartition("/")[2]
         said = self._no_room(kind, namespace, head, growth)
-        if not said and head is None and namespace:
+        if not said and head is None and namespace and not self.bounds.is_own(kind.prefix, namespace):
             said = next(self._exceeded(kind, namespace), "")
         if said:
             raise errors.forbidden(kind.group, kind.plural, name, said)
@@ -94,6 +100,8 @@ class Room:
         used = self.store.usage.objects_of(kind.prefix, namespace)
         for record in self.store.heads(f"{QUOTAS}{namespace}/"):
             quota = codec.decode_manifest(record.value)
+            if not self.bounds.holds_here(quota):
+                continue
             for name, hard in hard_limits(quota, names).items():
                 if used + 1 > hard:
                     limited = section(section(quota, "spec"), "hard")[name]

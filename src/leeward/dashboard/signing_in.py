@@ -97,7 +97,7 @@ class SigningIn:
             self._seats.give_back()
         if found is None:
             return failed(401, NOT_OURS if given.key else "the control plane does not know this token")
-        return answered(msgspec.structs.replace(await self._view(found), session=found.id))
+        return answered(await self._first_view(found))
 
     async def _sign_out(self, _: web.Request, session: Session) -> web.StreamResponse:
         await self._context.sessions.end(session)
@@ -140,6 +140,14 @@ class SigningIn:
             return await name_of_token(self._context.client, token)
         except WorldError:
             return ""
+
+    async def _first_view(self, session: Session) -> SessionView:
+        """View with the id of the session, which is told once; without rights where these cannot be looked at yet."""
+        try:
+            view = await self._view(session)
+        except WorldError:
+            view = msgspec.structs.replace(self._nobody(), signed_in=True, user=session.user)
+        return msgspec.structs.replace(view, session=session.id)
 
     async def _view(self, session: Session) -> SessionView:
         """Raises: WorldError."""

@@ -6,7 +6,7 @@ from kubeapi import codec
 from kubeapi.field import Node
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
-from kubeapi.meta import Manifest, ReadOnlyManifest
+from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.status import Problem
 from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.auth.authorization.attributes import Attributes
@@ -17,8 +17,10 @@ from kubeserver.warnings import warn
 from leeward.api.core import Lease
 from leeward.api.defaulting import DefaultingSettings, apply_defaults
 from leeward.api.names import (
+    CLUSTER_POLICY_ID_LABEL,
     HEARTBEAT_NAME,
     KARMADA_SUFFIX,
+    POLICY_ID_LABEL,
     SETTINGS_ANNOTATION,
     SYSTEM_NAMESPACE,
     is_reserved_namespace,
@@ -65,6 +67,12 @@ def is_own_object(prefix: str, namespace: str) -> bool:
     """Tells whether objects under `/<group>/<plural>/` in a namespace are written for a failover: somebody's ConfigMaps
     must not hold it up."""
     return prefix in _OWN or is_reserved_namespace(namespace)
+
+
+def quota_holds_here(quota: ReadOnlyManifest) -> bool:
+    """Tells whether a ResourceQuota limits the control plane: what a policy brings to members is meant for them."""
+    labels = labels_of(quota)
+    return POLICY_ID_LABEL not in labels and CLUSTER_POLICY_ID_LABEL not in labels
 
 
 class KarmadaAdmission:

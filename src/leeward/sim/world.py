@@ -30,7 +30,7 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
 from leeward.client import Client, Transport
-from leeward.manager.admission import KarmadaAdmission, is_own_object
+from leeward.manager.admission import KarmadaAdmission, is_own_object, quota_holds_here
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager
@@ -73,7 +73,7 @@ class World(Environment):
         self.controllers_clock = SkewedClock(self.clock)
         self.medium = JournaledMedium(self.NAME, self.journal)
         self.history_revisions = HISTORY_REVISIONS
-        self.bounds = StoreBounds(is_own=is_own_object)
+        self.bounds = StoreBounds(is_own=is_own_object, holds_here=quota_holds_here)
         self.store: Store | None = None
         self.life = Life(self.NAME)
         self.controllers_life = Life(CONTROLLERS)

@@ -258,6 +258,22 @@ def test_a_link_that_could_not_sign_in_yet_stays_good(plane: RunningServer, monk
     tell(plane, story)
 
 
+def test_a_link_signs_in_though_rights_cannot_be_looked_at_yet(
+    plane: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object) -> None:
+        raise Unreachable("no answer in time")
+
+    async def story(browser: Browser) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(context, "review_sight", refuse)
+            told = await browser.signs_in(key=KEY)
+            assert (told["signedIn"], told["actionsAllowed"]) == (True, False)
+        assert (await browser.json("/api/session"))["user"] == "admin"
+
+    tell(plane, story)
+
+
 def test_who_signs_in_waits_and_the_queues_of_addresses_take_turns(
     plane: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
