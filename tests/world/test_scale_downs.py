@@ -3,7 +3,7 @@
 import pytest
 
 from leeward.api.meta import find_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION, RETAIN_REPLICAS_LABEL
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
 from leeward.sim.world import World
 from tests.security.test_could_not_look import blind, not_observed
@@ -251,6 +251,36 @@ def test_a_person_takes_a_copy_away_whatever_replaces_it(how: str) -> None:
         await world.sleep(30)
         assert await ready_replicas(world, old, "web") == -1
         assert not tasks(world, WEB)
+
+    play(story, PUSHED)
+
+
+@pytest.mark.parametrize("how", ["an override policy", "its own cluster"])
+@pytest.mark.parametrize("is_divided", [False, True])
+def test_a_copy_goes_also_where_another_is_to_have_fewer_replicas(how: str, is_divided: bool) -> None:
+    """A cluster that was taken out of its policy had its copy for good."""
+
+    async def story(world: World) -> None:
+        web = deployment("web", 6)
+        if how == "its own cluster":
+            web["metadata"]["labels"][RETAIN_REPLICAS_LABEL] = "true"
+        three, two = (
+            by_weight(dict.fromkeys(names, 1)) if is_divided else {"clusterAffinity": {"clusterNames": [*names]}}
+            for names in (PUSHED, ("member1", "member2"))
+        )
+        await apply(world.client, web, policy("web", three))
+        if how == "an override policy":
+            fewer = overriding("web", {"name": "web"}, only("member2"), plaintext=replacing("/spec/replicas", 1))
+            await world.client.create(OVERRIDES, fewer, "default")
+        await world.sleep(60)
+        if how == "its own cluster":
+            for name in PUSHED:
+                await world.member(name).client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 1}}, "default")
+            await world.sleep(30)
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": two}}, "default")
+        await world.sleep(120)
+        assert (await ready_replicas(world, "member3", "web"), blocked(world)) == (-1, "")
+        assert await ready_replicas(world, "member2", "web") == 1
 
     play(story, PUSHED)
 

@@ -190,6 +190,7 @@ class BindingController:
                 self._wait_for(binding, manifest)
             except WorldError as error:
                 synced.failures.append(error)
+        synced.needs = await self._scale_downs.needs_beside_removals(binding.spec, present, desired)
         has_removed = await self._unwanted.remove(binding, present, desired, synced, keep=bool(purging))
         if (has_written or has_removed) and not synced.failures:
             self._events.synced(binding)

@@ -11,7 +11,7 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.controllers.returned_copies import placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
-from leeward.core.copies.disruption import copies_of
+from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.execution.removal import is_removal_held
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
@@ -81,11 +81,13 @@ class RemovalHolds:
         made_at = work.metadata.creation_timestamp
         return made_at is not None and self.attention.time.has_gap_since(made_at - FOLLOWS_WITHIN)
 
-    def would_hold(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> bool:
+    def would_hold(
+        self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int] = NO_SIZES
+    ) -> bool:
         """Tells whether the Work in `cluster` would keep its objects if it were deleted now."""
         metadata = msgspec.structs.replace(present[cluster].metadata, deletion_timestamp=wire_time(self._clock.now()))
         deleted = msgspec.structs.replace(present[cluster], metadata=metadata)
-        return self.is_held(binding, cluster, {**present, cluster: deleted})[0]
+        return self.is_held(binding, cluster, {**present, cluster: deleted}, needs=needs)[0]
 
     def preserves(self, binding: Binding, work: Work, present: Mapping[str, Work]) -> bool:
         """Tells whether the objects of a Work stay when its binding is deleted: as its policy asks. A copy that is
@@ -97,7 +99,12 @@ class RemovalHolds:
         return not is_surplus(spec, cluster) or not copies.may_disrupt({cluster: 0})
 
     def is_held(
-        self, binding: Binding, cluster: str, present: Mapping[str, Work], is_wanted: bool = False
+        self,
+        binding: Binding,
+        cluster: str,
+        present: Mapping[str, Work],
+        is_wanted: bool = False,
+        needs: Mapping[str, int] = NO_SIZES,
     ) -> tuple[bool, datetime | None]:
         """Tells whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again.
 
@@ -115,7 +122,15 @@ class RemovalHolds:
         dependants = [each for each in self._dependants(binding) if not each.spec.asks_for_none]
         needed_by = [placed_copies(each, self._works, self._fleet, now) for each in dependants]
         held = is_removal_held(
-            binding.spec, cluster, present, self._fleet, attention, now, brake=self.is_braked, needed_by=needed_by
+            binding.spec,
+            cluster,
+            present,
+            self._fleet,
+            attention,
+            now,
+            needs=needs,
+            brake=self.is_braked,
+            needed_by=needed_by,
         )
         if not held:
             return False, None

@@ -13,7 +13,7 @@ from leeward.api.names import RETAIN_REPLICAS_LABEL
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, ResourceBindingSpec, Work
 from leeward.controllers.removal_holds import RemovalHolds
-from leeward.core.copies.availability import availability
+from leeward.core.copies.availability import availability, wanted_by_itself
 from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.execution.removal import held_scale_downs
@@ -80,7 +80,7 @@ class ScaleDowns:
         copies = copies_of(spec, works, self._fleet, now, sizes, watched=settled)
         held = held_scale_downs(copies, left, self._fleet)
         if held and copies.asked:
-            needs = await self._needs(spec, desired)
+            needs = await self._needs(spec, works, desired)
             copies = copies_of(spec, works, self._fleet, now, sizes, needs, watched=settled)
             held = held_scale_downs(copies, left, self._fleet)
         if not held:
@@ -121,8 +121,18 @@ class ScaleDowns:
         cluster = self._fleet.get(name)
         return work is not None and cluster is not None and is_fresh(work, cluster)
 
-    async def _needs(self, spec: ResourceBindingSpec, desired: Mapping[str, Manifest]) -> Mapping[str, int]:
-        """Replicas that the override policies leave to each target; without those whose manifest nobody can read."""
+    async def needs_beside_removals(
+        self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
+    ) -> Mapping[str, int]:
+        """`_needs`, where a copy of replicas goes; none where nobody asks."""
+        goes = spec.replicas > 0 and not works.keys() <= desired.keys()
+        return await self._needs(spec, works, desired) if goes else NO_SIZES
+
+    async def _needs(
+        self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
+    ) -> Mapping[str, int]:
+        """Replicas that the override policies leave to each target, or its own cluster wants of a copy that retains
+        them; without those whose manifest nobody can read."""
         leaving = {task.from_cluster: task.replicas or 0 for task in spec.graceful_eviction_tasks}
         needs = dict[str, int]()
         for target in spec.clusters:
@@ -132,5 +142,7 @@ class ScaleDowns:
                     asked = (await self._interpreter.replicas(manifest)).replicas
                 except NotInterpreted:
                     continue
+                if labels_of(manifest).get(RETAIN_REPLICAS_LABEL) == "true":
+                    asked = wanted_by_itself(works.get(target.name), self._fleet.get(target.name)) or asked
                 needs[target.name] = max(0, asked - leaving.get(target.name, 0))
         return needs

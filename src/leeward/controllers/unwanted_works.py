@@ -48,14 +48,14 @@ class UnwantedWorks:
                 if is_kept or cluster in purged:
                     held, look_at = is_kept, None
                 else:
-                    held, look_at = self._holds.is_held(binding, cluster, present, stays)
+                    held, look_at = self._holds.is_held(binding, cluster, present, stays, synced.needs)
                 synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
                 await mark_removal(self._client, work, held=held, away=self._is_away(cluster), keeps_claims=claims)
                 continue
             if is_kept:
                 synced.kept.append(cluster)
                 continue
-            held = cluster not in purged and self._holds.would_hold(binding, cluster, present)
+            held = cluster not in purged and self._holds.would_hold(binding, cluster, present, synced.needs)
             work = await mark_removal(self._client, work, held=held, away=self._is_away(cluster), keeps_claims=claims)
             if is_surplus(binding.spec, cluster) and not self._leaves_fleet(cluster):
                 work = await self._writing.preserve(work, preserve=False)

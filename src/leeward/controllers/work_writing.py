@@ -52,6 +52,8 @@ class WrittenWorks:
     failures: list[WorldError] = field(default_factory=list[WorldError])
     kept: list[str] = field(default_factory=list[str])
     """The clusters that are to have no Work, and keep it while nothing new may be made elsewhere."""
+    needs: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Replicas that each target is to have, where a copy goes (`core.copies.disruption`)."""
     look_at: datetime | None = None
     """Instant at which there may be more to do, if that can be told."""
 

@@ -14,6 +14,7 @@ from leeward.client import NotFound
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
+from leeward.core.copies.disruption import NO_SIZES
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from tests.builders import at
@@ -32,12 +33,19 @@ class Told(RemovalHolds):
         self.held, self.look_at = held, look_at
         self.asked: list[tuple[str, str, bool | None]] = []
 
-    def would_hold(self, binding: Binding, cluster: str, present: Mapping[str, Work]) -> bool:
+    def would_hold(
+        self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int] = NO_SIZES
+    ) -> bool:
         self.asked.append((binding.name, present[cluster].name, None))
         return self.held
 
     def is_held(
-        self, binding: Binding, cluster: str, present: Mapping[str, Work], is_wanted: bool = False
+        self,
+        binding: Binding,
+        cluster: str,
+        present: Mapping[str, Work],
+        is_wanted: bool = False,
+        needs: Mapping[str, int] = NO_SIZES,
     ) -> tuple[bool, datetime | None]:
         self.asked.append((binding.name, present[cluster].name, is_wanted))
         return self.held, self.look_at

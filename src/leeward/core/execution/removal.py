@@ -24,7 +24,7 @@ from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import Attention
-from leeward.core.copies.disruption import CopyTable, copies_of
+from leeward.core.copies.disruption import NO_SIZES, CopyTable, copies_of
 from leeward.core.copies.evidence import is_applied, is_fresh, is_uncounted
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.shared_resources import is_shared
@@ -87,14 +87,16 @@ def is_removal_held(
     attention: Attention,
     now: datetime,
     *,
+    needs: Mapping[str, int] = NO_SIZES,
     brake: bool = False,
     needed_by: Sequence[CopyTable] = (),
 ) -> bool:
     """Tells whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
-    `works` are those of the binding, by cluster. It is held under the brake where the cluster was away when it was
-    asked for (S4, decision 58). Else the law keeps the copy, whoever has asked for the removal (S1); a person's word to
-    end the wait is done. After a gap of the heartbeat the members are looked at first (S13, decision 48).
+    `works` are those of the binding, by cluster; `needs` are those of `copies_of`. It is held under the brake where the
+    cluster was away when it was asked for (S4, decision 58). Else the law keeps the copy, whoever has asked for the
+    removal (S1); a person's word to end the wait is done. After a gap of the heartbeat the members are looked at first
+    (S13, decision 48).
 
     Holds: S1, S4, S13.
     """
@@ -112,7 +114,7 @@ def is_removal_held(
     was_away = work.is_held_since_away or _was_away(own, asked_at)
     if brake and was_away:
         return True
-    may_go = copies_of(spec, works, clusters, now).may_disrupt({cluster: 0})
+    may_go = copies_of(spec, works, clusters, now, needs=needs).may_disrupt({cluster: 0})
     return not may_go and (was_away or not _is_nobodys(spec, work, works, clusters))
 
 
