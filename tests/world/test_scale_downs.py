@@ -5,6 +5,7 @@ import pytest
 from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION, RETAIN_REPLICAS_LABEL
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
+from leeward.operations.drain import copies_in, start_drain
 from leeward.sim.world import World
 from tests.security.test_could_not_look import blind, not_observed
 from tests.world.stories import (
@@ -281,6 +282,34 @@ def test_a_copy_goes_also_where_another_is_to_have_fewer_replicas(how: str, is_d
         await world.sleep(120)
         assert (await ready_replicas(world, "member3", "web"), blocked(world)) == (-1, "")
         assert await ready_replicas(world, "member2", "web") == 1
+
+    play(story, PUSHED)
+
+
+def test_a_drain_lists_a_copy_that_stays_after_its_eviction() -> None:
+    """Half of the Pods find no node, here and there: what is there serves no more than its replacement, and stays."""
+
+    async def story(world: World) -> None:
+        for member in ("member1", "member2"):
+            await cordoned_node(world, member, True)
+        await apply(world.client, hungry(8), policy("web", ONE_OF_TWO))
+        await world.sleep(60)
+        (old,) = world.assigned(WEB)
+        await start_drain(world.client, old, None)
+        await world.until(lambda: bool(tasks(world, WEB)), 60)
+        await world.until(lambda: not tasks(world, WEB), 1800)
+        await world.sleep(60)
+        assert await ready_replicas(world, old, "web") == 4
+        (copy,) = await copies_in(world.client, old)
+        assert (copy.workload, copy.state) == (
+            "Deployment default/web",
+            "stays until others serve all that is asked for",
+        )
+        for member in ("member1", "member2"):
+            await cordoned_node(world, member, False)
+        await world.sleep(120)
+        assert await ready_replicas(world, old, "web") == -1
+        assert await copies_in(world.client, old) == []
 
     play(story, PUSHED)
 

@@ -49,12 +49,13 @@ async def find_unreadable(client: Client, resources: Iterable[Resource[Any]]) ->
     return found
 
 
-async def list_manifests(client: Client, resource: Resource[Any]) -> list[Manifest]:
-    """All objects of a kind as they are on the wire, so that one that cannot be read does not hide the others."""
+async def list_manifests(client: Client, resource: Resource[Any], namespace: str = "") -> list[Manifest]:
+    """All objects of a kind, or those of one namespace, as they are on the wire, so that one
+    that cannot be read does not hide the others."""
     kind = Resource.of_manifests(resource.api_version, resource.plural, resource.kind, resource.namespaced)
     found, token = list[Manifest](), ""
     while True:
-        page = await client.list(kind, limit=PAGE, continue_token=token)
+        page = await client.list(kind, namespace, limit=PAGE, continue_token=token)
         found.extend(page.items)
         token = page.continue_token
         if not token:

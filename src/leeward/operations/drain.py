@@ -5,13 +5,21 @@ The control plane does the work, because the cluster has the taint; this only se
 
 from dataclasses import dataclass
 
+from kubeapi.meta import Manifest, annotations_of
 from leeward.api.meta import find_condition
-from leeward.api.names import DRAIN_BUDGET_ANNOTATION, EVICTION_HELD_CONDITION
+from leeward.api.names import (
+    DRAIN_BUDGET_ANNOTATION,
+    EVICTION_HELD_CONDITION,
+    REMOVAL_HELD_ANNOTATION,
+    execution_space,
+)
+from leeward.api.resource import WORKS
 from leeward.api.work import Binding
 from leeward.client import Client
 from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.interpreter.fields import mappings_at
 from leeward.core.toleration import tolerates
-from leeward.operations.bindings import list_bindings
+from leeward.operations.bindings import list_bindings, list_manifests
 from leeward.operations.sentences import counted
 from leeward.operations.taints import CORDON, DRAIN, change_taints, with_taint, without_taints
 
@@ -51,10 +59,23 @@ async def undo_drain(client: Client, cluster: str) -> bool:
 
 
 async def copies_in(client: Client, cluster: str) -> list[Copy]:
-    """Copies in the cluster by placement or by an eviction that is under way, by name. Raises: WorldError."""
+    """Copies in the cluster by placement, by an eviction that is under way, or since their removal is held, by name.
+    Raises: WorldError."""
     bindings = (await list_bindings(client)).items
-    copies = [copy for binding in bindings if (copy := describe_copy(binding, cluster)) is not None]
-    return sorted(copies, key=lambda copy: copy.workload)
+    found = {copy.workload: copy for binding in bindings if (copy := describe_copy(binding, cluster)) is not None}
+    held = [work for work in await list_manifests(client, WORKS, execution_space(cluster)) if _is_removal_held(work)]
+    for manifest in (each for work in held for each in mappings_at(work, "spec", "workload", "manifests")):
+        metadata = manifest.get("metadata", {})
+        name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
+        workload = f"{manifest.get('kind')} {name}"
+        found.setdefault(workload, Copy(workload, "stays until others serve all that is asked for", moving=True))
+    return sorted(found.values(), key=lambda copy: copy.workload)
+
+
+def _is_removal_held(work: Manifest) -> bool:
+    """Tells whether a Work is being removed, and its objects stay for now."""
+    is_removed = "deletionTimestamp" in work.get("metadata", {})
+    return is_removed and annotations_of(work).get(REMOVAL_HELD_ANNOTATION) in ("true", "away")
 
 
 def describe_copy(binding: Binding, cluster: str) -> Copy | None:
