@@ -19,8 +19,10 @@ from tests.world.stories import (
     policy,
     ready_replicas,
     tasks,
+    without_room,
 )
 from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
+from tests.world.test_ownership import on
 from tests.world.test_partial_eviction import DYNAMIC, cordoned_node, hungry
 from tests.world.test_restored import PUSHED, WEB, moved, placed
 
@@ -310,6 +312,25 @@ def test_a_drain_lists_a_copy_that_stays_after_its_eviction() -> None:
         await world.sleep(120)
         assert await ready_replicas(world, old, "web") == -1
         assert await copies_in(world.client, old) == []
+
+    play(story, PUSHED)
+
+
+def test_s1_a_copy_that_is_held_is_preserved_with_its_application_while_it_alone_serves() -> None:
+    async def story(world: World) -> None:
+        placing = policy("web", {"clusterAffinity": {"clusterNames": ["member1"]}})
+        placing["spec"]["preserveResourcesOnDeletion"] = True
+        await apply(world.client, deployment("web", 4), placing)
+        await world.sleep(60)
+        await without_room(world, "member2")
+        before = await identities(world, "web", ["member1"])
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
+        await world.sleep(30)
+        await world.client.delete(DEPLOYMENTS, "web", "default")
+        await world.sleep(60)
+        assert uids(await identities(world, "web", ["member1"])) == uids(before)
+        assert await ready_replicas(world, "member1", "web") == 4
+        assert not (await world.client.list(WORKS, "karmada-es-member1")).items
 
     play(story, PUSHED)
 

@@ -136,9 +136,10 @@ class WorkWriting:
         Raises: WorldError. Holds: S1, S6.
         """
         is_going = work.metadata.deletion_timestamp is not None
-        if preserve and releases and (not is_going or work.spec.preserve_resources_on_deletion):
+        is_there = not is_going or work.is_removal_held or bool(work.spec.preserve_resources_on_deletion)
+        if preserve and releases and is_there:
             work = await release_objects(self._plane.client, work)
-        elif is_going:
+        elif is_going and not (preserve and work.is_removal_held):
             work = await mark_removal(self._plane.client, work, preserve=preserve)
         else:
             work = await self.preserve(work, preserve=preserve)
