@@ -13,7 +13,7 @@ from leeward.controllers.returned_copies import placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.eviction.tasks import is_ended_by_a_person
-from leeward.core.execution.removal import is_removal_held
+from leeward.core.execution.removal import goes_at_once, is_removal_held
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
@@ -131,6 +131,7 @@ class RemovalHolds:
             needs=needs,
             brake=self.is_braked,
             needed_by=needed_by,
+            at_once=goes_at_once(binding),
         )
         if not held:
             return False, None

@@ -19,8 +19,9 @@ import msgspec
 from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, put_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION
-from leeward.api.work import ResourceBindingSpec, ResourceBindingStatus, Work
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.purge_mode import PurgeMode, rules_of
+from leeward.api.work import Binding, ResourceBindingSpec, ResourceBindingStatus, Work, is_application
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import Attention
@@ -90,13 +91,14 @@ def is_removal_held(
     needs: Mapping[str, int] = NO_SIZES,
     brake: bool = False,
     needed_by: Sequence[CopyTable] = (),
+    at_once: bool = False,
 ) -> bool:
     """Tells whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
 
     `works` are those of the binding, by cluster; `needs` are those of `copies_of`. It is held under the brake where the
     cluster was away when it was asked for (S4, decision 58). Else the law keeps the copy, whoever has asked for the
-    removal (S1); a person's word to end the wait is done. After a gap of the heartbeat the members are looked at first
-    (S13, decision 48).
+    removal (S1), but for one that goes `at_once`; a person's word to end the wait is done. After a gap of the heartbeat
+    the members are looked at first (S13, decision 48).
 
     Holds: S1, S4, S13.
     """
@@ -114,8 +116,24 @@ def is_removal_held(
     was_away = work.is_held_since_away or _was_away(own, asked_at)
     if brake and was_away:
         return True
+    if at_once and not (was_away or is_older):
+        return False
     may_go = copies_of(spec, works, clusters, now, needs=needs).may_disrupt({cluster: 0})
     return not may_go and (was_away or not _is_nobodys(spec, work, works, clusters))
+
+
+def goes_at_once(binding: Binding) -> bool:
+    """Tells whether a copy that can be reached goes when it is not wanted there any more, whatever others serve.
+
+    It runs nothing: the same Secret or Role elsewhere replaces nothing, and whoever takes it away revokes it. Or two
+    copies must not run beside each other: the policy says Directly, or its volumes follow.
+    """
+    failover = binding.spec.failover
+    ways = (failover.cluster, failover.application) if failover is not None else ()
+    modes = [PurgeMode(way.purge_mode) for way in ways if way is not None and way.purge_mode]
+    is_alone = any(not rules_of(mode).keeps_copy for mode in modes)
+    follows = binding.metadata.annotations.get(VOLUMES_FOLLOW_ANNOTATION) == "true"
+    return is_alone or follows or not is_application(binding)
 
 
 def _is_nobodys(
