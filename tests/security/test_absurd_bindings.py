@@ -61,7 +61,7 @@ DIVIDED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Wei
 TASK = {"fromCluster": "member1", "reason": "TaintUntolerated", "producer": "TaintManager"}
 SPECS: list[dict[str, Any]] = [
     {"replicas": HUGE, "placement": {"replicaScheduling": DIVIDED}},
-    {"replicas": 2**62, "placement": {"replicaScheduling": {**DIVIDED, "replicaDivisionPreference": "Aggregated"}}},
+    {"replicas": HUGE - 1, "placement": {"replicaScheduling": {**DIVIDED, "replicaDivisionPreference": "Aggregated"}}},
     {"replicas": SMALL, "placement": {"replicaScheduling": DIVIDED}},
     {"clusters": [{"name": "member1", "replicas": HUGE}, {"name": "member1", "replicas": SMALL}]},
     {"clusters": [{"name": name} for name in ("", ".", "../../secrets", "a/b", "%2e%2e", "x" * 300)]},
