@@ -62,7 +62,8 @@ def read_amounts(quantities: Mapping[str, Quantity], whose: str, doubts: Doubts)
         value = _read(quantity)
         if value is not None:
             amounts[name] = Amount(max(Decimal(0), min(value, MOST)), is_binary(quantity))
-        if value is None or not 0 <= value < MOST:
+        is_cut = value == MOST and is_binary(quantity)
+        if value is None or is_cut or not 0 <= value <= MOST:
             doubts.add(f"{whose}: {name[:LONGEST]} is {str(quantity)[:LONGEST]}")
     return amounts
 
