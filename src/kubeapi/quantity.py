@@ -13,7 +13,7 @@ Quantity = str | int | float
 _BINARY = {"Ki": 1024, "Mi": 1024**2, "Gi": 1024**3, "Ti": 1024**4, "Pi": 1024**5, "Ei": 1024**6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _PATTERN = re.compile(
-    r"(?P<number>[+-]?0*(?P<whole>\d*)(?:\.(?P<part>\d*))?)(?P<suffix>Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+|)",
+    r"(?P<number>[+-]?0*+(?P<whole>\d*+)(?:\.(?P<part>\d*+))?)(?P<suffix>Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+|)",
     re.ASCII,
 )
 _NANO = Decimal("1e-9")

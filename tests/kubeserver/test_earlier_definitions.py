@@ -1,6 +1,7 @@
 """Rules and patterns that an earlier version took, and this one not: what is stored is kept, and can be deleted."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,8 @@ PATTERN, NO_PATTERN = "^x+$", "^x(?!y)+$"
 def definition() -> Manifest:
     spec = {"a": {"type": "integer"}, "b": {"type": "string", "pattern": PATTERN}}
     rules = [{"rule": RULE}]
-    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}}
-    schema["properties"]["spec"]["x-kubernetes-validations"] = rules  # type: ignore[index]
+    schema: dict[str, Any] = {"type": "object", "properties": {"spec": {"type": "object", "properties": spec}}}
+    schema["properties"]["spec"]["x-kubernetes-validations"] = rules
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"plural": "widgets", "kind": "Widget"}
     return {

@@ -22,8 +22,8 @@ _HOSTNAME = Pattern(
     rf"^({_LETTER}(-?{_LETTER}{{0,62}})?|({_LETTER}([-a-zA-Z0-9\p{{S}}\p{{L}}]{{0,61}}{_LETTER})?\.)+[a-zA-Z\p{{L}}]{{2,63}})$"
 )
 _LONGEST_HOSTNAME, _LONGEST_LABEL = 255, 63
-_DURATION = re.compile(r"[-+]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+|[-+]?0", re.ASCII)
-_AMOUNT = re.compile(r"(\d+)[\t\n\f\r ]*([A-Za-zµ]+)", re.ASCII)
+_DURATION = re.compile(r"[-+]?((\d++\.?\d*+|\.\d++)(ns|us|µs|μs|ms|s|m|h))+|[-+]?0", re.ASCII)
+_AMOUNT = re.compile(r"(?<!\d)(\d++)[\t\n\f\r ]*+([A-Za-zµ]+)", re.ASCII)
 _UNIT = re.compile(r"ns|nano\w*|us|µs|micro\w*|ms|milli\w*|s|sec\w*|m|min\w*|h|hr|hour\w*|d|day\w*|w|wk|week\w*", re.I)
 _HIGHEST = 2**63 - 1
 
