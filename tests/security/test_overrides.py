@@ -363,15 +363,42 @@ def test_l4_a_text_is_read_once_for_all_overriders_that_change_it() -> None:
     assert read == 2, "before the changes, and to see that the result says what it should"
 
 
-def test_l4_changes_of_a_large_text_without_end_fail_and_say_so() -> None:
-    """Each change of a text with comments reads it again, to find its place."""
-    for change in (changing(1, operations=500), changing(100, operations=5)):
-        steps = override(with_text(LARGE_YAML), rules_for_every_cluster(fieldOverrider=change))
-        refused = completed(steps)
-        assert isinstance(refused, OverrideFailure)
-        assert "fieldOverrider[0]: the overrides take more than" in refused.message
-    few = override(with_text("# kept\na: 1\n"), rules_for_every_cluster(fieldOverrider=changing(10)))
-    assert sum(1 for _ in few) >= 20, "a pause for each change, as it is made and as it is written"
+CHANGES_OF_LARGE_TEXTS = [
+    changing(60),
+    changing(1, operations=1_000),
+    [{"fieldPath": "/data/a", "yaml": [{"subPath": "/list/-", "operator": "add", "value": 1}]}] * 60,
+    [{"fieldPath": "/data/a", "yaml": [{"subPath": "/key1/a", "operator": "replace", "value": 2}]}] * 60,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES_OF_LARGE_TEXTS)
+def test_many_changes_of_one_large_text_are_carried_out_and_keep_its_comments(change: list[Manifest]) -> None:
+    """A text is charged once, and each change by its own size."""
+    text = f"{LARGE_YAML}list:\n- 0  # kept, too\n"
+    assert len(text) > 38_000
+    steps = override(with_text(text), rules_for_every_cluster(fieldOverrider=change))
+    made = completed(steps)
+    assert isinstance(made, Overridden)
+    assert made.manifest["data"]["a"].startswith("# kept\nkey0: {a: 0}\n")
+    assert "- 0  # kept, too\n" in made.manifest["data"]["a"]
+
+
+def test_l4_changes_of_large_texts_pause_after_each() -> None:
+    steps = override(with_text(LARGE_YAML), rules_for_every_cluster(fieldOverrider=changing(1, operations=500)))
+    assert sum(1 for _ in steps) >= 1_000, "a pause for each change, as it is made and as it is written"
+
+
+def test_l4_large_texts_without_end_fail_and_say_so_whether_they_are_remembered_or_not() -> None:
+    names = [f"t{number}" for number in range(20)]
+    change = [
+        {"fieldPath": f"/data/{name}", "yaml": [{"subPath": "/new", "operator": "add", "value": 1}]} for name in names
+    ]
+    for texts in (dict.fromkeys(names, LARGE_YAML), {name: f"{LARGE_YAML}# {name}\n" for name in names}):
+        for _ in range(2):
+            rules = rules_for_every_cluster(fieldOverrider=change)
+            refused = completed(override(Overridden({**config_map("c"), "data": texts}), rules))
+            assert isinstance(refused, OverrideFailure)
+            assert refused.message.startswith("fieldOverrider[9]: the overrides take more than")
 
 
 def test_overriders_of_one_text_that_is_named_in_two_ways_keep_their_order() -> None:

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from kubeapi import codec
 from kubeapi.diff import is_equal
-from kubeapi.json_document import Document, parse_path, parse_pointer
-from kubeapi.yaml_editing import with_value, without_value
+from kubeapi.json_document import Document, parse_pointer
+from kubeapi.yaml_editing import edited
 from kubeapi.yaml_writing import render_sorted_yaml
 from leeward.api.override import FieldOverrider, FieldPatchOperation
 from leeward.core.overrides.effort import CHARACTERS_OF_A_UNIT, Effort, Steps, naming
@@ -30,7 +30,7 @@ REMEMBERED: Final = 32
 """Number of changed YAML texts that are kept: they are the same in most clusters."""
 FIELD: Final = "fieldOverrider"
 _READINGS: Final = 4
-"""Times that a YAML text is read or written beside its changes."""
+"""Times that a YAML text is read or written, whatever the number of its changes."""
 _ALSO_WRITTEN: Final = re.compile(r"/(?:[+-][0-9]+|0[0-9]+)(?:/|$)")
 """Index of a list that is written in one of several ways."""
 
@@ -71,24 +71,25 @@ def _by_text(overriders: Sequence[FieldOverrider]) -> Iterable[tuple[str, bool, 
 
 
 def _patched_json(text: str, operations: Sequence[Operation], effort: Effort) -> Steps[str]:
-    effort.spend(len(text) // CHARACTERS_OF_A_UNIT)
+    effort.spend(len(text) // CHARACTERS_OF_A_UNIT + len(operations))
     try:
         value = json.loads(text, parse_constant=_refuse_constant, parse_int=_as_written, parse_float=_as_written)
     except ValueError as error:
         raise ValueError(f"the text is no JSON: {error}") from None
     yield
-    return codec.encode((yield from _patched(value, operations, effort))).decode()
+    return codec.encode((yield from _patched(value, operations))).decode()
 
 
 def patched_yaml(text: str, operations: Sequence[Operation], effort: Effort) -> Steps[str]:
-    """The text after the operations; one that is remembered costs nothing. Raises: ValueError."""
+    """The text after the operations. One that is remembered is charged, too. Raises: ValueError."""
     changes = codec.encode([each for _, each in operations])
     for long, characters in (("the text is", len(text)), ("changes are", len(changes))):
         if characters > MOST_YAML_CHARACTERS:
             raise ValueError(f"{long} more than {MOST_YAML_CHARACTERS} characters of YAML; have it shorter, or in JSON")
+    effort.spend(_READINGS * (len(text) + len(changes)) + len(operations))
     known = _remembered(text, changes)
     if not known:
-        known.append((yield from _patched_text(text, operations, effort)))
+        known.append((yield from _patched_text(text, operations)))
     return known[0]
 
 
@@ -98,45 +99,31 @@ def _remembered(text: str, operations: bytes) -> list[str]:
     return []
 
 
-def _patched_text(text: str, operations: Sequence[Operation], effort: Effort) -> Steps[str]:
-    effort.spend(_READINGS * len(text))
+def _patched_text(text: str, operations: Sequence[Operation]) -> Steps[str]:
     documents = codec.parse_yaml_documents(text)
     yield
     if len(documents) > 1:
         raise ValueError(f"the text has {len(documents)} YAML documents, and can be changed only as one")
     value = documents[0] if documents else None
     is_as_karmada_writes = render_sorted_yaml(value) == text
-    patched = yield from _patched(value, operations, effort)
-    edited = "" if is_as_karmada_writes else (yield from _edited_yaml(text, operations, patched, effort))
-    return edited or render_sorted_yaml(patched)
+    patched = yield from _patched(value, operations)
+    as_it_was = "" if is_as_karmada_writes else (yield from _edited(text, value, patched))
+    return as_it_was or render_sorted_yaml(patched)
 
 
-def _edited_yaml(text: str, operations: Sequence[Operation], wanted: Any, effort: Effort) -> Steps[str]:
-    """The text with nothing else changed; empty where that cannot be, or says something else than is wanted.
-
-    Raises: ValueError when the effort is spent."""
-    effort.spend(len(text) * len(operations))
-    for _, operation in operations:
-        yield
-        try:
-            path = parse_path(operation.sub_path)
-            if operation.operator == "remove":
-                text = without_value(text, path)
-            else:
-                text = with_value(text, path, operation.value, insert=operation.operator == "add")
-        except ValueError:
-            return ""
-    yield
+def _edited(text: str, value: Any, patched: Any) -> Steps[str]:
+    """The text with nothing else changed; empty where that cannot be, or says something else than is wanted."""
     try:
-        return text if is_equal(codec.parse_yaml_documents(text), [wanted]) else ""
+        made = yield from edited(text, value, patched)
+        yield
+        return made if is_equal(codec.parse_yaml_documents(made), [patched]) else ""
     except ValueError:
         return ""
 
 
-def _patched(value: Any, operations: Sequence[Operation], effort: Effort) -> Steps[Any]:
+def _patched(value: Any, operations: Sequence[Operation]) -> Steps[Any]:
     document = Document(value)
     for index, operation in operations:
-        effort.spend(1)
         with naming(FIELD, index):
             patch_document(document, operation.sub_path, operation.operator, operation.value)
         yield
