@@ -17,7 +17,7 @@ from leeward.api.policy import ClusterPropagationPolicy, PropagationPolicy
 from leeward.api.work import ClusterResourceBinding, ResourceBinding, Work
 from leeward.app.local.archive import FORMAT_VERSION as BACKUP_VERSION
 from leeward.app.local.fleet import FORMAT_VERSION as FLEET_VERSION
-from leeward.app.local.fleet import Fleet
+from leeward.app.local.fleet import LocalFleet
 from leeward.app.local.processes import ProcessRecord
 from leeward.app.migration.record import ClusterRecord, SwitchRecord
 from leeward.core.cluster_health.flap_damping import Flapping
@@ -25,7 +25,7 @@ from leeward.core.settings_in_force import SettingsInForce
 from leeward.planning.recording import RecordedSnapshot
 
 ROOTS: Mapping[str, type] = {
-    "fleet.json": Fleet,
+    "fleet.json": LocalFleet,
     "run/COMPONENT.json": ProcessRecord,
     "cluster": Cluster,
     "policy": PropagationPolicy,

@@ -14,7 +14,7 @@ from pathlib import Path
 from kubeapi.files import write_file
 from kubeserver.store.backup import back_up
 from leeward.app.local.archive import STORE
-from leeward.app.local.fleet import Fleet, save_fleet
+from leeward.app.local.fleet import LocalFleet, save_fleet
 from leeward.app.local.layout import Layout
 
 FORMATS = Path(__file__).parent / "data" / "formats"
@@ -46,7 +46,7 @@ def record(data: Path, version: str) -> None:
             connection.execute(f"DELETE FROM records WHERE {OLDER}")
             connection.execute("VACUUM")
         write_file(directory / f"{STORE}.gz", gzip.compress(store.read_bytes(), mtime=0), mode=0o644)
-    save_fleet(Layout(directory), Fleet(20_000, timing="fast", leeward=version))
+    save_fleet(Layout(directory), LocalFleet(20_000, timing="fast", leeward=version))
 
 
 def unpack_store(version: str, layout: Layout) -> None:

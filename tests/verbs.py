@@ -10,7 +10,7 @@ import pytest
 
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.credentials import issue_credentials
-from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import Layout
 from leeward.app.local.processes import ProcessRecord
 from leeward.cli.program import main
@@ -30,12 +30,12 @@ class NoMembers(OrphanFindings):
         return Found()
 
 
-def fleet_of_one(port: int) -> Fleet:
-    """Fleet with `port` for the control plane."""
-    return Fleet(port, (Member("member1", "push", 20_001),))
+def fleet_of_one(port: int) -> LocalFleet:
+    """LocalFleet with `port` for the control plane."""
+    return LocalFleet(port, (Member("member1", "push", 20_001),))
 
 
-def issued(root: Path, fleet: Fleet) -> Layout:
+def issued(root: Path, fleet: LocalFleet) -> Layout:
     """A data directory with the keys of `fleet`, and its kubeconfig."""
     layout = Layout(root)
     issue_credentials(layout, fleet, Randomness(1))

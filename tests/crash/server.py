@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.credentials import issue_credentials
-from leeward.app.local.fleet import Fleet, save_fleet
+from leeward.app.local.fleet import LocalFleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout
 from leeward.app.local.ports import pick_port
 from leeward.client import Client
@@ -27,7 +27,7 @@ class Server:
         self.layout = Layout(directory)
         self._process: Process | None = None
         randomness = Randomness()
-        fleet = Fleet(pick_port(randomness))
+        fleet = LocalFleet(pick_port(randomness))
         save_fleet(self.layout, fleet)
         issue_credentials(self.layout, fleet, randomness)
 

@@ -7,7 +7,7 @@ import click
 
 from kubeapi.process import log_to_stderr, serve
 from leeward.app.local.components import agent_config, control_plane_config, member_config
-from leeward.app.local.fleet import Fleet, load_fleet
+from leeward.app.local.fleet import LocalFleet, load_fleet
 from leeward.app.local.layout import Layout
 from leeward.cli.parameters import Duration
 from leeward.cli.settings import Settings
@@ -34,7 +34,7 @@ def run(settings: Settings, component: Component, name: str, event_ttl: float | 
 
 
 def _work(
-    layout: Layout, fleet: Fleet, component: Component, name: str, event_ttl: float | None
+    layout: Layout, fleet: LocalFleet, component: Component, name: str, event_ttl: float | None
 ) -> Coroutine[Any, Any, None]:
     """`event_ttl`, in seconds, where it is not that of the fleet."""
     match component:

@@ -8,7 +8,7 @@ import click
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.dashboard_process import is_built, link_of, runs
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import MAX_NODES, MIN_NODES, Fleet, MemberRequest, TimingName
+from leeward.app.local.fleet import MAX_NODES, MIN_NODES, LocalFleet, MemberRequest, TimingName
 from leeward.app.local.layout import Layout
 from leeward.app.local.planning import AlreadyRunning, UpRequest
 from leeward.app.local.starting import Started, start_fleet, stop_fleet, watch_fleet
@@ -121,7 +121,7 @@ def _announce(layout: Layout, started: Started) -> None:
     say_next(f"export KUBECONFIG={layout.kubeconfig}", "kubectl get clusters")
 
 
-def _say_ways_in(layout: Layout, fleet: Fleet, *, with_dashboard: bool) -> None:
+def _say_ways_in(layout: Layout, fleet: LocalFleet, *, with_dashboard: bool) -> None:
     say(f"kubeconfig: {layout.kubeconfig}")
     if with_dashboard:
         say(f"dashboard:  {link_of(layout, fleet)}")

@@ -26,7 +26,7 @@ from leeward.app.local import processes
 from leeward.app.local.archive import STORE
 from leeward.app.local.backups import back_up, restore
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member, load_fleet, save_fleet
+from leeward.app.local.fleet import LocalFleet, Member, load_fleet, save_fleet
 from leeward.app.local.layout import Layout
 from leeward.app.local.restore_directory import unpacking
 from leeward.app.local.starting import start_components
@@ -54,7 +54,7 @@ def make_fleet(root: Path, note: bytes, *joined: str, port: int = 20_000) -> Lay
         write_file(directory / SIGNING_KEY_FILE, b"key of " + note)
     for name in ("ca.crt", "ca.key"):
         write_file(layout.pki / name, b"authority")
-    save_fleet(layout, Fleet(port, MEMBERS))
+    save_fleet(layout, LocalFleet(port, MEMBERS))
     return layout
 
 
@@ -251,7 +251,7 @@ def backed_up(root: Path, port: int, *joined: str) -> Path:
     return root / "old.tar"
 
 
-def ports_of(fleet: Fleet) -> set[int]:
+def ports_of(fleet: LocalFleet) -> set[int]:
     return {fleet.control_plane_port, *(member.port for member in fleet.members)}
 
 
@@ -269,7 +269,7 @@ def test_a_fleet_that_is_made_beside_the_one_that_was_backed_up_shares_no_port_w
 def test_a_fleet_that_is_made_where_nothing_listens_has_its_old_ports(tmp_path: Path) -> None:
     old = backed_up(tmp_path, free_port())
     members = tuple(Member(member.name, member.mode, free_port()) for member in MEMBERS)
-    save_fleet(Layout(tmp_path / "old"), before := Fleet(free_port(), members))
+    save_fleet(Layout(tmp_path / "old"), before := LocalFleet(free_port(), members))
     back_up(Layout(tmp_path / "old"), "", old.with_name("free.tar"))
     assert not restore(Layout(tmp_path / "new"), "", old.with_name("free.tar")).moved
     assert load_fleet(Layout(tmp_path / "new")) == before

@@ -6,11 +6,11 @@ import pytest
 from leeward.app.config import Timing
 from leeward.app.local.components import agent_config, command_of, control_plane_config, member_config
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import Layout
 
 MEMBER1, MEMBER3 = Member("member1", "push", 20_001), Member("member3", "pull", 20_003)
-FLEET = Fleet(20_000, (MEMBER1, MEMBER3), "fast")
+FLEET = LocalFleet(20_000, (MEMBER1, MEMBER3), "fast")
 
 
 @pytest.mark.parametrize(

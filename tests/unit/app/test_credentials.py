@@ -10,12 +10,12 @@ from kubeapi.codec import parse_yaml
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.credentials import delete_credentials, issue_credentials, write_kubeconfig
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import Layout
 from leeward.app.local.tokens import read_token
 from leeward.client.kubeconfig import load
 
-FLEET = Fleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)))
+FLEET = LocalFleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)))
 
 
 @pytest.fixture
@@ -105,4 +105,4 @@ def test_a_kubeconfig_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     layout.kubeconfig.mkdir()
     with pytest.raises(FleetError, match=r"kubeconfig cannot be written \(Is a directory\): move away what is there"):
-        issue_credentials(layout, Fleet(20_000), Randomness(1))
+        issue_credentials(layout, LocalFleet(20_000), Randomness(1))

@@ -4,10 +4,10 @@ import pytest
 
 from leeward.app.config import Timing
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member, MemberRequest, find_fleet, load_fleet, parse_member, save_fleet
+from leeward.app.local.fleet import LocalFleet, Member, MemberRequest, find_fleet, load_fleet, parse_member, save_fleet
 from leeward.app.local.layout import Layout
 
-FLEET = Fleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)), "fast")
+FLEET = LocalFleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)), "fast")
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_pull_members_have_an_agent() -> None:
 
 def test_the_timing_is_karmadas_or_fast() -> None:
     assert FLEET.timing_values == Timing.fast()
-    assert Fleet(1).timing_values == Timing.karmada() == Timing()
+    assert LocalFleet(1).timing_values == Timing.karmada() == Timing()
 
 
 def test_members_are_added_replaced_and_removed() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member, MemberRequest, save_fleet
+from leeward.app.local.fleet import LocalFleet, Member, MemberRequest, save_fleet
 from leeward.app.local.layout import Layout
 from leeward.app.local.planning import UpRequest, plan_fleet, stopped_members
 from leeward.app.local.ports import FIRST_PORT, LAST_PORT, is_free, pick_port
@@ -17,7 +17,7 @@ def layout(tmp_path: Path) -> Layout:
     return Layout(tmp_path)
 
 
-def _modes(fleet: Fleet) -> dict[str, str]:
+def _modes(fleet: LocalFleet) -> dict[str, str]:
     return {member.name: member.mode for member in fleet.members}
 
 
@@ -79,7 +79,7 @@ def test_a_given_port_in_use_is_refused(layout: Layout) -> None:
 
 def test_the_control_planes_old_port_in_use_is_refused(layout: Layout) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        save_fleet(layout, Fleet(other.getsockname()[1]))
+        save_fleet(layout, LocalFleet(other.getsockname()[1]))
         with pytest.raises(FleetError, match="which the control plane of this fleet had, is in use"):
             plan_fleet(layout, UpRequest(), Randomness())
 
@@ -87,12 +87,12 @@ def test_the_control_planes_old_port_in_use_is_refused(layout: Layout) -> None:
 def test_a_member_whose_port_was_taken_gets_another_one(layout: Layout) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        save_fleet(layout, Fleet(pick_port(Randomness()), (Member("east", "push", port),)))
+        save_fleet(layout, LocalFleet(pick_port(Randomness()), (Member("east", "push", port),)))
         assert plan_fleet(layout, UpRequest(), Randomness()).member("east").port != port
 
 
 def test_a_second_up_is_refused(layout: Layout) -> None:
-    save_fleet(layout, Fleet(pick_port(Randomness())))
+    save_fleet(layout, LocalFleet(pick_port(Randomness())))
     pretend_to_run(layout, "control-plane")
     with pytest.raises(FleetError, match=r"a fleet is already running in .*`leeward down`"):
         plan_fleet(layout, UpRequest(), Randomness())

@@ -11,7 +11,7 @@ from leeward.app.local import registration
 from leeward.app.local.api import AdminClient, NoAnswer, Refused
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import Layout
 from leeward.app.local.ports import pick_port
 from leeward.app.local.registration import join_push_member, leave, wait_ready_clusters
@@ -28,7 +28,7 @@ WORK = "/apis/work.karmada.io/v1alpha1/namespaces/karmada-es-member1/works/nginx
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
     layout = Layout(tmp_path_factory.mktemp("fleet"))
-    issue_credentials(layout, Fleet(20_000, (MEMBER,)), Randomness(1))
+    issue_credentials(layout, LocalFleet(20_000, (MEMBER,)), Randomness(1))
     return layout
 
 

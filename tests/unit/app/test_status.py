@@ -5,14 +5,14 @@ import pytest
 
 from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import Faults, write_faults
-from leeward.app.local.fleet import Fleet, Member, save_fleet
+from leeward.app.local.fleet import LocalFleet, Member, save_fleet
 from leeward.app.local.layout import Layout
 from leeward.app.local.members import kill, make_ready, make_unready, pause, revive, slow_down
 from leeward.app.local.status import processes_status, with_components
 from leeward.operations.findings import Finding, Severity
 from tests.verbs import pretend_to_run
 
-FLEET = Fleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)))
+FLEET = LocalFleet(20_000, (Member("member1", "push", 20_001), Member("member3", "pull", 20_003)))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from leeward.app.local.fleet import Fleet
+from leeward.app.local.fleet import LocalFleet
 from leeward.app.local.layout import Layout
 from leeward.client import preflight
 from leeward.operations import status
@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 60
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    return issued(tmp_path_factory.mktemp("fleet"), Fleet(free_port()))
+    return issued(tmp_path_factory.mktemp("fleet"), LocalFleet(free_port()))
 
 
 @pytest.fixture
@@ -26,5 +26,5 @@ def control_plane(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> Iterator[J
     monkeypatch.setattr(preflight, "ANSWER_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr(status, "HEALTH_SECONDS", PATIENCE_SECONDS)
     with serve_json(layout) as server:
-        issued(layout.root, Fleet(server.port))
+        issued(layout.root, LocalFleet(server.port))
         yield server

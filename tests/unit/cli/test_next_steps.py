@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from leeward.app.local.fleet import Fleet, save_fleet
+from leeward.app.local.fleet import LocalFleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.cli.program import program
 from leeward.cli.proposals import for_same_fleet
@@ -62,7 +62,7 @@ def test_a_script_is_told_nothing_more(layout: Layout, server: JsonServer) -> No
 
 
 def test_what_may_come_next_is_for_the_fleet_that_was_chosen(layout: Layout, server: JsonServer) -> None:
-    save_fleet(layout, Fleet(server.port))
+    save_fleet(layout, LocalFleet(server.port))
     pretend_to_run(layout, CONTROL_PLANE)
     _, aside = watched("cordon", "a", "--data-dir", layout.root)
     assert aside.startswith(f"next: leeward --data-dir {layout.root} drain a, which moves what runs there; leeward --")

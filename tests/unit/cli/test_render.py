@@ -9,7 +9,7 @@ import pytest
 
 from kubeapi.yaml_reading import load_documents
 from leeward.api.names import work_name
-from leeward.app.local.fleet import Fleet
+from leeward.app.local.fleet import LocalFleet
 from leeward.app.local.layout import Layout
 from tests.json_server import JsonServer, serve_json
 from tests.ports import free_port
@@ -141,13 +141,13 @@ def test_what_was_asked_wrongly_says_the_way_out(
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    return issued(tmp_path_factory.mktemp("fleet"), Fleet(free_port()))
+    return issued(tmp_path_factory.mktemp("fleet"), LocalFleet(free_port()))
 
 
 @pytest.fixture
 def server(layout: Layout) -> Iterator[JsonServer]:
     with serve_json(layout) as server:
-        issued(layout.root, Fleet(server.port))
+        issued(layout.root, LocalFleet(server.port))
         server.objects["/version"] = {"gitVersion": "v1.31.0"}
         for name in ("a", "b"):
             cluster = {"metadata": {"name": name}, "spec": {"syncMode": "Push"}}

@@ -9,7 +9,7 @@ import pytest
 from kubeapi.codec import parse_yaml
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.credentials import issue_credentials
-from leeward.app.local.fleet import Fleet
+from leeward.app.local.fleet import LocalFleet
 from leeward.app.local.layout import Layout
 from leeward.cli import status as status_module
 from leeward.cli.program import main
@@ -167,7 +167,7 @@ def test_an_answer_in_another_form_does_not_break_it(server: JsonServer, run: Ru
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_where_nobody_answers_it_exits_2(layout: Layout, run: Run, form: str) -> None:
-    issue_credentials(layout, Fleet(port := free_port()), Randomness(1))
+    issue_credentials(layout, LocalFleet(port := free_port()), Randomness(1))
     code, out, err = run("-o", form)
     assert (code, out) == (2, "")
     assert f"127.0.0.1:{port}" in err

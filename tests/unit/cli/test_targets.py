@@ -12,7 +12,7 @@ from kubeapi.loop.randomness import Randomness
 from kubeapi.meta import Manifest
 from leeward.app.local.api import AdminClient, NoAnswer
 from leeward.app.local.credentials import issue_credentials
-from leeward.app.local.fleet import Fleet, Member, save_fleet
+from leeward.app.local.fleet import LocalFleet, Member, save_fleet
 from leeward.app.local.layout import Layout
 from leeward.cli.program import kubectl_plugin
 from tests.json_server import JsonServer, serve_json
@@ -34,9 +34,9 @@ def nobodys_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def server(tmp_path: Path) -> Iterator[JsonServer]:
     """A control plane that is not of this machine's fleet, and whose kubeconfig is `elsewhere/kubeconfig`."""
     layout = Layout(tmp_path / "elsewhere")
-    issue_credentials(layout, Fleet(free_port()), Randomness(1))
+    issue_credentials(layout, LocalFleet(free_port()), Randomness(1))
     with serve_json(layout) as server:
-        issue_credentials(layout, Fleet(server.port, (Member("member1", "push", free_port()),)), Randomness(1))
+        issue_credentials(layout, LocalFleet(server.port, (Member("member1", "push", free_port()),)), Randomness(1))
         server.objects[MEMBER1] = {"metadata": {"name": "member1"}, "spec": {"syncMode": "Push"}}
         yield server
 
@@ -49,9 +49,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
-def own_fleet(root: Path) -> Fleet:
+def own_fleet(root: Path) -> LocalFleet:
     """A fleet of this machine, which does not run."""
-    fleet = Fleet(free_port())
+    fleet = LocalFleet(free_port())
     save_fleet(Layout(root), fleet)
     issue_credentials(Layout(root), fleet, Randomness(1))
     return fleet
@@ -182,7 +182,7 @@ def test_whoever_answers_in_the_place_of_a_fleet_that_does_not_run_is_not_asked(
     tmp_path: Path, server: JsonServer, run: Run, verb: tuple[str, ...]
 ) -> None:
     """The story is that of a fleet that was restored: the one that was backed up runs, with the same keys and port."""
-    save_fleet(Layout(tmp_path / "elsewhere"), Fleet(server.port))
+    save_fleet(Layout(tmp_path / "elsewhere"), LocalFleet(server.port))
     code, out, err = run(*verb, "--data-dir", tmp_path / "elsewhere")
     assert code == 1
     assert "the control plane does not run, start it with `leeward" in " ".join((out + err).split())
@@ -202,8 +202,8 @@ def test_a_fleet_that_does_not_run_is_something_to_say_with_the_command_for_that
 def test_a_certificate_that_does_not_verify_is_no_silence(server: JsonServer, tmp_path: Path, run: Run) -> None:
     """Or who looks into the log of a process that runs, and answers, finds nothing there."""
     layout = Layout(tmp_path / "own")
-    save_fleet(layout, Fleet(server.port))
-    issue_credentials(layout, Fleet(server.port), Randomness(2))
+    save_fleet(layout, LocalFleet(server.port))
+    issue_credentials(layout, LocalFleet(server.port), Randomness(2))
     pretend_to_run(layout, "control-plane")
     said = f"https://127.0.0.1:{server.port} answers, and TLS fails over a certificate: "
     for question in (("explain", "cluster/member1"), ("cordon", "member1")):

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, save_fleet
+from leeward.app.local.fleet import LocalFleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, DASHBOARD, Layout
 from leeward.app.local.starting import Started
 from leeward.cli import up as up_module
@@ -28,7 +28,7 @@ def ending(error: BaseException) -> Callable[..., NoReturn]:
 
 
 def started(*_: Any) -> Started:
-    return Started(Fleet(control_plane_port=6443, members=()), {}, "")
+    return Started(LocalFleet(control_plane_port=6443, members=()), {}, "")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, data_dir: Path, *options: str) -> list[Layout]:
@@ -80,7 +80,7 @@ def refusal(data_dir: Path) -> str:
 def test_the_ways_into_a_fleet_that_runs_are_told_once_more(tmp_path: Path) -> None:
     """Finds the link again for who has closed the terminal that showed it."""
     layout = Layout(tmp_path)
-    save_fleet(layout, Fleet(free_port(), dashboard_port=6444))
+    save_fleet(layout, LocalFleet(free_port(), dashboard_port=6444))
     layout.dashboard_key.write_text("secret\n")
     pretend_to_run(layout, CONTROL_PLANE, DASHBOARD)
     told = refusal(tmp_path)
@@ -90,7 +90,7 @@ def test_the_ways_into_a_fleet_that_runs_are_told_once_more(tmp_path: Path) -> N
 @pytest.mark.parametrize(("components", "key"), [((CONTROL_PLANE,), "secret"), ((CONTROL_PLANE, DASHBOARD), "")])
 def test_no_link_is_told_that_would_open_nothing(tmp_path: Path, components: tuple[str, ...], key: str) -> None:
     layout = Layout(tmp_path)
-    save_fleet(layout, Fleet(free_port(), dashboard_port=6444))
+    save_fleet(layout, LocalFleet(free_port(), dashboard_port=6444))
     if key:
         layout.dashboard_key.write_text(key)
     pretend_to_run(layout, *components)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubeserver.certificates import Pair
 from leeward.app.config import AgentConfig, ControlPlaneConfig, MemberConfig, Timing
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import (
     AGENT_SUFFIX,
     CONTROL_PLANE,
@@ -33,7 +33,7 @@ def command_of(layout: Layout, component: str) -> list[str]:
     return [sys.executable, "-m", "leeward.cli", "run", *what, "--data-dir", str(layout.root)]
 
 
-def control_plane_config(layout: Layout, fleet: Fleet, event_ttl: float | None = None) -> ControlPlaneConfig:
+def control_plane_config(layout: Layout, fleet: LocalFleet, event_ttl: float | None = None) -> ControlPlaneConfig:
     """`event_ttl`, in seconds, where it is not that of the fleet."""
     all_settings = settings_of_fleet(fleet)
     settings = all_settings.manager
@@ -53,7 +53,7 @@ def control_plane_config(layout: Layout, fleet: Fleet, event_ttl: float | None =
     )
 
 
-def member_config(layout: Layout, fleet: Fleet, member: Member, event_ttl: float | None = None) -> MemberConfig:
+def member_config(layout: Layout, fleet: LocalFleet, member: Member, event_ttl: float | None = None) -> MemberConfig:
     """`event_ttl`, in seconds, where it is not that of the fleet."""
     pair = Pair.in_directory(layout.pki, member.name)
     return MemberConfig(
@@ -73,7 +73,7 @@ def member_config(layout: Layout, fleet: Fleet, member: Member, event_ttl: float
     )
 
 
-def agent_config(layout: Layout, fleet: Fleet, member: Member) -> AgentConfig:
+def agent_config(layout: Layout, fleet: LocalFleet, member: Member) -> AgentConfig:
     """Raises: FleetError when the member has no agent."""
     if member.mode != "pull":
         raise FleetError(f"{member.name} is a Push member: it has no agent")
@@ -94,7 +94,7 @@ def _keeping(timing: Timing, event_ttl: float | None) -> Timing:
     return timing if event_ttl is None else replace(timing, event_ttl=event_ttl)
 
 
-def settings_of_fleet(fleet: Fleet) -> "ComponentSettings":
+def settings_of_fleet(fleet: LocalFleet) -> "ComponentSettings":
     """Raises: FleetError when its flags contradict each other, or one of them cannot be read."""
     from leeward.app.flags.settings import settings_of
     from leeward.app.flags.table import FlagProblem, flags_of
@@ -107,7 +107,7 @@ def settings_of_fleet(fleet: Fleet) -> "ComponentSettings":
         raise FleetError(f"{error}: give the flag again with `leeward up`") from error
 
 
-def _settings_of_agent(fleet: Fleet) -> "ComponentSettings":
+def _settings_of_agent(fleet: LocalFleet) -> "ComponentSettings":
     """Settings by those of the fleet's flags that an agent has; it serves only its member, and is alone there."""
     from leeward.app.flags.settings import Serving, settings_of
     from leeward.app.flags.table import flags_of

@@ -20,14 +20,14 @@ from kubeserver.certificates import Authority, Pair, Unusable
 from leeward.api.names import AGENT_GROUP, AGENT_USER_PREFIX
 from leeward.app.config import IMPERSONATOR, MEMBER_ACCESS
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member
+from leeward.app.local.fleet import LocalFleet, Member
 from leeward.app.local.layout import ADMIN, AUTHORITY, CONTROL_PLANE, CONTROL_PLANE_CONTEXT, Layout, agent_of
 from leeward.app.local.tokens import ensure_token, read_token
 
 ADMIN_GROUP = "system:masters"
 
 
-def issue_credentials(layout: Layout, fleet: Fleet, randomness: Randomness) -> None:
+def issue_credentials(layout: Layout, fleet: LocalFleet, randomness: Randomness) -> None:
     """Makes what is missing or about to end, and writes the kubeconfigs anew. Raises: FleetError."""
     try:
         authority = Authority(layout.pki, SystemClock().now(), "leeward-ca")
@@ -37,7 +37,7 @@ def issue_credentials(layout: Layout, fleet: Fleet, randomness: Randomness) -> N
     write_kubeconfig(layout, fleet)
 
 
-def _issue(layout: Layout, fleet: Fleet, randomness: Randomness, authority: Authority) -> None:
+def _issue(layout: Layout, fleet: LocalFleet, randomness: Randomness, authority: Authority) -> None:
     authority.server(CONTROL_PLANE)
     authority.client(ADMIN, ADMIN, (ADMIN_GROUP,))
     ensure_token(layout.control_plane_tokens, ADMIN, ADMIN_GROUP, randomness)
@@ -50,7 +50,7 @@ def _issue(layout: Layout, fleet: Fleet, randomness: Randomness, authority: Auth
             _issue_agent(layout, fleet, member, authority)
 
 
-def write_kubeconfig(layout: Layout, fleet: Fleet) -> None:
+def write_kubeconfig(layout: Layout, fleet: LocalFleet) -> None:
     """DATA/kubeconfig: the administrator, with one context for each cluster of the fleet."""
     admin = _certificate_user(Pair.in_directory(layout.pki, ADMIN))
     servers = {CONTROL_PLANE_CONTEXT: fleet.control_plane_port} | {m.name: m.port for m in fleet.members}
@@ -62,7 +62,7 @@ def delete_credentials(layout: Layout, member: str) -> None:
         Pair.in_directory(layout.pki, name).delete()
 
 
-def _issue_agent(layout: Layout, fleet: Fleet, member: Member, authority: Authority) -> None:
+def _issue_agent(layout: Layout, fleet: LocalFleet, member: Member, authority: Authority) -> None:
     agent = agent_of(member.name)
     pair = authority.client(agent, AGENT_USER_PREFIX + member.name, (AGENT_GROUP,))
     servers = {CONTROL_PLANE_CONTEXT: fleet.control_plane_port, member.name: member.port}

@@ -13,7 +13,7 @@ from leeward.app.local import processes
 from leeward.app.local.components import command_of
 from leeward.app.local.control_plane import administrators_connection
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet
+from leeward.app.local.fleet import LocalFleet
 from leeward.app.local.layout import DASHBOARD, Layout
 
 HOST = "127.0.0.1"
@@ -27,14 +27,14 @@ def is_built() -> bool:
     return _PAGE.is_file()
 
 
-def spawn_dashboard(layout: Layout, fleet: Fleet) -> None:
+def spawn_dashboard(layout: Layout, fleet: LocalFleet) -> None:
     """Starts it, unless it runs."""
     _key_of(layout, Randomness())
     if fleet.dashboard_port and processes.find_process(layout, DASHBOARD) is None:
         processes.spawn(layout, DASHBOARD, command_of(layout, DASHBOARD), os.environ)
 
 
-def link_of(layout: Layout, fleet: Fleet) -> str:
+def link_of(layout: Layout, fleet: LocalFleet) -> str:
     """The address that signs in. Raises: FleetError."""
     return f"http://{HOST}:{fleet.dashboard_port}/#key={_key_of(layout, Randomness())}"
 
@@ -44,7 +44,7 @@ def runs(layout: Layout) -> bool:
     return processes.find_process(layout, DASHBOARD) is not None and layout.dashboard_key.exists()
 
 
-async def run_local_dashboard(layout: Layout, fleet: Fleet) -> None:
+async def run_local_dashboard(layout: Layout, fleet: LocalFleet) -> None:
     """Serves until cancelled. Raises: FleetError, OSError when its port is taken."""
     from leeward.app.dashboard import DashboardRequest, run_dashboard
 

@@ -28,7 +28,7 @@ class Member(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
         return (self.name, agent_of(self.name)) if self.mode == "pull" else (self.name,)
 
 
-class Fleet(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class LocalFleet(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     control_plane_port: int
     members: tuple[Member, ...] = ()
     timing: TimingName = "karmada"
@@ -61,7 +61,7 @@ class Fleet(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
         names = ", ".join(member.name for member in self.members) or "none"
         raise FleetError(f"there is no member {name!r} in this fleet (members: {names})")
 
-    def with_member(self, member: Member) -> "Fleet":
+    def with_member(self, member: Member) -> "LocalFleet":
         """The fleet with `member` added, or put in the place of the one with its name."""
         if any(old.name == member.name for old in self.members):
             members = tuple(member if old.name == member.name else old for old in self.members)
@@ -69,7 +69,7 @@ class Fleet(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
             members = (*self.members, member)
         return msgspec.structs.replace(self, members=members)
 
-    def without_member(self, name: str) -> "Fleet":
+    def without_member(self, name: str) -> "LocalFleet":
         return msgspec.structs.replace(self, members=tuple(m for m in self.members if m.name != name))
 
 
@@ -84,7 +84,7 @@ MIN_PORT, MAX_PORT = 1, 65_535
 MIN_NODES, MAX_NODES = 1, 100
 
 
-def problem_of_fleet(fleet: Fleet) -> str:
+def problem_of_fleet(fleet: LocalFleet) -> str:
     """Reason for which no fleet is like this, with the field's name; empty when one can be. Names become paths and
     processes."""
     ports = {fleet.control_plane_port: "controlPlanePort"}
@@ -129,7 +129,7 @@ def parse_member(text: str) -> MemberRequest:
             raise FleetError(f"member {name}: the mode is {mode!r}, but must be push or pull")
 
 
-def find_fleet(layout: Layout) -> Fleet | None:
+def find_fleet(layout: Layout) -> LocalFleet | None:
     """The fleet in the directory; None when there is none. Raises: FleetError when it cannot be read."""
     try:
         content = layout.fleet_file.read_bytes()
@@ -139,7 +139,7 @@ def find_fleet(layout: Layout) -> Fleet | None:
         raise FleetError(f"{layout.root} is no directory: give another --data-dir") from None
     try:
         _check_version(layout, content)
-        fleet = msgspec.json.decode(content, type=Fleet)
+        fleet = msgspec.json.decode(content, type=LocalFleet)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise _damaged(layout, str(error)) from error
     if problem := problem_of_fleet(fleet):
@@ -151,7 +151,7 @@ def _damaged(layout: Layout, problem: str) -> FleetError:
     return FleetError(f"{layout.fleet_file} is damaged ({problem}): restore it, or give another --data-dir")
 
 
-def load_fleet(layout: Layout) -> Fleet:
+def load_fleet(layout: Layout) -> LocalFleet:
     """Raises: FleetError when there is none, or it cannot be read."""
     fleet = find_fleet(layout)
     if fleet is None:
@@ -159,7 +159,7 @@ def load_fleet(layout: Layout) -> Fleet:
     return fleet
 
 
-def save_fleet(layout: Layout, fleet: Fleet) -> None:
+def save_fleet(layout: Layout, fleet: LocalFleet) -> None:
     write_file(layout.fleet_file, msgspec.json.format(msgspec.json.encode(fleet), indent=2) + b"\n")
 
 

@@ -19,7 +19,7 @@ from leeward.app.local.api import AdminClient
 from leeward.app.local.credentials import delete_credentials, issue_credentials, write_kubeconfig
 from leeward.app.local.errors import FleetError
 from leeward.app.local.faults import read_faults, write_faults
-from leeward.app.local.fleet import Fleet, Member, MemberRequest, load_fleet, save_fleet
+from leeward.app.local.fleet import LocalFleet, Member, MemberRequest, load_fleet, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
 from leeward.app.local.lock import fleet_lock
 from leeward.app.local.planning import add_to_fleet
@@ -134,7 +134,7 @@ def _change_faults(layout: Layout, name: str, **changes: bool | float) -> None:
         write_faults(path, msgspec.structs.replace(read_faults(path), **changes))
 
 
-def _refuse_joined(layout: Layout, fleet: Fleet, member: Member, *, is_new: bool) -> None:
+def _refuse_joined(layout: Layout, fleet: LocalFleet, member: Member, *, is_new: bool) -> None:
     """Refuses a name that is taken, before anything is done. Raises: FleetError when there is a Cluster of this
     name."""
     with closing(AdminClient(layout, fleet.control_plane_port)) as api:
@@ -145,7 +145,7 @@ def _refuse_joined(layout: Layout, fleet: Fleet, member: Member, *, is_new: bool
         raise FleetError(f"there is a member {member.name} in this fleet already: give another name")
 
 
-def _join(layout: Layout, fleet: Fleet, member: Member) -> bool:
+def _join(layout: Layout, fleet: LocalFleet, member: Member) -> bool:
     """Returns whether it is Ready. Raises: FleetError."""
     with closing(AdminClient(layout, fleet.control_plane_port)) as api:
         if other := joined_as(api, member.name, identity_of(layout, member)):
@@ -153,7 +153,7 @@ def _join(layout: Layout, fleet: Fleet, member: Member) -> bool:
     return not join_members(layout, fleet, [member])
 
 
-def _give_up(layout: Layout, fleet: Fleet, member: Member) -> None:
+def _give_up(layout: Layout, fleet: LocalFleet, member: Member) -> None:
     """Leaves nothing of a member that could not be added: no process, no file, no Cluster, no Secret."""
     try:
         cluster_id = identity_of(layout, member)
@@ -177,7 +177,7 @@ def _offer_anew(layout: Layout, member: Member) -> None:
         log.warning("the cluster proxy may not reach %s: %s", member.name, error)
 
 
-def _delete_member(layout: Layout, fleet: Fleet, member: Member) -> None:
+def _delete_member(layout: Layout, fleet: LocalFleet, member: Member) -> None:
     processes.terminate(layout, member.components)
     without = fleet.without_member(member.name)
     save_fleet(layout, without)
@@ -188,7 +188,7 @@ def _delete_member(layout: Layout, fleet: Fleet, member: Member) -> None:
         layout.log(component).unlink(missing_ok=True)
 
 
-def _running_fleet(layout: Layout) -> Fleet:
+def _running_fleet(layout: Layout) -> LocalFleet:
     fleet = load_fleet(layout)
     if processes.find_process(layout, CONTROL_PLANE) is None:
         raise FleetError(f"the fleet in {layout.root} does not run: start it with `leeward up`")

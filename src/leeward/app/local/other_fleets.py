@@ -10,12 +10,12 @@ import msgspec
 
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet
+from leeward.app.local.fleet import LocalFleet
 from leeward.app.local.planning import taken_ports
 from leeward.app.local.ports import is_free, pick_port
 
 
-def beside_another(fleet: Fleet, joined: Set[str], randomness: Randomness) -> Fleet:
+def beside_another(fleet: LocalFleet, joined: Set[str], randomness: Randomness) -> LocalFleet:
     """The fleet as it was backed up; with other ports throughout where one of its own is in use.
 
     `joined` are the Clusters of its control plane. Raises: FleetError when one of them is no member of it, either.
@@ -33,7 +33,7 @@ def beside_another(fleet: Fleet, joined: Set[str], randomness: Randomness) -> Fl
     return msgspec.structs.replace(fleet, control_plane_port=drawn[0], dashboard_port=dashboard, members=members)
 
 
-def refuse_other_running(own: Fleet, backed_up: Fleet, joined: Set[str]) -> None:
+def refuse_other_running(own: LocalFleet, backed_up: LocalFleet, joined: Set[str]) -> None:
     """Raises: FleetError when the backup is of another fleet that runs, one of whose clusters is no member of `own`."""
     port = backed_up.control_plane_port
     if port not in taken_ports(own) and not is_free(port):

@@ -9,7 +9,7 @@ import msgspec
 from kubeapi.loop.randomness import Randomness
 from leeward.app.local import processes
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import DEFAULT_MEMBERS, Fleet, Member, MemberRequest, TimingName, find_fleet
+from leeward.app.local.fleet import DEFAULT_MEMBERS, LocalFleet, Member, MemberRequest, TimingName, find_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 from leeward.app.local.ports import is_free, pick_port
 
@@ -30,7 +30,7 @@ class UpRequest:
 class AlreadyRunning(FleetError):
     """Refusal to start what runs."""
 
-    def __init__(self, layout: Layout, fleet: Fleet) -> None:
+    def __init__(self, layout: Layout, fleet: LocalFleet) -> None:
         super().__init__(
             f"a fleet is already running in {layout.root}: see `leeward status`, add to it with `leeward member add`, "
             "or stop it with `leeward down`"
@@ -38,13 +38,13 @@ class AlreadyRunning(FleetError):
         self.fleet = fleet
 
 
-def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fleet:
+def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> LocalFleet:
     """Raises: FleetError when the directory is in use or foreign, a port is taken, or a member has another mode."""
     fleet = find_fleet(layout)
     if fleet is None:
         refuse_foreign_directory(layout)
         timing = request.timing or "karmada"
-        fleet = Fleet(request.port or pick_port(randomness), timing=timing, flags=request.flags)
+        fleet = LocalFleet(request.port or pick_port(randomness), timing=timing, flags=request.flags)
         wanted = request.members or DEFAULT_MEMBERS
     else:
         _refuse_running(layout, fleet)
@@ -59,7 +59,7 @@ def plan_fleet(layout: Layout, request: UpRequest, randomness: Randomness) -> Fl
     return _with_dashboard(_with_free_ports(layout, fleet, randomness), request, randomness)
 
 
-def add_to_fleet(fleet: Fleet, request: MemberRequest, randomness: Randomness) -> Fleet:
+def add_to_fleet(fleet: LocalFleet, request: MemberRequest, randomness: Randomness) -> LocalFleet:
     """The fleet with the member; unchanged when it is in it. Raises: FleetError when it is there in the other mode."""
     present = next((member for member in fleet.members if member.name == request.name), None)
     if present is None:
@@ -73,19 +73,19 @@ def add_to_fleet(fleet: Fleet, request: MemberRequest, randomness: Randomness) -
     return fleet
 
 
-def taken_ports(fleet: Fleet) -> Sequence[int]:
+def taken_ports(fleet: LocalFleet) -> Sequence[int]:
     return [fleet.control_plane_port, fleet.dashboard_port, *(member.port for member in fleet.members)]
 
 
-def _with_surroundings(fleet: Fleet, request: UpRequest) -> Fleet:
-    """Fleet whose members have the nodes and load balancers that are asked for."""
+def _with_surroundings(fleet: LocalFleet, request: UpRequest) -> LocalFleet:
+    """LocalFleet whose members have the nodes and load balancers that are asked for."""
     nodes = fleet.nodes if request.nodes is None else request.nodes
     balancers = fleet.load_balancers if request.load_balancers is None else request.load_balancers
     return msgspec.structs.replace(fleet, nodes=nodes, load_balancers=balancers)
 
 
-def _with_dashboard(fleet: Fleet, request: UpRequest, randomness: Randomness) -> Fleet:
-    """Fleet with its dashboard as asked for, which keeps its port, unless another program took that meanwhile."""
+def _with_dashboard(fleet: LocalFleet, request: UpRequest, randomness: Randomness) -> LocalFleet:
+    """LocalFleet with its dashboard as asked for, which keeps its port, unless another program took that meanwhile."""
     if not request.dashboard:
         return msgspec.structs.replace(fleet, dashboard_port=0)
     others = taken_ports(msgspec.structs.replace(fleet, dashboard_port=0))
@@ -94,7 +94,7 @@ def _with_dashboard(fleet: Fleet, request: UpRequest, randomness: Randomness) ->
     return msgspec.structs.replace(fleet, dashboard_port=pick_port(randomness, others))
 
 
-def _with_free_ports(layout: Layout, fleet: Fleet, randomness: Randomness) -> Fleet:
+def _with_free_ports(layout: Layout, fleet: LocalFleet, randomness: Randomness) -> LocalFleet:
     """Members keep their ports, but for those that another program took while they were stopped."""
     for member in fleet.members:
         runs = processes.find_process(layout, member.name) is not None
@@ -123,12 +123,12 @@ def refuse_foreign_directory(layout: Layout) -> None:
         raise FleetError(f"{layout.root} is not empty and holds no fleet: give another --data-dir")
 
 
-def _refuse_running(layout: Layout, fleet: Fleet) -> None:
+def _refuse_running(layout: Layout, fleet: LocalFleet) -> None:
     if processes.find_process(layout, CONTROL_PLANE) is not None:
         raise AlreadyRunning(layout, fleet)
 
 
-def _refuse_taken_port(layout: Layout, fleet: Fleet, *, given: bool) -> None:
+def _refuse_taken_port(layout: Layout, fleet: LocalFleet, *, given: bool) -> None:
     port = fleet.control_plane_port
     if not is_free(port):
         whose = "" if given else ", which the control plane of this fleet had,"

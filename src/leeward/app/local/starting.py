@@ -17,7 +17,7 @@ from leeward.app.local.components import command_of
 from leeward.app.local.credentials import issue_credentials
 from leeward.app.local.dashboard_process import spawn_dashboard
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet, Member, save_fleet
+from leeward.app.local.fleet import LocalFleet, Member, save_fleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout, agent_of
 from leeward.app.local.lock import fleet_lock
 from leeward.app.local.logs import fatal_reason, last_lines
@@ -47,7 +47,7 @@ class Started(NamedTuple):
     `stopped` are members that were stopped on purpose, and stay so.
     """
 
-    fleet: Fleet
+    fleet: LocalFleet
     late: dict[str, str]
     upgraded: str
     stopped: frozenset[str] = frozenset()
@@ -119,7 +119,7 @@ def watch_fleet(layout: Layout, pause: Callable[[float], None] = time.sleep) -> 
         raise FleetError(_with_log(layout, CONTROL_PLANE, "the control plane died"))
 
 
-def join_members(layout: Layout, fleet: Fleet, members: Sequence[Member]) -> dict[str, str]:
+def join_members(layout: Layout, fleet: LocalFleet, members: Sequence[Member]) -> dict[str, str]:
     """Joins members whose API servers run; returns what is to be said of those that are not Ready in time, by name.
 
     Raises: FleetError.
@@ -152,7 +152,7 @@ def _identity(api: AdminClient, layout: Layout, member: Member) -> str:
         return ""
 
 
-def _start_all(layout: Layout, fleet: Fleet, stopped: frozenset[str], tell: Tell) -> dict[str, str]:
+def _start_all(layout: Layout, fleet: LocalFleet, stopped: frozenset[str], tell: Tell) -> dict[str, str]:
     """Starts all processes but those of `stopped`. Nobody waits for the dashboard: what runs does not need it."""
     members = [member for member in fleet.members if member.name not in stopped]
     names = [member.name for member in members]

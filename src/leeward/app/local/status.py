@@ -7,7 +7,7 @@ import msgspec
 
 from leeward.app.local import processes
 from leeward.app.local.faults import read_faults
-from leeward.app.local.fleet import Fleet, load_fleet
+from leeward.app.local.fleet import LocalFleet, load_fleet
 from leeward.app.local.layout import AGENT_SUFFIX, CONTROL_PLANE, DASHBOARD, Layout
 from leeward.operations.findings import Finding, Severity, worst_first
 
@@ -77,7 +77,7 @@ def _way_out(component: ComponentStatus) -> str:
     return f"leeward member {verb} {component.name}"
 
 
-def _component(layout: Layout, fleet: Fleet, name: str) -> ComponentStatus:
+def _component(layout: Layout, fleet: LocalFleet, name: str) -> ComponentStatus:
     ports = {CONTROL_PLANE: fleet.control_plane_port, DASHBOARD: fleet.dashboard_port} | {
         member.name: member.port for member in fleet.members
     }

@@ -12,14 +12,14 @@ from leeward import __version__
 from leeward.app.local.archive import STORE
 from leeward.app.local.backup_writing import directory_of, write_backup
 from leeward.app.local.errors import FleetError
-from leeward.app.local.fleet import Fleet
+from leeward.app.local.fleet import LocalFleet
 from leeward.app.local.layout import CONTROL_PLANE, Layout
 
 UNNAMED = "unnamed"
 """A version that did not write its name into fleet.json."""
 
 
-def keep_before_upgrade(layout: Layout, fleet: Fleet, now: datetime) -> str:
+def keep_before_upgrade(layout: Layout, fleet: LocalFleet, now: datetime) -> str:
     """Backs up each component whose objects another version has written; a sentence that says so, empty when none has.
 
     Raises: FleetError when a copy cannot be written: then nothing has been changed.
@@ -43,7 +43,7 @@ def keep_before_upgrade(layout: Layout, fleet: Fleet, now: datetime) -> str:
     )
 
 
-def _components(fleet: Fleet) -> tuple[str, ...]:
+def _components(fleet: LocalFleet) -> tuple[str, ...]:
     return (CONTROL_PLANE, *(member.name for member in fleet.members))
 
 
