@@ -14,6 +14,7 @@ from tests.kubeserver.api_world import CONFIG_MAPS, DEFINITIONS, WIDGETS, ApiWor
 DEFINITION = f"{DEFINITIONS}/widgets.example.com"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 RULE, NO_RULE = "self.a > 0", "math.greatest(self.a, 1) > 0"
+OPTIONAL = "string(dyn(self.?a)) != ''"
 PATTERN, NO_PATTERN = "^x+$", "^x(?!y)+$"
 
 
@@ -47,8 +48,12 @@ async def store_as_before(world: ApiWorld, key: str, text: str, earlier: str) ->
 
 @pytest.mark.parametrize(
     ("text", "earlier", "said"),
-    [(RULE, NO_RULE, "compilation failed"), (PATTERN, NO_PATTERN, "which is none")],
-    ids=["rule", "pattern"],
+    [
+        (RULE, NO_RULE, "compilation failed"),
+        (RULE, OPTIONAL, "compilation failed: an optional value"),
+        (PATTERN, NO_PATTERN, "which is none"),
+    ],
+    ids=["rule", "optional", "pattern"],
 )
 def test_objects_of_a_definition_of_an_earlier_version_are_kept_and_deleted(text: str, earlier: str, said: str) -> None:
     async def play() -> None:
@@ -74,8 +79,9 @@ def test_objects_of_a_definition_of_an_earlier_version_are_kept_and_deleted(text
     run_virtual(play())
 
 
+@pytest.mark.parametrize("earlier", ["math.least(1, 2) < 2", "string(dyn(object.?kind)) != ''"])
 @pytest.mark.parametrize(("failure_policy", "code"), [("Ignore", 201), ("Fail", 422)])
-def test_a_policy_of_an_earlier_version_fails_as_it_says(failure_policy: str, code: int) -> None:
+def test_a_policy_of_an_earlier_version_fails_as_it_says(failure_policy: str, code: int, earlier: str) -> None:
     async def story(world: ApiWorld) -> None:
         api = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "p"}}
         rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}
@@ -89,7 +95,7 @@ def test_a_policy_of_an_earlier_version_fails_as_it_says(failure_policy: str, co
         bound = {**api, "kind": "ValidatingAdmissionPolicyBinding", "spec": binding}
         assert (await world.create(POLICIES.replace("policies", "policybindings"), bound)).code == 201
         key = "/admissionregistration.k8s.io/validatingadmissionpolicies//p"
-        await store_as_before(world, key, "1 < 2", "math.least(1, 2) < 2")
+        await store_as_before(world, key, "1 < 2", earlier)
         assert (await world.create(CONFIG_MAPS, config_map("a"))).code == code
 
     tell(story)

@@ -19,6 +19,7 @@ from kubeserver.cel.literals import mixed_literal
 from kubeserver.cel.macros import MACRO_FUNCTIONS, without_map_macros
 from kubeserver.cel.network import NETWORK_FUNCTIONS
 from kubeserver.cel.objects import OBJECT_FUNCTIONS
+from kubeserver.cel.optionals import misplaced_optional
 from kubeserver.cel.patterns import PATTERN_FUNCTIONS
 from kubeserver.cel.program import Program, Unwritable
 from kubeserver.cel.scalars import SCALAR_FUNCTIONS
@@ -38,6 +39,8 @@ FUNCTIONS = (
 
 Kubernetes: apiserver/pkg/cel/library; the same functions.
 """
+
+_OWN = frozenset(function.name for function in (*FUNCTIONS, *MACRO_FUNCTIONS))
 
 _TYPES: Mapping[str, Any] = {
     "bool": cel.Type.BOOL,
@@ -71,13 +74,18 @@ def compile_cel(text: str, variables: tuple[str, ...]) -> Program:
     if mixed := mixed_literal(text):
         raise Unwritable(mixed)
     try:
-        return _Compiled(_environment(variables).compile(_readable(text)))
+        expression = checked(text, variables)
+        if fault := misplaced_optional(expression.serialize(), _OWN):
+            raise ValueError(fault)
+        return _Compiled(expression)
     except Exception as error:
         raise Unwritable(str(error)) from error
 
 
-def _readable(text: str) -> str:
-    return without_escapes(with_own_names(with_comparisons(with_optionals(without_map_macros(text)))))
+def checked(text: str, variables: tuple[str, ...]) -> Any:
+    """The expression as the library has checked it, which may not be evaluated yet."""
+    readable = without_escapes(with_own_names(with_comparisons(with_optionals(without_map_macros(text)))))
+    return _environment(variables).compile(readable)
 
 
 @cache
