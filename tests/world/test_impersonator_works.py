@@ -283,15 +283,42 @@ def test_s6_a_role_that_is_there_in_a_push_member_stays_as_its_administrator_has
     play(story)
 
 
+async def times_told(world: World, name: str) -> int:
+    events = (await world.client.list(EVENTS)).items
+    return sum(e.count for e in events if (e.reason, e.involved_object.name) == (SUCCEEDED, name))
+
+
 @pytest.mark.parametrize("name", ["member1", "member3"])
-def test_a_member_that_gives_its_impersonator_the_rights_itself_is_told_nothing(name: str) -> None:
-    """Local members do, as the annotation of their Cluster says."""
+def test_a_member_that_gives_its_impersonator_the_rights_itself_gets_no_works_and_is_told_of(name: str) -> None:
+    """Local members do, as the annotation of their Cluster says. As in Karmada, a new right to the proxy is told."""
 
     async def story(world: World) -> None:
-        annotations = {IMPERSONATOR_ROLE_ANNOTATION: "system:karmada:impersonator"}
+        annotations = {IMPERSONATOR_ROLE_ANNOTATION: SPEAKER_ACCESS}
         await world.client.patch(CLUSTERS, name, {"metadata": {"annotations": annotations}})
+        assert await times_told(world, name) == 0
         await is_reached(world, REFERENCE, name)
+        assert await times_told(world, name) == 1
+        await may_use_proxies(world, "jane")
+        assert await times_told(world, name) == 2
+        await may_use_proxies(world, "jane", "john")
+        assert await times_told(world, name) == 3
+        await world.client.patch(CLUSTER_ROLES, "users", {"metadata": {"labels": {"a": "b"}}})
+        await world.sleep(900)
+        assert await times_told(world, name) == 3, "nobody else may use it"
         assert await own_works(world, name) == []
+
+    play(story)
+
+
+def test_the_role_that_joining_has_made_is_told_of() -> None:
+    async def story(world: World) -> None:
+        labels = {SYSTEM_LABEL: "true"}
+        role: Manifest = {"metadata": {"name": IMPERSONATOR, "labels": labels}, "rules": EVERYBODY}
+        await world.member("member1").client.create(CLUSTER_ROLES, role)
+        await is_reached(world, REFERENCE, "member1")
+        assert await times_told(world, "member1") == 1
+        await may_use_proxies(world, "jane")
+        assert await times_told(world, "member1") == 2
 
     play(story)
 

@@ -14,11 +14,13 @@ impersonator is to be limited they are brought to other users. While somebody de
 Karmada: pkg/controllers/unifiedauth; there a deleted Work comes back with the next change of a right.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest, ReadOnlyManifest, labels_of
 from kubeapi.resource import Resource
+from kubeapi.untrusted import text_in
 from leeward.api.cluster import Cluster
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
@@ -36,14 +38,17 @@ from leeward.client import AlreadyExists, Conflict
 from leeward.core.execution.claims import owners_of
 from leeward.core.execution.ownership import stamp
 from leeward.core.impersonation import (
+    EVERY_CLUSTER,
     EVERYBODY,
+    Impersonated,
     account_namespace,
     impersonation_rules,
     impersonator_objects,
+    proxies_named,
     users_of_proxy,
 )
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.identity import key_of
+from leeward.runtime.identity import key_of, reference_of
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST
 
 COMPONENT = "unified-auth-controller"
@@ -59,21 +64,36 @@ _NAMES = frozenset(work_name(each["kind"], each["metadata"]["name"], "") for eac
 
 
 class ProxyUsers:
-    """Users whom the impersonator of a member may be, as rules. Where they are not `limited`, everybody: the control
-    plane lets `system:masters` use each proxy, and who may be in that group may be everybody."""
+    """Users of the proxies, by the RBAC of the control plane.
+
+    Where the impersonator is not `limited` it may be everybody: the control plane lets `system:masters` use each proxy,
+    and who may be in that group may be everybody.
+    """
 
     def __init__(self, plane: ControlPlane, *, limited: bool) -> None:
-        informers = plane.informers
-        self.followed = [informers.of(CLUSTER_ROLES), informers.of(CLUSTER_ROLE_BINDINGS)] if limited else []
+        self._limited = limited
+        self._roles = plane.informers.of(CLUSTER_ROLES)
+        self._bindings = plane.informers.of(CLUSTER_ROLE_BINDINGS)
 
-    async def rules_for(self, cluster: str) -> list[Manifest]:
-        """Raises: ValueError for more users than a role can name."""
-        if not self.followed:
-            return EVERYBODY
-        for informer in self.followed:
+    def on_change(self, handler: Callable[[Manifest | None, Manifest | None], None]) -> list[Callable[[], None]]:
+        return [informer.on_change(handler) for informer in (self._roles, self._bindings)]
+
+    def concerned(self, *changed: Manifest | None) -> frozenset[str]:
+        """Names of the clusters whose proxy these roles, or bindings of roles, are about; `*` for all of them."""
+        return frozenset[str]().union(*(proxies_named(self._role_of(each)) for each in changed if each is not None))
+
+    async def of(self, cluster: str) -> Impersonated:
+        for informer in (self._roles, self._bindings):
             await informer.wait_synced()
-        roles, bindings = self.followed
-        return impersonation_rules(users_of_proxy(roles.list(), bindings.list(), cluster))
+        return users_of_proxy(self._roles.list(), self._bindings.list(), cluster)
+
+    def rules_for(self, users: Impersonated) -> list[Manifest]:
+        """Raises: ValueError for more users than a role can name."""
+        return impersonation_rules(users) if self._limited else EVERYBODY
+
+    def _role_of(self, changed: Manifest) -> Manifest:
+        reference = changed.get("roleRef")
+        return changed if reference is None else self._roles.get(text_in(reference, "name")) or {}
 
 
 def count_of(rules: list[Manifest]) -> str:
@@ -84,6 +104,10 @@ def count_of(rules: list[Manifest]) -> str:
     )
 
 
+def named_for_proxy(users: Impersonated) -> str:
+    return f"the control plane's ClusterRoles name {sum(map(len, users))} users, groups and accounts for its proxy"
+
+
 class ImpersonatorWriter:
     """Writer of the Works of impersonators: one for all members."""
 
@@ -92,6 +116,8 @@ class ImpersonatorWriter:
         self._recorder = plane.recorder(COMPONENT)
         self._works = plane.informers.of(WORKS)
         self._rests: dict[str, datetime] = {}
+        self._told: dict[str, tuple[str, Impersonated]] = {}
+        """Uids of Clusters, and the users of their proxies at the last event."""
         plane.supervisor.on_close(self._works.on_change(self._work_changed))
 
     def has_any(self, cluster: Cluster) -> bool:
@@ -111,7 +137,19 @@ class ImpersonatorWriter:
             return None
         return until
 
-    async def ensure(self, cluster: Cluster, rules: list[Manifest]) -> datetime | None:
+    def tell(self, cluster: Cluster, users: Impersonated, message: str, *, written: bool = False) -> None:
+        """Tells that the impersonator has its rights: when they were written, and as others get a right to the proxy.
+
+        Karmada: after each look, thus with each change of a right.
+        """
+        if written or self._told.get(cluster.name) != (cluster.metadata.uid, users):
+            self._told[cluster.name] = (cluster.metadata.uid, users)
+            self._recorder.step(reference_of(CLUSTERS, cluster), "SyncImpersonationConfigSucceed", message)
+
+    def forget(self, cluster: str) -> None:
+        self._told.pop(cluster, None)
+
+    async def ensure(self, cluster: Cluster, users: Impersonated, rules: list[Manifest]) -> datetime | None:
         """Brings the Works to these rules; returns when to look again, where they rest. Raises: WorldError."""
         await self._works.wait_synced()
         if (until := self.rests_until(cluster.name)) is not None:
@@ -121,9 +159,8 @@ class ImpersonatorWriter:
             manifest for manifest in objects if rules != EVERYBODY or not self._is_told_by_karmada(cluster, manifest)
         ]
         written = [await self._ensure(cluster, manifest) for manifest in due]
-        if any(written):
-            message = f"by Works of the member, its impersonator may speak for {count_of(rules)}"
-            self._recorder.normal(CLUSTERS, cluster, "SyncImpersonationConfigSucceed", message)
+        message = f"by Works of the member, its impersonator may speak for {count_of(rules)}"
+        self.tell(cluster, users, message, written=any(written))
         return None
 
     def _is_told_by_karmada(self, cluster: Cluster, manifest: Manifest) -> bool:
@@ -175,7 +212,10 @@ class ImpersonatorWriter:
 
 
 class ImpersonatorWorks:
-    """Controller for Pull members: what their impersonator may, as Works that the member's agent carries out."""
+    """Controller for the impersonators of Pull members, by Works that the member's agent carries out.
+
+    It also tells of a member that gives the rights by itself, unless another controller limits them there.
+    """
 
     def __init__(self, plane: ControlPlane, writer: ImpersonatorWriter, *, limited: bool) -> None:
         self._plane = plane
@@ -183,12 +223,12 @@ class ImpersonatorWorks:
         self._clusters = plane.informers.of(CLUSTERS)
         self._works = plane.informers.of(WORKS)
         self._writer = writer
+        self._limited = limited
         self._users = ProxyUsers(plane, limited=limited)
         self._controller = plane.controller(f"{COMPONENT}-works", self.reconcile, workers=2)
 
     def start(self) -> None:
-        for informer in self._users.followed:
-            informer.on_change(self._rights_changed)
+        self._users.on_change(self._rights_changed)
         self._clusters.on_change(self._cluster_changed)
         self._works.on_change(self._work_changed)
         self._controller.start(self._plane.supervisor)
@@ -197,22 +237,33 @@ class ImpersonatorWorks:
         await self._clusters.wait_synced()
         cluster = self._clusters.get(name)
         if cluster is None or cluster.is_being_deleted:
+            self._writer.forget(name)
             return None
+        is_pull = cluster.spec.sync_mode == "Pull"
         if not is_spoken_for(cluster):
             await self._writer.remove(cluster)
-        if not is_spoken_for(cluster) or cluster.spec.sync_mode != "Pull":
-            return None
+            if own_role_of(cluster) and (is_pull or not self._limited):
+                users = await self._users.of(name)
+                message = f"the member itself gives its impersonator the ClusterRole {own_role_of(cluster)}"
+                self._writer.tell(cluster, users, f"{message}; {named_for_proxy(users)}")
+        elif is_pull:
+            return await self._give(cluster)
+        return None
+
+    async def _give(self, cluster: Cluster) -> datetime | None:
+        """Returns when to look again, where it has to. Raises: WorldError."""
+        users = await self._users.of(cluster.name)
         try:
-            rules = await self._users.rules_for(name)
+            rules = self._users.rules_for(users)
         except ValueError as problem:
             self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", str(problem))
             return None
-        return await self._writer.ensure(cluster, rules)
+        return await self._writer.ensure(cluster, users, rules)
 
     def _rights_changed(self, old: Manifest | None, new: Manifest | None) -> None:
-        settled = self._plane.clock.now() + SETTLE
-        for cluster in self._clusters.list():
-            if cluster.spec.sync_mode == "Pull":
+        settled, names = self._plane.clock.now() + SETTLE, self._users.concerned(old, new)
+        for cluster in self._clusters.list() if names else ():
+            if not names.isdisjoint((cluster.name, EVERY_CLUSTER)):
                 self._controller.queue.add_at(cluster.name, settled)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
@@ -231,8 +282,14 @@ class ImpersonatorWorks:
 
 def is_spoken_for(cluster: Cluster) -> bool:
     """Tells whether an account of the member speaks for users there, and has its rights from nobody else."""
-    own_role = IMPERSONATOR_ROLE_ANNOTATION in cluster.metadata.annotations
-    return cluster.spec.impersonator_secret_ref is not None and not own_role
+    has_own = IMPERSONATOR_ROLE_ANNOTATION in cluster.metadata.annotations
+    return cluster.spec.impersonator_secret_ref is not None and not has_own
+
+
+def own_role_of(cluster: Cluster) -> str:
+    """Name of the ClusterRole that a local member itself gives its impersonator; empty where there is none."""
+    reached = cluster.spec.impersonator_secret_ref is not None
+    return cluster.metadata.annotations.get(IMPERSONATOR_ROLE_ANNOTATION, "") if reached else ""
 
 
 def is_impersonators(work: Work) -> bool:

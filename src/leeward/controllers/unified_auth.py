@@ -29,7 +29,9 @@ from leeward.controllers.impersonator_works import (
     ProxyUsers,
     count_of,
     is_spoken_for,
+    named_for_proxy,
 )
+from leeward.core.impersonation import EVERY_CLUSTER, Impersonated
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.identity import Key
 
@@ -66,8 +68,8 @@ class UnifiedAuthController:
         self._controller = plane.controller(COMPONENT, self.reconcile, workers=1)
 
     def start(self) -> None:
-        for informer in self._users.followed:
-            self._member.supervisor.on_close(informer.on_change(self._rights_changed))
+        for end in self._users.on_change(self._rights_changed):
+            self._member.supervisor.on_close(end)
         own = Key("", self._member.name)
         self._member.supervisor.on_close(self._clusters.on_change(self._cluster_changed, own))
         self._controller.start(self._member.supervisor)
@@ -81,32 +83,38 @@ class UnifiedAuthController:
         now = self._plane.clock.now()
         if cluster.ready is not None and not cluster.is_ready:
             return now + WAIT_READY
+        users = await self._users.of(name)
         try:
-            rules = await self._users.rules_for(name)
+            rules = self._users.rules_for(users)
         except ValueError as problem:
             self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", str(problem))
             return None
-        return await self._give(cluster, rules) or now + LOOK_AGAIN
+        return await self._give(cluster, users, rules) or now + LOOK_AGAIN
 
-    async def _give(self, cluster: Cluster, rules: list[Manifest]) -> datetime | None:
+    async def _give(self, cluster: Cluster, users: Impersonated, rules: list[Manifest]) -> datetime | None:
         """Gives these rights in the member; returns when to look again, if soon. Raises: WorldError."""
         if self._writer.has_any(cluster):
-            return await self._writer.ensure(cluster, rules)
+            return await self._writer.ensure(cluster, users, rules)
         found = {name: role for name in IMPERSONATOR_ROLES if (role := await self._role(name)) is not None}
         if self._limited:
-            await self._limit(cluster, found, rules)
+            await self._limit(cluster, found, users, rules)
         if JOINED_ROLE not in found and is_spoken_for(cluster):
-            return await self._writer.ensure(cluster, rules)
+            return await self._writer.ensure(cluster, users, rules)
+        if not self._limited and is_made_by_joining(found[JOINED_ROLE]):
+            message = f"in the member, the ClusterRole {JOINED_ROLE} is there, and stays as it is"
+            self._writer.tell(cluster, users, f"{message}; {named_for_proxy(users)}")
         return None
 
-    async def _limit(self, cluster: Cluster, found: dict[str, Manifest], rules: list[Manifest]) -> None:
+    async def _limit(
+        self, cluster: Cluster, found: dict[str, Manifest], users: Impersonated, rules: list[Manifest]
+    ) -> None:
         for name in (name for name, role in found.items() if not is_made_by_joining(role)):
             self._recorder.warning(CLUSTERS, cluster, "SyncImpersonationConfigFailed", _FOREIGN.format(name=name))
         ours = {name: role for name, role in found.items() if is_made_by_joining(role)}
         written = [name for name, role in ours.items() if await self._write(role, rules)]
-        if written:
-            message = f"in the member, {' and '.join(written)} may speak for {count_of(rules)}, and nobody else"
-            self._recorder.normal(CLUSTERS, cluster, "SyncImpersonationConfigSucceed", message)
+        if ours:
+            message = f"in the member, {' and '.join(written or ours)} may speak for {count_of(rules)}, and nobody else"
+            self._writer.tell(cluster, users, message, written=bool(written))
 
     async def _role(self, name: str) -> Manifest | None:
         """A ClusterRole of the member. Raises: WorldError."""
@@ -126,7 +134,8 @@ class UnifiedAuthController:
         return True
 
     def _rights_changed(self, old: Manifest | None, new: Manifest | None) -> None:
-        self._controller.queue.add_at(self._member.name, self._plane.clock.now() + SETTLE)
+        if not self._users.concerned(old, new).isdisjoint((self._member.name, EVERY_CLUSTER)):
+            self._controller.queue.add_at(self._member.name, self._plane.clock.now() + SETTLE)
 
     def _cluster_changed(self, old: Cluster | None, new: Cluster | None) -> None:
         if old is not None and new is not None and _asked(old) != _asked(new):

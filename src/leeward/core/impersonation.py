@@ -109,17 +109,23 @@ def impersonator_objects(rules: list[Manifest], namespace: str = CLUSTER_NAMESPA
     return {**head, "kind": "ClusterRole", "rules": rules}, binding
 
 
+def proxies_named(role: ReadOnlyManifest) -> frozenset[str]:
+    """Names of the clusters whose proxy a ClusterRole names; `*` for all of them."""
+    return frozenset(name for rule in mappings_in(role, "rules") for name in _proxies_in(rule))
+
+
 def _grants(role: ReadOnlyManifest, cluster: str) -> bool:
-    return any(_names_proxy(rule, cluster) for rule in mappings_in(role, "rules"))
+    return not proxies_named(role).isdisjoint((cluster, EVERY_CLUSTER))
 
 
-def _names_proxy(rule: Mapping[str, Any], cluster: str) -> bool:
-    """Tells whether a rule is about the proxy of `cluster`, and not about everything there is."""
-    groups, resources, names = (set(texts_in(rule, field)) for field in ("apiGroups", "resources", "resourceNames"))
+def _proxies_in(rule: Mapping[str, Any]) -> Iterable[str]:
+    """Names of the clusters whose proxy a rule is about; none where it is about everything there is."""
+    groups, resources = set(texts_in(rule, "apiGroups")), set(texts_in(rule, "resources"))
     named = not resources.isdisjoint(RESOURCES) and not groups.isdisjoint((GROUP, "*"))
     whole = "*" in resources and GROUP in groups
-    reaches = not names or not names.isdisjoint((cluster, EVERY_CLUSTER))
-    return (named or whole) and reaches and bool(rule.get("verbs"))
+    if not (named or whole) or not rule.get("verbs"):
+        return ()
+    return texts_in(rule, "resourceNames") or (EVERY_CLUSTER,)
 
 
 def _sorted(names: Iterable[str]) -> tuple[str, ...]:
