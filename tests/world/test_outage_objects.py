@@ -473,7 +473,14 @@ def test_who_asks_between_two_writes_is_told_how_it_stands_now() -> None:
         await placed(world)
         await quiet(world)
         await world.member("member1").stop()
-        await world.until(lambda: world.assigned(WEB) == {"member2": 3} and not tasks(world, WEB), 700)
+        await world.until(lambda: world.assigned(WEB) == {"member2": 3}, 700)
+        await world.sleep(2)
+        assert tasks(world, WEB), "on its way"
+        (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
+        assert [line.sentence for line in told.story if line.tone is Tone.LEAVES] == [
+            "default/web leaves (tolerate 5 min)"
+        ]
+        await world.until(lambda: not tasks(world, WEB))
         await world.sleep(1)
         assert counts(await only_outage(world)) == {"Due": 1}, "not written yet"
         before = await only_outage(world)
@@ -483,6 +490,14 @@ def test_who_asks_between_two_writes_is_told_how_it_stands_now() -> None:
         assert application.state is MoveState.MOVED
         assert (application.healthy_at, application.recovery_seconds) == (None, None), "nobody can tell from a picture"
         assert told.status.recovery == before.status.recovery
+        assert StepKind.LEFT not in kinds(before)
+        left, healthy = [line for line in told.story if line.tone in (Tone.LEAVES, Tone.GOOD)]
+        assert (left.sentence, healthy.sentence) == (
+            "default/web leaves",
+            "default/web healthy",
+        )
+        assert left.after_seconds == 630
+        assert healthy.at is None, "nobody can tell from a picture"
         await world.sleep(60)
         (told,) = timeline(await read_outages(world.client, world.clock), OutageFilter()).outages
         assert told.tally == "1 of 1 moved"

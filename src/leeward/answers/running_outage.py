@@ -1,10 +1,9 @@
 """Running outages brought up to date with a picture: what has become of cluster and applications since the last write.
 
-The object of an outage is seldom written (decision 86), and by no more than what a picture shows nobody can tell at
-which instant something happened since. What is not known is left empty; the next write has it.
+The object of an outage is seldom written (decision 86): steps that it does not tell yet come from the bindings and
+Works of the picture. When a replacement became healthy the picture does not show, so this instant is left empty.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -13,7 +12,7 @@ import msgspec
 from kubeapi.meta import wire_time
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
-from leeward.api.outage import ClusterOutage, OutageApplication, OutageStatus
+from leeward.api.outage import ClusterOutage, OutageApplication, OutageStatus, OutageStep
 from leeward.api.work import Binding, is_application
 from leeward.core.copies.evidence import is_current
 from leeward.core.interpreter.resource_health import ResourceHealth
@@ -23,7 +22,7 @@ from leeward.core.outages.record import recall, render
 from leeward.core.outages.sight import ApplicationKey, CopySight, sight_of
 from leeward.operations.outage_story import is_running
 
-_FROM_APPLICATIONS = ("applications", "moved", "moving", "due", "kept", "held", "returned")
+_FROM_APPLICATIONS = ("omitted_steps", "applications", "moved", "moving", "due", "kept", "held", "returned")
 
 
 def brought_up_to_date(outage: ClusterOutage, state: FleetState, *, bindings_read: bool | None = None) -> ClusterOutage:
@@ -49,19 +48,19 @@ def brought_up_to_date(outage: ClusterOutage, state: FleetState, *, bindings_rea
 
 def _with_applications(status: OutageStatus, now: OutageStatus, as_of: datetime) -> OutageStatus:
     counts = {name: getattr(now, name) for name in _FROM_APPLICATIONS}
-    told = {_key_of(each): each.told for each in status.listed}
-    listed = tuple(_undated(each, told.get(_key_of(each), {}), as_of) for each in now.listed)
+    counts["steps"] = tuple(_undated_step(step, as_of) for step in now.steps)
+    listed = tuple(_undated(each, as_of) for each in now.listed)
     return msgspec.structs.replace(status, **counts, listed=listed)
 
 
-def _key_of(application: OutageApplication) -> tuple[str, str, str]:
-    return application.namespace, application.kind, application.name
+def _undated_step(step: OutageStep, as_of: datetime) -> OutageStep:
+    """Step without the instant at which replacements became healthy, where the picture is the first to show that."""
+    return msgspec.structs.replace(step, healthy_at=None) if step.healthy_at == wire_time(as_of) else step
 
 
-def _undated(application: OutageApplication, told: Mapping[str, datetime], as_of: datetime) -> OutageApplication:
-    """Application without the instants for which only that of the picture could stand; it is `told` of by the steps
-    that are written."""
-    changes: dict[str, object] = {"told": told}
+def _undated(application: OutageApplication, as_of: datetime) -> OutageApplication:
+    """Application without the instants for which only that of the picture could stand."""
+    changes: dict[str, object] = {}
     if application.left_at == wire_time(as_of):
         changes["left_at"] = None
     if application.healthy_at == wire_time(as_of):

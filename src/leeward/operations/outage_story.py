@@ -165,19 +165,22 @@ def _told(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
 
 
 def _wave(outage: ClusterOutage, step: OutageStep) -> Iterator[StoryLine]:
-    """Lines of a wave: when they left; and how many are healthy, at the instant at which the last of these was."""
+    """Lines of a wave: when they left; and how many are healthy, since when, where that is known."""
     tolerated = step.tolerated_seconds
     why = f" (tolerate {long_span(tolerated)})" if tolerated else ""
     to = f", to {' '.join(step.to)}" if step.to else ""
     leave = "leaves" if step.applications == 1 else "leave"
     yield _line(outage, step.at, Tone.LEAVES, f"{_leaving(outage, step)} {leave}{why}{to}")
-    if step.healthy_at is None:
+    if not step.healthy:
         return
     if step.healthy >= step.applications:
         said = f"{_leaving(outage, step)} healthy" if step.applications == 1 else f"all {step.applications} healthy"
     else:
         said = f"{step.healthy} of {step.applications} healthy"
-    yield _line(outage, step.healthy_at, Tone.GOOD, said)
+    if step.healthy_at is None:
+        yield StoryLine(None, None, Tone.GOOD, said)
+    else:
+        yield _line(outage, step.healthy_at, Tone.GOOD, said)
 
 
 def _leaving(outage: ClusterOutage, step: OutageStep) -> str:

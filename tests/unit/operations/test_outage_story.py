@@ -64,7 +64,7 @@ def test_a_picture_that_is_newer_than_the_steps_names_nobody_else_in_them() -> N
     nginx = replace(nginx, status=replace(nginx.status, conditions=(says,)))
     now = brought_up_to_date(outage, picture_of([dead("member1", since=-900)], [nginx], outages=(outage,)))
     assert [(each.name, each.reason) for each in now.status.listed] == [("nginx", "NothingToGain")]
-    assert kept(now) == [f"1 application is {KEPT}"]
+    assert kept(now) == [f"2 applications are {KEPT}"], "as the object tells at its next write"
 
 
 def test_a_headline_tells_of_what_was_deleted_since_as_its_steps_do() -> None:

@@ -129,8 +129,9 @@ def next_application(
     changes: dict[str, object] = {"state": state, "reason": reason, "message": message[:MESSAGE_LENGTH]}
     changes["due_at"] = sight.due_at if state in (MoveState.DUE, MoveState.HELD) and sight.is_here else None
     if sight.has_left and known.left_at is None:
-        begun = sight.task.creation_timestamp if sight.task is not None else None
-        changes["left_at"] = wire_time(begun or now)
+        begun = sight.left_at
+        is_of_this_failure = begun is not None and (sight.task is not None or failed_at <= begun <= now)
+        changes["left_at"] = wire_time(begun) if begun is not None and is_of_this_failure else now
     if sight.has_left:
         gained = {each: n - targets.get(each, 0) for each, n in sight.targets.items() if each != name}
         new = {each: n for each, n in gained.items() if n > 0 or each not in targets}

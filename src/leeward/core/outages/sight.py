@@ -37,7 +37,8 @@ class CopySight:
 
     `uid` is that of its template, `made_at` when its binding was made. `tolerated_seconds` is how long it tolerates
     what evicts, None for ever; `due_at` is when it is due, where that is known. `is_replaced`: all that is elsewhere is
-    seen healthy. `is_behind`: it has left, and its old copy is not known to be cleaned up.
+    seen healthy. `is_behind`: it has left, and its old copy is not known to be cleaned up. `scheduled_at` is when its
+    binding was scheduled last.
     """
 
     kind: str
@@ -53,6 +54,14 @@ class CopySight:
     due_at: datetime | None = None
     is_replaced: bool = False
     is_behind: bool = False
+    scheduled_at: datetime | None = None
+
+    @property
+    def left_at(self) -> datetime | None:
+        """Instant at which it left: its task began, or where that is finished, it was last scheduled."""
+        if self.task is not None:
+            return self.task.creation_timestamp
+        return None if self.is_here else self.scheduled_at
 
     @property
     def has_left(self) -> bool:
@@ -99,6 +108,7 @@ def sight_of(
         due_at=due_at,
         is_replaced=has_left and _is_replaced(binding, name, clusters, work_in),
         is_behind=task is not None or (name not in targets and work_in(name) is not None),
+        scheduled_at=binding.status.last_scheduled_time,
     )
 
 
