@@ -18,6 +18,7 @@ from leeward.controllers.outage import MOST_OUTAGES
 from leeward.core.outages.recovery import duration
 from leeward.operations import OperationFailed
 from leeward.operations.outage_story import StoryLine, Tone
+from leeward.operations.status import look_at_fleet
 from leeward.sim.network import Answering
 from leeward.sim.world import Mode, World
 from tests.world.stories import apply, by_weight, deployment, play, policy, tasks, with_room, without_room
@@ -165,6 +166,22 @@ def test_a_running_outage_says_what_comes_next_and_then_it_comes() -> None:
         await world.sleep(15)
         (expected,) = await to_come(world)
         assert expected.sentence == "member1 returns: the old copies of 1 application are deleted there"
+
+    play(story)
+
+
+def test_who_will_find_no_place_is_not_said_to_leave() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        await placed(world, "solo", {"member1": 1})
+        await quiet(world)
+        await lost(world)
+        await world.sleep(60)
+        taint, leaves, stays = await to_come(world)
+        assert taint.sentence.startswith("NoExecute")
+        assert {leaves.sentence, stays.sentence} == {"1 application leaves", "1 application is due, and stays"}
+        details = [finding.details for finding in (await look_at_fleet(world.client, world.clock)).findings]
+        assert any("1 stays when due" in detail for each in details for detail in each)
 
     play(story)
 

@@ -1,5 +1,6 @@
 """Explanation of one cluster: how it is and since when, what follows at which instant, and what holds that back."""
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -13,6 +14,7 @@ from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.cluster_identity import replaced
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE
+from leeward.core.cluster_health.outage import held_when_due
 from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.eviction.blocked_evictions import why_braked
 from leeward.core.eviction.due_evictions import decide_stay
@@ -108,7 +110,7 @@ def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) ->
 
 def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:
     """Steps that tell how many applications are due to leave, by instant; and what is held or stays."""
-    due, stays, held = dict[datetime, int](), 0, 0
+    due, stays, held = Counter[tuple[datetime, bool]](), 0, 0
     for binding in bindings:
         there = any(target.name == cluster.name for target in binding.spec.clusters)
         if not there or not is_application(binding) or not cluster.has_no_execute:
@@ -120,9 +122,11 @@ def _departures(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ..
         elif instant is None or hold is not None:
             stays += 1
         else:
-            due[max(instant, state.as_of)] = due.get(max(instant, state.as_of), 0) + 1
-    for instant, number in sorted(due.items()):
-        yield NextStep(instant, f"{counted(number, 'application')} {'is' if number == 1 else 'are'} due to leave it")
+            due[max(instant, state.as_of), bool(held_when_due(binding, cluster.name))] += 1
+    for (instant, is_held), number in sorted(due.items()):
+        who, be = counted(number, "application"), "is" if number == 1 else "are"
+        stay = "stays" if number == 1 else "stay"
+        yield NextStep(instant, f"{who} {be} due, and {stay}" if is_held else f"{who} {be} due to leave it")
     if held:
         yield NextStep(None, f"{counted(held, 'application')} held: `leeward status` names them")
     if stays:

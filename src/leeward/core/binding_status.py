@@ -3,12 +3,13 @@
 Each part is written only by who decides it: what another process places or holds back is left as it is.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
 from kubeapi.meta import wire_time
-from leeward.api.meta import put_condition, set_condition
+from leeward.api.meta import Condition, find_condition, put_condition, set_condition
 from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.work import Binding, ResourceBindingStatus
 from leeward.core.cluster_health.outage import with_report
@@ -25,11 +26,20 @@ def status_after(
     The status of `binding` itself may be ahead of `status`, by what waits to be written: that is not forgotten.
     """
     if not decision.foreign_held:
-        conditions = put_condition(status.conditions, EVICTION_HELD_CONDITION, decision.held, now)
+        conditions = _with_hold(status.conditions, decision.held, now)
         status = msgspec.structs.replace(status, conditions=conditions)
     if decision.outage is not None:
         status = with_report(status, decision.outage, now)
     return status if decision.foreign else _scheduling_status(status, binding, decision, now)
+
+
+def _with_hold(conditions: Sequence[Condition], held: Condition | None, now: datetime) -> Sequence[Condition]:
+    """Conditions with the hold of now. It lasts since its reason holds: one hold may follow another."""
+    standing = find_condition(conditions, EVICTION_HELD_CONDITION)
+    if held is not None and standing is not None and standing.reason != held.reason:
+        held = msgspec.structs.replace(held, last_transition_time=wire_time(now))
+        return tuple(held if each.type == EVICTION_HELD_CONDITION else each for each in conditions)
+    return put_condition(conditions, EVICTION_HELD_CONDITION, held, now)
 
 
 def _scheduling_status(

@@ -6,6 +6,7 @@ from datetime import timedelta
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.brake import VANISHED
 from leeward.core.cluster_health.cluster_identity import replaced
+from leeward.core.cluster_health.outage import held_when_due
 from leeward.core.cluster_health.standing_taints import removal_told
 from leeward.core.eviction.due_evictions import Stay, decide_stay
 from leeward.operations.clusters import ClusterState, is_application, left_to_drain
@@ -81,7 +82,7 @@ def _has_no_ready_node(cluster: Cluster) -> bool:
 
 def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
     """`5 applications: 3 moving, 1 due at 02:45:17 (in 4 min), 1 held`; nothing where there are none."""
-    moving, stays, holds = 0, list[Stay](), list[Hold]()
+    moving, staying, stays, holds = 0, 0, list[Stay](), list[Hold]()
     for binding in filter(is_application, observed.bindings):
         spec = binding.spec
         if any(task.from_cluster == cluster.name for task in spec.graceful_eviction_tasks):
@@ -90,6 +91,8 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
             hold = hold_of(binding)
             if hold is not None:
                 holds.append(hold[0])
+            elif held_when_due(binding, cluster.name):
+                staying += 1
             else:
                 tolerations = spec.tolerations
                 stays.append(decide_stay(cluster.taints, tolerations, observed.now))
@@ -98,10 +101,11 @@ def _what_becomes(cluster: Cluster, observed: Observed) -> tuple[str, ...]:
     parts = [
         f"{moving} moving" if moving else "",
         f"{len(due)} due {at(due[0], observed.now)}" if due else "",
+        f"{staying} {'stays' if staying == 1 else 'stay'} when due" if staying else "",
         f"{resting} not due" if resting else "",
         *(f"{holds.count(hold)} {hold.value}" for hold in Hold if hold in holds),
     ]
-    number = moving + len(stays) + len(holds)
+    number = moving + staying + len(stays) + len(holds)
     return (f"{counted(number, 'application')}: {', '.join(filter(None, parts))}",) if number else ()
 
 

@@ -11,6 +11,7 @@ from enum import Enum
 import msgspec
 
 from leeward.api.outage import ClusterOutage, MoveState, OutageApplication, OutagePhase, OutageStep, StepKind
+from leeward.core.cluster_health.outage import Outcome
 from leeward.core.settings_in_force import SettingsInForce
 from leeward.operations.sentences import counted, long_span
 
@@ -210,11 +211,13 @@ def _to_come(outage: ClusterOutage, now: datetime, settings: SettingsInForce) ->
     no_execute_at = outage.status.no_execute_at if taint is None else taint.at
     if taint is not None:
         yield taint
-    leaving = (_leaves_at(each, no_execute_at) for each in outage.status.listed if each.state is MoveState.DUE)
-    due = Counter(at for at in leaving if at is not None and at > now)
-    for at in sorted(due):
-        leave = "leaves" if due[at] == 1 else "leave"
-        yield _line(outage, at, Tone.TO_COME, f"{_applications(due[at])} {leave}")
+    listed = [each for each in outage.status.listed if each.state is MoveState.DUE]
+    instants = [(_leaves_at(each, no_execute_at), each.reason == Outcome.HELD) for each in listed]
+    due = Counter((at, is_held) for at, is_held in instants if at is not None and at > now)
+    for at, is_held in sorted(due):
+        number = due[at, is_held]
+        verbs = ("is due, and stays", "are due, and stay") if is_held else ("leaves", "leave")
+        yield _line(outage, at, Tone.TO_COME, f"{_applications(number)} {verbs[number > 1]}")
     if (returning := return_to_come(outage)) is not None:
         yield returning
 

@@ -3,33 +3,30 @@
 from datetime import UTC, datetime
 
 _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-_SPANS = ((60, 1, "s"), (3600, 60, "min"), (86_400, 3600, "h"))
 
 
 def span(seconds: float) -> str:
-    """`28 s`, `11 min`, `9 h`, `20 d`; never less than nothing."""
-    whole = max(0, int(seconds))
-    for limit, unit, name in _SPANS:
-        if whole < limit:
-            return f"{whole // unit} {name}"
-    return f"{whole // 86_400} d"
+    """`28 s`, `11 min`, `9 h`, `20 d`: to the nearest one; never less than nothing."""
+    return long_span(seconds, units=1)
 
 
 def full_span(seconds: float) -> str:
     """`5 min 30 s`, to the nearest second."""
-    return long_span(round(seconds), units=len(_UNITS))
+    return long_span(seconds, units=len(_UNITS))
 
 
 def long_span(seconds: float, units: int = 2) -> str:
-    """`28 s`, `11 min 22 s`, `1 h 5 min`: in so many units at most; never less than nothing."""
-    rest = whole = max(0, int(seconds))
-    parts = list[tuple[int, str]]()
+    """`28 s`, `11 min 22 s`, `1 h 5 min`: in so many units at most, to the nearest of the last; never less than
+    nothing."""
+    whole = max(0, round(seconds))
+    first = next((index for index, (size, _) in enumerate(_UNITS) if whole >= size), len(_UNITS) - 1)
+    last = _UNITS[min(first + units, len(_UNITS)) - 1][0]
+    rest, parts = (whole + last // 2) // last * last, list[str]()
     for size, name in _UNITS:
         number, rest = divmod(rest, size)
-        if number or parts:
-            parts.append((number, name))
-    told = [f"{number} {name}" for number, name in parts[:units] if number]
-    return " ".join(told) if whole else "0 s"
+        if number:
+            parts.append(f"{number} {name}")
+    return " ".join(parts) or "0 s"
 
 
 def moment(instant: datetime, now: datetime) -> str:

@@ -150,7 +150,15 @@ def test_every_kind_of_step_has_its_sentence() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(-1, "0 s"), (0, "0 s"), (59.9, "59 s"), (60, "1 min"), (682, "11 min 22 s"), (3600, "1 h"), (90_061, "1 d 1 h")],
+    [
+        (-1, "0 s"),
+        (0, "0 s"),
+        (59.4, "59 s"),
+        (59.9, "1 min"),
+        (682, "11 min 22 s"),
+        (3600, "1 h"),
+        (90_061, "1 d 1 h"),
+    ],
 )
 def test_spans_are_told_in_two_units(seconds: float, text: str) -> None:
     assert long_span(seconds) == text

@@ -121,3 +121,10 @@ def test_outages_are_told_where_there_is_something_new_to_say() -> None:
     assert marked.status == {"replicas": 2, "leeward.dev/notSeenSince": "2026-01-01T00:00:30Z"}
     assert after(Decision(targets(a=2), (), foreign=True), told) == told, "what was said stands"
     assert after(Decision(targets(a=2), (), outage=OutageReport(), foreign=True), told) == before
+
+
+@pytest.mark.parametrize(("reason", "since"), [("NoPlaceToGo", 5), ("BrakeEngaged", 60)])
+def test_a_hold_lasts_since_its_reason_holds(reason: str, since: float) -> None:
+    before = ResourceBindingStatus(conditions=(dated(HELD, 5), OTHER))
+    held = msgspec.structs.replace(HELD, reason=reason)
+    assert after(Decision(targets(a=2), (), PLACED, held=held), before).conditions[:2] == (dated(held, since), OTHER)

@@ -2,17 +2,27 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from leeward.operations.sentences import at, counted, counted_kind, full_moment, full_span, moment, since, span
+from leeward.operations.sentences import (
+    at,
+    counted,
+    counted_kind,
+    full_moment,
+    full_span,
+    long_span,
+    moment,
+    since,
+    span,
+)
 
 NOW = datetime(2026, 11, 22, 2, 41, 17, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
     ("seconds", "says"),
-    [(-5, "0 s"), (0.9, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (3600, "1 h"), (86_399, "23 h"),
-     (86_400, "1 d"), (7_776_000, "90 d")],
+    [(-5, "0 s"), (0.9, "1 s"), (59.4, "59 s"), (59.9, "1 min"), (89, "1 min"), (119, "2 min"), (3599, "1 h"),
+     (3600, "1 h"), (86_399, "1 d"), (86_400, "1 d"), (7_776_000, "90 d")],
 )  # fmt: skip
-def test_a_span_is_cut_to_its_greatest_unit(seconds: float, says: str) -> None:
+def test_a_span_is_told_to_the_nearest_of_its_greatest_unit(seconds: float, says: str) -> None:
     assert span(seconds) == says
 
 
@@ -22,6 +32,14 @@ def test_a_span_is_cut_to_its_greatest_unit(seconds: float, says: str) -> None:
 )
 def test_a_full_span_is_told_to_the_second(seconds: float, says: str) -> None:
     assert full_span(seconds) == says
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [(629.97, "10 min 30 s"), (3659, "1 h 1 min"), (7199, "2 h"), (86_399, "1 d"), (90_000, "1 d 1 h")],
+)
+def test_a_long_span_is_told_to_the_nearest_of_its_second_unit(seconds: float, says: str) -> None:
+    assert long_span(seconds) == says
 
 
 def test_an_instant_is_told_in_utc_and_as_short_as_it_can_be() -> None:

@@ -28,7 +28,7 @@ from leeward.api.names import (
     LEAVES_AT,
     NOT_SEEN_SINCE,
 )
-from leeward.api.work import AggregatedStatusItem, ResourceBindingSpec, ResourceBindingStatus
+from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingSpec, ResourceBindingStatus
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of, outage_since
 
 
@@ -224,6 +224,13 @@ def marks_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
 def departures_in(items: Sequence[AggregatedStatusItem]) -> dict[str, datetime]:
     """Instants at which copies leave clusters that are not seen, as the items say; what cannot be read is no mark."""
     return _instants_in(items, LEAVES_AT)
+
+
+def held_when_due(binding: Binding, cluster: str) -> str:
+    """Message of a binding that foresees a hold of its copy in a cluster that is not seen; empty where it does not."""
+    items, told = binding.status.aggregated_status, find_condition(binding.status.conditions, CLUSTER_OUTAGE_CONDITION)
+    is_foreseen = told is not None and (told.status, told.reason) == ("True", Outcome.HELD)
+    return told.message if told is not None and is_foreseen and cluster not in departures_in(items) else ""
 
 
 def _instants_in(items: Sequence[AggregatedStatusItem], name: str) -> dict[str, datetime]:

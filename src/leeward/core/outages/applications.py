@@ -129,9 +129,7 @@ def next_application(
     changes: dict[str, object] = {"state": state, "reason": reason, "message": message[:MESSAGE_LENGTH]}
     changes["due_at"] = sight.due_at if state in (MoveState.DUE, MoveState.HELD) and sight.is_here else None
     if sight.has_left and known.left_at is None:
-        begun = sight.left_at
-        is_of_this_failure = begun is not None and (sight.task is not None or failed_at <= begun <= now)
-        changes["left_at"] = wire_time(begun) if begun is not None and is_of_this_failure else now
+        changes["left_at"] = _left_at(sight, failed_at, now)
     if sight.has_left:
         gained = {each: n - targets.get(each, 0) for each, n in sight.targets.items() if each != name}
         new = {each: n for each, n in gained.items() if n > 0 or each not in targets}
@@ -139,3 +137,10 @@ def next_application(
     if state is MoveState.MOVED and known.healthy_at is None:
         changes |= {"healthy_at": now, "recovery_seconds": max(0, int((now - failed_at).total_seconds()))}
     return msgspec.structs.replace(known, **changes)
+
+
+def _left_at(sight: CopySight, failed_at: datetime, now: datetime) -> datetime:
+    """Instant at which it left. Where no task tells it, an earlier scheduling is not taken for the departure."""
+    begun = sight.left_at
+    is_told = begun is not None and (sight.task is not None or failed_at <= begun <= now)
+    return wire_time(begun) if begun is not None and is_told else now

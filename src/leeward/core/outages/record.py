@@ -123,10 +123,16 @@ def counts_of(record: OutageRecord) -> dict[str, int]:
 
 
 def untold(status: OutageStatus) -> OutageStatus:
-    """The status without what follows from the taints of the Cluster."""
+    """The status without what follows from the taints of the Cluster, or is only foreseen."""
     steps = tuple(step for step in status.steps if step.kind is not StepKind.NO_EXECUTE)
-    listed = tuple(msgspec.structs.replace(each, due_at=None) for each in status.listed)
+    listed = tuple(_without_outlook(each) for each in status.listed)
     return msgspec.structs.replace(status, steps=steps, no_execute_at=None, listed=listed)
+
+
+def _without_outlook(application: OutageApplication) -> OutageApplication:
+    is_due = application.state is MoveState.DUE
+    reason, message = ("", "") if is_due else (application.reason, application.message)
+    return msgspec.structs.replace(application, due_at=None, reason=reason, message=message)
 
 
 def point_of(record: OutageRecord, now: datetime) -> OutageCounts:

@@ -18,6 +18,7 @@ from leeward.api.outage import MoveState
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, NO_EXECUTE, key_of
+from leeward.core.cluster_health.outage import Outcome, held_when_due
 from leeward.core.cluster_health.watched_time import ALWAYS, WatchedTime
 from leeward.core.copies.availability import availability
 from leeward.core.copies.evidence import is_current
@@ -38,7 +39,7 @@ class CopySight:
     `uid` is that of its template, `made_at` when its binding was made. `tolerated_seconds` is how long it tolerates
     what evicts, None for ever; `due_at` is when it is due, where that is known. `is_replaced`: all that is elsewhere is
     seen healthy. `is_behind`: it has left, and its old copy is not known to be cleaned up. `scheduled_at` is when its
-    binding was scheduled last.
+    binding was scheduled last. `held_then` is why it will be held when it is due, where its binding foresees that.
     """
 
     kind: str
@@ -55,6 +56,7 @@ class CopySight:
     is_replaced: bool = False
     is_behind: bool = False
     scheduled_at: datetime | None = None
+    held_then: str = ""
 
     @property
     def left_at(self) -> datetime | None:
@@ -109,6 +111,7 @@ def sight_of(
         is_replaced=has_left and _is_replaced(binding, name, clusters, work_in),
         is_behind=task is not None or (name not in targets and work_in(name) is not None),
         scheduled_at=binding.status.last_scheduled_time,
+        held_then=held_when_due(binding, name),
     )
 
 
@@ -183,4 +186,4 @@ def _of_what_is_not_due(sight: CopySight, there: ClusterSight) -> tuple[MoveStat
         return MoveState.KEPT, TOLERATED, "it tolerates that for ever"
     if there.braked:
         return MoveState.HELD, HeldReason.BRAKE_ENGAGED.value, why_braked(HeldReason.BRAKE_ENGAGED.value)
-    return MoveState.DUE, "", ""
+    return MoveState.DUE, Outcome.HELD.value if sight.held_then else "", sight.held_then
