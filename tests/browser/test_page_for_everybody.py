@@ -9,6 +9,7 @@ from tests.browser.stand_in import LEDGER, OUTAGE, StandIn
 PAGES = {
     "fleet": "/",
     "fleet-table": "/?view=table",
+    "wallboard": "/?kiosk",
     "cluster": "/clusters/fra-1",
     "outages": "/outages",
     "outage": OUTAGE,
@@ -23,7 +24,7 @@ PAGES = {
     "no-page": "/nowhere",
 }
 LOOKS = {"wide": (WIDE, "light"), "dark": (WIDE, "dark"), "narrow": (NARROW, "light")}
-STATES = ("calm", "brake", "empty", "norights", "silent", "many", "hostile", "long")
+STATES = ("calm", "brake", "overfull", "empty", "norights", "silent", "many", "hostile", "long")
 LONG = "a-cluster-whose-name-has-as-many-letters-as-a-label-may-have-63"
 WITH_LONG_NAMES = (
     f"/clusters/{LONG}",

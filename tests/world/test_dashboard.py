@@ -250,6 +250,22 @@ def test_what_the_dashboard_itself_may_not_read_is_named_and_is_no_silence(
     play(story)
 
 
+def test_the_card_of_the_brake_names_what_it_holds() -> None:
+    async def story(world: World) -> None:
+        await placed(world)
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor)
+            await page.told(world, 10)
+            assert page.fleet["brake"]["holds"] == ""
+            for name in ("member1", "member2", "member3"):
+                await world.member(name).stop()
+            await page.told(world, 900)
+            assert page.fleet["brake"]["engaged"]
+            assert page.fleet["brake"]["holds"] == "1 application: default/web"
+
+    play(story)
+
+
 def test_of_namespaces_that_a_user_may_not_see_no_name_is_told() -> None:
     async def story(world: World) -> None:
         await namespaces(world, "open", "closed")

@@ -12,10 +12,11 @@ from leeward.answers.fleet_state import FleetState
 from leeward.answers.imagined import ImaginedChange, imagine_policies, imagine_scale
 from leeward.answers.subjects import asked_of
 from leeward.answers.what_if import Fate, WhatIf, what_if
+from leeward.answers.what_if_sentences import answer_of, command_of
 from leeward.api.resource import CLUSTERS
 from leeward.manager.settings import EvictionSettings, ManagerSettings
 from leeward.manager.timing import Timing
-from leeward.operations.brake import read_brake
+from leeward.operations.brake import read_brake, release_brake
 from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
 from tests.world.pictures import picture
@@ -189,6 +190,28 @@ def test_clusters_that_fail_together_engage_the_brake_and_nothing_leaves() -> No
         for each in told.applications:
             name = each.workload.rpartition("/")[2]
             assert (assigned(world, name), each.left_at) == (each.after, None)
+
+    play(story, FOUR)
+
+
+def test_a_release_of_the_brake_does_what_was_told_of_it() -> None:
+    async def story(world: World) -> None:
+        await populate(world)
+        for member in ("member1", "member2", "member3"):
+            await world.member(member).stop()
+        await world.until(lambda: not any(world.is_ready(name) for name in ("member1", "member2", "member3")))
+        await world.sleep(1000)
+        told = what_if(await picture(world), ImaginedChange(releases_brake=True))
+        assert {each.workload.rpartition("/")[2] for each in told.applications} == set(NAMES)
+        nobody = {each.workload.rpartition("/")[2] for each in told.applications if each.serves_nobody}
+        assert nobody == {"weighted", "one", "solo"}, "their policies name nothing but what is lost"
+        assert command_of(ImaginedChange(releases_brake=True)) == "leeward brake release"
+        assert answer_of(told).startswith("3 of 5 applications would serve nobody")
+        await release_brake(world.client)
+        await world.sleep(600)
+        for each in told.applications:
+            name = each.workload.rpartition("/")[2]
+            assert (assigned(world, name), held(world, f"{name}-deployment")) == (each.after, each.reason), name
 
     play(story, FOUR)
 

@@ -4,7 +4,7 @@
  * @import * as View from "../src/lib/view"
  */
 
-import { ago, CLUSTERS, KEPT, NO_ROOM, OUTAGE } from "./fleet.js";
+import { ago, CLUSTERS, KEPT, NO_ROOM, OUTAGE, room } from "./fleet.js";
 import { OVER, overStory, story } from "./outage.js";
 
 /** @returns {View.ApplicationDetail} */
@@ -178,6 +178,9 @@ function whatIf(fails, clocks = {}) {
         coresFreeBefore: allocatable - requested - reserved,
         coresFreeAfter: lost.has(cluster) ? null : cluster === "ord-1" ? 0.4 : allocatable - requested - reserved,
         waiting: 0,
+        room: lost.has(cluster)
+          ? []
+          : room(allocatable, cluster === "ord-1" ? allocatable - 0.4 : requested, reserved, replicas),
       })),
       instants: [
         {
@@ -208,6 +211,64 @@ function whatIf(fails, clocks = {}) {
   };
 }
 
+/** A loss that leaves one cluster asked for more memory than it has. @returns {View.WhatIfView} */
+function overfull() {
+  const told = whatIf(["m5"]);
+  const [promo] = told.answer.applications;
+  if (!promo) throw new Error("no application");
+  const heavy = {
+    ...promo,
+    workload: "Deployment default/heavy",
+    binding: "default/heavy-deployment",
+    before: { m4: 16, m5: 16 },
+    after: { m4: 32 },
+    replicas: 32,
+    missing: 12,
+    serves: 20,
+    waiting: { m4: 12 },
+    reason: "",
+    message: "12 wait for a node in m4",
+  };
+  const [first, ...others] = room(32, 24, 0, 16);
+  if (!first) throw new Error("no room");
+  const memory = { ...first, resource: /** @type {const} */ ("memory"), allocatable: 2 ** 37, requested: 2 ** 36 };
+  const short = { ...memory, reserved: 2 ** 37, free: -(2 ** 36) };
+  const fate = {
+    change: "+16",
+    coresFreeBefore: 8,
+    coresFreeAfter: 2,
+    replicasBefore: 16,
+    replicasAfter: 32,
+    waiting: 12,
+  };
+  return {
+    ...told,
+    headline: "1 of 1 application would serve with fewer replicas (12 of 32 replicas missing, 12 wait for a node)",
+    detail: "brake stays idle",
+    answer: {
+      ...told.answer,
+      lostBefore: [],
+      applications: [heavy],
+      helps: [],
+      clusters: [
+        { ...fate, cluster: "m5", change: "fails", replicasAfter: 0, coresFreeAfter: null, waiting: 0, room: [] },
+        { ...fate, cluster: "m4", room: [short, ...others.filter((each) => each.resource !== "memory")] },
+      ],
+    },
+  };
+}
+
+/** What a release of the brake would do. @returns {View.WhatIfView} */
+function released() {
+  const told = whatIf([]);
+  return {
+    ...told,
+    headline: "3 of 22 applications would serve nobody (7 of 96 replicas missing)",
+    detail: "",
+    command: "leeward brake release",
+  };
+}
+
 /** @returns {View.Resilience} */
 function resilience() {
   const losses = CLUSTERS.map(([loss, , , , , , , , applications], index) => ({
@@ -222,7 +283,16 @@ function resilience() {
     worst: [],
     alone: index === 4 ? ["payments/ledger"] : [],
     fullest:
-      loss === "fra-2" ? null : { cluster: index % 2 ? "ams-1" : "sin-1", share: 1 - index / 20, tight: index === 0 },
+      loss === "fra-2"
+        ? null
+        : loss === "ord-1"
+          ? { cluster: "ord-2", share: 1.5, tight: true, resource: /** @type {const} */ ("memory") }
+          : {
+              cluster: index % 2 ? "ams-1" : "sin-1",
+              share: 1 - index / 20,
+              tight: index === 0,
+              resource: /** @type {const} */ ("cpu"),
+            },
     nobody: loss === "fra-1" ? 4 : 0,
     waiting: 0,
   }));
@@ -267,6 +337,8 @@ export function answerTo(path, query) {
   if (path.endsWith(`/api/outages/${OVER}`)) return overStory();
   if (path.endsWith("/report")) return REPORT;
   if (path.startsWith("/api/applications/")) return path.endsWith("/payments/Deployment/ledger") ? detail() : null;
+  if (path === "/api/what-if" && query.has("release")) return released();
+  if (path === "/api/what-if" && query.getAll("fail").includes("m5")) return overfull();
   if (path === "/api/what-if") return whatIf(query.getAll("fail"), clocksIn(query));
   if (path === "/api/resilience") return resilience();
   if (path === "/api/lint") return LINT;

@@ -45,6 +45,25 @@ const SAID = {
   "fra-1": { covered: false, coverage: "without fra-1, 47 replicas of 26 applications would find no room" },
 };
 
+/** Room of a cluster of so many cores; four GiB for each. @param {number} cores @param {number} requested @param {number} reserved @param {number} replicas @returns {View.Amount[]} */
+export function room(cores, requested, reserved, replicas) {
+  const GIB = 4 * 1024 ** 3;
+  /** @param {View.Amount["resource"]} resource @param {number} allocatable @param {number} asked @param {number} kept @returns {View.Amount} */
+  const amount = (resource, allocatable, asked, kept) => ({
+    resource,
+    allocatable,
+    requested: asked,
+    reserved: kept,
+    free: allocatable - asked - kept,
+  });
+  const all = [
+    amount("cpu", cores, requested, reserved),
+    amount("memory", cores * GIB, requested * GIB * 0.7, reserved * GIB * 0.7),
+    amount("pods", 220, replicas * 2, 0),
+  ];
+  return all.sort((a, b) => a.free / a.allocatable - b.free / b.allocatable);
+}
+
 /** @returns {Record<string, View.ClusterTile>} */
 export function clusters() {
   /** @type {Record<string, View.ClusterTile>} */
@@ -62,7 +81,7 @@ export function clusters() {
       note: "",
       taints: [],
       unseenSince: null,
-      cores: { allocatable, requested, reserved, free: allocatable - requested - reserved },
+      room: room(allocatable, requested, reserved, replicas),
       nodes: 12,
       nodesReady: 12,
       replicas,
@@ -231,6 +250,7 @@ export function summary(many) {
       dead: 1,
       needed: 7,
       clusters: 12,
+      holds: "",
     },
     settingsTold: true,
     silentSince: null,

@@ -4,7 +4,7 @@
  * @import * as View from "../src/lib/view"
  */
 
-import { ago, applications, clusters, DAY, OUTAGE, row, summary } from "./fleet.js";
+import { ago, applications, clusters, DAY, OUTAGE, room, row, summary } from "./fleet.js";
 import { outageRow } from "./outage.js";
 
 /** @type {Record<string, View.PolicyRow>} */
@@ -68,6 +68,37 @@ export function reset(scene, many) {
   };
 }
 
+/** Rows under the brake: as many and as long as there may be. @type {View.ComingLine[]} */
+const BRAKED = [
+  {
+    at: null,
+    word: "Held",
+    sentence: "pay/auth, pay/fraud and 20 more: the brake holds the eviction until it is released",
+    about: "",
+  },
+  {
+    at: null,
+    word: "NotPlaced",
+    sentence:
+      "ml/infer and web/badref: 0/12 clusters are available: 5 cluster(s) did not match the placement cluster affinity constraint, 7 cluster(s) had untolerated taint {cluster.karmada.io/not-ready:NoSchedule}.",
+    about: "",
+  },
+  {
+    at: null,
+    word: "NotPlaced",
+    sentence: "web/singlespread: fewer groups than its spread constraint asks for: 2 of 3 regions",
+    about: "application/web/Deployment/singlespread",
+  },
+  { at: null, word: "Hindered", sentence: "4 more applications, for other reasons", about: "" },
+  {
+    at: ago(-240),
+    word: "ToCome",
+    sentence:
+      "3 more steps are to come: fra-2 returns: the old copies of 13 applications are deleted there; ord-1: not-ready:NoExecute",
+    about: "outages",
+  },
+];
+
 /** @type {Record<string, Partial<View.FleetSummary>>} */
 const moods = {
   calm: {
@@ -86,6 +117,7 @@ const moods = {
       dead: 0,
       needed: 7,
       clusters: 12,
+      holds: "",
     },
   },
   brake: {
@@ -94,6 +126,8 @@ const moods = {
     fewer: 8,
     headline: "12 of 139 applications serve nobody, 8 with fewer replicas",
     detail: "7 of 12 clusters look dead: evictions are held. Nothing is moved or deleted while the brake is engaged.",
+    states: { Held: 22, NotPlaced: 3, Kept: 2, InPlace: 112 },
+    coming: BRAKED,
     brake: {
       engaged: true,
       overruled: false,
@@ -103,7 +137,26 @@ const moods = {
       dead: 7,
       needed: 7,
       clusters: 12,
+      holds: "22 applications: pay/auth, pay/fraud and 20 more",
     },
+  },
+  overfull: {
+    mood: "NeedsSomebody",
+    headline: "1 of 29 applications serves with fewer replicas",
+    detail: "default/heavy: 12 of its 32 replicas wait for a node in m4.",
+    coming: [
+      {
+        at: null,
+        word: "Hindered",
+        sentence: "default/heavy: 12 of its 32 replicas wait for a node in m4",
+        about: "application/default/Deployment/heavy",
+      },
+    ],
+    clusters: 5,
+    applications: 29,
+    states: { Hindered: 1, InPlace: 28 },
+    nobody: 0,
+    fewer: 1,
   },
   empty: {
     mood: "Empty",
@@ -138,6 +191,72 @@ const scenes = {
       ]),
     ),
     outages: {},
+  }),
+  brake: () => ({
+    clusters: Object.fromEntries(
+      Object.entries(clusters()).map(([name, tile], index) => [
+        name,
+        index % 2 === 0 || name === "fra-2"
+          ? {
+              ...tile,
+              state: /** @type {const} */ ("Not ready"),
+              note: "Cluster is not reachable",
+              next: [],
+              unseenSince: ago(150),
+              since: ago(140),
+            }
+          : tile,
+      ]),
+    ),
+    applications: Object.fromEntries(
+      Object.entries(applications(139)).map(([key, each], index) => [
+        key,
+        index < 22
+          ? {
+              ...each,
+              state: /** @type {const} */ ("Held"),
+              serving: index < 12 ? /** @type {const} */ ("Nobody") : /** @type {const} */ ("Fewer"),
+              ready: index < 12 ? 0 : 1,
+              since: ago(135),
+              next: "waits until the brake is released",
+              nextAt: null,
+              reason: "BrakeEngaged",
+              message: "not evicted from fra-2: the brake is engaged",
+            }
+          : each,
+      ]),
+    ),
+  }),
+  overfull: () => ({
+    outages: {},
+    clusters: Object.fromEntries(
+      ["m4", "m5", "member1", "member2", "member3"].map((name, index) => {
+        const [base] = Object.values(clusters());
+        return [
+          name,
+          {
+            .../** @type {View.ClusterTile} */ (base),
+            name,
+            region: "",
+            zone: "",
+            provider: "",
+            room: room(32, index === 0 ? 48 : 4 + index * 5, 0, 16),
+            replicas: 16,
+            applications: 6,
+          },
+        ];
+      }),
+    ),
+    applications: {
+      "default/Deployment/heavy": row("default/heavy", {
+        state: "Hindered",
+        serving: "Fewer",
+        ready: 20,
+        wanted: 32,
+        where: [{ cluster: "m4", replicas: 32, ready: 20, seen: true, leaving: false }],
+        message: "12 of its 32 replicas wait for a node in m4",
+      }),
+    },
   }),
   empty: () => ({ clusters: {}, applications: {}, outages: {}, policies: {} }),
   norights: () => ({ clusters: {}, outages: {} }),

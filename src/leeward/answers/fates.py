@@ -82,7 +82,7 @@ def is_braked(found: Projection) -> bool:
 
 
 def concerned_in(state: FleetState, change: ImaginedChange, found: Projection) -> Iterator[BindingName]:
-    about = change.fails | change.drained
+    about = change.about(state.clusters.values())
     there = {key for name in about for key in state.bindings_in(name)}
     for key in sorted(there | change.bindings.keys() | found.departures.keys()):
         is_target = any(target.name in about for target in state.bindings[key].spec.clusters)

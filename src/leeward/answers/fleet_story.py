@@ -18,14 +18,16 @@ from leeward.api.names import LOSS_COVERED_CONDITION
 from leeward.api.outage import ClusterOutage
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.eviction.blocked_evictions import why_braked
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.loss_coverage import CoverageReason
 from leeward.operations.applications import NEEDS_SOMEBODY, SETTLED, ApplicationRow, RowState, ServiceLevel
 from leeward.operations.clusters import ClusterRow, ClusterState
 from leeward.operations.outage_story import GONE, gone_since, headline_of, is_running, return_to_come, taint_to_come
 from leeward.operations.sentences import counted, span
 
-MOST_REASONS, MOST_NAMED = 5, 3
-"""Reasons that are told, each once, and applications that are named with one."""
+MOST_ROWS, MOST_REASONS, MOST_NAMED = 5, 3, 3
+"""Rows of what is and comes; reasons that are told, each once; applications that are named with one."""
+BRAKED = "the brake holds the eviction until it is released"
 _LOST = (ClusterState.NOT_READY, ClusterState.UNKNOWN)
 
 
@@ -156,7 +158,7 @@ def _headline(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage
             return _needing(rows)
         case FleetMood.FAILING:
             names = _failing(rows)
-            return f"{_names(names)} {'begins' if len(names) == 1 else 'begin'} to fail", _in_place(rows)
+            return f"{shortened(names)} {'begins' if len(names) == 1 else 'begin'} to fail", _in_place(rows)
         case FleetMood.WELL:
             return _well(rows, is_whole=not state.recorded.unseen), " ".join(_calm(state, rows))
 
@@ -168,7 +170,7 @@ def _down(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -
     names, begun = sorted(lost), min((at for at in lost.values() if at is not None), default=None)
     since = "" if begun is None else f" for {span((state.as_of - begun).total_seconds())}"
     verb = "has been down" if len(names) == 1 else "have been down"
-    return f"{_names(names)} {verb}{since}", _became(rows, running)
+    return f"{shortened(names)} {verb}{since}", _became(rows, running)
 
 
 def _became(rows: SeenRows, running: Sequence[ClusterOutage]) -> str:
@@ -190,11 +192,11 @@ def _needing(rows: SeenRows) -> tuple[str, str]:
     needing, unwell = rows.needing, _unwell(rows)
     if not needing:
         names = [row.name for row in unwell]
-        return f"{_names(names)} cannot be looked into", unwell[0].note
+        return f"{shortened(names)} cannot be looked into", unwell[0].note
     if len(needing) == 1:
         row = needing[0]
-        return f"{_name(row)} needs somebody", row.message
-    return f"{counted(len(needing), 'application')} need somebody", f"{_name(needing[0])}: {needing[0].message}"
+        return f"{titled(row)} needs somebody", row.message
+    return f"{counted(len(needing), 'application')} need somebody", f"{titled(needing[0])}: {needing[0].message}"
 
 
 def _well(rows: SeenRows, *, is_whole: bool) -> str:
@@ -222,7 +224,7 @@ def _calm(state: FleetState, rows: SeenRows) -> Iterator[str]:
     ]
     told = [c for c in state.clusters.values() if find_condition(c.status.conditions, LOSS_COVERED_CONDITION)]
     if told and len(told) == len(state.clusters) > 1:
-        but = f", except {_names(sorted(uncovered))}" if uncovered else ""
+        but = f", except {shortened(sorted(uncovered))}" if uncovered else ""
         yield f"Any one cluster can be lost{but}."
     past = [each for each in state.recorded.outages if not is_running(each)]
     if past:
@@ -240,27 +242,42 @@ def _away(rows: SeenRows) -> int:
 
 
 def _coming(state: FleetState, rows: SeenRows, running: Sequence[ClusterOutage]) -> Iterator[ComingLine]:
-    yield from _needs(rows)
     lines = [*_thresholds(state), *_moving(state, rows), *_due(state, rows), *_of_outages(state, running)]
     last = datetime.max.replace(tzinfo=state.as_of.tzinfo)
-    yield from sorted(lines, key=lambda line: line.at or last)
+    lines.sort(key=lambda line: line.at or last)
+    needs = list(_needs(rows, MOST_REASONS if lines else MOST_ROWS - 1))
+    yield from needs
+    room = MOST_ROWS - len(needs)
+    shown = len(lines) if len(lines) <= room else room - 1
+    yield from lines[:shown]
+    if rest := lines[shown:]:
+        said = f"{counted(len(rest), 'more step is', 'more steps are')} to come: " + "; ".join(
+            dict.fromkeys(line.sentence for line in rest[:MOST_NAMED])
+        )
+        yield ComingLine(rest[0].at, ComingWord.TO_COME, said, "outages")
 
 
-def _needs(rows: SeenRows) -> Iterator[ComingLine]:
+def _needs(rows: SeenRows, most: int) -> Iterator[ComingLine]:
     """Each reason once, with the applications that share it: the worst first, then those that most share."""
     groups = defaultdict[tuple[ComingWord, str], list[tuple[str, ApplicationRow]]](list)
     for state in (state for state in RowState if state in NEEDS_SOMEBODY):
         for key, row in rows.of(state).items():
-            is_harmless = state is RowState.HINDERED and row.serving is ServiceLevel.WHOLE
-            groups[ComingWord.HARMLESS if is_harmless else _NEEDS[state], row.message].append((key, row))
+            groups[_need(state, row)].append((key, row))
     words = list(ComingWord)
     in_order = sorted(groups.items(), key=lambda group: (words.index(group[0][0]), -len(group[1])))
-    for (word, message), found in in_order[:MOST_REASONS]:
-        named = _names([_name(row) for _, row in found])
+    for (word, message), found in in_order[:most]:
+        named = shortened([titled(row) for _, row in found])
         yield ComingLine(None, word, f"{named}: {message}", f"application/{found[0][0]}" if len(found) == 1 else "")
-    if rest := sum(len(found) for _, found in in_order[MOST_REASONS:]):
-        word = in_order[MOST_REASONS][0][0]
+    if rest := sum(len(found) for _, found in in_order[most:]):
+        word = in_order[most][0][0]
         yield ComingLine(None, word, f"{counted(rest, 'more application')}, for other reasons")
+
+
+def _need(state: RowState, row: ApplicationRow) -> tuple[ComingWord, str]:
+    """Word and reason. The brake is one reason, whatever it keeps where."""
+    if state is RowState.HINDERED and row.serving is ServiceLevel.WHOLE:
+        return ComingWord.HARMLESS, row.message
+    return (ComingWord.HELD, BRAKED) if row.reason == HeldReason.BRAKE_ENGAGED else (_NEEDS[state], row.message)
 
 
 _NEEDS = {
@@ -279,7 +296,7 @@ def _thresholds(state: FleetState) -> Iterator[ComingLine]:
 def _moving(state: FleetState, rows: SeenRows) -> Iterator[ComingLine]:
     moving = list(rows.of(RowState.MOVING).values())
     if moving:
-        named = ", ".join(f"{_name(row)} ({row.ready} of {row.wanted})" for row in moving[:MOST_NAMED])
+        named = ", ".join(f"{titled(row)} ({row.ready} of {row.wanted})" for row in moving[:MOST_NAMED])
         more = f" and {len(moving) - MOST_NAMED} more" if len(moving) > MOST_NAMED else ""
         waits = "waits" if len(moving) == 1 else "wait"
         said = f"{counted(len(moving), 'application')} {waits} for healthy replacements: {named}{more}"
@@ -303,11 +320,11 @@ def _of_outages(state: FleetState, running: Sequence[ClusterOutage]) -> Iterator
                 yield ComingLine(line.at, ComingWord.TO_COME, said, f"outage/{outage.name}")
 
 
-def _name(row: ApplicationRow) -> str:
+def titled(row: ApplicationRow) -> str:
     return "/".join(filter(None, (row.namespace, row.name)))
 
 
-def _names(names: Sequence[str]) -> str:
+def shortened(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMED:
         return f"{', '.join(names[:2])} and {len(names) - 2} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1] if names else "")))

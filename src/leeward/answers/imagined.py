@@ -5,7 +5,7 @@ imagine_policies   the bindings of a picture as policies would have them that ar
 imagine_scale      the same with another number of replicas
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -24,6 +24,7 @@ from leeward.api.spread_field import GROUP_FIELDS, rules_of_field
 from leeward.api.unknown_fields import unknown_fields
 from leeward.api.validation import validate, validate_types
 from leeward.api.work import Binding
+from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.propagation.binding import claim
 from leeward.core.propagation.matching import keep_or_find_policy
 from leeward.core.settings_in_force import SettingsInForce
@@ -42,6 +43,7 @@ class ImaginedChange:
 
     `bindings` are those that are as no policy or template has them yet. `failure_threshold_seconds` and
     `eviction_timeout_seconds` are the clocks of an outage that a control plane would have; None is what it has.
+    `releases_brake`: somebody releases the brake by hand.
     """
 
     fails: frozenset[str] = frozenset()
@@ -51,6 +53,12 @@ class ImaginedChange:
     bindings: Mapping[BindingName, Binding] = field(default_factory=dict[BindingName, Binding])
     failure_threshold_seconds: float | None = None
     eviction_timeout_seconds: float | None = None
+    releases_brake: bool = False
+
+    def about(self, clusters: Iterable[Cluster]) -> frozenset[str]:
+        """Clusters whose applications are concerned: a release lets go in all that look dead."""
+        dead = (each.name for each in clusters if self.releases_brake and looks_dead(each))
+        return self.fails.union(self.drained, dead)
 
     @property
     def clocks(self) -> Mapping[str, float]:

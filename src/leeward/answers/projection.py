@@ -24,7 +24,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import EVICTION_HELD_CONDITION, HOME_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.core.binding_status import status_after
-from leeward.core.cluster_health.brake import decide_brake, holds
+from leeward.core.cluster_health.brake import Brake, decide_brake, holds
 from leeward.core.cluster_health.outage import clusters_of
 from leeward.core.eviction.due_evictions import due_evictions
 from leeward.core.placement import Decision, Snapshot, decide
@@ -94,7 +94,7 @@ class _Projecting:
         self._settings = change.settings_of(state.settings)
         self._placement = replace(state.settings.placement, watch=False)
         self._timeline = ClusterTimeline(state.as_of, change, self._settings)
-        self._brake = state.recorded.brake
+        self._brake = Brake(overruled=True) if change.releases_brake else state.recorded.brake
         # A loss is imagined for a control plane that watches, whether or not somebody does at this moment.
         self._attention = replace(state.recorded.attention, is_now=True)
         self._limiter = EvictionLimiter[BindingName](state.settings.evictions_per_second)

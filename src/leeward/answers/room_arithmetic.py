@@ -17,7 +17,8 @@ from leeward.planning.fleet import Fleet
 from leeward.planning.reservations import Reserved
 
 _NANO = 10**9
-PODS = "pods"
+CPU, MEMORY, PODS = "cpu", "memory", "pods"
+RESOURCES = (CPU, MEMORY, PODS)
 
 
 class RoomRow(msgspec.Struct, frozen=True, rename="camel"):
@@ -49,10 +50,7 @@ def _row(spec: ResourceBindingSpec, fleet: Fleet, name: str, room: int) -> RoomR
     reserved = fleet.reservations.all().get(name, ())
     best: RoomRow | None = None
     for resource, each in request.items():
-        others = sum(_amount(part.resource_request.get(resource, 0)) * part.replicas for part in reserved)
-        if resource == PODS:
-            others = sum(part.replicas for part in reserved) * _NANO
-        row = _of(cluster, resource, _amount(each), others, room)
+        row = _of(cluster, resource, _amount(each), _reserved(reserved, resource), room)
         if row is not None and (best is None or row.free / row.each < best.free / best.each):
             best = row
     return best
@@ -64,36 +62,58 @@ def cores_asked(spec: ResourceBindingSpec, missing: int) -> float | None:
     return None if each is None else _amount(each) * missing / _NANO
 
 
-class Cores(msgspec.Struct, frozen=True, rename="camel"):
-    """`allocatable` less `requested` less `reserved` (for copies that were placed, and are not reported) is `free`."""
+class ResourceAmount(msgspec.Struct, frozen=True, rename="camel"):
+    """ResourceAmount of a resource of a cluster, in cores, bytes or Pods.
 
+    `allocatable` less `requested` less `reserved` (for copies that were placed, and are not reported) is `free`.
+    """
+
+    resource: str
     allocatable: float
     requested: float
     reserved: float
     free: float
 
+    @property
+    def share(self) -> float:
+        """Share that is requested or reserved."""
+        return 1 - self.free / self.allocatable
 
-def cores_of(cluster: Cluster, reserved_there: Iterable[Reserved]) -> Cores | None:
-    """A cluster's cores; None where they are not known."""
+
+def amounts_of(cluster: Cluster, reserved_there: Iterable[Reserved]) -> list[ResourceAmount]:
+    """Amounts of a cluster, the shortest first; resources that it does not tell are left out."""
+    there = tuple(reserved_there)
+    found = (_amount_of(cluster, resource, there) for resource in RESOURCES)
+    return sorted((each for each in found if each is not None), key=lambda each: -each.share)
+
+
+def _amount_of(cluster: Cluster, resource: str, reserved_there: Iterable[Reserved]) -> ResourceAmount | None:
     summary = cluster.status.resource_summary
-    if summary is None:
+    allocatable = 0 if summary is None else _amount(summary.allocatable.get(resource, 0))
+    if summary is None or allocatable <= 0:
         return None
-    reserved = sum(_amount(part.resource_request.get("cpu", 0)) * part.replicas for part in reserved_there)
-    requested = _sum((summary.allocated, summary.allocating), "cpu")
-    allocatable = _amount(summary.allocatable.get("cpu", 0))
-    return Cores(allocatable / _NANO, requested / _NANO, reserved / _NANO, (allocatable - requested - reserved) / _NANO)
+    reserved = _reserved(reserved_there, resource)
+    requested = _sum((summary.allocated, summary.allocating), resource)
+    free = allocatable - requested - reserved
+    return ResourceAmount(resource, allocatable / _NANO, requested / _NANO, reserved / _NANO, free / _NANO)
 
 
 def free_cores(fleet: Fleet, name: str) -> float | None:
     """Cores that are left of a cluster's, less what is reserved; None where that is not known."""
-    cores = cores_of(fleet[name], fleet.reservations.all().get(name, ()))
+    cores = _amount_of(fleet[name], CPU, fleet.reservations.all().get(name, ()))
     return None if cores is None else cores.free
 
 
-def used_share(fleet: Fleet, name: str) -> float | None:
-    """Share of a cluster's cores that is requested or reserved; None where that is not known."""
-    cores = cores_of(fleet[name], fleet.reservations.all().get(name, ()))
-    return None if cores is None or cores.allocatable <= 0 else 1 - cores.free / cores.allocatable
+def amounts_in(fleet: Fleet, name: str) -> list[ResourceAmount]:
+    """Amounts of a cluster of a fleet, the shortest first."""
+    return amounts_of(fleet[name], fleet.reservations.all().get(name, ()))
+
+
+def _reserved(parts: Iterable[Reserved], resource: str) -> int:
+    return sum(
+        (_NANO if resource == PODS else _amount(part.resource_request.get(resource, 0))) * part.replicas
+        for part in parts
+    )
 
 
 def _of(cluster: Cluster, resource: str, each: int, reserved: int, room: int) -> RoomRow | None:
@@ -122,7 +142,7 @@ def _sum(parts: Iterable[Mapping[str, Quantity]], resource: str) -> int:
 
 
 def _amount(quantity: Quantity) -> int:
-    """Amount in thousand-millionths; what cannot be read is nothing. Holds: S10."""
+    """ResourceAmount in thousand-millionths; what cannot be read is nothing. Holds: S10."""
     try:
         return nanos(quantity)
     except (ValueError, ArithmeticError):

@@ -26,7 +26,7 @@ from leeward.answers.imagined import ImaginedChange
 from leeward.answers.missing_dependencies import MissingDependency, missing_there
 from leeward.answers.projection import Projection, project
 from leeward.answers.return_losses import ReturnLosses, losses_on_return
-from leeward.answers.room_arithmetic import free_cores, used_share
+from leeward.answers.room_arithmetic import CPU, ResourceAmount, amounts_in, free_cores
 from leeward.answers.what_helps import Help, cordons_to_try, effect_on
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
@@ -37,7 +37,10 @@ TIGHT_SHARE = 0.95
 
 
 class ClusterFate(msgspec.Struct, frozen=True, rename="camel"):
-    """Cores are None where they are not known, or where the cluster is lost. `waiting` replicas have no node there."""
+    """Cores are None where they are not known, or where the cluster is lost. `waiting` replicas have no node there.
+
+    `room` is what it has then of each resource, the shortest first; nothing where it is lost.
+    """
 
     cluster: str
     change: str
@@ -46,6 +49,7 @@ class ClusterFate(msgspec.Struct, frozen=True, rename="camel"):
     cores_free_before: float | None = None
     cores_free_after: float | None = None
     waiting: int = 0
+    room: list[ResourceAmount] = []
 
 
 class InstantKind(Enum):
@@ -69,7 +73,7 @@ class Instant(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Fullest(msgspec.Struct, frozen=True, rename="camel"):
-    """Cluster with the share of its cores that is requested or reserved; `tight` is more than nineteen of twenty.
+    """Cluster with the share of its shortest resource that is requested or reserved; `tight` is over 95 %.
 
     Of an `overfull` cluster more is asked than it has.
     """
@@ -77,6 +81,7 @@ class Fullest(msgspec.Struct, frozen=True, rename="camel"):
     cluster: str
     share: float
     tight: bool
+    resource: str = CPU
 
     @property
     def overfull(self) -> bool:
@@ -144,7 +149,7 @@ def fates_of(state: FleetState, change: ImaginedChange) -> tuple[list[Applicatio
 
 
 def fullest_after(state: FleetState, found: Projection) -> Fullest | None:
-    """The fullest of the clusters that have taken something; None where none has, or no cores are known."""
+    """The fullest of the clusters that have taken something; None where none has, or nothing is known of it."""
     before = {key: targets_of(state.bindings[key]) for key in found.departures}
     took = {
         name
@@ -153,8 +158,8 @@ def fullest_after(state: FleetState, found: Projection) -> Fullest | None:
         for name, replicas in departure.after.items()
         if replicas > before[key].get(name, 0)
     }
-    shares = ((name, used_share(found.fleet, name)) for name in sorted(took) if name in found.fleet)
-    known = [Fullest(name, share, share > TIGHT_SHARE) for name, share in shares if share is not None]
+    shortest = ((name, amounts_in(found.fleet, name)[:1]) for name in sorted(took) if name in found.fleet)
+    known = [Fullest(name, a.share, a.share > TIGHT_SHARE, a.resource) for name, amounts in shortest for a in amounts]
     return max(known, key=lambda each: each.share, default=None)
 
 
@@ -171,7 +176,7 @@ def _helps(state: FleetState, change: ImaginedChange, fates: list[ApplicationFat
 
 def _left_wholly(state: FleetState, change: ImaginedChange, key: BindingName, found: Projection) -> list[str]:
     after = {target.name for target in found.bindings[key].spec.clusters}
-    about = change.fails | change.drained
+    about = change.about(state.clusters.values())
     return [t.name for t in state.bindings[key].spec.clusters if t.name in about and t.name not in after]
 
 
@@ -189,9 +194,10 @@ def _clusters(
         if not what and before[name] == after[name]:
             continue
         gained = after[name] - before[name]
-        free = None if change.fails & {name} and change.recover_after_seconds is None else free_cores(found.fleet, name)
+        is_lost = name in change.fails and change.recover_after_seconds is None
+        free, room = (None, []) if is_lost else (free_cores(found.fleet, name), amounts_in(found.fleet, name))
         said = what or f"{gained:+d}"
-        yield ClusterFate(name, said, before[name], after[name], free_cores(fleet, name), free, waiting[name])
+        yield ClusterFate(name, said, before[name], after[name], free_cores(fleet, name), free, waiting[name], room)
 
 
 def _replicas(bindings: Mapping[BindingName, Binding]) -> Counter[str]:

@@ -69,7 +69,9 @@ def brake_sentence(told: WhatIf) -> str:
 
 
 def command_of(change: ImaginedChange) -> str:
-    """`leeward what-if --fail iad-1,iad-2 --recover-after 1800s`"""
+    """`leeward what-if --fail iad-1,iad-2 --recover-after 1800s`; of a release the command that does it."""
+    if change.releases_brake:
+        return "leeward brake release"
     options = [
         ("--fail", ",".join(sorted(change.fails))),
         ("--drain", ",".join(sorted(change.drained))),

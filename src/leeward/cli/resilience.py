@@ -101,4 +101,6 @@ def _note(loss: "LossReport") -> str:
         return "; ".join(filter(None, (", ".join(app.workload for app in loss.worst[:2]), waits)))
     if loss.fullest is None or not loss.fullest.tight:
         return ""
-    return f"{'overfull' if loss.fullest.overfull else 'tight'}: {loss.fullest.cluster} {loss.fullest.share:.0%} full"
+    full = loss.fullest
+    of = "" if full.resource == "cpu" else f" ({full.resource})"
+    return f"{'overfull' if full.overfull else 'tight'}: {full.cluster} {full.share:.0%} full{of}"

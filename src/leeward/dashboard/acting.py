@@ -23,7 +23,6 @@ from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange
 from leeward.api.names import binding_name
 from leeward.client import Client
-from leeward.core.cluster_health.brake import Brake
 from leeward.dashboard.answering import WhatIfView, complete_picture, refusal_to_show, what_if_view
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.pictures import FleetPictures
@@ -105,7 +104,8 @@ class Acting:
             await find_cluster(session.client, asked.cluster)
         sentence = _TOLD[action].format(cluster=asked.cluster, workload=asked.workload)
         if action in (OperatorAction.DRAIN, OperatorAction.BRAKE_RELEASE, OperatorAction.REBALANCE):
-            state, change = _imagined(action, asked, await complete_picture(self._pictures, session))
+            state = await complete_picture(self._pictures, session)
+            change = _imagined(action, asked, state)
             return ActionResult(
                 sentence, done=False, what_if=await what_if_view(self._pictures, state, change, session.sight)
             )
@@ -143,18 +143,18 @@ async def _refusal(action: OperatorAction, asked: ActionRequest, session: Sessio
     return refusal_to_show(asked.namespace, session) if action is OperatorAction.REBALANCE else ""
 
 
-def _imagined(action: OperatorAction, asked: ActionRequest, state: FleetState) -> tuple[FleetState, ImaginedChange]:
+def _imagined(action: OperatorAction, asked: ActionRequest, state: FleetState) -> ImaginedChange:
     """Raises: OperationFailed."""
     if action is OperatorAction.DRAIN:
-        return state, ImaginedChange(drained=frozenset({asked.cluster}))
+        return ImaginedChange(drained=frozenset({asked.cluster}))
     if action is OperatorAction.BRAKE_RELEASE:
-        return FleetState(msgspec.structs.replace(state.recorded, brake=Brake(overruled=True))), ImaginedChange()
+        return ImaginedChange(releases_brake=True)
     key = BindingName(asked.namespace, _binding_of(asked))
     binding = state.bindings.get(key)
     if binding is None:
         raise OperationFailed(f"there is no binding {key}")
     spec = msgspec.structs.replace(binding.spec, reschedule_triggered_at=state.as_of)
-    return state, ImaginedChange(bindings={key: msgspec.structs.replace(binding, spec=spec)})
+    return ImaginedChange(bindings={key: msgspec.structs.replace(binding, spec=spec)})
 
 
 async def _carried_out(action: OperatorAction, asked: ActionRequest, client: Client) -> str:

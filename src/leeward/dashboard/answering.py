@@ -4,6 +4,7 @@
     GET /api/outages/NAME                        the outage as a story
     GET /api/outages/NAME/report                 the same as Markdown, for a post-mortem
     GET /api/what-if?fail=&drain=&recover-after= what would happen; parameters as those of `leeward what-if`
+    GET /api/what-if?release                     what a release of the brake would do
     GET /api/resilience?by=                      which losses the rest can take over
     GET /api/lint                                why a failover would not fire, or not help
 
@@ -166,6 +167,8 @@ def refusal_to_show(namespace: str, session: Session) -> str:
 
 def change_asked(state: FleetState, request: web.Request) -> ImaginedChange:
     """Raises: OperationFailed that names the parameter."""
+    if "release" in request.query:
+        return ImaginedChange(releases_brake=True)
     fails, drained = (select_clusters(state, request.query.getall(name, []), name) for name in ("fail", "drain"))
     if not fails and not drained:
         raise OperationFailed(
@@ -187,7 +190,7 @@ async def what_if_view(
 ) -> WhatIfView:
     """Raises: OperationFailed where too many ask."""
     found = await pictures.work_out(what_if, state, change)
-    headline, detail = answer_of(found), brake_sentence(found)
+    headline, detail = answer_of(found), "" if change.releases_brake else brake_sentence(found)
     return WhatIfView(headline, detail, command_of(change), found if sight.is_whole else _seen(found, sight))
 
 

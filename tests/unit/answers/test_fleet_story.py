@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from leeward.answers.fleet_state import FleetState
-from leeward.answers.fleet_story import MOST_REASONS, ComingWord, FleetMood, FleetStory, SeenRows, fleet_story
+from leeward.answers.fleet_story import BRAKED, MOST_ROWS, ComingWord, FleetMood, FleetStory, SeenRows, fleet_story
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.outages.record import begin, render
@@ -97,7 +97,7 @@ def test_the_headline_of_an_outage_is_the_service_and_the_cause_comes_after_it()
 
 def test_a_reason_is_one_line_and_at_most_five_are_told() -> None:
     shared = [row(f"a{number:02}", RowState.NOT_PLACED, "no room") for number in range(7)]
-    others = [row(f"b{number}", RowState.NOT_PLACED, f"reason {number}") for number in range(MOST_REASONS)]
+    others = [row(f"b{number}", RowState.NOT_PLACED, f"reason {number}") for number in range(MOST_ROWS)]
     hindered = row("kept", RowState.HINDERED, "finalizers")
     lines = told([M1], [hindered, row("moving", RowState.MOVING), row("held", RowState.HELD, "why"), *shared]).coming
     assert [(line.word, line.sentence, line.about) for line in lines[:3]] == [
@@ -108,10 +108,36 @@ def test_a_reason_is_one_line_and_at_most_five_are_told() -> None:
     assert lines[3].word is ComingWord.MOVING
     assert lines[3].sentence == "1 application waits for healthy replacements: shop/moving (1 of 2)"
     many = told([M1], [*others, *shared]).coming
-    assert len(many) == MOST_REASONS + 1
-    assert many[-1].sentence == "1 more application, for other reasons"
+    assert len(many) == MOST_ROWS
+    assert many[-1].sentence == "2 more applications, for other reasons"
     harm = row("harmed", RowState.HINDERED, "x", ServiceLevel.FEWER)
     assert told([M1], [harm]).coming[0].word is ComingWord.HINDERED
+
+
+def test_the_brake_is_one_reason_whatever_it_keeps_where() -> None:
+    held = [row(f"a{number}", RowState.HELD, f"not evicted from m{number}", ServiceLevel.NOBODY) for number in range(4)]
+    hindered = row("b", RowState.HINDERED, "it is not removed from m1", ServiceLevel.NOBODY)
+    braked = [msgspec.structs.replace(each, reason="BrakeEngaged") for each in (*held, hindered)]
+    (line,) = told([dead("m1"), dead("m2")], braked, Brake(since=at(0))).coming
+    assert (line.word, line.sentence) == (ComingWord.HELD, f"shop/a0, shop/a1 and 3 more: {BRAKED}")
+
+
+@pytest.mark.parametrize("reasons", [0, 3, 4, 9])
+@pytest.mark.parametrize("steps", [0, 1, 2, 5, 9])
+def test_never_more_than_five_rows_are_told_and_what_is_left_out_is_counted(reasons: int, steps: int) -> None:
+    held = [row(f"a{number}", RowState.HELD, f"reason {number}") for number in range(reasons)]
+    due = [
+        msgspec.structs.replace(row(f"b{number}", RowState.DUE), next=f"leaves m{number}", next_at=at(number))
+        for number in range(steps)
+    ]
+    lines = told([M1], [*held, *due]).coming
+    assert len(lines) <= MOST_ROWS
+    told_reasons = sum(line.word is ComingWord.HELD and "more application" not in line.sentence for line in lines)
+    told_steps = sum(line.word is ComingWord.DUE for line in lines)
+    if told_reasons < reasons:
+        assert f"{reasons - told_reasons} more application" in " ".join(line.sentence for line in lines)
+    if told_steps < steps:
+        assert lines[-1].sentence.startswith(f"{steps - told_steps} more step")
 
 
 def test_who_leaves_at_the_same_time_leaves_together() -> None:

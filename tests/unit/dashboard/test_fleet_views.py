@@ -14,7 +14,7 @@ from kubeapi import codec
 from kubeapi.meta import ObjectMeta
 from leeward.answers.decisions import fleet_of
 from leeward.answers.fleet_state import spec_there
-from leeward.answers.room_arithmetic import cores_of
+from leeward.answers.room_arithmetic import amounts_of
 from leeward.api.cluster import Cluster, ResourceSummary
 from leeward.api.meta import Condition
 from leeward.api.names import EVICTION_HELD_CONDITION, REFUSED_CONDITION
@@ -240,7 +240,9 @@ def assert_what_comes_is_reserved(told: Collections, now: SeenFleet) -> None:
     reserved = fleet_of(now.state).reservations.all()
     for name, tile in told["clusters"].items():
         known = next(each for each in now.clusters if each.name == name)
-        assert msgspec.json.decode(tile)["cores"] == from_json(cores_of(known, reserved.get(name, ())))
+        assert msgspec.json.decode(tile)["room"] == [
+            from_json(each) for each in amounts_of(known, reserved.get(name, ()))
+        ]
 
 
 def from_json(value: Any) -> Any:

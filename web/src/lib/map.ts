@@ -1,5 +1,6 @@
 /** Clusters by region and zone, in the order of a map: regions by size, zones and clusters by name. */
 
+import { totals } from "./room";
 import { CLUSTER_STATES } from "./states";
 import type { ClusterTile } from "./view";
 
@@ -37,15 +38,14 @@ function regionOf(name: string, tiles: ClusterTile[]): MapRegion {
     name: zone,
     tiles: there.sort(byName),
   }));
-  const seen = tiles.filter((tile) => tile.cores && tile.unseenSince === null);
-  const free = seen.reduce((sum, tile) => sum + (tile.cores?.free ?? 0), 0);
+  const cores = totals(tiles).find((each) => each.resource === "cpu");
   const providers = new Set(tiles.map((tile) => tile.provider).filter(Boolean));
   return {
     name,
     provider: [...providers].sort().join(", "),
     zones: zones.sort((a, b) => a.name.localeCompare(b.name)),
     clusters: tiles.length,
-    coresFree: seen.length > 0 ? free : null,
+    coresFree: cores?.free ?? null,
   };
 }
 

@@ -58,6 +58,7 @@ export function linkOf(line: ComingLine): { href: string; text: string } | null 
   if (kind === "application")
     return { href: applicationPath(name), text: line.word === "Held" ? "See what would help" : "See why" };
   if (kind === "cluster") return { href: whatIfPath([name]), text: "What if" };
+  if (kind === "outages") return { href: "/outages", text: "Outages" };
   if (kind === "outage") return { href: outagePath(name), text: "Outage" };
   if (line.word === "Due" || line.word === "Moving") return { href: `/applications?state=${line.word}`, text: "List" };
   if (line.word === "Held" || line.word === "NotPlaced" || line.word === "Hindered")

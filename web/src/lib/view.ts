@@ -108,6 +108,8 @@ export interface BrakeView {
   dead: number;
   needed: number;
   clusters: number;
+  /** Applications that it keeps where they are. */
+  holds: string;
 }
 
 // ---- clusters ----
@@ -138,7 +140,8 @@ export interface ClusterTile {
   note: string;
   taints: string[];
   unseenSince: Instant | null;
-  cores: Cores | null;
+  /** The shortest first. */
+  room: Amount[];
   nodes: number | null;
   nodesReady: number | null;
   replicas: number;
@@ -148,7 +151,9 @@ export interface ClusterTile {
   covered: boolean | null;
 }
 
-export interface Cores {
+/** In cores, bytes or Pods. */
+export interface Amount {
+  resource: "cpu" | "memory" | "pods";
   allocatable: number;
   requested: number;
   reserved: number;
@@ -488,6 +493,8 @@ export interface ClusterFate {
   coresFreeAfter: number | null;
   /** Replicas that have no node there. */
   waiting: number;
+  /** What it has then, the shortest first; nothing where it is lost. */
+  room: Amount[];
 }
 
 export interface ReturnLosses {
@@ -520,7 +527,7 @@ export interface LossReport {
   worst: ApplicationFate[];
   alone: string[];
   /** Of the clusters that take something over. */
-  fullest: { cluster: string; share: number; tight: boolean } | null;
+  fullest: { cluster: string; share: number; tight: boolean; resource: Amount["resource"] } | null;
   /** Applications that serve nobody then, and replicas that have no node. */
   nobody: number;
   waiting: number;

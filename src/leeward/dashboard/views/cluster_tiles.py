@@ -7,7 +7,7 @@ import msgspec
 
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.next_steps import NextStep, threshold_steps
-from leeward.answers.room_arithmetic import Cores, cores_of
+from leeward.answers.room_arithmetic import ResourceAmount, amounts_of
 from leeward.api.cluster import Cluster
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.loss_coverage import standing_coverage
@@ -16,7 +16,7 @@ from leeward.planning.reservations import Reserved
 
 
 class ClusterTile(msgspec.Struct, frozen=True, rename="camel"):
-    """`cores` are None where they are not known. Of a cluster that is not seen they are the last ones, and
+    """`room` are its amounts, the shortest first. Of a cluster that is not seen they are the last ones, and
     `unseen_since` is when it was seen last. `coverage` says whether the others could take over, `covered` whether so.
     """
 
@@ -31,7 +31,7 @@ class ClusterTile(msgspec.Struct, frozen=True, rename="camel"):
     note: str
     taints: list[str]
     unseen_since: datetime | None
-    cores: Cores | None
+    room: list[ResourceAmount]
     nodes: int | None
     nodes_ready: int | None
     replicas: int
@@ -59,7 +59,7 @@ def cluster_tile(
         note=row.note,
         taints=row.taints,
         unseen_since=not_seen_since(cluster),
-        cores=cores_of(cluster, reserved),
+        room=amounts_of(cluster, reserved),
         nodes=None if nodes is None else nodes.total_num,
         nodes_ready=None if nodes is None else nodes.ready_num,
         replicas=row.replicas,

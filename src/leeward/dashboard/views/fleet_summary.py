@@ -1,11 +1,11 @@
 """The head of the page: how the fleet is as one sentence, what comes next, the brake, and what is not seen."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 import msgspec
 
-from leeward.answers.fleet_story import ComingLine, FleetMood, FleetStory, SeenRows
+from leeward.answers.fleet_story import ComingLine, FleetMood, FleetStory, SeenRows, shortened, titled
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.dashboard.rights import FleetSight
 from leeward.dashboard.seen_fleet import SeenFleet
@@ -15,8 +15,10 @@ from leeward.operations.sentences import counted
 
 
 class BrakeSummary(msgspec.Struct, frozen=True, rename="camel"):
-    """Summary of the brake, which holds evictions from `needed` clusters on that look dead; `dead` do, of
-    `clusters`."""
+    """Summary of the brake, which holds evictions from `needed` clusters on that look dead; `dead` do, of `clusters`.
+
+    `holds` are the applications with a copy in a cluster that looks dead: while it is engaged they stay there.
+    """
 
     engaged: bool
     overruled: bool
@@ -26,6 +28,7 @@ class BrakeSummary(msgspec.Struct, frozen=True, rename="camel"):
     dead: int
     needed: int
     clusters: int
+    holds: str = ""
 
 
 class FleetSummary(msgspec.Struct, frozen=True, rename="camel"):
@@ -73,7 +76,7 @@ def fleet_summary(
         states={state: len(of_state) for state, of_state in rows.applications.items()},
         nobody=rows.serving(ServiceLevel.NOBODY),
         fewer=rows.serving(ServiceLevel.FEWER),
-        brake=_brake(seen) if sight.brake and sight.clusters else None,
+        brake=_brake(seen, rows) if sight.brake and sight.clusters else None,
         settings_told=seen.settings.told,
         silent_since=seen.health.silent_since,
         silence=seen.health.problem,
@@ -83,12 +86,13 @@ def fleet_summary(
     )
 
 
-def _brake(seen: SeenFleet) -> BrakeSummary | None:
+def _brake(seen: SeenFleet, rows: SeenRows) -> BrakeSummary | None:
     """None where it could not be read."""
     if seen.brake is None:
         return None
     brake, settings, number = seen.brake.brake, seen.settings.brake, len(seen.clusters)
-    dead = sum(map(looks_dead, seen.clusters))
+    names = {cluster.name for cluster in seen.clusters if looks_dead(cluster)}
+    dead = len(names)
     needed = max(settings.minimum, int(settings.threshold * number) + 1)
     looks = "looks dead" if dead == 1 else "look dead"
     which = "No cluster looks dead" if dead == 0 else f"{dead} of {counted(number, 'cluster')} {looks}"
@@ -102,4 +106,16 @@ def _brake(seen: SeenFleet) -> BrakeSummary | None:
         dead=dead,
         needed=needed,
         clusters=number,
+        holds=_held_in(names, rows) if brake.engaged and not brake.overruled else "",
     )
+
+
+def _held_in(clusters: Collection[str], rows: SeenRows) -> str:
+    """`12 applications: pay/auth, pay/fraud and 10 more`; empty where there is none."""
+    held = [
+        row
+        for of_state in rows.applications.values()
+        for row in of_state.values()
+        if any(place.cluster in clusters for place in row.where)
+    ]
+    return f"{counted(len(held), 'application')}: {shortened([titled(row) for row in held])}" if held else ""
