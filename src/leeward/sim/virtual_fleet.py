@@ -8,6 +8,7 @@ Time passes in `wait` and `until` alone. The same calls with the same seed give 
 """
 
 import asyncio
+import atexit
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -73,6 +74,7 @@ class VirtualFleet:
         self._world = World(modes, timing or Timing.karmada(), seed, manager=settings)
         self._discovery = Discovery(self._world.client)
         self._closed = False
+        atexit.register(self.close)
         self._run(self._start(known))
 
     def apply(self, *what: str | os.PathLike[str] | Manifest) -> None:
@@ -165,6 +167,7 @@ class VirtualFleet:
         """Ends all parties. A second call does nothing."""
         if not self._closed:
             self._closed = True
+            atexit.unregister(self.close)
             self._run(self._world.__aexit__(None, None, None))
             self._runner.close()
 
