@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Coroutine
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -26,6 +26,8 @@ YOUNG_OBJECTS = 10_000
 """Number of new objects after which the collector looks for cycles among them."""
 
 _BEGINNING, _DELETE = "time=", 0x7F
+
+LogForm = Literal["text", "json"]
 
 log = logging.getLogger(__name__)
 
@@ -99,10 +101,10 @@ def _cut_off(name: str) -> None:
     os._exit(1)
 
 
-def log_to_stderr(level: int = logging.INFO) -> None:
+def log_to_stderr(form: LogForm = "text") -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(KeyValueFormatter())
-    logging.basicConfig(level=level, handlers=[handler], force=True)
+    handler.setFormatter(JsonFormatter() if form == "json" else KeyValueFormatter())
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)
 
 
@@ -113,15 +115,39 @@ class KeyValueFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        time = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
-        message = json.dumps(record.getMessage(), ensure_ascii=False)
-        if not message.isprintable():
-            message = "".join(map(_seen, message))
-        line = f"{_BEGINNING}{time} level={record.levelname.lower()} logger={record.name} message={message}"
+        message = _seen_in_json(record.getMessage())
+        line = f"{_BEGINNING}{_time_of(record)} level={record.levelname.lower()} logger={record.name} message={message}"
         if not record.exc_info:
             return line
         trace = shown_lines(self.formatException(record.exc_info)).split("\n")
         return "\n".join([line, *(f"  {each}" if each.startswith(_BEGINNING) else each for each in trace)])
+
+
+class JsonFormatter(logging.Formatter):
+    """`{"time": "...", "level": "info", "logger": "...", "message": "..."}` on one line, and `trace` of an error.
+
+    Instants are UTC with milliseconds, as in the text form. Nothing inside acts on a terminal.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {
+            "time": _time_of(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **({"trace": self.formatException(record.exc_info)} if record.exc_info else {}),
+        }
+        return "{" + ", ".join(f'"{name}": {_seen_in_json(value)}' for name, value in fields.items()) + "}"
+
+
+def _time_of(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def _seen_in_json(text: str) -> str:
+    """The text as a JSON string in which every letter can be seen."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted if quoted.isprintable() else "".join(map(_seen, quoted))
 
 
 def _seen(letter: str) -> str:

@@ -16,20 +16,24 @@ _BREAKS = ("\r", "\x85", "\u2028", "\u2029", "\ufeff")
 """Characters that end a line to some readers, and not to others."""
 
 
+NEVER_FOLDED = 1 << 30
+"""Width of lines; the writer's own is 80 characters."""
+
+
 def render_sorted_yaml(value: Any) -> str:
     """One document of plain JSON values."""
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=1 << 16)
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=NEVER_FOLDED)
 
 
 def render_yaml_document(value: Any) -> str:
-    """Renders the value with its keys in the order that they have, in ASCII: it is shown on terminals, where no text of
-    several lines may look like lines of the document."""
-    return yaml.dump(value, Dumper=_TerminalDumper, sort_keys=False)
+    """Renders the value with its keys in the order that they have, in ASCII: it is shown on terminals, where no part of
+    a text may look like a line of the document. Nothing is folded, as kubectl folds nothing."""
+    return yaml.dump(value, Dumper=_TerminalDumper, sort_keys=False, width=NEVER_FOLDED)
 
 
 def render_inline_yaml(value: Any) -> str:
     """Renders the value for one line of a document, its lists and mappings in brackets."""
-    written = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, width=1 << 16, default_flow_style=True)
+    written = yaml.dump(value, Dumper=_Dumper, allow_unicode=True, width=NEVER_FOLDED, default_flow_style=True)
     line = written.removesuffix("...\n").removesuffix("\n")
     return json.dumps(value, ensure_ascii=False) if "\n" in line else line
 

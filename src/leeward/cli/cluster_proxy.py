@@ -9,7 +9,7 @@ from kubeapi.process import serve
 from leeward.app.local.errors import FleetError
 from leeward.cli.component import connection_of, context_option, kubeconfig_option
 from leeward.cli.connections import carry_out, client_of
-from leeward.cli.flags import KARMADA_SPELLING, list_option, start_log
+from leeward.cli.flags import KARMADA_SPELLING, list_option, logging_format, start_log
 from leeward.cli.named_files import kubeconfig_in
 from leeward.cli.output import say
 from leeward.cli.parameters import Number
@@ -30,6 +30,7 @@ SERVICE_URL = "https://leeward-cluster-proxy.karmada-system.svc"
 )
 @list_option("--allowed-member-addresses", help="Networks that members may be in although refused.")
 @click.option("--print-kubeconfig", is_flag=True, help="Print --kubeconfig as it leads here, for karmadactl, and end.")
+@logging_format
 @kubeconfig_option
 @context_option
 @click.pass_context

@@ -14,6 +14,7 @@ import click
 
 from leeward.app.local.errors import FleetError
 from leeward.cli.connections import operator_options, refuse_silent, target_of
+from leeward.cli.flags import logging_format, start_log
 from leeward.cli.output import complain, say
 from leeward.cli.settings import Settings
 
@@ -32,6 +33,7 @@ USUAL_PORT = 8733
 @click.option("--tls-cert", type=FILE, help="Certificate (PEM) to serve HTTPS with.")
 @click.option("--tls-key", type=FILE, help="Its private key (PEM).")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name by which browsers find it.")
+@logging_format
 @operator_options
 @click.pass_obj
 def dashboard(
@@ -50,7 +52,7 @@ def dashboard(
     On an address of this machine alone, a link is printed that signs in once, with the identity of the kubeconfig.
     When it was used, the next one is printed. Elsewhere users sign in with a token of the control plane.
     """
-    from kubeapi.process import log_to_stderr, serve
+    from kubeapi.process import serve
     from leeward.app.dashboard import NOT_BUILT, DashboardRequest, run_dashboard
     from leeward.app.local.dashboard_process import is_built
 
@@ -70,7 +72,7 @@ def dashboard(
         complain(f"{listen} is not of this machine alone: without --tls-cert, tokens travel unencrypted to it")
     if not is_built():
         complain(NOT_BUILT)
-    log_to_stderr()
+    start_log(click.get_current_context())
     served = replace(request, renewed=partial(_tell_next, request.link))
     serve(run_dashboard(served, lambda link: announce(target.name, link, opens)), "dashboard")
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kubeapi.process import log_to_stderr
+from kubeapi.process import LogForm, log_to_stderr
 from leeward.app.flags.left_out import (
     LEFT_OUT,
     OF_THE_AGENT,
@@ -108,7 +108,25 @@ def estimator_left_out_flags(verb: F) -> F:
     return _passed_over(verb, {**LEFT_OUT, **OF_THE_ESTIMATOR})
 
 
+def logging_format(verb: F) -> F:
+    """Adds `--logging-format`, which `start_log` follows."""
+    return click.option(
+        "--logging-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        expose_value=False,
+        callback=_keep_logging_format,
+        help="Form of the log: key=value, or a JSON object a line.",
+    )(verb)
+
+
+def _keep_logging_format(context: click.Context, _parameter: click.Parameter, value: LogForm) -> None:
+    context.meta[_LOG_FORM_KEY] = value
+
+
 def _passed_over(verb: F, names: Iterable[str]) -> F:
+    verb = logging_format(verb)
     for name in names:
         keywords: dict[str, Any] = {"is_flag": False, "flag_value": "true"} if name in SWITCHES else {}
         short = ["-v"] if name == "v" else []
@@ -126,7 +144,7 @@ def _passed_over(verb: F, names: Iterable[str]) -> F:
 
 def start_log(context: click.Context) -> None:
     """Logs to standard error from now on; says in one line first which flags were written and are not used."""
-    log_to_stderr()
+    log_to_stderr(context.meta.get(_LOG_FORM_KEY, "text"))
     tell_left_out(context)
 
 
@@ -150,7 +168,7 @@ _WHY = {
     **OF_THE_AGENT,
     **OF_THE_ESTIMATOR,
 }
-_KEY, _LEFT_OUT_KEY = "leeward.flags", "leeward.flags.left-out"
+_KEY, _LEFT_OUT_KEY, _LOG_FORM_KEY = "leeward.flags", "leeward.flags.left-out", "leeward.flags.logging-format"
 
 
 def _pass_over(context: click.Context, parameter: click.Parameter, value: str | None) -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import io
+import json
 import logging
 import sys
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import ObjectMeta
-from kubeapi.process import KeyValueFormatter
+from kubeapi.process import JsonFormatter, KeyValueFormatter
 from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
@@ -78,6 +79,24 @@ def test_the_trace_of_an_error_follows_its_log_line() -> None:
     lines = KeyValueFormatter().format(record).splitlines()
     assert lines[0].endswith('level=error logger=leeward.x message="failed"')
     assert lines[-1] == "ValueError: boom"
+
+
+def test_a_log_line_of_json_is_one_object_with_the_trace_in_it() -> None:
+    try:
+        raise ValueError("boom\x1b[2J")
+    except ValueError:
+        record = logging.LogRecord("leeward.x", logging.ERROR, "", 1, 'said "%s"', ("hi\nü",), sys.exc_info())
+    record.created = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC).timestamp()
+    line = JsonFormatter().format(record)
+    assert line.isprintable()
+    read = json.loads(line)
+    assert read.pop("trace").endswith("ValueError: boom\x1b[2J")
+    assert read == {
+        "time": "2026-01-02T03:04:05.678Z",
+        "level": "error",
+        "logger": "leeward.x",
+        "message": 'said "hi\nü"',
+    }
 
 
 def test_the_demonstration_is_told_in_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:

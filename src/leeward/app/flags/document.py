@@ -11,6 +11,9 @@ _HEAD = """# Flags
 The names are Karmada's; those marked *ours* Karmada has not. `leeward up` takes those of its column for the control
 plane and the agents of a local fleet, and keeps them. Durations are written as in Go: `1m30s`.
 
+Each component writes its log to standard error, an event a line. `--logging-format=json` makes each line a JSON object
+with `time`, `level`, `logger` and `message`, and `trace` of an error; the default is `text`.
+
 | flag | default | components | what |
 |---|---|---|---|
 """

@@ -54,7 +54,6 @@ LEFT_OUT = {
     "log-flush-frequency": _LOGS,
     "log-text-info-buffer-size": _LOGS,
     "log-text-split-stream": _LOGS,
-    "logging-format": _LOGS,
     "logtostderr": _LOGS,
     "one-output": _LOGS,
     "plugins": "all plug-ins filter and score",
