@@ -6,7 +6,7 @@ from kubeapi.meta import ReadOnlyManifest
 from leeward.core.interpreter.accounts import SECRET, SERVICE_ACCOUNT
 from leeward.core.interpreter.autoscaling import HORIZONTAL_POD_AUTOSCALER, POD_DISRUPTION_BUDGET
 from leeward.core.interpreter.jobs import CRON_JOB, JOB
-from leeward.core.interpreter.network import INGRESS, SERVICE, SERVICE_IMPORT
+from leeward.core.interpreter.network import INGRESS, SERVICE
 from leeward.core.interpreter.pods import POD
 from leeward.core.interpreter.rules import Rules
 from leeward.core.interpreter.storage import PERSISTENT_VOLUME, PERSISTENT_VOLUME_CLAIM
@@ -23,7 +23,6 @@ KINDS: Mapping[tuple[str, str], Rules] = {
     ("v1", "Pod"): POD,
     ("v1", "Service"): SERVICE,
     ("networking.k8s.io/v1", "Ingress"): INGRESS,
-    ("multicluster.x-k8s.io/v1alpha1", "ServiceImport"): SERVICE_IMPORT,
     ("v1", "PersistentVolume"): PERSISTENT_VOLUME,
     ("v1", "PersistentVolumeClaim"): PERSISTENT_VOLUME_CLAIM,
     ("v1", "Secret"): SECRET,

@@ -1,4 +1,4 @@
-"""Service, Ingress and ServiceImport: what leads to the application, and the addresses that load balancers give it."""
+"""Service and Ingress: what leads to the application, and the addresses that load balancers give it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from kubeapi.codec import encode
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.work import AggregatedStatusItem
-from leeward.core.interpreter.dependencies import ingress_dependencies, service_import_dependencies
+from leeward.core.interpreter.dependencies import ingress_dependencies
 from leeward.core.interpreter.fields import drop, list_at, mapping_at, statuses, take, text_at
 from leeward.core.interpreter.node_ports import HEALTH_PORT, retain_node_ports
 from leeward.core.interpreter.rules import Rules, Status
@@ -67,4 +67,3 @@ SERVICE = Rules(
     prune=_prune_service,
 )
 INGRESS = Rules(is_healthy=_is_ingress_healthy, aggregate=_aggregate, dependencies=ingress_dependencies)
-SERVICE_IMPORT = Rules(dependencies=service_import_dependencies)

@@ -14,6 +14,7 @@ from leeward.core.interpreter.thirdparty.flux import (
     KUSTOMIZATION,
     OCI_REPOSITORY,
 )
+from leeward.core.interpreter.thirdparty.gateway_api import GATEWAY, GATEWAY_CLASS, ROUTE
 from leeward.core.interpreter.thirdparty.kruise import (
     ADVANCED_CRON_JOB,
     BROADCAST_JOB,
@@ -25,6 +26,7 @@ from leeward.core.interpreter.thirdparty.kruise import (
 )
 from leeward.core.interpreter.thirdparty.kubeflow import MPI_JOB, NOTEBOOK, PYTORCH_JOB, TF_JOB
 from leeward.core.interpreter.thirdparty.kyverno import CLUSTER_POLICY, POLICY
+from leeward.core.interpreter.thirdparty.multicluster import KARMADAS_IMPORT, SERVICE_EXPORT, SERVICE_IMPORT
 from leeward.core.interpreter.thirdparty.ray import RAY_CLUSTER, RAY_JOB, RAY_SERVICE
 from leeward.core.interpreter.thirdparty.spark import SPARK_APPLICATION
 from leeward.core.interpreter.thirdparty.volcano import VOLCANO_JOB
@@ -40,6 +42,18 @@ PROJECT_KINDS: Mapping[tuple[str, str], Rules] = {
     ("argoproj.io/v1alpha1", "Workflow"): WORKFLOW,
     ("batch.volcano.sh/v1alpha1", "Job"): VOLCANO_JOB,
     ("flink.apache.org/v1beta1", "FlinkDeployment"): FLINK_DEPLOYMENT,
+    ("gateway.networking.k8s.io/v1", "GRPCRoute"): ROUTE,
+    ("gateway.networking.k8s.io/v1", "Gateway"): GATEWAY,
+    ("gateway.networking.k8s.io/v1", "GatewayClass"): GATEWAY_CLASS,
+    ("gateway.networking.k8s.io/v1", "HTTPRoute"): ROUTE,
+    ("gateway.networking.k8s.io/v1", "TLSRoute"): ROUTE,
+    ("gateway.networking.k8s.io/v1alpha2", "GRPCRoute"): ROUTE,
+    ("gateway.networking.k8s.io/v1alpha2", "TCPRoute"): ROUTE,
+    ("gateway.networking.k8s.io/v1alpha2", "TLSRoute"): ROUTE,
+    ("gateway.networking.k8s.io/v1alpha2", "UDPRoute"): ROUTE,
+    ("gateway.networking.k8s.io/v1beta1", "Gateway"): GATEWAY,
+    ("gateway.networking.k8s.io/v1beta1", "GatewayClass"): GATEWAY_CLASS,
+    ("gateway.networking.k8s.io/v1beta1", "HTTPRoute"): ROUTE,
     ("helm.toolkit.fluxcd.io/v2beta1", "HelmRelease"): HELM_RELEASE,
     ("kubeflow.org/v1", "Notebook"): NOTEBOOK,
     ("kubeflow.org/v1", "PyTorchJob"): PYTORCH_JOB,
@@ -48,6 +62,10 @@ PROJECT_KINDS: Mapping[tuple[str, str], Rules] = {
     ("kustomize.toolkit.fluxcd.io/v1", "Kustomization"): KUSTOMIZATION,
     ("kyverno.io/v1", "ClusterPolicy"): CLUSTER_POLICY,
     ("kyverno.io/v1", "Policy"): POLICY,
+    ("multicluster.x-k8s.io/v1alpha1", "ServiceExport"): SERVICE_EXPORT,
+    ("multicluster.x-k8s.io/v1alpha1", "ServiceImport"): KARMADAS_IMPORT,
+    ("multicluster.x-k8s.io/v1beta1", "ServiceExport"): SERVICE_EXPORT,
+    ("multicluster.x-k8s.io/v1beta1", "ServiceImport"): SERVICE_IMPORT,
     ("ray.io/v1", "RayCluster"): RAY_CLUSTER,
     ("ray.io/v1", "RayJob"): RAY_JOB,
     ("ray.io/v1", "RayService"): RAY_SERVICE,

@@ -19,11 +19,12 @@ def reflected(manifest: ReadOnlyManifest, names: Sequence[str], defaults: Mappin
 def reflected_with_generations(manifest: ReadOnlyManifest, names: Sequence[str]) -> Status:
     """Status as `reflected`, with the object's generation and that of the template which it was made from."""
     own = value_at(manifest, "metadata", "generation")
-    made_from = _template_generation(manifest)
+    made_from = template_generation(manifest)
     generations = {"generation": own, "resourceTemplateGeneration": made_from}
     return {**{name: value for name, value in generations.items() if value is not None}, **reflected(manifest, names)}
 
 
-def _template_generation(manifest: ReadOnlyManifest) -> int | None:
+def template_generation(manifest: ReadOnlyManifest) -> int | None:
+    """Generation of the template that a member's object was made from; None where the object does not tell it."""
     text = text_at(manifest, "metadata", "annotations", TEMPLATE_GENERATION_ANNOTATION)
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(2**63)) else None

@@ -1,0 +1,151 @@
+"""Gateway API: Gateways and their routes, judged and added up by parent.
+
+    Gateway    healthy where Accepted and Programmed are true; its addresses are those of all clusters
+    a route    healthy where each parent that it names has accepted it and has resolved its references
+    Unknown    a condition is not told yet, or of an earlier generation: no controller has looked at the object
+
+Controllers of a member tell the generation of the member's object. It is reflected as that of the template which the
+object was made from: readers such as external-dns compare it with the generation of the template. Karmada knows none
+of these kinds, and takes each for healthy.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kubeapi import codec
+from kubeapi.meta import Manifest, ReadOnlyManifest
+from leeward.api.work import AggregatedStatusItem
+from leeward.core.interpreter.fields import int_at, list_at, mapping_at, mappings_at, text_at
+from leeward.core.interpreter.rules import InterpretationError, Rules, Status
+from leeward.core.interpreter.thirdparty.merged_conditions import Told, one_of_each_type, reports
+from leeward.core.interpreter.thirdparty.reflection import template_generation
+
+GROUP = "gateway.networking.k8s.io"
+_PARENT_DEFAULTS = {"group": GROUP, "kind": "Gateway"}
+_NESTED = ("listeners", "parents")
+
+
+def _reflect(manifest: ReadOnlyManifest) -> Status:
+    """The status, whose conditions tell the template's generation."""
+    status: Status = dict(mapping_at(manifest, "status"))
+    own, made_from = int_at(manifest, "metadata", "generation"), template_generation(manifest)
+    for name in ("conditions", *_NESTED):
+        if name in status:
+            entries = mappings_at(status, name)
+            told = [{"conditions": entries}] if name == "conditions" else entries
+            dated = [_dated(each, own, made_from) for each in told]
+            status[name] = dated[0]["conditions"] if name == "conditions" else dated
+    return status
+
+
+def _dated(report: Manifest, own: int, made_from: int | None) -> Manifest:
+    conditions: list[Manifest] = []
+    for condition in mappings_at(report, "conditions"):
+        rest = {name: value for name, value in condition.items() if name != "observedGeneration"}
+        is_current = made_from is not None and condition.get("observedGeneration") == own
+        conditions.append({**rest, "observedGeneration": made_from} if is_current else rest)
+    return {**report, "conditions": conditions}
+
+
+def _is_true(report: ReadOnlyManifest, types: Sequence[str], generation: int) -> bool:
+    """Tells whether all of these conditions are true. Raises: InterpretationError for one that nobody has told yet."""
+    by_type = {text_at(each, "type"): each for each in mappings_at(report, "conditions")}
+    current = {type_: each for type_, each in by_type.items() if _is_current(each, generation)}
+    said = [text_at(current.get(type_), "status") for type_ in types]
+    if "False" in said:
+        return False
+    if any(each != "True" for each in said):
+        raise InterpretationError(f"nobody has told yet whether it is {' and '.join(types)}")
+    return True
+
+
+def _is_current(condition: ReadOnlyManifest, generation: int) -> bool:
+    observed = condition.get("observedGeneration")
+    return not isinstance(observed, int) or observed >= generation
+
+
+def _is_gateway_healthy(manifest: ReadOnlyManifest) -> bool:
+    status, generation = mapping_at(manifest, "status"), int_at(manifest, "metadata", "generation")
+    return _is_true(status, ("Accepted", "Programmed"), generation)
+
+
+def _is_class_healthy(manifest: ReadOnlyManifest) -> bool:
+    return _is_true(mapping_at(manifest, "status"), ("Accepted",), int_at(manifest, "metadata", "generation"))
+
+
+def _is_route_healthy(manifest: ReadOnlyManifest) -> bool:
+    """Tells whether each of its parents has taken it. A route without parents leads nothing, and cannot fail."""
+    generation, namespace = int_at(manifest, "metadata", "generation"), text_at(manifest, "metadata", "namespace")
+    told = mappings_at(manifest, "status", "parents")
+    by_parent = [(_parent(mapping_at(each, "parentRef"), namespace), each) for each in told]
+    judged: list[bool] = []
+    unknown: InterpretationError | None = None
+    for reference in mappings_at(manifest, "spec", "parentRefs"):
+        parent = _parent(reference, namespace)
+        for report in [each for named, each in by_parent if named == parent] or [{}]:
+            try:
+                judged.append(_is_true(report, ("Accepted", "ResolvedRefs"), generation))
+            except InterpretationError as error:
+                unknown = error
+    if unknown is not None and all(judged):
+        raise unknown
+    return all(judged)
+
+
+def _parent(reference: Mapping[str, Any], namespace: str) -> bytes:
+    return codec.canonical({**_PARENT_DEFAULTS, "namespace": namespace, **reference})
+
+
+def _aggregate_gateway(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    """All addresses, each once, and the listeners by name."""
+    addresses = {codec.canonical(each.report): dict(each.report) for each in reports(items, "addresses")}
+    listeners = _grouped(reports(items, "listeners"), "name")
+    parts = {
+        "addresses": [addresses[key] for key in sorted(addresses)],
+        "conditions": one_of_each_type(reports(items)),
+        "listeners": [_listener(told) for told in listeners],
+    }
+    return {name: value for name, value in parts.items() if value}
+
+
+def _listener(told: Sequence[Told]) -> Manifest:
+    """One listener of all clusters. A route that is in several is attached in each: the greatest number counts."""
+    attached = max(int_at(each.report, "attachedRoutes") for each in told)
+    kinds = next((found for each in told if (found := list_at(each.report, "supportedKinds"))), ())
+    conditions = one_of_each_type(told)
+    return {
+        "name": text_at(told[0].report, "name"),
+        "attachedRoutes": attached,
+        "supportedKinds": list(kinds),
+        "conditions": conditions,
+    }
+
+
+def _aggregate_class(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    return {"conditions": one_of_each_type(reports(items))}
+
+
+def _aggregate_route(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
+    """The parents, by whom they are and whose controller says so."""
+    parents = [
+        {
+            "parentRef": dict(mapping_at(told[0].report, "parentRef")),
+            "controllerName": text_at(told[0].report, "controllerName"),
+            "conditions": one_of_each_type(told),
+        }
+        for told in _grouped(reports(items, "parents"), "parentRef", "controllerName")
+    ]
+    return {"parents": parents}
+
+
+def _grouped(told: Sequence[Told], *fields: str) -> list[list[Told]]:
+    """Reports that agree in these fields, in the order of the first of each."""
+    groups: dict[bytes, list[Told]] = {}
+    for each in told:
+        groups.setdefault(codec.canonical([each.report.get(field) for field in fields]), []).append(each)
+    return list(groups.values())
+
+
+GATEWAY = Rules(reflect=_reflect, is_healthy=_is_gateway_healthy, aggregate=_aggregate_gateway)
+GATEWAY_CLASS = Rules(reflect=_reflect, is_healthy=_is_class_healthy, aggregate=_aggregate_class)
+ROUTE = Rules(reflect=_reflect, is_healthy=_is_route_healthy, aggregate=_aggregate_route)
