@@ -38,6 +38,8 @@ _DATE: Final = re.compile(r"\d{4}-\d{1,2}-\d{1,2}(?:[Tt ]\s*\d.*)?", re.ASCII)
 _SEXAGESIMAL: Final = re.compile(r"[+-]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?", re.ASCII)
 _OF_OTHERS: Final = frozenset(("=", "<<"))
 """Words that are text to Kubernetes where they are values, and something else to YAML 1.1."""
+_LIKE_NUMBERS: Final = re.compile(r"[+-]{2}|[+.-]_+$")
+"""Beginnings of words, and words, that a reader of YAML 1.2 takes for a number, or fails on."""
 _INFINITIES: Final = ("-.inf", ".inf")
 _MOST_SINGLE: Final = (2 - 2**-23) * 2.0**127
 _LEAST, _MOST, _EXACT = -(2**63), 2**64, 2**63
@@ -66,7 +68,9 @@ def resolve(text: str) -> tuple[str, Any]:
 
 def is_text(text: str) -> bool:
     """Tells whether a plain word is text to everybody: to Kubernetes, and to readers of YAML 1.1 and 1.2."""
-    return resolve(text)[0] == STR and text not in _OF_OTHERS and not _SEXAGESIMAL.fullmatch(text)
+    if resolve(text)[0] != STR or text in _OF_OTHERS or _SEXAGESIMAL.fullmatch(text):
+        return False
+    return not (_FLOAT.fullmatch(text.replace("_", "")) or _LIKE_NUMBERS.match(text))
 
 
 def as_json(number: float) -> float:

@@ -56,7 +56,8 @@ class _TerminalDumper(_Dumper):
 
 def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
     node = yaml.CSafeDumper.represent_str(dumper, text)
-    if not is_text(text) or (not text.isprintable() and any(each in text for each in _BREAKS)):
+    breaks = not text.isprintable() and any(each in text for each in _BREAKS)
+    if not is_text(text) or breaks or not text.strip() or text.endswith(" -"):
         node.style = '"'
     elif "\n" in text:
         node.style = "|"
