@@ -110,9 +110,10 @@ def test_what_has_no_status_is_neither_healthy_nor_ill(kind: tuple[str, str]) ->
     ("status", "health"),
     [
         ({"failed": 0, "desired": 3, "succeeded": 3, "active": 0}, ResourceHealth.HEALTHY),
-        ({"failed": 0, "desired": 3, "succeeded": 2, "active": 0}, ResourceHealth.UNHEALTHY),
-        ({"failed": 0, "desired": 3, "active": 0}, ResourceHealth.UNHEALTHY),
-        ({"failed": 0, "succeeded": 2, "active": 0}, ResourceHealth.UNHEALTHY),
+        ({"failed": 0, "desired": 3, "succeeded": 2, "active": 0}, ResourceHealth.HEALTHY),
+        ({"failed": 0, "desired": 3, "succeeded": 0, "active": 0}, ResourceHealth.UNHEALTHY),
+        ({"failed": 0, "desired": 3, "active": 0}, ResourceHealth.HEALTHY),
+        ({"failed": 0, "succeeded": 2, "active": 0}, ResourceHealth.HEALTHY),
         ({"failed": 0, "desired": 0, "active": 1}, ResourceHealth.UNHEALTHY),
         ({"failed": 0}, ResourceHealth.HEALTHY),
         ({"failed": 0, "desired": 3, "succeeded": 2, "active": 1}, ResourceHealth.HEALTHY),
@@ -121,9 +122,10 @@ def test_what_has_no_status_is_neither_healthy_nor_ill(kind: tuple[str, str]) ->
         ({"failed": "some"}, ResourceHealth.UNKNOWN),
     ],
 )
-def test_a_broadcast_job_is_well_while_it_goes_on_and_when_all_is_done(
+def test_a_broadcast_job_is_well_unless_a_pod_failed_or_none_runs_nor_has_run(
     status: Manifest, health: ResourceHealth
 ) -> None:
+    """The script of Karmada for BroadcastJob compares counts with 0, and takes one that is not told for another."""
     assert health_of(of(BROADCAST_JOB, spec={}, status=status)) is health
 
 

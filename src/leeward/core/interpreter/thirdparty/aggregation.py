@@ -41,13 +41,9 @@ def summed(values: Sequence[Any], before: Any) -> Number:
     return total_of(values)
 
 
-def summed_if_any(values: Sequence[Any], before: Any) -> Number | None:
-    return total_of(values) if values else None
-
-
 def added(values: Sequence[Any], before: Any) -> Number | None:
-    """The sum, on top of what is there."""
-    return total_of([*values, *(() if before is None else (before,))]) if values or before is not None else None
+    """Adds the sum to the number of the template; a template without one gets none."""
+    return None if before is None else total_of([*values, before])
 
 
 def latest(values: Sequence[Any], before: Any) -> Any:
@@ -58,13 +54,23 @@ def latest_or_kept(values: Sequence[Any], before: Any) -> Any:
     return values[-1] if values else before
 
 
-def latest_text(values: Sequence[Any], before: Any) -> Any:
+def latest_or_empty(values: Sequence[Any], before: Any) -> Any:
     return values[-1] if values else ""
+
+
+def latest_text(values: Sequence[Any], before: Any) -> Any:
+    """Last value that is not empty."""
+    return next((value for value in reversed(values) if value != ""), "")
 
 
 def latest_said(values: Sequence[Any], before: Any) -> Any:
     """Last value that is not empty."""
-    return next((value for value in reversed(values) if value != ""), None)
+    return latest_text(values, before) or None
+
+
+def latest_said_or_kept(values: Sequence[Any], before: Any) -> Any:
+    """Last value that is not empty, or the template's."""
+    return latest_text(values, before) or before
 
 
 def first(values: Sequence[Any], before: Any) -> Any:

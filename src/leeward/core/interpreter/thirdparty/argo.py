@@ -26,9 +26,8 @@ def _is_healthy(manifest: ReadOnlyManifest) -> bool:
 
 def _retain(desired: Manifest, observed: ReadOnlyManifest) -> None:
     """Retains the suspension, which is up to somebody in the member; its status is what its controller works from."""
-    for side in (desired, observed):
-        required_spec(side)
-    if (suspend := value_at(observed, "spec", "suspend")) is not None:
+    if (suspend := required_spec(observed).get("suspend")) is not None:
+        required_spec(desired)
         put(desired, suspend, "spec", "suspend")
     if (status := value_at(observed, "status")) is not None:
         put(desired, status, "status")
@@ -43,7 +42,8 @@ def _dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:
     Karmada: differs. It leaves the templates out, so that their steps fail in the cluster that takes over.
     """
     required_spec(manifest)
-    named = template_dependencies({"metadata": manifest.get("metadata"), "template": manifest}, [("template",)])
+    whole = {"metadata": manifest.get("metadata"), "template": manifest}
+    named = template_dependencies(whole, [("template",)], without_spec=True)
     namespace = namespace_of(manifest)
     steps = (_pod_of(template) for template in mappings_at(manifest, "spec", "templates"))
     return [*named, *(each for pod in steps for each in pod_dependencies(pod, namespace))]

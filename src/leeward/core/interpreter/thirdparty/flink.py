@@ -15,13 +15,15 @@ from leeward.api.work import (
 )
 from leeward.core.interpreter.fields import mapping_at, text_at, value_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
-from leeward.core.interpreter.thirdparty.aggregation import number, reported
+from leeward.core.interpreter.thirdparty.aggregation import Number, number, reported
 from leeward.core.interpreter.thirdparty.kruise import count_at
 from leeward.core.interpreter.thirdparty.pod_templates import node_claim
 from leeward.core.interpreter.thirdparty.reflection import reflected
 
 _RESOURCES = ("cpu", "memory")
 _STARTING = ("CREATED", "INITIALIZING", "RECONCILING")
+_GOES_ON_OR_ENDED = ("RUNNING", "FINISHED", "FAILED", "CANCELED", "SUSPENDED", "CANCELLING", "FAILING", "RESTARTING")
+_OF_ITS_USER = ("ErrImagePull", "ImagePullBackOff", "CrashLoopBackOff")
 _FIELDS = (
     "clusterInfo",
     "jobManagerDeploymentStatus",
@@ -40,8 +42,16 @@ def _task_managers(manifest: ReadOnlyManifest) -> int:
     if value_at(manifest, "spec", "taskManager", "replicas") is not None:
         return count_at(manifest, 1, "spec", "taskManager", "replicas")
     parallelism = count_at(manifest, 0, "spec", "job", "parallelism")
-    slots = number(value_at(manifest, "spec", "flinkConfiguration", "taskmanager.numberOfTaskSlots") or 0)
+    slots = _number_or_none(value_at(manifest, "spec", "flinkConfiguration", "taskmanager.numberOfTaskSlots"))
     return int(-(-parallelism // slots)) if parallelism and slots > 0 else 1
+
+
+def _number_or_none(value: Any) -> Number:
+    """The number, or 0 for what is none."""
+    try:
+        return number(value)
+    except InterpretationError:
+        return 0
 
 
 def _job_managers(manifest: ReadOnlyManifest) -> int:
@@ -101,15 +111,14 @@ def _components(manifest: ReadOnlyManifest) -> tuple[Component, ...]:
 
 
 def _is_healthy(manifest: ReadOnlyManifest) -> bool:
-    """Tells whether it has started: a job that is being reconciled or created counts only when it says what it waits
-    for."""
+    """Tells whether it has started, or fails to by a fault of its user, which no other cluster mends."""
     status = mapping_at(manifest, "status")
     state = value_at(status, "jobStatus", "state")
-    if isinstance(state, str) and state and state not in _STARTING:
-        return True
-    if text_at(status, "jobManagerDeploymentStatus") == "READY" and state is None:
-        return True
-    return isinstance(state, str) and text_at(status, "error") in ("ErrImagePull", "ImagePullBackOff")
+    if state is None:
+        manager, life = (text_at(status, name) for name in ("jobManagerDeploymentStatus", "lifecycleState"))
+        return (manager, life) == ("READY", "STABLE")
+    error = text_at(status, "error")
+    return state in _GOES_ON_OR_ENDED or (state in _STARTING and any(each in error for each in _OF_ITS_USER))
 
 
 def _aggregate(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:

@@ -14,6 +14,7 @@ from leeward.core.interpreter.thirdparty.aggregation import (
     latest,
     latest_or_kept,
     latest_said,
+    latest_said_or_kept,
     latest_text,
     observed_generation,
 )
@@ -34,7 +35,6 @@ _RELEASE = (
     "lastAppliedRevision",
     "lastAttemptedRevision",
     "lastAttemptedValuesChecksum",
-    "lastReleaseRevision",
 )
 _REVISIONS = ("lastAppliedRevision", "lastAttemptedRevision")
 
@@ -107,8 +107,12 @@ HELM_CHART = _rules(
 )
 HELM_RELEASE = _rules(
     _RECONCILED,
-    (*_FAILURES, *_RELEASE, "observedGeneration"),
-    {**dict.fromkeys(_FAILURES, added), **dict.fromkeys(_RELEASE, latest_or_kept)},
+    (*_FAILURES, *_RELEASE, "lastReleaseRevision", "observedGeneration"),
+    {
+        **dict.fromkeys(_FAILURES, added),
+        **dict.fromkeys(_RELEASE, latest_said_or_kept),
+        "lastReleaseRevision": latest_or_kept,
+    },
     _release_dependencies,
 )
 KUSTOMIZATION = _rules(

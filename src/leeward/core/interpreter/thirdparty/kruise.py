@@ -16,6 +16,7 @@ from leeward.core.interpreter.thirdparty.aggregation import (
     fold_statuses,
     joined,
     latest,
+    latest_or_empty,
     latest_or_kept,
     latest_text,
     number,
@@ -85,7 +86,8 @@ def _sidecar_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectRef
     """The spec is that of a pod, of which each pod gets a part."""
     if not isinstance(manifest.get("spec"), dict):
         return []
-    return template_dependencies({"metadata": manifest.get("metadata"), "template": manifest}, [("template",)])
+    whole = {"metadata": manifest.get("metadata"), "template": manifest}
+    return template_dependencies(whole, [("template",)], without_spec=True)
 
 
 def _cron_job_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReference]:
@@ -108,8 +110,7 @@ def _aggregated(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem
 
 
 def _has_observed(manifest: ReadOnlyManifest) -> bool:
-    observed = value_at(manifest, "status", "observedGeneration")
-    return observed is not None and is_equal(observed, value_at(manifest, "metadata", "generation"))
+    return is_equal(value_at(manifest, "status", "observedGeneration"), value_at(manifest, "metadata", "generation"))
 
 
 def _is_updated(manifest: ReadOnlyManifest) -> bool:
@@ -150,11 +151,11 @@ def _is_daemon_set_healthy(manifest: ReadOnlyManifest) -> bool:
 
 
 def _are_sidecars_healthy(manifest: ReadOnlyManifest) -> bool:
-    """Tells whether every matched pod is updated and ready; that is so when none is matched."""
+    """Tells whether every matched pod is updated; that is so when none is matched."""
     if not isinstance(manifest.get("status"), dict):
         return False
-    matched, updated, ready = (_status_number(manifest, name) for name in _SIDECAR_PODS)
-    return matched == 0 or (updated == matched and ready == matched)
+    matched, updated = (_status_number(manifest, name) for name in ("matchedPods", "updatedPods"))
+    return matched in (0, updated)
 
 
 def _retain_sidecar_set(desired: Manifest, observed: ReadOnlyManifest) -> None:
@@ -178,17 +179,12 @@ def revise_parallelism(manifest: Manifest, replicas: int) -> None:
 
 
 def _is_job_healthy(manifest: ReadOnlyManifest) -> bool:
-    """Tells whether nothing failed, and it goes on or all that is desired has been done; unknown is not good."""
+    """Tells whether nothing failed, something is desired, and a pod is active or has succeeded, or is not told."""
     if not isinstance(manifest.get("status"), dict):
         raise InterpretationError("status is missing")
     status = mapping_at(manifest, "status")
-    if status.get("failed") is None or number(status["failed"]) != 0:
-        return False
-    desired = status.get("desired")
-    if desired is not None and number(desired) == 0:
-        return False
-    goes_on = status.get("active") is None or number(status["active"]) != 0
-    return goes_on or (desired is not None and _status_number(manifest, "succeeded") >= number(desired))
+    none = {name for name in _JOB_COUNTS if status.get(name) is not None and number(status[name]) == 0}
+    return "failed" in none and "desired" not in none and not {"active", "succeeded"} <= none
 
 
 def _retain_job(desired: Manifest, observed: ReadOnlyManifest) -> None:
@@ -202,7 +198,7 @@ def _retain_job(desired: Manifest, observed: ReadOnlyManifest) -> None:
 
 def _aggregate_job(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status:
     """The sums; failed when one cluster failed, completed when all have."""
-    status = fold_statuses(template, items, {**_sums(_JOB_COUNTS), "phase": latest_text})
+    status = fold_statuses(template, items, {**_sums(_JOB_COUNTS), "phase": latest_or_empty})
     condition = _job_condition(items)
     return {**status, "conditions": [condition]} if condition else status
 
@@ -251,7 +247,7 @@ KRUISE_STATEFUL_SET = Rules(
     ),
 )
 KRUISE_DAEMON_SET = Rules(
-    dependencies=_dependencies,
+    dependencies=lambda manifest: template_dependencies(manifest, [TEMPLATE], without_spec=True),
     reflect=lambda manifest: reflected_with_generations(
         manifest, (*_DAEMON_SET_COUNTS, "daemonSetHash", "observedGeneration")
     ),

@@ -51,9 +51,11 @@ def _mpi_components(manifest: ReadOnlyManifest) -> tuple[Component, ...]:
     """Components of an MPIJob, one for each role, called as the job calls it."""
     found: list[Component] = []
     for role, spec in sorted(mapping_at(manifest, "spec", "mpiReplicaSpecs").items()):
-        needs = _needs(spec)
-        replicas = 0 if value_at(spec, "replicas") == "" else whole_count_at(spec, 1, "replicas")
-        found.append(Component(name=role, replicas=replicas, replica_requirements=needs))
+        if value_at(spec, "template") is None:
+            continue
+        default = 0 if role.lower() == "worker" else 1
+        replicas = default if value_at(spec, "replicas") == "" else whole_count_at(spec, default, "replicas")
+        found.append(Component(name=role, replicas=replicas, replica_requirements=_needs(spec)))
     return tuple(found)
 
 

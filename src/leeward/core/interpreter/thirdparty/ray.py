@@ -7,7 +7,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.quantity import format_quantity, is_binary, parse_quantity
 from leeward.api.interpreter_config import DependentObjectReference
 from leeward.api.work import AggregatedStatusItem, Component, ReplicaRequirements
-from leeward.core.interpreter.fields import mapping_at, mappings_at, text_at
+from leeward.core.interpreter.fields import mapping_at, mappings_at, text_at, value_at
 from leeward.core.interpreter.rules import InterpretationError, Rules, Status
 from leeward.core.interpreter.thirdparty.aggregation import (
     Fold,
@@ -15,11 +15,9 @@ from leeward.core.interpreter.thirdparty.aggregation import (
     fold_statuses,
     greatest,
     joined,
-    latest,
-    latest_or_kept,
     reported,
     summed,
-    summed_if_any,
+    total_of,
 )
 from leeward.core.interpreter.thirdparty.kruise import whole_count_at
 from leeward.core.interpreter.thirdparty.merged_conditions import has_condition
@@ -35,7 +33,6 @@ _WORKER_COUNTS = (
     "maxWorkerReplicas",
     "readyWorkerReplicas",
 )
-_DESIRED = ("desiredCPU", "desiredMemory", "desiredGPU", "desiredTPU")
 _JOB_STATUSES = ("FAILED", "STOPPED", "SUCCEEDED", "RUNNING", "PENDING")
 _DEPLOYMENT_STATUSES = (
     "Failed",
@@ -44,10 +41,11 @@ _DEPLOYMENT_STATUSES = (
     "Running",
     "Retrying",
     "Suspended",
+    "Suspending",
     "Waiting",
     "Initializing",
 )
-_APPLICATION_STATUSES = ("UNHEALTHY", "DEPLOY_FAILED", "DELETING", "DEPLOYING", "NOT_STARTED", "RUNNING")
+_APPLICATION_STATUSES = ("DEPLOY_FAILED", "UNHEALTHY", "DELETING", "DEPLOYING", "NOT_STARTED", "RUNNING")
 
 
 def _groups(manifest: ReadOnlyManifest, path: Sequence[str]) -> list[Manifest]:
@@ -71,7 +69,11 @@ def _components(manifest: ReadOnlyManifest, path: Sequence[str]) -> tuple[Compon
 
 
 def _service_replicas(manifest: ReadOnlyManifest) -> tuple[int, ReplicaRequirements | None]:
-    """All pods; one is as large as the largest of them, resource by resource, and goes where the head may."""
+    """All pods; one is as large as the largest of them, resource by resource, and goes where the head may.
+
+    A service whose head has no template has none yet."""
+    if value_at(manifest, *_OF_SERVICE, "headGroupSpec", "template") is None:
+        return 0, None
     head = requirements(pod_template(manifest, *_OF_SERVICE, "headGroupSpec", "template"))
     groups = _groups(manifest, _OF_SERVICE)
     sizes = [head, *(requirements(pod_template(group, "template")) for group in groups if "template" in group)]
@@ -110,28 +112,33 @@ def _divided(whole: int, weights: Sequence[int]) -> list[int]:
 
 def _is_cluster_healthy(manifest: ReadOnlyManifest) -> bool:
     status = manifest.get("status")
-    return text_at(manifest, "status", "state") == "ready" and has_condition(status, "RayClusterProvisioned")
+    is_up = has_condition(status, "HeadPodReady") and has_condition(status, "RayClusterProvisioned")
+    return is_up and not has_condition(status, "RayClusterReplicaFailure")
 
 
 def _is_job_healthy(manifest: ReadOnlyManifest) -> bool:
     status = mapping_at(manifest, "status")
     deployment, job = text_at(status, "jobDeploymentStatus"), text_at(status, "jobStatus")
-    return job not in ("FAILED", "STOPPED") and deployment in ("Running", "Complete")
+    return deployment == "Running" or (deployment, job) == ("Complete", "SUCCEEDED")
 
 
 def _is_service_healthy(manifest: ReadOnlyManifest) -> bool:
     return has_condition(manifest.get("status"), "Ready")
 
 
-def _amounts(values: Sequence[Any], before: Any) -> str | None:
-    """The sum of quantities. Raises: InterpretationError."""
-    if not values:
-        return None
+def _amounts(values: Sequence[Any], before: Any) -> str:
+    """The sum of quantities, written as the first that is not 0. Raises: InterpretationError."""
     try:
-        total = sum((parse_quantity(value) for value in values), start=parse_quantity("0"))
+        amounts = [(parse_quantity(value), is_binary(value)) for value in values if value != ""]
     except ValueError as error:
         raise InterpretationError(str(error)) from error
-    return format_quantity(total, binary=any(is_binary(value) for value in values))
+    total = sum((amount for amount, _ in amounts), start=parse_quantity("0"))
+    return format_quantity(total, binary=next((binary for amount, binary in amounts if amount), False))
+
+
+def _devices(values: Sequence[Any], before: Any) -> str:
+    """The sum of numbers that are written as texts. Raises: InterpretationError."""
+    return str(total_of(value for value in values if value != ""))
 
 
 def _aggregate_cluster(template: ReadOnlyManifest, items: Sequence[AggregatedStatusItem]) -> Status | None:
@@ -140,9 +147,9 @@ def _aggregate_cluster(template: ReadOnlyManifest, items: Sequence[AggregatedSta
         return dict(reported(items)[0]) if items else None
     folds: dict[str, Fold] = {
         **dict.fromkeys(_WORKER_COUNTS, summed),
-        **dict.fromkeys(_DESIRED, _amounts),
-        **dict.fromkeys(("state", "stateTransitionTimes"), first),
-        **dict.fromkeys(("head", "endpoints"), latest),
+        **dict.fromkeys(("desiredCPU", "desiredMemory"), _amounts),
+        **dict.fromkeys(("desiredGPU", "desiredTPU"), _devices),
+        **dict.fromkeys(("state", "stateTransitionTimes", "head", "endpoints"), first),
         "lastUpdateTime": greatest,
         "conditions": joined,
     }
@@ -189,12 +196,12 @@ def _aggregate_service(template: ReadOnlyManifest, items: Sequence[AggregatedSta
         return dict(reported(items)[0]) if items else None
     folds: dict[str, Fold] = {
         "activeServiceStatus": _applications,
-        "pendingServiceStatus": latest,
+        "pendingServiceStatus": first,
         "conditions": joined,
-        "numServeEndpoints": summed_if_any,
+        "numServeEndpoints": summed,
         "lastUpdateTime": greatest,
-        "observedGeneration": greatest,
-        "serviceStatus": latest_or_kept,
+        "observedGeneration": lambda values, before: greatest([0, *values], before),
+        "serviceStatus": lambda values, before: "" if "" in values else "Running",
     }
     return fold_statuses(template, items, folds)
 
@@ -212,7 +219,7 @@ def _job_dependencies(manifest: ReadOnlyManifest) -> list[DependentObjectReferen
     """Dependencies, also of the pod that submits the job, where there is a template for it.
     Raises: InterpretationError."""
     submitter = ("spec", "submitterPodTemplate")
-    own = template_dependencies(manifest, [submitter]) if mapping_at(manifest, *submitter) else []
+    own = template_dependencies(manifest, [submitter], without_spec=True) if mapping_at(manifest, *submitter) else []
     return [*own, *_dependencies(manifest, _OF_JOB)]
 
 

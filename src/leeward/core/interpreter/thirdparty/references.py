@@ -19,11 +19,15 @@ def namespace_of(manifest: ReadOnlyManifest) -> str:
     return namespace or ""
 
 
-def template_dependencies(manifest: ReadOnlyManifest, paths: Iterable[Path]) -> list[DependentObjectReference]:
-    """Objects that pods of these templates need. Raises: InterpretationError."""
+def template_dependencies(
+    manifest: ReadOnlyManifest, paths: Iterable[Path], *, without_spec: bool = False
+) -> list[DependentObjectReference]:
+    """Objects that pods of these templates need. `without_spec`: a template without a spec needs none.
+
+    Raises: InterpretationError."""
     namespace = namespace_of(manifest)
     templates = [pod_template(manifest, *path) for path in paths]
-    if not all(mapping_at(template, "spec") for template in templates):
+    if not without_spec and not all(mapping_at(template, "spec") for template in templates):
         raise InterpretationError("a pod template has no spec")
     return [each for template in templates for each in pod_dependencies(mapping_at(template, "spec"), namespace)]
 
@@ -31,7 +35,7 @@ def template_dependencies(manifest: ReadOnlyManifest, paths: Iterable[Path]) -> 
 def role_dependencies(manifest: ReadOnlyManifest, *field: str) -> list[DependentObjectReference]:
     """Objects that pods of all roles of a job need, those without a template aside. Raises: InterpretationError."""
     roles = [role for role, spec in mapping_at(manifest, *field).items() if mapping_at(spec, "template")]
-    return template_dependencies(manifest, [(*field, role, "template") for role in roles])
+    return template_dependencies(manifest, [(*field, role, "template") for role in roles], without_spec=True)
 
 
 def named_dependencies(manifest: ReadOnlyManifest, kinds: Mapping[Path, str]) -> list[DependentObjectReference]:

@@ -11,13 +11,18 @@ from leeward.core.interpreter.rules import Status
 
 def reflected(manifest: ReadOnlyManifest, names: Sequence[str], defaults: Mapping[str, Any] | None = None) -> Status:
     """The named fields that the status has; `defaults` are for those that it has not."""
+    if not isinstance(manifest.get("status"), dict):
+        return {}
     status = mapping_at(manifest, "status")
-    found = {name: value for name in names if (value := status.get(name)) is not None}
-    return {**(defaults or {}), **found} if status else found
+    return {**(defaults or {}), **{name: value for name in names if (value := status.get(name)) is not None}}
 
 
 def reflected_with_generations(manifest: ReadOnlyManifest, names: Sequence[str]) -> Status:
-    """Status as `reflected`, with the object's generation and that of the template which it was made from."""
+    """Status as `reflected`, with the object's generation and that of the template which it was made from.
+
+    Where there is no status yet, nothing is told."""
+    if not isinstance(manifest.get("status"), dict):
+        return {}
     own = value_at(manifest, "metadata", "generation")
     made_from = template_generation(manifest)
     generations = {"generation": own, "resourceTemplateGeneration": made_from}
