@@ -10,6 +10,7 @@ import pytest
 
 from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
 from tests.processes.transcripts import parse, play
+from tests.yaml_readers import READERS
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts" / "fleet").glob("*.txt"))
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
@@ -68,6 +69,8 @@ def test_a_target_reads_the_configuration_that_was_written_but_for_what_an_overr
     fleet.eventually(lambda: fleet.exists("configmap", "settings", context="member1"), "the copy is there")
     copied = fleet.get("configmap", "settings", context="member1")["data"]["a.yaml"]
     assert copied == SETTINGS.replace("region: eu", "region: us")
+    for read in READERS.values():
+        assert read(copied) == {**read(SETTINGS), "region": "us"}
     fleet.kubectl("delete", "configmap/settings", "overridepolicy/settings", "propagationpolicy/settings")
 
 

@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -28,7 +29,8 @@ def demo(keep: bool) -> None:
     """Watch a cluster die and its applications move.
 
     Starts a fleet of its own in a temporary directory, lets member1 die and come back, and takes about 40 seconds.
-    Exits non-zero when what was seen is not what was expected.
+    Exits non-zero when what was seen is not what was expected. With the extra `leeward[demo]`, a terminal shows it as
+    a picture.
     """
     interrupt_on_termination()
     layout = Layout(Path(tempfile.mkdtemp(prefix="leeward-demo-")))
@@ -45,7 +47,7 @@ def _play(layout: Layout, story: Story) -> None:
     scene = Scene()
     say("starting a control plane and three member clusters (--timing fast)")
     start_fleet(layout, UpRequest(DEFAULT_MEMBERS, timing="fast"), Randomness(), say)
-    if sys.stdout.isatty():
+    if is_shown_live():
         from leeward.cli.demo_live import LiveAudience
 
         with LiveAudience(story, scene) as audience:
@@ -56,6 +58,11 @@ def _play(layout: Layout, story: Story) -> None:
         audience = PlainAudience(story)
         asyncio.run(play(layout, story, scene, audience))
     audience.conclude()
+
+
+def is_shown_live() -> bool:
+    """Tells whether there is a terminal, and the library that the extra `demo` installs."""
+    return sys.stdout.isatty() and find_spec("rich") is not None
 
 
 def _clean_up(layout: Layout, *, keep: bool) -> None:

@@ -18,6 +18,7 @@ from leeward.api.meta import Condition
 from leeward.api.work import BindingResource, ResourceBinding, ResourceBindingSpec, TargetCluster
 from leeward.app.demo.scene import Scene
 from leeward.app.demo.story import CREATED, STOPPED, failover_story
+from leeward.cli.demo import is_shown_live
 from leeward.cli.demo_live import LiveAudience
 from leeward.cli.demo_plain import PlainAudience
 from leeward.cli.output import moving
@@ -110,6 +111,13 @@ def test_the_demonstration_is_told_in_plain_lines(capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert out.startswith("created\n  +1.5 s  the scheduler divides 3 replicas: member2:3\n")
     assert out.count("DIFFERS") == 12
+
+
+def test_without_its_extra_the_demonstration_is_told_in_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert is_shown_live()
+    monkeypatch.setitem(sys.modules, "rich", None)
+    assert not is_shown_live()
 
 
 def test_the_demonstration_is_shown_live() -> None:
