@@ -15,10 +15,6 @@ from hypothesis import strategies as st
 
 from kubeapi.diff import is_equal
 from kubeapi.yaml_writing import render_inline_yaml, render_sorted_yaml, render_yaml_document, render_yaml_stream
-from leeward.api.override import FieldPatchOperation
-from leeward.core.overrides.effort import Effort
-from leeward.core.overrides.embedded import patched_yaml
-from leeward.core.overrides.rendering import completed
 from tests.yaml_readers import READERS
 
 WORDS = [json.loads(line)[0] for line in Path("tests/data/yaml/words.jsonl").read_text().splitlines()]
@@ -57,26 +53,6 @@ def test_every_word_that_we_write_is_that_text_to_other_readers(
 ) -> None:
     document = {"values": WORDS, "keys": dict.fromkeys(WORDS, "key")}
     assert read(write(document)) == document
-
-
-PLAIN = st.sampled_from(
-    ['"12345e7"', '"08"', "eu", "'1e3'", "0x1f", "1.50", "~", "[a, '0o17']", "{b: '-.5'}", "|\n  08\n"]
-)
-
-
-@each_reader
-@given(fields=st.dictionaries(st.from_regex("[a-f]{1,3}", fullmatch=True), PLAIN, max_size=6), flow=st.booleans())
-def test_an_override_changes_nothing_that_it_does_not_name_to_other_readers(
-    read: Callable[[str], Any], fields: dict[str, str], flow: bool
-) -> None:
-    pairs = [*fields.items(), ("region", "eu")]
-    if flow:
-        text = "{" + ", ".join(f"{name}: {value}" for name, value in pairs if "\n" not in value) + "}\n"
-    else:
-        text = "".join(f"{name}: {value}\n" for name, value in pairs)
-    operation = FieldPatchOperation(sub_path="/region", operator="replace", value="us")
-    patched = completed(patched_yaml(text, [(0, operation)], Effort()))
-    assert read(patched) == {**read(text), "region": "us"}, patched
 
 
 @each_reader

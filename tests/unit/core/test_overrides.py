@@ -3,21 +3,25 @@
 import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubeapi.codec import copy_manifest, from_wire
 from kubeapi.diff import is_equal
 from kubeapi.json_document import Document
 from leeward.api.cluster import Cluster
 from leeward.api.names import APPLIED_OVERRIDES_ANNOTATION
-from leeward.api.override import OverridePolicy
+from leeward.api.override import FieldPatchOperation, OverridePolicy
 from leeward.core.execution.ownership import stamp
 from leeward.core.interpreter import prune
 from leeward.core.overrides.applicable import override_scopes_of, rules_for, select_overridden, select_unread, selects
-from leeward.core.overrides.embedded import MOST_YAML_CHARACTERS
+from leeward.core.overrides.effort import Effort
+from leeward.core.overrides.embedded import MOST_YAML_CHARACTERS, patched_yaml
 from leeward.core.overrides.images import override_image
 from leeward.core.overrides.override_rule import rules_of
 from leeward.core.overrides.plaintext import patch_document
@@ -30,6 +34,7 @@ from leeward.core.overrides.rendering import (
     too_many,
 )
 from tests.override_policies import applicable_policies, override_precision
+from tests.yaml_readers import READERS
 
 CLUSTER = from_wire({"metadata": {"name": "member1", "labels": {"env": "test"}}, "spec": {"syncMode": "Push"}}, Cluster)
 TEMPLATE: dict[str, Any] = {
@@ -447,3 +452,25 @@ def test_s14_a_policy_that_cannot_be_read_may_select_all_where_its_selectors_can
     stored = {"metadata": {"name": "p", **({"namespace": namespace} if namespace else {})}, "spec": spec}
     web = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"}}
     assert selects(select_unread(stored), web) is expected
+
+
+PLAIN_FIELDS = st.sampled_from(
+    ['"12345e7"', '"08"', "eu", "'1e3'", "0x1f", "1.50", "~", "[a, '0o17']", "{b: '-.5'}", "|\n  08\n"]
+)
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+@given(
+    fields=st.dictionaries(st.from_regex("[a-f]{1,3}", fullmatch=True), PLAIN_FIELDS, max_size=6), flow=st.booleans()
+)
+def test_an_override_changes_nothing_that_it_does_not_name_to_other_readers(
+    read: Callable[[str], Any], fields: dict[str, str], flow: bool
+) -> None:
+    pairs = [*fields.items(), ("region", "eu")]
+    if flow:
+        text = "{" + ", ".join(f"{name}: {value}" for name, value in pairs if "\n" not in value) + "}\n"
+    else:
+        text = "".join(f"{name}: {value}\n" for name, value in pairs)
+    operation = FieldPatchOperation(sub_path="/region", operator="replace", value="us")
+    patched = completed(patched_yaml(text, [(0, operation)], Effort()))
+    assert read(patched) == {**read(text), "region": "us"}, patched
