@@ -17,6 +17,7 @@ from kubeapi.meta import Manifest
 from leeward.api.resource import CLUSTERS
 from leeward.client.connection import Connection
 from leeward.dashboard.answering import Answering
+from leeward.dashboard.asked_as_user import AskedAsUser
 from leeward.dashboard.context import SESSION_HEADER, DashboardConfig, DashboardContext
 from leeward.dashboard.following import FleetFollower
 from leeward.dashboard.pictures import FleetPictures
@@ -38,6 +39,12 @@ QUESTIONS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
     "what-if": ("/api/what-if", "/api/what-if?fail=iad-1&recover-after=1800", {}),
     "resilience": ("/api/resilience", "/api/resilience", {}),
     "lint": ("/api/lint", "/api/lint", {}),
+    "manifests": (
+        "/api/manifests/{namespace}/{kind}/{name}",
+        "/api/manifests/default/Deployment/ledger",
+        {"namespace": "default", "kind": "Deployment", "name": "ledger"},
+    ),
+    "labelled": ("/api/labelled", "/api/labelled?selector=app%3Dledger", {}),
     "session": ("/api/session", "/api/session", {}),
 }
 """Questions by the name of the file: route, what is asked, and what the route finds in it."""
@@ -54,7 +61,7 @@ def recorded() -> dict[str, Any]:
     async def story(world: World) -> None:
         await _fleet(world)
         async with Supervisor("page") as supervisor:
-            context = _context(world, supervisor)
+            context = context_of(world, supervisor)
             session = await context.sessions.begin("operator", world.client, is_own=True)
             _, _, leave = context.follower.open(session.sight, "")
             await world.member("fra-2").stop()
@@ -83,7 +90,7 @@ async def _fleet(world: World) -> None:
     await world.sleep(90)
 
 
-def _context(world: World, supervisor: Supervisor) -> DashboardContext:
+def context_of(world: World, supervisor: Supervisor) -> DashboardContext:
     config = DashboardConfig(
         name="prod-hub",
         connection=Connection("https://hub.example"),
@@ -104,13 +111,16 @@ async def _views(context: DashboardContext, session: Session) -> dict[str, Any]:
     reset = json.loads(frame.plain.split(b"data: ", 1)[1])
     (outage,) = reset["collections"]["outages"]
     pictures = FleetPictures(context.client, context.clock, context.config.name)
-    routes = [*Answering(context, pictures).routes(), *SigningIn(context).routes()]
+    parts = (Answering(context, pictures), AskedAsUser(context), SigningIn(context))
+    routes = [route for part in parts for route in part.routes()]
     questions = {
         **QUESTIONS,
         "outage": ("/api/outages/{name}", f"/api/outages/{outage}", {"name": outage}),
         "report": ("/api/outages/{name}/report", f"/api/outages/{outage}/report", {"name": outage}),
     }
     views = {name: await _asked(context, session, routes, *question) for name, question in questions.items()}
+    for each in views["manifests"]["manifests"]:
+        each["yaml"] = each["yaml"].partition("metadata:")[0]  # the rest is another one with each write of a controller
     return {"feed": reset, **views}
 
 

@@ -322,10 +322,46 @@ const LINT = {
       line: 0,
       field: "",
     },
+    {
+      rule: "LW006",
+      name: "one-cluster",
+      level: "error",
+      about: "PropagationPolicy payments/everywhere",
+      sentence: "it names one cluster, so that nothing of it can move",
+      mend: "name a second cluster",
+      file: "",
+      line: 0,
+      field: "",
+    },
   ],
   ignored: 0,
   unasked: [],
   unseen: [],
+};
+
+/** @type {View.ShownManifests} */
+const MANIFESTS = {
+  manifests: [
+    {
+      part: "Template",
+      title: "Deployment payments/ledger",
+      yaml: `apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: ledger\n  annotations:\n    note: <img src=x onerror="document.title='owned'">\n`,
+      problem: "",
+    },
+    { part: "Policy", title: "PropagationPolicy payments/eu-only", yaml: "kind: PropagationPolicy\n", problem: "" },
+    {
+      part: "Binding",
+      title: "ResourceBinding payments/ledger-deployment",
+      yaml: "kind: ResourceBinding\n",
+      problem: "",
+    },
+    {
+      part: "Work in fra-1",
+      title: "Work karmada-es-fra-1/ledger-5c8f",
+      yaml: "",
+      problem: "operator may not get works",
+    },
+  ],
 };
 
 /** @type {View.MarkdownReport} */
@@ -342,6 +378,8 @@ export function answerTo(path, query) {
   if (path === "/api/what-if") return whatIf(query.getAll("fail"), clocksIn(query));
   if (path === "/api/resilience") return resilience();
   if (path === "/api/lint") return LINT;
+  if (path.startsWith("/api/manifests/")) return MANIFESTS;
+  if (path === "/api/labelled") return { keys: ["payments/Deployment/ledger"], problems: ["Job: may not list jobs"] };
   return null;
 }
 

@@ -117,6 +117,7 @@ export function row(name, rest) {
     message: "",
     outage: "",
     serving: "Whole",
+    policy: namespace === "payments" ? "payments/eu-only" : "everywhere",
     ...rest,
   };
 }

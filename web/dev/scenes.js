@@ -20,6 +20,8 @@ const POLICIES = Object.fromEntries(
       suspended: false,
       selects: ["Deployment of any name by labels"],
       claims: 12 - index * 4,
+      goes: ["region in (eu)", "any cluster", "fra-1"][index] ?? "",
+      tolerates: ["5 min", "not-ready 1 min, unreachable for ever", "not at all"][index] ?? "",
     },
   ]),
 );

@@ -13,7 +13,9 @@ import ts from "typescript";
 const TYPES = {
   application: "ApplicationDetail",
   feed: "Reset",
+  labelled: "Labelled",
   lint: "LintReport",
+  manifests: "ShownManifests",
   outage: "OutageStory",
   report: "MarkdownReport",
   resilience: "Resilience",

@@ -1,6 +1,7 @@
 """History of one application: what outages have made of it, and what was told of it in events; the newest first."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 import msgspec
@@ -10,6 +11,24 @@ from leeward.api.outage import ClusterOutage, MoveState, OutageApplication
 from leeward.operations.sentences import long_span
 
 MOST_LINES = 100
+
+WORDS: Mapping[str, str] = {
+    "ApplyPolicySucceed": "Claimed",
+    "ClusterOutage": "Cluster lost",
+    "DescheduleBindingSucceed": "Descheduled",
+    "EvictWorkloadFromClusterFailed": "Not evicted",
+    "EvictWorkloadFromClusterSucceed": "Left",
+    "EvictWorkloadFromClusterUnfinished": "Still leaving",
+    "PreemptPolicySucceed": "Claimed anew",
+    "ScheduleBindingFailed": "Not placed",
+    "ScheduleBindingSucceed": "Placed",
+    "SyncFailed": "Not applied",
+    "SyncSucceed": "Applied",
+}
+"""Words for the reasons of events that come most; of others the reason is taken apart."""
+_PAST = {"Succeed": "succeeded", "Failed": "failed"}
+_WITHIN = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_RESULT = re.compile(r"scheduled successfully\. Result: \{(.+)\}$")
 
 
 class HistoryLine(msgspec.Struct, frozen=True, rename="camel"):
@@ -49,4 +68,18 @@ def _of_events(events: Iterable[Event]) -> Iterator[HistoryLine]:
         at = event.last_timestamp or event.first_timestamp or event.metadata.creation_timestamp
         if at is not None:
             again = f" ({event.count} times)" if event.count > 1 else ""
-            yield HistoryLine(at, event.reason, f"{event.message}{again}")
+            yield HistoryLine(at, _word(event.reason), f"{_sentence(event.message)}{again}")
+
+
+def _word(reason: str) -> str:
+    """`ScheduleBindingSucceed` as people say it."""
+    if reason in WORDS:
+        return WORDS[reason]
+    words = _WITHIN.sub(" ", reason).split()
+    return " ".join([*words[:1], *(word if word.isupper() else _PAST.get(word, word.lower()) for word in words[1:])])
+
+
+def _sentence(message: str) -> str:
+    """The message of an event; of a placement the places alone."""
+    placed = _RESULT.search(message)
+    return f"it is placed in {placed[1]}" if placed is not None else message

@@ -8,6 +8,7 @@
     feed         versions of these rows: a ring of changes to resume from, and who reads them
     pictures     the whole fleet at one instant, for questions
     answering    questions of one user: explain, what if, resilience, lint; asked of `answers` and `lint`
+    asked_as_user   manifests and labels, asked with the user's own credential
     acting       what an operator does, as the user who has signed in, by `operations`
 
 The page shows what the server says, and makes no sentence about the fleet itself. Nothing here decides, and no secret

@@ -3,7 +3,7 @@
     GET  /, /assets/*            the page
     *    /api/session            who is signed in; sign in with a token, or the key of the link; sign out (`signing_in`)
     GET  /api/events?since=      the fleet as it changes, one stream for each page (`streaming`)
-    GET  /api/...                questions of this user (`answering`)
+    GET  /api/...                questions of this user (`answering`; with the user's own credential `asked_as_user`)
     POST /api/actions/...        what an operator does (`acting`)
 
 Answers are JSON. An error is `{"error": sentence}`.
@@ -18,6 +18,7 @@ from aiohttp import web
 from kubeapi.listening import listening
 from leeward.dashboard.acting import Acting
 from leeward.dashboard.answering import Answering
+from leeward.dashboard.asked_as_user import AskedAsUser
 from leeward.dashboard.context import DashboardContext, errors_as_json
 from leeward.dashboard.http_guard import add_headers, guard
 from leeward.dashboard.page_files import INDEX, NOT_BUILT, PageFile
@@ -36,7 +37,8 @@ def application(context: DashboardContext, page: Mapping[str, PageFile]) -> web.
     app.on_response_prepare.append(add_headers)
     app.router.add_get("/healthz", _healthz)
     pictures = FleetPictures(context.client, context.clock, context.config.name)
-    for part in (SigningIn(context), Streaming(context), Answering(context, pictures), Acting(context, pictures)):
+    routes = [SigningIn(context), Streaming(context), Answering(context, pictures), AskedAsUser(context)]
+    for part in (*routes, Acting(context, pictures)):
         app.add_routes(part.routes())
     app.router.add_get("/{path:.*}", _PageRoutes(page).handle)
     return app

@@ -12,7 +12,12 @@ import msgspec
 
 from kubeapi.untrusted import mapping_in
 from leeward.api.meta import find_condition
-from leeward.api.names import CLUSTER_OUTAGE_CONDITION
+from leeward.api.names import (
+    CLUSTER_OUTAGE_CONDITION,
+    CLUSTER_POLICY_NAME_ANNOTATION,
+    POLICY_NAME_ANNOTATION,
+    POLICY_NAMESPACE_ANNOTATION,
+)
 from leeward.api.outage import MoveState, OutageApplication
 from leeward.api.work import AggregatedStatusItem, Binding
 from leeward.core.cluster_health.outage import Outcome, departures_in, marks_in
@@ -79,7 +84,7 @@ class ApplicationRow(msgspec.Struct, frozen=True, rename="camel"):
     """`ready` are known to serve of `wanted`, and `serving` is the verdict on it. `next` is what comes, at `next_at`
     where an instant is known.
 
-    `outage` is the Outage that has made it what it is.
+    `outage` is the Outage that has made it what it is, `policy` the policy that claims it, as `NAMESPACE/NAME`.
     """
 
     kind: str
@@ -96,6 +101,7 @@ class ApplicationRow(msgspec.Struct, frozen=True, rename="camel"):
     message: str = ""
     outage: str = ""
     serving: ServiceLevel = ServiceLevel.WHOLE
+    policy: str = ""
 
     @property
     def needs_somebody(self) -> bool:
@@ -140,6 +146,18 @@ def application_row(binding: Binding, known: OutageOf | None = None) -> Applicat
         message=message,
         outage="" if known is None else known.outage,
         serving=_serving(binding, state),
+        policy=_policy(binding.metadata.annotations),
+    )
+
+
+def _policy(annotations: Mapping[str, str]) -> str:
+    name = annotations.get(POLICY_NAME_ANNOTATION, "")
+    if not name:
+        return annotations.get(CLUSTER_POLICY_NAME_ANNOTATION, "")
+    return (
+        f"{annotations.get(POLICY_NAMESPACE_ANNOTATION, '')}/{name}"
+        if name
+        else annotations.get(CLUSTER_POLICY_NAME_ANNOTATION, "")
     )
 
 

@@ -11,20 +11,38 @@ export interface KeyedRow {
 const ROW_RANK = new Map(ROW_STATES.map((state, index) => [state, index]));
 const SERVICE_RANK = new Map(SERVICE_LEVELS.map((level, index) => [level, index]));
 
-/** Rows that hold all words, in their name, namespace, kind, state or clusters; who serves nobody first. */
-export function chosenRows(
-  rows: ReadonlyMap<string, ApplicationRow>,
-  words: string,
-  state: RowState | "",
-  serving: ServiceLevel | "",
-): KeyedRow[] {
+/** What rows are asked for; what is empty or left out asks nothing. `keys` are those of templates with some labels. */
+export interface RowFilter {
+  words?: string;
+  state?: RowState | "";
+  serving?: ServiceLevel | "";
+  namespace?: string;
+  policy?: string;
+  cluster?: string;
+  keys?: ReadonlySet<string> | null;
+}
+
+/** Rows that hold all words, in their name, namespace, kind, state or clusters, and are as asked; who serves nobody
+ * first. */
+export function chosenRows(rows: ReadonlyMap<string, ApplicationRow>, filter: RowFilter): KeyedRow[] {
+  const { words = "", state, serving, namespace, policy, cluster, keys } = filter;
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   const found: KeyedRow[] = [];
   for (const [key, row] of rows) {
-    const isAsked = (!state || row.state === state) && (!serving || row.serving === serving);
+    const isAsked =
+      (!state || row.state === state) &&
+      (!serving || row.serving === serving) &&
+      (!namespace || row.namespace === namespace) &&
+      (!policy || row.policy === policy) &&
+      (!cluster || isIn(row, cluster)) &&
+      (!keys || keys.has(key));
     if (isAsked && wanted.every((word) => holds(key, row, word))) found.push({ key, row });
   }
   return found.sort((a, b) => rank(a) - rank(b) || (a.key < b.key ? -1 : 1));
+}
+
+export function isIn(row: ApplicationRow, cluster: string): boolean {
+  return row.where.some((place) => place.cluster === cluster);
 }
 
 /** The order that a reader points at stays: what is new comes last, and nothing moves. */

@@ -185,6 +185,8 @@ export interface ApplicationRow {
   message: string;
   outage: string;
   serving: ServiceLevel;
+  /** `NAMESPACE/NAME` of the policy that claims it. */
+  policy: string;
 }
 
 /** Service of an application, worst first. */
@@ -294,6 +296,25 @@ export interface HistoryLine {
   word: string;
   sentence: string;
   outage: string;
+}
+
+/** `GET /api/manifests/NAMESPACE/KIND/NAME`: read in the user's own name, without the values of Secrets. */
+export interface ShownManifests {
+  manifests: ShownManifest[];
+}
+
+/** `problem` says why it cannot be read. */
+export interface ShownManifest {
+  part: string;
+  title: string;
+  yaml: string;
+  problem: string;
+}
+
+/** `GET /api/labelled?selector=`: keys of the applications whose templates have these labels. */
+export interface Labelled {
+  keys: string[];
+  problems: string[];
 }
 
 // ---- outages ----
@@ -544,6 +565,9 @@ export interface PolicyRow {
   suspended: boolean;
   selects: string[];
   claims: number;
+  /** Clusters to which it lets applications go, and how long they stay in one that is lost. */
+  goes: string;
+  tolerates: string;
 }
 
 /** `GET /api/lint` */
