@@ -100,6 +100,20 @@ def _each(ask: Callable[[str], str], templates: Iterable[str]) -> dict[str, str]
 
 
 @pytest.mark.parametrize("client", VERSIONS)
+def test_helm_renders_the_dashboard_where_it_is_enabled(programs: Path, client: str) -> None:
+    def deployments(*options: str) -> list[str]:
+        command = [programs / VERSIONS[client], "template", "leeward", ROOT / "deploy/leeward", *options]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=HELM_SECONDS, check=True)
+        found: list[Manifest] = [each for each in yaml.safe_load_all(done.stdout) if each]
+        return [each["metadata"]["name"] for each in found if each["kind"] == "Deployment"]
+
+    given = deployments("--namespace", "karmada-system")
+    assert "leeward-dashboard" not in given
+    enabled = deployments("--namespace", "karmada-system", "--set", "dashboard.enabled=true")
+    assert sorted(enabled) == sorted([*given, "leeward-dashboard"])
+
+
+@pytest.mark.parametrize("client", VERSIONS)
 def test_helm_waits_for_what_the_documentation_says(fleet: Fleet, programs: Path, tmp_path: Path, client: str) -> None:
     helm = Helm(fleet, client, programs, tmp_path)
     said = documented()

@@ -28,14 +28,18 @@ from kubeapi.resource import Resource
 from kubeapi.transport import Request, Response
 from kubeserver.auth.authorization.attributes import attributes_of
 from kubeserver.handler import User
+from leeward.answers.reading import read_fleet
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, PRIORITY_CLASSES, WORKLOAD_REBALANCERS
+from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, PRIORITY_CLASSES, SECRETS, WORKLOAD_REBALANCERS
 from leeward.app.bootstrap_tokens import create_token
 from leeward.app.install.manifests import (
+    CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     CONTROLLER_MANAGER,
+    ROLE_BINDINGS,
+    ROLES,
     SCHEDULER,
     WEBHOOK,
     granted_to_agents,
@@ -55,7 +59,8 @@ from leeward.runtime.leader import LeaderElector, LeaderSettings
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, CONTROLLERS, Mode, World
 from tests.unit.app.test_chart import CHART, COMPONENTS, rendered
-from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, by_weight, deployment, policy
+from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, by_weight, deployment, play, policy
+from tests.world.test_dashboard import Page
 from tests.world.test_outage_objects import fill_up
 
 ROOT = Path(__file__).parents[2]
@@ -290,8 +295,10 @@ def test_a_container_writes_nowhere_but_to_a_small_directory_in_memory(component
     }
     assert spec["securityContext"]["runAsNonRoot"] is True
     assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
-    assert spec["volumes"] == [{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}]
+    written = [mount for mount in container["volumeMounts"] if not mount.get("readOnly")]
+    assert written == [{"name": "tmp", "mountPath": "/tmp"}]
+    volumes = [volume for volume in spec["volumes"] if "secret" not in volume]
+    assert volumes == [{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}]
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
@@ -305,7 +312,9 @@ def test_a_container_has_limits_and_asks_for_no_more(component: str) -> None:
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_nobody_reaches_more_than_the_ports_of_a_pod_and_it_reaches_no_link_local_address(component: str) -> None:
     labels = pods()[component]["metadata"]["labels"]
-    policies = [each for each in rendered(NETWORK_POLICIES) if each["spec"]["podSelector"]["matchLabels"] == labels]
+    kinds = [*rendered(NETWORK_POLICIES), *rendered("dashboard.yaml")]
+    named = [each for each in kinds if each["kind"] == "NetworkPolicy"]
+    policies = [each for each in named if each["spec"]["podSelector"]["matchLabels"] == labels]
     (found,) = policies
     assert found["spec"]["policyTypes"] == ["Ingress", "Egress"]
     (container,) = pods()[component]["spec"]["containers"]
@@ -316,6 +325,32 @@ def test_nobody_reaches_more_than_the_ports_of_a_pod_and_it_reaches_no_link_loca
         "0.0.0.0/0": ["169.254.0.0/16"],
         "::/0": ["fe80::/10"],
     }
+
+
+def test_the_dashboard_sees_a_whole_fleet_with_the_rights_of_the_chart() -> None:
+    account = "leeward-dashboard"
+    subjects = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": account}]
+    granted = {each["kind"]: each for each in rendered("dashboard.yaml") if "rules" in each or "roleRef" in each}
+
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 2), policy("web", by_weight({"member1": 1})))
+        await world.until(lambda: bool(world.assigned("web-deployment")), 60)
+        for resource, kind in ((CLUSTER_ROLES, "ClusterRole"), (CLUSTER_ROLE_BINDINGS, "ClusterRoleBinding")):
+            await world.client.create(resource, {**granted[kind], "subjects": subjects})
+        for resource, kind in ((ROLES, "Role"), (ROLE_BINDINGS, "RoleBinding")):
+            await world.client.create(resource, {**granted[kind], "subjects": subjects}, SYSTEM_NAMESPACE)
+        client = Client(LinkedTransport(world.place, User(account, ("system:authenticated",))), "page")
+        async with Supervisor("page") as supervisor:
+            page = Page(world, supervisor, client=client)
+            await page.told(world, 30)
+            assert page.fleet["unseen"] == []
+            assert page.fleet["settingsTold"]
+            assert page.fleet["brake"] is not None
+        assert (await read_fleet(client, world.clock)).recorded.unseen == ()
+        with pytest.raises(Forbidden):
+            await client.list(SECRETS, "default")
+
+    play(story)
 
 
 def test_the_image_installs_what_runs_and_nothing_to_develop_with() -> None:
@@ -340,8 +375,10 @@ def test_the_image_has_its_base_by_an_argument_and_no_digest_that_nobody_has_see
     dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
     assert dockerfile.splitlines()[0].startswith("#")
     assert [line for line in dockerfile.splitlines() if line.startswith("FROM ")] == [
+        "FROM ${NODE} AS page",
         "FROM ${BASE} AS build",
         "FROM ${BASE}",
     ]
+    assert "COPY --from=page /src/src/leeward/dashboard/page src/leeward/dashboard/page" in dockerfile
     assert "USER 65532:65532" in dockerfile
     assert CHART.exists()

@@ -2,6 +2,7 @@
 
 import atexit
 import html
+import os
 import shutil
 import ssl
 import tempfile
@@ -13,13 +14,15 @@ from pathlib import Path
 import click
 
 from leeward.app.local.errors import FleetError
-from leeward.cli.connections import operator_options, refuse_silent, target_of
+from leeward.cli.component import connection_of
+from leeward.cli.connections import Target, operator_options, refuse_silent, target_of
 from leeward.cli.flags import logging_format, start_log
 from leeward.cli.output import complain, say
 from leeward.cli.settings import Settings
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 USUAL_PORT = 8733
+IN_A_POD = "KUBERNETES_SERVICE_HOST"
 
 
 @click.command()
@@ -56,7 +59,7 @@ def dashboard(
     from leeward.app.dashboard import NOT_BUILT, DashboardRequest, run_dashboard
     from leeward.app.local.dashboard_process import is_built
 
-    target = target_of(settings, kubeconfig, context)
+    target = _target(settings, kubeconfig, context)
     refuse_silent(target)
     host, port = _address(listen)
     request = DashboardRequest(
@@ -75,6 +78,14 @@ def dashboard(
     start_log(click.get_current_context())
     served = replace(request, renewed=partial(_tell_next, request.link))
     serve(run_dashboard(served, lambda link: announce(target.name, link, opens)), "dashboard")
+
+
+def _target(settings: Settings, kubeconfig: Path | None, context: str) -> Target:
+    """The control plane; of a Pod that nobody has told one, that of its own service account. Raises: FleetError."""
+    is_told = kubeconfig is not None or context or "KUBECONFIG" in os.environ or settings.names_data_dir
+    if IN_A_POD in os.environ and not is_told:
+        return Target("this control plane", connection_of(None, ""))
+    return target_of(settings, kubeconfig, context)
 
 
 def _tell_next(link: Callable[[str], str], key: str) -> None:

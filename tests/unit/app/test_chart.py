@@ -16,7 +16,9 @@ from leeward.cli.program import program
 
 CHART = Path(__file__).parents[3] / "deploy" / "leeward"
 ACTION = re.compile(r"\{\{ (toJson )?\.([A-Za-z.]+) \}\}")
-COMPONENTS = ["controller-manager", "scheduler", "webhook", "cluster-proxy"]
+GUARD = re.compile(r"\A\{\{- if \.Values\.(\w+)\.enabled \}\}\n(.*)\{\{- end \}\}\n\Z", re.DOTALL)
+"""A template that is there where its part is enabled; here it is rendered as if it were."""
+COMPONENTS = ["controller-manager", "scheduler", "webhook", "cluster-proxy", "dashboard"]
 
 
 def rendered(name: str) -> list[Manifest]:
@@ -31,7 +33,8 @@ def rendered(name: str) -> list[Manifest]:
             found = found[step]
         return json.dumps(found) if match[1] else str(found)
 
-    text = ACTION.sub(value, (CHART / "templates" / name).read_text())
+    text = GUARD.sub(r"\2", (CHART / "templates" / name).read_text())
+    text = ACTION.sub(value, text)
     assert "{{" not in text, "an action that is more than a value"
     return list(parse_yaml(text))
 
@@ -49,7 +52,8 @@ def test_a_component_runs_a_verb_under_an_account_that_has_its_rights(component:
     assert CliRunner().invoke(program, [component, *container["args"], "--help"]).exit_code == 0
     assert container["image"] == "leeward:0.1.0"
     account = deployment["spec"]["template"]["spec"]["serviceAccountName"]
-    accounts = [m["metadata"]["name"] for m in rendered("rights.yaml") if m["kind"] == "ServiceAccount"]
+    given = [*rendered("rights.yaml"), *rendered("dashboard.yaml")]
+    accounts = [m["metadata"]["name"] for m in given if m["kind"] == "ServiceAccount"]
     assert account in accounts
 
 
@@ -62,9 +66,9 @@ def test_a_deployment_selects_its_own_pods_and_probes_a_port_that_it_opens(compo
     assert {container[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} <= opened
 
 
-@pytest.mark.parametrize("component", ["webhook", "cluster-proxy"])
+@pytest.mark.parametrize("component", ["webhook", "cluster-proxy", "dashboard"])
 def test_the_service_of_a_server_leads_to_its_pods(component: str) -> None:
-    deployment, service = rendered(f"{component}.yaml")
+    deployment, service = rendered(f"{component}.yaml")[:2]
     assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert service["spec"]["ports"][0]["targetPort"] in {port["containerPort"] for port in container["ports"]}

@@ -80,3 +80,15 @@ def test_a_browser_that_is_opened_gets_the_key_from_a_file_of_its_user_alone(mon
     file = Path(urlsplit(address).path)
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert 'url=http://127.0.0.1:8733/#key=hunter2"' in file.read_text()
+
+
+def test_in_a_pod_that_is_told_no_control_plane_it_takes_the_service_account(
+    run: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("LEEWARD_DATA_DIR", raising=False)
+    for name, value in (("KUBERNETES_SERVICE_HOST", "10.0.0.1"), ("KUBERNETES_SERVICE_PORT", "443")):
+        monkeypatch.setenv(name, value)
+    code, _, errors = run("dashboard")
+    assert code != 0
+    assert "mount the service account's token, or give --kubeconfig" in errors
