@@ -73,7 +73,7 @@ def test_what_is_well_says_why_it_is_there_and_that_nothing_follows() -> None:
             (n, gets[n], gets[n]) for n in by_number
         ]
         assert told.why[0] == "Claimed by PropagationPolicy default/web (priority 0)."
-        parts = "; ".join(f"{name} 1/2 = 1.50, would get {gets[name]}" for name in ("member1", "member2"))
+        parts = "; ".join(f"{name} 3 * 1/2 = 1.50, would get {gets[name]}" for name in ("member1", "member2"))
         assert told.why[1:] == [
             "If it were placed anew now, 2 of 3 clusters would pass: member1, member2.",
             f"3 replicas would be divided by weight: {parts}.",
@@ -134,7 +134,8 @@ def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_and_th
         condition = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
         assert condition is not None
         assert (told.state, told.needs_somebody, told.reason) == (ApplicationState.HELD, True, "NoPlaceToGo")
-        assert told.headline == f"Held (NoPlaceToGo): {condition.message}"
+        assert told.headline == "Held (NoPlaceToGo): Its policy allows member1 only, and member1 is down."
+        assert condition.message.startswith("Its policy allows member1 only, and member1 is down. 2 replicas stay")
         assert [(row.cluster, row.ready) for row in told.where] == [("member1", None)], "what is not seen is not known"
         helps = {each.change: each.effect for each in told.helps}
         assert helps["let its policy name more clusters"] == "2 more would find room, in member2, member3"

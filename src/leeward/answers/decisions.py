@@ -22,6 +22,7 @@ from leeward.core.cluster_health.outage import OutageReport, has_outage
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.outlook import expected_taints, foresee
 from leeward.core.placement import Decision, PlacementSettings, Snapshot, decide
+from leeward.core.placement.cause import with_cause
 from leeward.core.placement.replacement import place_anew
 from leeward.core.scheduling import Placed, Trace, Unplaceable
 from leeward.core.scheduling.conditions import standing_refusal
@@ -102,6 +103,8 @@ def explained(snapshot: Snapshot) -> Explained:
         return Explained(decision, answer, trace)
     trace, binding, exact = Trace(), snapshot.binding, snapshot.settings.exact_health
     result = place_anew(binding, binding.spec, snapshot.clusters, snapshot.now, trace=trace, exact=exact)
+    if isinstance(result, Unplaceable):
+        result = with_cause(result, binding.spec, snapshot.clusters)
     return Explained(decision, result, trace, asked_anew=True)
 
 

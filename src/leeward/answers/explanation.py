@@ -24,6 +24,7 @@ from leeward.core.cluster_health.outage import has_outage
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.eviction.original_placement import failback_options, parse_original_placement
 from leeward.core.placement import Decision, Snapshot
+from leeward.core.placement.cause import cause_in
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.selection import room_decides
 from leeward.core.scheduling.trace import DivisionTrace, TermTrace
@@ -172,11 +173,11 @@ def _headline(
     if _is_scaled_to_none(binding):
         serves = "it is scaled to none"
     if how in (ApplicationState.HELD, ApplicationState.KEPT, ApplicationState.WAITING) and decision.held is not None:
-        return f"{how.value} ({decision.held.reason}): {decision.held.message}"
+        return f"{how.value} ({decision.held.reason}): {cause_in(decision.held.reason, decision.held.message)}"
     if how is ApplicationState.UNPLACED and decision.quota_refusal:
         return f"Not placed as wanted: {decision.quota_refusal}"
     if how is ApplicationState.UNPLACED and isinstance(decision.result, Unplaceable):
-        return f"Not placed: {decision.result.message}"
+        return f"Not placed: {decision.result.cause or decision.result.message}"
     for hindrance in hindrances_of(binding) if how is ApplicationState.HINDERED else ():
         return f"It {hindrance.what} ({hindrance.reason}): {hindrance.message}"
     if how is ApplicationState.OUTAGE:
@@ -241,7 +242,7 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
     if asked.decision.held is not None:
         yield f"{asked.decision.held.message.rstrip('.')} ({asked.decision.held.reason})."
     elif isinstance(asked.result, Unplaceable):
-        yield f"{asked.result.message.rstrip('.')}."
+        yield f"{asked.result.told.rstrip('.')}."
     for hindrance in hindrances_of(binding):
         yield f"{hindrance.message.rstrip('.')} ({hindrance.reason})."
 
@@ -264,11 +265,11 @@ def _would_be_elsewhere(binding: Binding, asked: Explained) -> bool:
 
 
 def division_sentence(division: DivisionTrace, *, is_only_asked: bool = False) -> str:
-    """`3 replicas divided by weight: member1 1/2 = 1.50, gets 2; ...`, or what they would be and get."""
+    """`3 replicas divided by weight: member1 3 * 1/2 = 1.50, gets 2; ...`, or what they would be and get."""
     gets, divided = ("would get", "would be divided") if is_only_asked else ("gets", "divided")
     total = sum(division.weights.values())
     parts = [
-        f"{name} {weight}/{total} = {division.replicas * weight / total if total else 0:.2f}, "
+        f"{name} {division.replicas} * {weight}/{total} = {division.replicas * weight / total if total else 0:.2f}, "
         f"{gets} {division.result.get(name, 0) - division.initial.get(name, 0)}"
         for name, weight in division.weights.items()
         if weight

@@ -100,7 +100,7 @@ def _fate(
     hold = HOLDS.get(held.reason, Hold.HELD) if held is not None else None
     message = held.message if held is not None else ""
     if decision is not None and isinstance(decision.result, Unplaceable):
-        message = message or decision.result.message
+        message = message or decision.result.told
     missing = _missing(then, service, is_kept=hold is Hold.KEPT)
     if missing and hold is not Hold.KEPT and message:
         fate = Fate.HELD if held is not None and held.reason != HeldReason.NO_PLACE_TO_GO else Fate.NO_ROOM

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from math import floor
 
 from leeward.answers.cluster_explanation import ClusterExplanation
 from leeward.answers.copies import CopyRow
@@ -116,17 +117,25 @@ def _room(rows: Sequence[RoomRow]) -> tuple[Sequence[str], Sequence[Sequence[str
             f"- {_figure(row.reserved, row.resource)}",
             f"= {_figure(row.free, row.resource)}",
             f"/ {_figure(row.each, row.resource)}",
-            f"= {row.room}{' by nodes' if row.by_nodes else ''}",
+            _fits(row),
         )
         for row in rows
     ]
     return header, cells, (2, 3, 4, 5, 6)
 
 
+def _fits(row: RoomRow) -> str:
+    """`= 27`, and `= 27, by nodes 16` where the scheduler counts with less than the division gives."""
+    by_division = max(0, floor(row.free / row.each))
+    return f"= {by_division}" if row.room == by_division else f"= {by_division}, by nodes {row.room}"
+
+
 def _figure(amount: float, resource: str) -> str:
+    """Amount as exact as a request is, so that what is printed adds up."""
     if resource in ("memory", "ephemeral-storage"):
-        return f"{amount / 2**30:.1f} GiB"
-    return f"{amount:.2f}" if resource == "cpu" else f"{amount:g}"
+        return f"{amount / 2**20:.0f} MiB"
+    cores = f"{amount:.3f}"
+    return cores.removesuffix("0") if resource == "cpu" else f"{amount:g}"
 
 
 def _next(steps: Sequence[NextStep], now: datetime, settings_told: bool) -> Iterator[str]:

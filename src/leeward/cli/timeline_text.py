@@ -1,5 +1,6 @@
 """Text of `leeward timeline`: a headline for each outage, its steps, and how long applications took."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -21,6 +22,7 @@ from leeward.cli.text_lines import (
     table,
     title,
 )
+from leeward.core.placement.cause import cause_in
 from leeward.operations.outage_story import StoryLine, Tone, name_of
 from leeward.operations.sentences import counted, full_moment, long_span, moment
 
@@ -101,15 +103,19 @@ def _after(line: StoryLine) -> str:
 
 
 def _held(outage: OutageStory) -> Iterator[str]:
-    """Lines on what needs somebody, with its sentence; then what is kept, by reason."""
-    held = [each for each in outage.applications if each.state is MoveState.HELD]
-    if not held:
-        return
-    yield ""
-    for each in held[:MOST_LISTED]:
-        yield from headline(NEEDS_SOMEBODY, f"{name_of(each)} is held ({each.reason}): {each.message}")
-    if len(held) > MOST_LISTED:
-        yield f"  {len(held) - MOST_LISTED} more: -o json"
+    """Each cause once, with the applications that are held for it."""
+    by_cause = defaultdict[tuple[str, str], list[str]](list)
+    for each in outage.applications:
+        if each.state is MoveState.HELD:
+            by_cause[each.reason, cause_in(each.reason, each.message)].append(name_of(each))
+    if by_cause:
+        yield ""
+    for (reason, cause), names in by_cause.items():
+        who = f"{names[0]} is" if len(names) == 1 else f"{len(names)} applications are"
+        yield from headline(NEEDS_SOMEBODY, f"{who} held ({reason}): {cause}")
+        if len(names) > 1:
+            more = f", and {len(names) - MOST_LISTED} more: -o json" if len(names) > MOST_LISTED else ""
+            yield from paragraph(f"{', '.join(names[:MOST_LISTED])}{more}")
 
 
 def _recovered(outage: OutageStory, everything: bool, how: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from leeward.answers.what_if import ClusterFate, WhatIf
 from leeward.answers.what_if_sentences import answer_of, brake_sentence
 from leeward.cli.explain_text import ASSUMED
 from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, QUIET, SOON, headline, pairs, paragraph, section, table, title
+from leeward.core.placement.cause import cause_in
 from leeward.operations.sentences import counted, counted_kind, full_moment, full_span
 
 MOST_LISTED = 12
@@ -72,7 +73,7 @@ def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
 def _by_cause(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
     by_reason = defaultdict[tuple[str, str], list[ApplicationFate]](list)
     for each in wanting:
-        by_reason[each.reason, _cause(each.message)].append(each)
+        by_reason[each.reason, cause_in(each.reason or "NoClusterFit", each.message)].append(each)
     for (reason, cause), group in by_reason.items():
         yield from paragraph(f"{reason}: {cause}" if reason else cause)
         shown = group if wide else group[:MOST_LISTED]
@@ -104,11 +105,6 @@ def _missing(told: WhatIf, wide: bool) -> Iterator[str]:
     yield from table(("APPLICATION", "GOES TO", "NEEDS", "PROPAGATED"), rows)
     if len(told.missing_dependencies) > len(shown):
         yield f"  {len(told.missing_dependencies) - len(shown)} more: --wide"
-
-
-def _cause(message: str) -> str:
-    """Cause without what is of one application alone."""
-    return message.partition("there is no place to go: ")[2] or message
 
 
 def _places(targets: Mapping[str, int]) -> str:

@@ -15,6 +15,7 @@ from leeward.api.names import (
 from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS
 from leeward.api.work import Binding
 from leeward.core.copies.evidence import FULLY_APPLIED
+from leeward.core.placement.cause import cause_in
 from leeward.operations.applications import ApplicationRow, ServiceLevel, application_row
 from leeward.operations.clusters import is_application
 from leeward.operations.drain import workload_of
@@ -169,7 +170,8 @@ def _that_say(observed: Observed, condition_type: str) -> Iterator[tuple[Binding
 def _grouped(what: str, found: Iterable[tuple[Binding, Condition]], now: datetime) -> Iterator[Finding]:
     groups = defaultdict[_Reason, list[tuple[Binding, datetime | None]]](list)
     for binding, condition in found:
-        reason = _Reason(Severity.NEEDS_SOMEBODY, what, condition.reason, condition.message or "no message")
+        cause = cause_in(condition.reason, condition.message)
+        reason = _Reason(Severity.NEEDS_SOMEBODY, what, condition.reason, cause or "no message")
         groups[reason].append((binding, condition.last_transition_time))
     yield from _told(groups, now)
 

@@ -30,7 +30,7 @@ def test_what_is_held_comes_first_and_exits_with_1(file: Path, capsys: pytest.Ca
     lines = out.split("\n")
     assert (code, err) == (1, "")
     assert lines[0] == "Deployment default/nginx, 2 replicas, as of 00:00:00 UTC, 1 Jan 2026"
-    assert lines[2].startswith("! Held (NoPlaceToGo): 2 replicas stay")
+    assert lines[2] == "! Held (NoPlaceToGo): Its policy allows a only, and a is down."
     assert [line for line in lines if line.isupper() and not line.startswith(" ")] == [
         "WHERE",
         "WHY",

@@ -122,8 +122,8 @@ def _of_scheduling(before: Binding, after: Binding, decision: Decision) -> Itera
         case Placed() if not refusal and (after.spec.clusters != before.spec.clusters or scheduled is None):
             message = f"Binding has been scheduled successfully. Result: {_describe(after.spec.clusters)}"
             yield _News(NORMAL, "ScheduleBindingSucceed", message)
-        case Unplaceable(message=message) if not decision.foreign and _is_news(scheduled, message):
-            yield _News(WARNING, "ScheduleBindingFailed", message)
+        case Unplaceable() as refused if not decision.foreign and _is_news(scheduled, refused.told):
+            yield _News(WARNING, "ScheduleBindingFailed", refused.told)
         case _:
             pass
 

@@ -38,6 +38,7 @@ from leeward.core.eviction.state_preservation import StateNotPreserved, preserve
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.eviction.volumes import purge_mode_with_volumes, why_volumes_stay
 from leeward.core.interpreter.resource_health import health_rules_in
+from leeward.core.scheduling import Unplaceable
 
 DEFAULT_TOLERATION_SECONDS = 300
 CALM_SECONDS = 300
@@ -185,14 +186,14 @@ def after_leaving(record: FailureRecord, clusters: tuple[str, ...], *, remember:
     return msgspec.structs.replace(record, since=since, left=left)
 
 
-def held_failure(failures: FailedCopies, reason: str) -> Condition:
+def held_failure(failures: FailedCopies, refused: Unplaceable) -> Condition:
     """Condition that failed copies stay, because there is no place to go. Failed in several clusters, it is more likely
     the release than these."""
     names = ", ".join(sorted(failures.unhealthy_clusters))
     if len(failures.unhealthy_clusters) > 1:
         looks = f"it is or was unhealthy in {names}, which looks like a bad release, and no other cluster fits"
-        return _held(HeldReason.UNHEALTHY_EVERYWHERE, failures, f"{looks}: {reason}")
-    return _held(HeldReason.NO_PLACE_TO_GO, failures, f"there is no place to go: {reason}")
+        return _held(HeldReason.UNHEALTHY_EVERYWHERE, failures, f"{looks}: {refused.told}")
+    return _held(HeldReason.NO_PLACE_TO_GO, failures, f"there is no place to go: {refused.told}")
 
 
 def held_for_volumes(failures: FailedCopies, binding: Binding) -> Condition:

@@ -22,6 +22,7 @@ from leeward.core.eviction.state_preservation import StateNotPreserved
 from leeward.core.eviction.volumes import why_volumes_stay
 from leeward.core.interpreter import lacks_health_rule, why_not_judged
 from leeward.core.interpreter.resource_health import ResourceHealth, health_in
+from leeward.core.scheduling import Unplaceable
 
 _ALARMS = {
     HeldReason.BRAKE_ENGAGED.value: "the brake is engaged",
@@ -46,17 +47,18 @@ def is_braked(eviction: Eviction, cluster: Cluster) -> bool:
 
 
 def held_for_place(
-    spec: ResourceBindingSpec, due: Sequence[Eviction], reason: str, staying: Mapping[str, int] | None = None
+    spec: ResourceBindingSpec, due: Sequence[Eviction], refused: Unplaceable, staying: Mapping[str, int] | None = None
 ) -> Condition:
-    """Condition that says how many replicas of a divided template stay: all that are there, where it is not said."""
+    """Condition that says why, and how many replicas of a divided template stay: all that are there, where it is not
+    said."""
     counts = {eviction.cluster: replicas_in(spec, eviction.cluster) for eviction in due} if staying is None else staying
     kept = [eviction for eviction in due if eviction.cluster in counts]
     count = sum(counts.values())
     stay = "1 replica stays" if count == 1 else f"{count} replicas stay"
-    number = f"{stay}, " if spec.is_divided else ""
-    return _held(
-        HeldReason.NO_PLACE_TO_GO, f"{number}not evicted from {_list(kept)}, because there is no place to go: {reason}"
-    )
+    number = f"{stay}, not" if spec.is_divided else "Not" if refused.cause else "not"
+    cause = f"{refused.cause} " if refused.cause else ""
+    stays = f"{number} evicted from {_list(kept)}, because there is no place to go: {refused.message}"
+    return _held(HeldReason.NO_PLACE_TO_GO, f"{cause}{stays}")
 
 
 def held_without_gain(kept: Sequence[Eviction]) -> Condition:

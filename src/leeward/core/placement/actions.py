@@ -160,18 +160,18 @@ def _evict_in_part(
     at: Situation, tasks: Sequence[GracefulEvictionTask], refused: Unplaceable, last_resort: bool
 ) -> Outcome:
     """Evicts as many replicas as find a place, where not all that leave do; the others stay (S11)."""
-    spec, due = at.spec, at.due
+    spec, due, refused = at.spec, at.due, at.with_cause(refused)
     leaving = {eviction.cluster for eviction in due}
     part = None
     if at.authority.places:
         part = find_partial_replacement(at.binding, spec, leaving, at.clusters, at.now, last_resort)
     if part is None:
-        return replace(place(at), held=held_for_place(spec, due, refused.message))
+        return replace(place(at), held=held_for_place(spec, due, refused))
     moved = [e for e in due if part.staying.get(e.cluster) != replicas_in(spec, e.cluster)]
     moving = {eviction.cluster for eviction in moved}
     tasks = [task for task in tasks if task.from_cluster in moving]
     outcome = _moved(at, _left(at, tasks, part.staying), part.result, tasks, moved)
-    return replace(outcome, held=held_for_place(spec, due, refused.message, part.staying))
+    return replace(outcome, held=held_for_place(spec, due, refused, part.staying))
 
 
 def _find(at: Situation, left: ResourceBindingSpec, last_resort: bool) -> Placed | Unplaceable:
@@ -270,7 +270,7 @@ def fail_over(at: Situation) -> Outcome:
     if isinstance(result, Placed):
         return _moved(at, left, result, tasks, evicted)
     if at.settings.keep_without_place:
-        return replace(place(at), held=held_failure(failures, result.message))
+        return replace(place(at), held=held_failure(failures, at.with_cause(result)))
     return replace(Outcome.of(left, result), evicted=evicted)
 
 

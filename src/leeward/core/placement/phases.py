@@ -222,7 +222,7 @@ def _decide(at: Situation) -> Decision:
     return Decision(
         before if same_targets(outcome.clusters, before) else outcome.clusters,
         outcome.eviction_tasks,
-        outcome.result or at.unplaceable,
+        _result(at, outcome),
         held=_held(at, outcome),
         evicted=outcome.evicted,
         followed=outcome.followed,
@@ -234,6 +234,11 @@ def _decide(at: Situation) -> Decision:
         annotations=annotations,
         wake_at=_earliest(outcome.wake_at, *instants),
     )
+
+
+def _result(at: Situation, outcome: Outcome) -> Placed | Unplaceable | None:
+    result = outcome.result or at.unplaceable
+    return at.with_cause(result) if isinstance(result, Unplaceable) else result
 
 
 def _held(at: Situation, outcome: Outcome) -> Condition | None:

@@ -48,6 +48,7 @@ from leeward.core.eviction.stalled_replacements import StalledTargets, find_stal
 from leeward.core.eviction.volumes import has_claims, stay_behind
 from leeward.core.eviction.withdrawal import well_again
 from leeward.core.placement.authority import Authority, authority_over
+from leeward.core.placement.cause import with_cause
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
 from leeward.core.scheduling import ClusterArrays, Trace, Unplaceable
 from leeward.core.scheduling.cached_property import CachedProperty
@@ -85,6 +86,11 @@ class Situation:
     @property
     def now(self) -> datetime:
         return self.snapshot.now
+
+    def with_cause(self, result: Unplaceable) -> Unplaceable:
+        """The result with its cause; Karmada's text alone, where all is to be exactly as there."""
+        exact = self.settings.exact_health
+        return result if exact else with_cause(result, self.own_binding.spec, self.clusters)
 
     @property
     def leaves_terms_gracefully(self) -> bool:

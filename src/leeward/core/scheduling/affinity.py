@@ -12,6 +12,7 @@ from leeward.core.scheduling.model import Filter, Request
 
 UNKNOWN_TIER = 1000
 """Tier behind all real tiers."""
+NOT_MATCHED = "cluster(s) did not match the placement cluster affinity constraint"
 
 
 def affinity_names(spec: ResourceBindingSpec) -> tuple[str, ...]:
@@ -69,7 +70,7 @@ def tier_of(request: Request, cluster: Cluster) -> int:
 def _reject(request: Request, cluster: Cluster) -> str | None:
     if any(is_meant(cluster) for is_meant in request.matchers):
         return None
-    return "cluster(s) did not match the placement cluster affinity constraint"
+    return NOT_MATCHED
 
 
 CLUSTER_AFFINITY = Filter("ClusterAffinity", _reject, shared=True)

@@ -1,6 +1,7 @@
 """The condition `Scheduled`: what a binding says about its scheduling.
 
-Karmada: pkg/scheduler/helper.go (`getConditionByError`); same reasons and messages.
+Karmada: pkg/scheduler/helper.go (`getConditionByError`); same reasons.
+The cause comes first in a message, and Karmada's text behind it.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ _REASONS = {"FitError": "NoClusterFit", "UnschedulableError": "Unschedulable"}
 def scheduled_condition(result: Placed | Unplaceable) -> Condition:
     if isinstance(result, Placed):
         return Condition("Scheduled", "True", "Success", "Binding has been scheduled successfully.")
-    return Condition("Scheduled", "False", _REASONS.get(result.kind, "SchedulerError"), result.message)
+    return Condition("Scheduled", "False", _REASONS.get(result.kind, "SchedulerError"), result.told)
 
 
 def exceeded_condition(refusal: str) -> Condition:

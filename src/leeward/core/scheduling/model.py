@@ -54,12 +54,19 @@ class Unplaceable:
 
     `FitError`: no cluster passes the filters (Karmada then clears the earlier result); `UnschedulableError`: there is
     not enough room (the earlier result stays); `Error`: the constraints cannot be met or mean nothing (it stays, too);
-    `QuotaExceeded`: admission refused to write the result.
+    `QuotaExceeded`: admission refused to write the result. `cause` says it in people's words
+    (`placement.cause`); `message` is the scheduler's text.
     """
 
     kind: Literal["FitError", "UnschedulableError", "Error", "QuotaExceeded"]
     message: str
     rejected: Mapping[str, str]
+    cause: str = ""
+
+    @property
+    def told(self) -> str:
+        """The cause, and the scheduler's text behind it."""
+        return f"{self.cause} {self.message}" if self.cause else self.message
 
     def within(self, step: str) -> "Unplaceable":
         """Result as it is told from the step that contains it."""

@@ -44,6 +44,7 @@ from leeward.core.eviction.application import (
 )
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state_patch, state_to_inject
 from leeward.core.placement import Decision, PlacementSettings, Snapshot
+from leeward.core.scheduling import Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
 
 CLUSTERS = ("member1", "member2", "member3")
@@ -492,14 +493,14 @@ def test_a_cluster_that_was_left_is_remembered_once_and_its_clock_is_gone() -> N
 
 def test_what_is_held_back_says_since_when_it_fails_and_where_else_it_has() -> None:
     alone = FailedCopies(FailureRecord(since={"a": at(0)}), reported(a="Unhealthy"))
-    assert held_failure(alone, "none fits") == Condition(
+    assert held_failure(alone, Unplaceable("FitError", "none fits", {})) == Condition(
         "leeward.dev/EvictionHeld",
         "True",
         "NoPlaceToGo",
         "not evicted from a (unhealthy since 2026-01-01T00:00:00Z): there is no place to go: none fits",
     )
     both = FailedCopies(FailureRecord(since={"b": at(0)}, left=("a",)), reported(b="Unhealthy"))
-    assert held_failure(both, "none fits") == Condition(
+    assert held_failure(both, Unplaceable("FitError", "none fits", {})) == Condition(
         "leeward.dev/EvictionHeld",
         "True",
         "UnhealthyEverywhere",

@@ -33,6 +33,7 @@ from leeward.core.eviction.due_evictions import Eviction, is_automatic
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.progress import Assessment
 from leeward.core.eviction.state_preservation import StateNotPreserved
+from leeward.core.scheduling import Unplaceable
 from tests.builders import at, binding, cluster, dead, divided, duplicated, targets
 
 NOT_READY = Taint("cluster.karmada.io/not-ready", "NoExecute")
@@ -93,8 +94,11 @@ def test_an_eviction_is_automatic_when_no_person_has_asked_for_it_and_the_brake_
 def test_s11_what_finds_no_place_says_how_much_of_it_stays_where(
     spec: ResourceBindingSpec, staying: dict[str, int] | None, message: str
 ) -> None:
-    reason, told = said(held_for_place(spec, (M1, M2), "0/3 clusters fit", staying))
+    reason, told = said(held_for_place(spec, (M1, M2), Unplaceable("FitError", "0/3 clusters fit", {}), staying))
     assert (reason, told) == ("NoPlaceToGo", f"{message}, because there is no place to go: 0/3 clusters fit")
+    caused = Unplaceable("FitError", "0/3 clusters fit", {}, "All are down.")
+    told = said(held_for_place(spec, (M1, M2), caused, staying))[1]
+    assert told.startswith(f"All are down. {message[:1].upper()}{message[1:]}, because")
 
 
 def test_s12_what_gains_nothing_says_so() -> None:

@@ -405,6 +405,7 @@ def test_s11_as_many_replicas_as_find_room_leave_and_only_they_are_told_as_evict
     assert decision.evicted == lost("b")
     assert told(decision)[0] == "NoPlaceToGo"
     assert told(decision)[1] == (
+        "Not all of it finds a place: c and z have too little room, a is being drained, b is down. "
         "2 replicas stay, not evicted from a (leeward.dev/drain:NoExecute), because there is no place to go: "
         "failed to assign replicas: failed to scale up: Clusters available replicas 3 are not enough to schedule."
     )
@@ -414,7 +415,7 @@ def test_s11_where_nothing_finds_room_nothing_leaves() -> None:
     bound = spread(DYNAMIC, {"a": 2, "c": 1})
     decision = evicted(bound, lost("a"), dead("a"), roomy(C, 0))
     assert (kept(decision), left(decision), decision.evicted) == ({"a": 2, "c": 1}, {}, ())
-    assert told(decision)[1].startswith("2 replicas stay, ")
+    assert "2 replicas stay, " in told(decision)[1]
     karmada = evicted(bound, lost("a"), dead("a"), roomy(C, 0), settings=EXACT)
     assert (kept(karmada), left(karmada), karmada.evicted) == ({"c": 1}, {"a": 2}, lost("a"))
     assert isinstance(karmada.result, Unplaceable)

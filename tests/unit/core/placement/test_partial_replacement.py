@@ -49,7 +49,7 @@ def test_s11_replicas_that_find_room_leave_and_the_others_stay(strategy: Replica
     assert (task.from_cluster, task.replicas) == ("a", 3)
     assert decision.held is not None
     assert decision.held.reason == "NoPlaceToGo"
-    assert decision.held.message.startswith("2 replicas stay, not evicted from a (cluster.karmada.io/not-ready")
+    assert "2 replicas stay, not evicted from a (cluster.karmada.io/not-ready" in decision.held.message
 
 
 def test_s11_what_stayed_follows_when_room_appears() -> None:
@@ -69,7 +69,7 @@ def test_s11_without_any_room_nothing_moves() -> None:
     decision = decide(spread(DYNAMIC, {"a": 5, "b": 2}), dead("a"), roomy(cluster("b"), 0))
     assert (replicas(decision), decision.eviction_tasks) == ({"a": 5, "b": 2}, ())
     assert decision.held is not None
-    assert decision.held.message.startswith("5 replicas stay, ")
+    assert "5 replicas stay, " in decision.held.message
 
 
 def test_s2_no_part_moves_where_a_spread_constraint_would_not_be_met() -> None:

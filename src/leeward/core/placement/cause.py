@@ -1,0 +1,179 @@
+"""Cause, in people's words, why a binding finds no place: `Its policy allows fra-2 only, and fra-2 is down.`
+
+Everybody who tells it tells this sentence: the conditions Scheduled and EvictionHeld begin with it, and so do events,
+`status`, `explain`, `what-if`, the Outage and the page. The scheduler's own text follows as the detail.
+
+It follows from the clusters' rejections. Of many clusters only numbers are told, so that it rarely changes.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint
+from leeward.api.names import CONDITION_TAINT_KEYS, DRAIN_TAINT, FLAPPING_TAINT, UNSCHEDULABLE_TAINT
+from leeward.api.policy import ClusterAffinity, Placement
+from leeward.api.work import ResourceBindingSpec
+from leeward.core.cluster_health.brake import looks_dead
+from leeward.core.eviction.held_reasons import HeldReason
+from leeward.core.scheduling import Unplaceable
+from leeward.core.scheduling.affinity import NOT_MATCHED, is_in_any_term
+from leeward.core.scheduling.groups import groupings
+from leeward.core.scheduling.spread_fields import is_over_clusters
+from leeward.core.toleration import untolerated_taint
+
+MOST_NAMED = 3
+"""Clusters that are named; of more only the number is told."""
+MOST_MATCHED = 500
+"""Clusters times affinity terms that are compared."""
+_TAINT = re.compile(r"untolerated taint \{(?P<taint>[^}]*)\}")
+_NO_FIELD = re.compile(r"did not have (?P<field>\w+) property")
+DOWN = "is down"
+_BY_KEY = {
+    **dict.fromkeys(CONDITION_TAINT_KEYS, DOWN),
+    UNSCHEDULABLE_TAINT: "is cordoned",
+    DRAIN_TAINT: "is being drained",
+    FLAPPING_TAINT: "went up and down too often",
+}
+_PLURALS = (("is ", "are "), ("has ", "have "), ("does ", "do "))
+
+
+_SCHEDULERS = frozenset((HeldReason.NO_PLACE_TO_GO.value, "NoClusterFit", "Unschedulable", "SchedulerError"))
+"""Reasons of conditions whose message ends with the scheduler's text."""
+
+
+def cause_in(reason: str, message: str) -> str:
+    """Cause alone, of a condition's message."""
+    cause, stop, _ = message.partition(". ")
+    if reason not in _SCHEDULERS:
+        return message
+    return f"{cause}." if stop else message.partition("there is no place to go: ")[2] or message
+
+
+def with_cause(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> Unplaceable:
+    return result if result.cause else replace(result, cause=cause_of(result, spec, clusters))
+
+
+def cause_of(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> str:
+    """Sentence with a full stop; empty where the message of the result is one already."""
+    is_selected = result.message.startswith("failed to select clusters")
+    if result.kind not in ("FitError", "UnschedulableError") and not is_selected:
+        return ""
+    allowed = _allowed(result, spec, clusters)
+    lacks_groups = "MinGroups" in result.message
+    passing = "" if lacks_groups else "has too little room" if result.kind != "FitError" else "cannot take it now"
+    reasons = {name: _reason(name, result, spec, clusters) or passing for name in allowed}
+    refused = {name: reason for name, reason in reasons.items() if reason}
+    if lacks_groups and (wanted := _least(spec, [clusters[name] for name, reason in reasons.items() if not reason])):
+        why = ", ".join(_told(refused))
+        return f"Its policy wants at least {wanted}{': ' if why else ''}{why}."
+    return f"{_subject(result, spec, clusters, allowed, refused)}."
+
+
+def _subject(
+    result: Unplaceable,
+    spec: ResourceBindingSpec,
+    clusters: Mapping[str, Cluster],
+    allowed: Sequence[str],
+    refused: Mapping[str, str],
+) -> str:
+    why = [*_told(refused)]
+    if not clusters:
+        return "No cluster has joined"
+    if not allowed:
+        return "Its policy matches no cluster that has joined"
+    if len(allowed) == len(clusters) and not _named(spec):
+        begins = "No cluster takes it" if result.kind == "FitError" else "Not all of it finds a place"
+        return f"{begins}: {', '.join(why)}"
+    many = len(allowed) > MOST_NAMED
+    only = f"{len(allowed)} of {len(clusters)} clusters" if many else f"{_and(allowed)} only"
+    joined = f", and {why[0]}" if len(why) == 1 else f": {', '.join(why)}"
+    return f"Its policy allows {only}{joined}"
+
+
+def _allowed(result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> list[str]:
+    """Clusters that an affinity term lets in, and names in it that have not joined."""
+    affinities, named = _affinities(spec), _named(spec)
+    if not affinities:
+        return sorted(clusters)
+    outside = {name for name, reason in result.rejected.items() if reason == NOT_MATCHED}
+    if all(affinity.cluster_names for affinity in affinities):
+        inside = [name for name in sorted(named) if name in clusters]
+    else:
+        inside = [name for name in clusters if len(affinities) > 1 or name not in outside]
+    if len(inside) * len(affinities) <= MOST_MATCHED:
+        inside = [name for name in inside if is_in_any_term(spec, clusters.get(name))]
+    return sorted({*inside} | (named - clusters.keys()))
+
+
+def _affinities(spec: ResourceBindingSpec) -> Sequence[ClusterAffinity]:
+    placement = spec.placement or Placement()
+    terms = placement.cluster_affinities
+    overflow = [each for term in terms for each in term.overflow_affinities or ()]
+    return [*terms, *overflow] or ([placement.cluster_affinity] if placement.cluster_affinity else [])
+
+
+def _named(spec: ResourceBindingSpec) -> set[str]:
+    return {name for affinity in _affinities(spec) for name in affinity.cluster_names}
+
+
+def _reason(name: str, result: Unplaceable, spec: ResourceBindingSpec, clusters: Mapping[str, Cluster]) -> str:
+    """Reason why the cluster does not take it, as a verb; empty where none is known."""
+    cluster = clusters.get(name)
+    if cluster is None:
+        return "has not joined"
+    if cluster.is_being_deleted:
+        return "is being unjoined"
+    taint = untolerated_taint(cluster.taints, (spec.placement or Placement()).cluster_tolerations)
+    said = result.rejected.get(name, "")
+    if looks_dead(cluster) or (taint is not None and taint.key in CONDITION_TAINT_KEYS):
+        return DOWN
+    if taint is not None and (not said or _TAINT.search(said)):
+        return _tainted(taint)
+    if any(task.from_cluster == name for task in spec.graceful_eviction_tasks):
+        return "is being left"
+    if "did not have the API resource" in said:
+        return f"does not serve the kind {spec.resource.kind}"
+    if found := _NO_FIELD.search(said):
+        return f"has no {found['field']}"
+    return said.removeprefix("cluster(s) ") if said != NOT_MATCHED else ""
+
+
+def _tainted(taint: Taint) -> str:
+    return _BY_KEY.get(taint.key, f"has the taint {taint}")
+
+
+def _told(reasons: Mapping[str, str]) -> Iterator[str]:
+    """`fra-2 and fra-3 are down`, what most share first."""
+    by_reason = defaultdict[str, list[str]](list)
+    for name, reason in reasons.items():
+        by_reason[reason].append(name)
+    for reason, names in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[1])):
+        plural = next((reason.replace(one, many, 1) for one, many in _PLURALS if reason.startswith(one)), reason)
+        who = _and(names) if len(names) <= MOST_NAMED else f"{len(names)} clusters"
+        yield f"{who} {reason if len(names) == 1 else plural}"
+
+
+def _least(spec: ResourceBindingSpec, passing: Sequence[Cluster]) -> str:
+    """`2 clusters, and only fra-1 can take it`, of the first spread constraint that is not met."""
+    constraints = (spec.placement or Placement()).spread_constraints
+    counted = [
+        ("cluster", each, {cluster.name for cluster in passing}) for each in constraints if is_over_clusters(each)
+    ]
+    counted += [
+        (group.title.removeprefix("label "), group.constraint, {v for c in passing for v in group.values(c) if v})
+        for group in groupings(constraints)
+    ]
+    for title, constraint, there in counted:
+        if len(there) < constraint.min_groups:
+            number = f"{constraint.min_groups} {title}{'' if constraint.min_groups == 1 else 's'}"
+            only = f"only {_and(sorted(there))} can" if 0 < len(there) <= MOST_NAMED else f"only {len(there)} can"
+            return f"{number}, and {only if there else 'none can'} take it"
+    return ""
+
+
+def _and(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
