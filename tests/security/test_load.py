@@ -17,8 +17,9 @@ import pytest
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from leeward.api.names import POLICY_NAME_ANNOTATION
+from leeward.api.resource import WORKLOAD_REBALANCERS
 from leeward.api.rules import bounds
-from leeward.api.rules.bounds import MOST_SELECTORS
+from leeward.api.rules.bounds import MOST_SELECTORS, MOST_WORKLOADS
 from leeward.api.schema import custom_resource_definitions
 from leeward.client import Client, Invalid, NotFound
 from leeward.sim.world import World
@@ -297,3 +298,25 @@ def test_what_was_stored_before_the_bound_works_and_can_be_made_smaller_and_dele
             await world.client.get(POLICIES, "huge", "default")
 
     play(story, {"member1": "Push", "member2": "Push"})
+
+
+def test_l4_a_rebalancer_of_too_many_workloads_is_refused_with_the_way_out() -> None:
+    """Status of too many workloads names each again, and could not be written: it was tried without end."""
+
+    def rebalancer(name: str, count: int, size: int = 1) -> Manifest:
+        workloads = [
+            {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": f"c{number}".ljust(size, "x")}
+            for number in range(count)
+        ]
+        return {"metadata": {"name": name}, "spec": {"workloads": workloads}}
+
+    async def story(world: World) -> None:
+        for count, size, said in ((MOST_WORKLOADS + 1, 1, "Too many: 2001: .*2000"), (1_000, 600, "Too long: .*bytes")):
+            with pytest.raises(Invalid, match=f"{said}.*make several of it"):
+                await world.client.create(WORKLOAD_REBALANCERS, rebalancer("huge", count, size))
+        await world.client.create(WORKLOAD_REBALANCERS, rebalancer("large", MOST_WORKLOADS))
+        await world.sleep(30)
+        large = await world.client.get(WORKLOAD_REBALANCERS, "large")
+        assert len(large.status.observed_workloads) == MOST_WORKLOADS
+
+    play(story, {"member1": "Push"})

@@ -8,6 +8,8 @@ Holds: L4.
 """
 
 import asyncio
+import re
+from collections.abc import Awaitable
 from functools import partial
 from typing import Any
 
@@ -16,18 +18,20 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from kubeserver.handlers import presenting
-from kubeserver.registry.room import StoreBounds
+from kubeserver.registry.room import DEFAULT_BOUNDS, StoreBounds
 from kubeserver.store import StoredAmount
 from leeward.api.resource import RESOURCE_BINDINGS
+from leeward.app.flags.settings import settings_of
 from leeward.client import Client, Forbidden
-from leeward.manager.admission import is_own_object
+from leeward.manager.admission import is_own_object, store_bounds
+from leeward.manager.settings import StorageSettings
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import World
 from tests.kubeserver.api_world import CONFIG_MAPS as PATH
-from tests.kubeserver.api_world import ApiWorld, tell
+from tests.kubeserver.api_world import Answer, ApiWorld, tell
 from tests.security.test_load import config_map
 from tests.security.worlds import namespaces, play_in, user_with
-from tests.world.stories import CONFIG_MAPS, apply, policy
+from tests.world.stories import CONFIG_MAPS, apply, play, policy
 from tests.world.test_overrides import BOTH
 from tests.world.test_unwatched_time import PUSH, is_left, web_runs
 
@@ -72,6 +76,28 @@ def test_l4_a_namespace_has_its_part_and_no_more(size: int) -> None:
         assert any("namespace tenant holds" in finding.sentence for finding in state.findings)
 
     play_in(SmallStore, story, {"member1": "Push"})
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"max-namespace-bytes": "300k"}, "namespace tenant holds 5 objects of .* may hold 100000 of 300000"),
+        ({"max-namespace-objects": "3"}, "namespace tenant holds 3 objects .* may hold 3 of "),
+        ({"max-store-bytes": "1M"}, "the store holds .* may hold 1000000 of 1000000"),
+        ({"max-store-objects": "300"}, "the store holds 300 objects .* may hold 300 of "),
+    ],
+)
+def test_l4_flags_say_how_much_is_stored(flags: dict[str, str], said: str) -> None:
+    async def story(world: World) -> None:
+        await namespaces(world, "tenant")
+        assert re.search(said, await fill(world.client, "tenant", 50_000))
+
+    play(story, {"member1": "Push"}, manager=settings_of("up", flags).manager)
+
+
+def test_without_flags_the_bounds_are_those_of_the_server() -> None:
+    bounds = store_bounds(StorageSettings())
+    assert (bounds.namespace, bounds.store) == (DEFAULT_BOUNDS.namespace, DEFAULT_BOUNDS.store)
 
 
 def test_l2_l4_a_full_namespace_still_fails_over() -> None:
@@ -244,6 +270,34 @@ def test_l4_a_list_of_large_objects_and_their_deletion_let_others_run() -> None:
             assert turns >= 20 * 900_000 // presenting.PAUSE_BYTES
         assert (await world.delete(PATH)).code == 200
         counting.cancel()
+
+    tell(story)
+
+
+def test_l4_others_run_between_the_steps_of_a_large_write() -> None:
+    """Reading, defaulting, owners of fields, admission, checking: each goes over all of the object."""
+
+    async def turns_of(work: Awaitable[Answer], code: int) -> int:
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.ensure_future(count())
+        assert (await work).code == code
+        counting.cancel()
+        return turns
+
+    async def story(world: ApiWorld) -> None:
+        large = {**small("large"), "data": {f"k{number}": "x" for number in range(20_000)}}
+        few = await turns_of(world.create(PATH, small("small")), 201)
+        assert await turns_of(world.create(PATH, large), 201) >= few + 8
+        labels = {"metadata": {"labels": {"a": "b"}}}
+        few = await turns_of(world.patch(f"{PATH}/small", labels), 200)
+        assert await turns_of(world.patch(f"{PATH}/large", labels), 200) >= few + 4
 
     tell(story)
 

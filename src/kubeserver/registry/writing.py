@@ -21,6 +21,7 @@ from kubeapi import codec
 from kubeapi.diff import is_equal
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
+from kubeapi.loop.turns import pause_after
 from kubeapi.meta import Manifest, format_time
 from kubeapi.status import Problem
 from kubeserver import errors
@@ -73,24 +74,34 @@ class Writer:
     """Bounds on what is stored; none of the writes by which the server begins."""
 
     async def create(
-        self, kind: Kind, namespace: str, manifest: Manifest, user: User, dry_run: bool, manager: str = ""
+        self,
+        kind: Kind,
+        namespace: str,
+        manifest: Manifest,
+        user: User,
+        dry_run: bool,
+        manager: str = "",
+        size: int = 0,
     ) -> Written:
-        """Stores a new object, owned by `manager`. Raises: Refused."""
+        """Stores a new object of `size` bytes, owned by `manager`. Raises: Refused."""
         if metadata_of(manifest).get("resourceVersion"):
             raise errors.version_at_birth()
         check_namespace(self.store, kind, namespace, manifest)
         now, suffix = self.clock.now(), self.randomness.suffix() if lifecycle.is_nameless(manifest) else ""
         lifecycle.stamp_new(kind, namespace, manifest, now, self.randomness.uid(), suffix)
         kind.default(manifest)
+        await pause_after(size)
         if manager:
             manifest = await settled(lambda: managing.tracked_create(kind, manifest, manager, format_time(now)))
+            await pause_after(size)
         kind.complete(manifest)
         review = AdmissionReview("CREATE", kind, namespace, manifest, None, user, dry_run)
         manifest = await self.admission.admit(review)
+        await pause_after(size)
         name = metadata_of(manifest).get("name", "")
         key = kind.key(namespace if kind.namespaced else "", name)
         self._prepare(kind, manifest, None, dry_run)
-        await self._approve(review.about(manifest))
+        await self._approve(review.about(manifest), size)
         try:
             if self.store.head(key) is not None:
                 raise Raced
@@ -109,15 +120,16 @@ class Writer:
         dry_run: bool,
         subresource: str = "",
         manager: str = "",
+        size: int = 0,
     ) -> Written:
-        """Replaces the stored object by what `change` makes of it, for `manager`. Raises: Refused."""
+        """Replaces the stored object by what `change` makes of it of `size` bytes, for `manager`. Raises: Refused."""
         key = kind.key(namespace if kind.namespaced else "", name)
         for _ in range(MAX_RACES):
             record = self.store.head(key)
             if record is None:
                 raise errors.not_found(kind.group, kind.plural, name)
             try:
-                return await self._change_once(kind, key, record, change, user, dry_run, subresource, manager)
+                return await self._change_once(kind, key, record, change, user, dry_run, subresource, manager, size)
             except Raced:
                 continue
         raise errors.conflict(kind.group, kind.plural, name)
@@ -132,10 +144,12 @@ class Writer:
         dry_run: bool,
         subresource: str,
         manager: str,
+        size: int,
     ) -> Written:
         shown = await show_one(kind, record)
-        old = decode_stored(kind, shown)
+        old, size = decode_stored(kind, shown), max(len(shown), size)
         kind.default(old)
+        await pause_after(size)
 
         def changed() -> Manifest:
             new = self._changed(kind, old, change(codec.copy_manifest(old)), subresource)
@@ -144,13 +158,15 @@ class Writer:
             return new
 
         new = await settled(changed)
+        await pause_after(size)
         kind.complete(new)
         lifecycle.stamp_changed(kind, old, new, counts=subresource not in ("status", "approval", "binding"))
         namespace = old["metadata"].get("namespace", "")
         review = AdmissionReview("UPDATE", kind, namespace, new, old, user, dry_run, subresource)
         new = await self.admission.admit(review)
+        await pause_after(size)
         self._prepare(kind, new, old, dry_run, subresource)
-        await self._approve(review.about(new))
+        await self._approve(review.about(new), size)
         if is_equal(new, old) and is_kept(kind, record):
             await self._until_durable(record)
             return Written(old, record)
@@ -190,9 +206,10 @@ class Writer:
         if problems:
             raise errors.invalid(kind.group, kind.kind, old["metadata"]["name"], problems)
 
-    async def _approve(self, review: AdmissionReview) -> None:
+    async def _approve(self, review: AdmissionReview, size: int) -> None:
         """Asks those who judge what was prepared; a namespace may have come to its end meanwhile. Raises: Refused."""
         try:
+            await pause_after(size)
             await self.admission.approve(review)
             if review.operation == "CREATE":
                 check_namespace(self.store, review.kind, review.namespace, review.object)

@@ -32,7 +32,7 @@ from leeward.api.resource import (
     WORKS,
 )
 from leeward.api.rules.bindings import binding_problems
-from leeward.api.rules.bounds import policy_bounds_problems
+from leeward.api.rules.bounds import policy_bounds_problems, rebalancer_bounds_problems
 from leeward.api.rules.clusters import cluster_problems, taint_policy_problems
 from leeward.api.rules.interpreters import webhook_configuration_problems
 from leeward.api.rules.overrides import override_policy_problems
@@ -104,9 +104,8 @@ def problem_of_reading(manifest: ReadOnlyManifest, as_type: type[Any]) -> Proble
 def validate_bounds(manifest: Manifest, old: Manifest | None = None) -> list[Problem]:
     """The problems of a manifest that is too large to be looked at; to be asked before anything else."""
     group = str(manifest.get("apiVersion", "")).partition("/")[0]
-    if (group, manifest.get("kind")) not in _BOUNDED:
-        return []
-    return list(policy_bounds_problems(Node("", manifest), None if old is None else Node("", old)))
+    rules = _BOUNDS.get((group, str(manifest.get("kind"))))
+    return [] if rules is None else list(rules(Node("", manifest), None if old is None else Node("", old)))
 
 
 _PROTECTED = f"This resource is protected, please make sure to remove the label: {DELETION_PROTECTED_LABEL}"
@@ -140,9 +139,12 @@ _TYPES = {
 """The kinds that controllers read."""
 _Rules = Callable[[Node, Node | None], Iterator[Problem]]
 
-_BOUNDED = {
-    ("policy.karmada.io", kind)
-    for kind in ("PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy")
+_BOUNDS: dict[tuple[str, str], _Rules] = {
+    ("policy.karmada.io", "PropagationPolicy"): policy_bounds_problems,
+    ("policy.karmada.io", "ClusterPropagationPolicy"): policy_bounds_problems,
+    ("policy.karmada.io", "OverridePolicy"): policy_bounds_problems,
+    ("policy.karmada.io", "ClusterOverridePolicy"): policy_bounds_problems,
+    ("apps.karmada.io", "WorkloadRebalancer"): rebalancer_bounds_problems,
 }
 
 _RULES: dict[tuple[str, str], _Rules] = {

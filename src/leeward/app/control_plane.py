@@ -15,7 +15,6 @@ from kubeserver.handlers.connecting import PROXY
 from kubeserver.handlers.server import ApiServer
 from kubeserver.http.front import HttpFront
 from kubeserver.inprocess import InProcessTransport
-from kubeserver.registry.room import StoreBounds
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.sqlite import SqliteMedium
@@ -31,7 +30,7 @@ from leeward.app.own_members import lead_to_own_members
 from leeward.client import Client
 from leeward.client.connection import Connection
 from leeward.lua.jail import ProcessJail
-from leeward.manager.admission import KarmadaAdmission, is_own_object, quota_holds_here
+from leeward.manager.admission import KarmadaAdmission, store_bounds
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights, approve_agents
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.choice import SCHEDULER
@@ -119,7 +118,7 @@ async def _start_apiserver(environment: _Environment, store: Store) -> ApiServer
         passed_over=WebhookTemplates(store).passed_over,
         rules_of_user=AgentRights(store),
         event_ttl_seconds=timing.event_ttl,
-        bounds=StoreBounds(is_own=is_own_object, holds_here=quota_holds_here),
+        bounds=store_bounds(config.settings.storage),
     )
 
 

@@ -11,7 +11,8 @@ from kubeapi.status import Problem
 from kubeserver.admission import AdmissionReview, Rejected
 from kubeserver.auth.authorization.attributes import Attributes
 from kubeserver.auth.authorization.rbac import Rbac
-from kubeserver.store import Store
+from kubeserver.registry.room import StoreBounds
+from kubeserver.store import Store, StoredAmount
 from kubeserver.values import section
 from kubeserver.warnings import warn
 from leeward.api.core import Lease
@@ -49,6 +50,7 @@ from leeward.core.registration import IDENTIFYING_NAMESPACE, Joined, problem_of_
 from leeward.core.settings_in_force import parse_settings
 from leeward.lua.checking import customization_problems
 from leeward.manager.agents import AgentRights
+from leeward.manager.settings import StorageSettings
 from leeward.manager.timing import Timing
 
 _INTERPRETERS = RESOURCE_INTERPRETER_WEBHOOK_CONFIGURATIONS, RESOURCE_INTERPRETER_CUSTOMIZATIONS
@@ -67,6 +69,16 @@ def is_own_object(prefix: str, namespace: str) -> bool:
     """Tells whether objects under `/<group>/<plural>/` in a namespace are written for a failover: somebody's ConfigMaps
     must not hold it up."""
     return prefix in _OWN or is_reserved_namespace(namespace)
+
+
+def store_bounds(storage: StorageSettings) -> StoreBounds:
+    """Bounds of the store for users; what Karmada's controllers write for themselves has more room."""
+    return StoreBounds(
+        namespace=StoredAmount(storage.namespace_objects, storage.namespace_bytes),
+        store=StoredAmount(storage.store_objects, storage.store_bytes),
+        is_own=is_own_object,
+        holds_here=quota_holds_here,
+    )
 
 
 def quota_holds_here(quota: ReadOnlyManifest) -> bool:

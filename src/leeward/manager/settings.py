@@ -83,6 +83,16 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSettings:
+    """Bounds of what users may store in the embedded API server: in a namespace, and in all."""
+
+    namespace_bytes: int = 256 * 1024 * 1024
+    namespace_objects: int = 100_000
+    store_bytes: int = 2 * 1024 * 1024 * 1024
+    store_objects: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerSettings:
     timing: Timing = field(default_factory=Timing)
     gates: FeatureGates = field(default_factory=FeatureGates)
@@ -98,6 +108,7 @@ class ManagerSettings:
     """The way to the estimators that clusters have of their own; None: they are not asked."""
     descheduling: DeschedulingSettings = field(default_factory=DeschedulingSettings)
     skipped: Skipped = field(default_factory=Skipped)
+    storage: StorageSettings = field(default_factory=StorageSettings)
     scheduler_name: str = "default-scheduler"
     on_decision: Callable[[Snapshot, Decision], None] | None = None
     """Function that is given each decision of the scheduler before it is written, while the fleet is as it was for

@@ -19,7 +19,6 @@ from kubeapi.loop.supervisor import Supervisor
 from kubeapi.meta import ObjectMeta
 from kubeserver.admission import Admission
 from kubeserver.inprocess import ADMIN
-from kubeserver.registry.room import StoreBounds
 from kubeserver.starting import start_apiserver
 from kubeserver.store import Store
 from kubeserver.store.store import HISTORY_REVISIONS
@@ -30,7 +29,7 @@ from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import custom_resource_definitions
 from leeward.api.work import ResourceBinding, Work
 from leeward.client import Client, Transport
-from leeward.manager.admission import KarmadaAdmission, is_own_object, quota_holds_here
+from leeward.manager.admission import KarmadaAdmission, store_bounds
 from leeward.manager.agents import AGENT_ACCESS, AgentRestriction, AgentRights
 from leeward.manager.bootstrap import ensure_namespaces
 from leeward.manager.control_plane import ControllerManager
@@ -73,7 +72,7 @@ class World(Environment):
         self.controllers_clock = SkewedClock(self.clock)
         self.medium = JournaledMedium(self.NAME, self.journal)
         self.history_revisions = HISTORY_REVISIONS
-        self.bounds = StoreBounds(is_own=is_own_object, holds_here=quota_holds_here)
+        self.bounds = store_bounds(self._settings.storage)
         self.store: Store | None = None
         self.life = Life(self.NAME)
         self.controllers_life = Life(CONTROLLERS)

@@ -20,6 +20,8 @@ MOST_AFFINITIES = 100
 MOST_PLACEMENT_BYTES = 256 * 1024
 MOST_SELECTORS = 1_000
 MOST_POLICY_BYTES = 512 * 1024
+MOST_WORKLOADS = 2_000
+"""Most workloads of a WorkloadRebalancer, whose status names each again."""
 MOST_POLICIES = 5_000
 """Most policies of one kind in one namespace; asked where a policy is created, with the number of those that are
 there."""
@@ -32,6 +34,7 @@ _SMALLER_PLACEMENT = f"may not be more than {MOST_PLACEMENT_BYTES} bytes; select
 FEWER_OVERRIDERS = (
     f"a policy may have at most {MOST_OVERRIDERS} for one cluster; join those of one field, or make several policies"
 )
+_SEVERAL = "make several of it"
 _FEWER = "select by label or by kind instead of by name, or make several policies of it"
 
 
@@ -132,6 +135,21 @@ def policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
     if problems := list(placement_bounds_problems(spec["placement"], old_spec["placement"])):
         yield from problems
         return
+    yield from _size_problems(spec, old_spec, _FEWER)
+
+
+def rebalancer_bounds_problems(rebalancer: Node, old: Node | None) -> Problems:
+    """Problems of a new WorkloadRebalancer, and of an update that makes what was stored no smaller."""
+    spec, old_spec = rebalancer["spec"], Node("", None) if old is None else old["spec"]
+    workloads, stored = spec["workloads"], old_spec["workloads"].list
+    count = len(workloads.list)
+    if count > MOST_WORKLOADS and count >= len(stored) and workloads.list != stored:
+        yield workloads.too_many(count, f"must have at most {MOST_WORKLOADS} items; {_SEVERAL}")
+        return
+    yield from _size_problems(spec, old_spec, _SEVERAL)
+
+
+def _size_problems(spec: Node, old_spec: Node, way_out: str) -> Problems:
     size = len(encode(spec.value))
     if size > MOST_POLICY_BYTES and (not old_spec.is_set or size > len(encode(old_spec.value))):
-        yield spec.too_long(f"may not be more than {MOST_POLICY_BYTES} bytes, and is {size}; {_FEWER}")
+        yield spec.too_long(f"may not be more than {MOST_POLICY_BYTES} bytes, and is {size}; {way_out}")

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from kubeapi.quantity import parse_quantity
 from leeward.api.purge_mode import TAINT_PURGE_MODES, PurgeMode
 from leeward.api.rules.member_addresses import parse_networks
 from leeward.core.propagation.skipping import parse_skipped_apis
@@ -52,6 +53,17 @@ def parse_count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"{text!r} is no whole number of at least 1")
     return int(text)
+
+
+def parse_amount(text: str) -> int:
+    """Number of bytes, as a quantity of Kubernetes: `256Mi`."""
+    try:
+        amount = int(parse_quantity(text))
+    except ValueError:
+        amount = 0
+    if amount < 1:
+        raise ValueError(f"{text!r} is no amount of bytes, as 256Mi")
+    return amount
 
 
 def parse_shard(text: str) -> int | Literal["leader"]:

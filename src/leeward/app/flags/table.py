@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from leeward.api.purge_mode import DEFAULT_PURGE_MODE, TAINT_PURGE_MODES
 from leeward.app.flags.parsing import (
     parse_address,
+    parse_amount,
     parse_boolean,
     parse_controllers,
     parse_count,
@@ -100,6 +101,7 @@ class Flag:
 _TIMING = "manager.timing."
 _EVICTION = "manager.eviction."
 _SAFETY = "manager.safety."
+_STORAGE = "manager.storage."
 _DESCHEDULING = "manager.descheduling."
 _ESTIMATORS, _ESTIMATION = "estimators.", "estimation."
 
@@ -180,6 +182,15 @@ FLAGS: tuple[Flag, ...] = (
          _TIMING + "default_unreachable_toleration_seconds", "The same for clusters that are unreachable."),
     Flag("event-ttl", _EMBEDDING, "1h0m0s", parse_positive_duration, _TIMING + "event_ttl",
          "How long the API server of the control plane keeps events.", ours=True),
+    Flag("max-namespace-bytes", _EMBEDDING, "256Mi", parse_amount, _STORAGE + "namespace_bytes",
+         "How many bytes users may store in one namespace; updates, bindings and Works may take twice as many.",
+         ours=True),
+    Flag("max-namespace-objects", _EMBEDDING, "100000", parse_count, _STORAGE + "namespace_objects",
+         "How many objects users may store in one namespace.", ours=True),
+    Flag("max-store-bytes", _EMBEDDING, "2Gi", parse_amount, _STORAGE + "store_bytes",
+         "How many bytes users may store in all; the API server keeps them in memory.", ours=True),
+    Flag("max-store-objects", _EMBEDDING, "1000000", parse_count, _STORAGE + "store_objects",
+         "How many objects users may store in all.", ours=True),
     Flag("skipped-propagating-apis", _MANAGER, "", parse_skipped_apis, "manager.skipped.apis",
          "Kinds that are never propagated: <group>, <group>/<version> or <group>/<version>/<kind>,... between ;"),
     Flag("skipped-propagating-namespaces", _MANAGER, "kube-.*", parse_patterns, "manager.skipped.namespaces",
