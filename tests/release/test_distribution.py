@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -107,7 +108,11 @@ def test_the_wheel_has_what_is_needed_and_nothing_of_the_tests(built: Path) -> N
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert here <= set(names)
-    assert f"{PAGE.removeprefix('src/')}/index.html" in names
+    page = PAGE.removeprefix("src/")
+    assert f"{page}/index.html" in names
+    licences = zipfile.ZipFile(built / WHEEL).read(f"{page}/LICENSES.txt").decode()
+    assert re.findall(r"^\S+ [\d.]+ \([\w.-]+\)\n\n.*?Copyright", licences, re.MULTILINE | re.DOTALL)
+    assert "\nsvelte " in licences
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
