@@ -25,12 +25,14 @@ class TooManyConnections(Exception):
 
 
 class Incoming:
-    """A connection that has come in. `user` is empty until somebody has authenticated."""
+    """A connection that has come in, and the number of descriptors that it takes. `user` is empty until somebody has
+    authenticated."""
 
-    __slots__ = ("_close", "address", "has_asked", "serving", "user")
+    __slots__ = ("_close", "address", "descriptors", "has_asked", "serving", "user")
 
-    def __init__(self, address: str, close: Callable[[], None]) -> None:
+    def __init__(self, address: str, close: Callable[[], None], descriptors: int = 1) -> None:
         self.address = address
+        self.descriptors = descriptors
         self.user = ""
         self.has_asked = False
         self.serving = 0
@@ -47,8 +49,8 @@ _Group = dict[Incoming, None]
 
 
 class Connections:
-    """The connections that came in and are open, the oldest first. At most `most`; of an address that has not
-    authenticated, and of a user, half of them."""
+    """The connections that came in and are open, the oldest first. They take at most `most` descriptors; those of an
+    address that has not authenticated, and of a user, half of them."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -59,21 +61,27 @@ class Connections:
         self._by_address: dict[str, _Group] = {}
         self._by_user: dict[str, _Group] = {}
         self._count = 0
+        self._descriptors = 0
 
     def __len__(self) -> int:
         return self._count
 
+    def users(self) -> dict[str, int]:
+        """Number of connections of each user."""
+        return {user: len(theirs) for user, theirs in self._by_user.items()}
+
     def enter(self, incoming: Incoming) -> bool:
         """Takes in a connection; one that has to go is closed for it. Returns False where there is no place."""
         of_address = self._by_address.get(incoming.address, {})
-        if len(of_address) >= max(1, self.most // 2):
+        if len(of_address) >= self._half(incoming):
             self._close(_first(self._silent, of_address) or next(iter(of_address)))
-        elif self._count >= self.most:
+        while self._count and self._descriptors + incoming.descriptors > self.most:
             goes = next(iter(self._silent), None) or next(iter(self._strangers), None) or self._idle_of_most()
             if goes is None:
                 return False
             self._close(goes)
         self._count += 1
+        self._descriptors += incoming.descriptors
         self._silent[incoming] = None
         self._by_address.setdefault(incoming.address, {})[incoming] = None
         return True
@@ -83,6 +91,7 @@ class Connections:
         if incoming not in (self._by_user if incoming.user else self._by_address).get(_owner(incoming), {}):
             return
         self._count -= 1
+        self._descriptors -= incoming.descriptors
         self._take_out(incoming)
 
     def asked(self, incoming: Incoming) -> None:
@@ -97,7 +106,7 @@ class Connections:
         if incoming.user == user or incoming not in self._by_address.get(incoming.address, {}):
             return
         theirs = self._by_user.setdefault(user, {})
-        if len(theirs) >= max(1, self.most // 2):
+        if len(theirs) >= self._half(incoming):
             idle = next((each for each in theirs if not each.serving), None)
             if idle is None:
                 raise TooManyConnections(f"{user} has {len(theirs)} connections in use already: close some of them")
@@ -105,6 +114,10 @@ class Connections:
         self._take_out(incoming)
         incoming.user = user
         self._by_user.setdefault(user, {})[incoming] = None
+
+    def _half(self, incoming: Incoming) -> int:
+        """Most connections like this one of one owner."""
+        return max(1, self.most // 2 // incoming.descriptors)
 
     def _idle_of_most(self) -> Incoming | None:
         for theirs in sorted(self._by_user.values(), key=len, reverse=True):

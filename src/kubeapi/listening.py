@@ -24,6 +24,9 @@ PAUSE_SECONDS = 0.1
 """Pause after the system has given no connection, for want of descriptors or memory."""
 
 
+Tls = ssl.SSLContext | Callable[[], ssl.SSLContext]
+
+
 class HttpServer(Protocol):
     """Maker of protocols, as `aiohttp.web.Server` is, which is told when one has ended."""
 
@@ -42,12 +45,20 @@ class HttpRunner(Protocol):
 
 
 class Listener:
-    """Listens for connections, and hands each to a protocol of the server."""
+    """Listens for connections, and hands each to a protocol of the server.
+
+    `tls` may give another context for each connection. `descriptors`: the number that a connection takes."""
 
     def __init__(
-        self, server: HttpServer, tls: ssl.SSLContext | None = None, connections: Connections | None = None
+        self,
+        server: HttpServer,
+        tls: Tls | None = None,
+        connections: Connections | None = None,
+        *,
+        descriptors: int = 1,
     ) -> None:
         self._server = server
+        self._descriptors = descriptors
         self._tls = tls
         self._connections = connections if connections is not None else connections_of_process()
         self._sockets: list[socket.socket] = []
@@ -90,7 +101,7 @@ class Listener:
                 log.warning("no connection could be accepted: %s", error)
                 await asyncio.sleep(PAUSE_SECONDS)
                 continue
-            incoming = Incoming(str(peer[0]), partial(_shut, accepted))
+            incoming = Incoming(str(peer[0]), partial(_shut, accepted), self._descriptors)
             if self._connections.enter(incoming):
                 self._supervisor.start(self._receive(accepted, incoming), "connection")
             else:
@@ -106,7 +117,7 @@ class Listener:
         self._open[protocol] = incoming
         try:
             made, _ = await loop.connect_accepted_socket(
-                lambda: protocol, accepted, ssl=self._tls, ssl_handshake_timeout=seconds
+                lambda: protocol, accepted, ssl=self._context(), ssl_handshake_timeout=seconds
             )
         except (OSError, TimeoutError) as error:
             log.debug("a connection of %s came to nothing: %s", incoming.address, error)
@@ -120,6 +131,9 @@ class Listener:
             return
         incoming.close_by(made.abort)
         loop.call_later(HEAD_SECONDS, self._end_if_silent, protocol)
+
+    def _context(self) -> ssl.SSLContext | None:
+        return self._tls() if callable(self._tls) else self._tls
 
     def _end_if_silent(self, protocol: Hashable) -> None:
         incoming = self._open.get(protocol)

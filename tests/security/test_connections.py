@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import grpc
+import grpc.aio
 import pytest
 import uvloop
 
@@ -28,6 +30,8 @@ from leeward.app.flags.settings import Serving
 from leeward.app.probes import Probes, served
 from leeward.client import Request
 from leeward.client.http import HttpTransport
+from leeward.estimator.grpc_port import DESCRIPTORS, EstimatorFront
+from leeward.estimator.serving import ServerCertificates
 from leeward.runtime.metrics import Metrics
 from tests.certificates import Authority
 from tests.kubeserver.echo import Echo
@@ -259,3 +263,81 @@ def test_health_and_metrics_ports_have_the_same_bounds() -> None:
                 assert await ask(port, "/healthz") == 200
 
     run(main())
+
+
+async def echo(data: bytes, _: "grpc.aio.ServicerContext[bytes, bytes]") -> bytes:
+    return data
+
+
+@asynccontextmanager
+async def estimating(certificates: ServerCertificates | None = None) -> AsyncGenerator[tuple[int, Connections]]:
+    """The port of an estimator that gives back what it is asked."""
+    connections = Connections(MOST)
+    front = EstimatorFront(None if certificates is None else certificates.contexts(), connections)
+    server = grpc.aio.server()
+    method: grpc.RpcMethodHandler[bytes, bytes] = grpc.unary_unary_rpc_method_handler(echo)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("Estimator", {"ask": method}),))
+    server.add_insecure_port(f"unix:{front.inside}")
+    await server.start()
+    try:
+        yield await front.start("127.0.0.1", 0), connections
+    finally:
+        await server.stop(0)
+        await front.close()
+    assert not front.inside.parent.exists()
+
+
+async def ask_estimator(channel: grpc.aio.Channel, question: bytes = b"room") -> bytes:
+    call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary("/Estimator/ask")
+    return await call(question, timeout=20)
+
+
+def test_the_port_of_an_estimator_has_the_same_bounds() -> None:
+    async def main() -> None:
+        async with estimating() as (port, connections), flooded(port, 5 * MOST) as readers:
+            await closed(readers, 4 * MOST)
+            assert len(connections) <= MOST // DESCRIPTORS
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+                assert await ask_estimator(channel) == b"room"
+
+    run(main())
+
+
+def test_a_client_of_an_estimator_keeps_its_connection_through_a_flood(tmp_path: Path) -> None:
+    """A client is named by its certificate; one without does not come to gRPC."""
+    authority = Authority()
+    files = [tmp_path / name for name in ("server.crt", "server.key", "ca.crt")]
+    for file, content in zip(files, (*authority.issue("estimator"), authority.certificate), strict=True):
+        file.write_bytes(content)
+    certificates = ServerCertificates(certificate=files[0], key=files[1], client_authority=files[2])
+    certificate, key = authority.issue("scheduler")
+    shown = grpc.ssl_channel_credentials(authority.certificate, key, certificate)
+
+    async def main() -> None:
+        async with (
+            estimating(certificates) as (port, connections),
+            grpc.aio.secure_channel(f"127.0.0.1:{port}", shown) as channel,
+        ):
+            assert await ask_estimator(channel, bytes(1_000_000)) == bytes(1_000_000)
+            (known,) = connections.users()
+            assert known == "scheduler"
+            async with flooded(port, 5 * MOST) as readers:
+                await closed(readers, 4 * MOST)
+                assert await ask_estimator(channel) == b"room"
+                assert connections.users() == {"scheduler": 1}
+
+    run(main())
+
+
+@pytest.mark.parametrize("said", [b"", b"PRI * HTTP/2.0\r\n", b"GET / HTTP/1.1\r\n\r\n"])
+def test_whoever_does_not_speak_http_2_to_an_estimator_is_closed(said: bytes) -> None:
+    async def main() -> None:
+        async with estimating() as (port, connections):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(said)
+            await closed([reader], 1)
+            writer.transport.abort()
+            assert not connections.users()
+
+    with mock.patch.object(listening, "HEAD_SECONDS", 0.05):
+        run(main())

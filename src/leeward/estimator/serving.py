@@ -5,8 +5,8 @@ NOT_FOUND, and while the member cannot be followed all are answered with UNAVAIL
 Karmada: pkg/estimator/server, pkg/util/grpcconnection; the same service, and TLS where there is a certificate.
 """
 
-import errno
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,11 @@ from pathlib import Path
 import grpc
 import grpc.aio
 
+from kubeapi.connections import Connections
+from kubeapi.tls import server_context
 from leeward.client import WorldError
 from leeward.estimator.answering import MemberEstimates, NoSuchWorkload
+from leeward.estimator.grpc_port import EstimatorFront
 from leeward.estimator.messages import (
     AVAILABLE_REPLICAS,
     AVAILABLE_SETS,
@@ -45,61 +48,72 @@ class ServerCertificates:
     key: Path
     client_authority: Path | None = None
 
-    def credentials(self) -> grpc.ServerCredentials:
-        """Raises: OSError for a file that cannot be read."""
-        read = self._read()
+    def contexts(self) -> Callable[[], ssl.SSLContext]:
+        """Function that gives the context of the next connection: as before when a file cannot be read.
 
-        def read_again() -> grpc.ServerCertificateConfiguration:
-            """Reads the certificates again; they are as before when a file cannot be read. Called from threads of
-            gRPC's."""
-            nonlocal read
+        Raises: OSError for a file that cannot be read now.
+        """
+        read, context = self._read(), self._context()
+
+        def latest() -> ssl.SSLContext:
+            nonlocal read, context
             try:
-                read = self._read()
+                if (now := self._read()) != read:
+                    read, context = now, self._context()
             except OSError as error:
                 log.warning("certificates of the estimator stay as they were: %s", error)
-            return read
+            return context
 
-        return grpc.dynamic_ssl_server_credentials(read, read_again, self.client_authority is not None)
+        return latest
 
-    def _read(self) -> grpc.ServerCertificateConfiguration:
-        authority = self.client_authority.read_bytes() if self.client_authority is not None else None
-        pair = (self.key.read_bytes(), self.certificate.read_bytes())
-        return grpc.ssl_server_certificate_configuration([pair], authority)
+    def _read(self) -> list[bytes]:
+        files = (self.certificate, self.key, self.client_authority)
+        return [file.read_bytes() for file in files if file is not None]
+
+    def _context(self) -> ssl.SSLContext:
+        context = server_context(self.client_authority, (self.certificate, self.key))
+        if self.client_authority is not None:
+            context.verify_mode = ssl.CERT_REQUIRED
+        context.set_alpn_protocols(["h2"])
+        return context
 
 
 class EstimatorServer:
     """Serves `estimates` at `host` and `port`, where 0 is any; in the clear without certificates."""
 
     def __init__(
-        self, estimates: MemberEstimates, host: str, port: int, certificates: ServerCertificates | None = None
+        self,
+        estimates: MemberEstimates,
+        host: str,
+        port: int,
+        certificates: ServerCertificates | None = None,
+        connections: Connections | None = None,
     ) -> None:
         self._estimates = estimates
-        self._host, self._port = host or "[::]", port
+        self._host, self._port = host, port
         self._certificates = certificates
+        self._connections = connections
         self._server: grpc.aio.Server | None = None
+        self._front: EstimatorFront | None = None
 
     async def start(self) -> int:
         """Returns the port. Raises: OSError when it is taken, or a certificate cannot be read."""
-        options = (("grpc.max_receive_message_length", MAX_REQUEST_BYTES), ("grpc.so_reuseport", 0))
+        tls = None if self._certificates is None else self._certificates.contexts()
+        options = (("grpc.max_receive_message_length", MAX_REQUEST_BYTES),)
         server = grpc.aio.server(options=options, maximum_concurrent_rpcs=MAX_CALLS)
         server.add_generic_rpc_handlers((self._handlers(),))
-        address = f"{self._host}:{self._port}"
-        credentials = None if self._certificates is None else self._certificates.credentials()
-        try:
-            if credentials is None:
-                port = server.add_insecure_port(address)
-            else:
-                port = server.add_secure_port(address, credentials)
-        except RuntimeError as error:
-            raise OSError(errno.EADDRINUSE, f"{address}: {error}") from error
+        self._front = EstimatorFront(tls, self._connections)
+        server.add_insecure_port(f"unix:{self._front.inside}")
         await server.start()
         self._server = server
-        return port
+        return await self._front.start(self._host, self._port)
 
     async def close(self) -> None:
         """Lets calls that are under way finish, for a moment."""
         if self._server is not None:
             await self._server.stop(END_SECONDS)
+        if self._front is not None:
+            await self._front.close()
 
     def _handlers(self) -> grpc.GenericRpcHandler:
         methods: dict[str, Callable[[bytes], Awaitable[int]]] = {
