@@ -3,7 +3,8 @@
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.sim.world import Mode, World
-from tests.world.stories import POLICIES, play, policy, tasks
+from tests.world.stories import POLICIES, apply, by_weight, deployment, play, policy, tasks
+from tests.world.test_addresses_follow import EVERYWHERE, SERVICES, WEB, service
 from tests.world.test_kinds import DEFINITIONS
 
 TWO: dict[str, Mode] = {"member1": "Push", "member2": "Pull"}
@@ -59,15 +60,17 @@ def definition(resource: Resource[Manifest]) -> Manifest:
     }
 
 
-async def lead(world: World, placement: Manifest) -> None:
+async def lead(world: World, placement: Manifest, **listening: Manifest) -> None:
     """A Gateway and a route in clusters that have Gateway API."""
     for client in (world.client, *(world.member(name).client for name in world.members)):
         for resource in (GATEWAYS, ROUTES):
             await client.create(DEFINITIONS, definition(resource))
     await world.sleep(30)
-    listener = {"name": "http", "port": 80, "protocol": "HTTP"}
+    listener = {"name": "http", "port": 80, "protocol": "HTTP", **listening}
     edge = {"metadata": {"name": "edge"}, "spec": {"gatewayClassName": "envoy", "listeners": [listener]}}
-    route = {"metadata": {"name": "edge"}, "spec": {"parentRefs": [{"name": "edge"}], "hostnames": ["web.example.com"]}}
+    rules = [{"backendRefs": [{"name": "web", "port": 80}]}]
+    spec = {"parentRefs": [{"name": "edge"}], "hostnames": ["web.example.com"], "rules": rules}
+    route = {"metadata": {"name": "edge"}, "spec": spec}
     await world.client.create(GATEWAYS, edge, "default")
     await world.client.create(ROUTES, route, "default")
     leading = policy("edge", placement, "Gateway", GATEWAYS.api_version)
@@ -113,7 +116,7 @@ async def published(world: World) -> list[str]:
 
 def test_a_route_is_published_with_the_addresses_of_all_clusters_also_after_a_change() -> None:
     async def story(world: World) -> None:
-        await lead(world, {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}})
+        await lead(world, EVERYWHERE)
         assert await published(world) == []
         await control(world, "member1", "203.0.113.1")
         assert await published(world) == ["203.0.113.1"]
@@ -142,5 +145,57 @@ def test_a_gateway_leaves_its_cluster_once_it_is_programmed_in_the_next_one() ->
         await control(world, "member2", "203.0.113.2")
         await world.until(lambda: not tasks(world, "edge-gateway"), 60)
         assert list(world.assigned("edge-gateway")) == ["member2"]
+
+    play(story, TWO)
+
+
+async def run_behind(world: World) -> None:
+    """`web` in both clusters, behind a Service in each of them."""
+    await world.client.create(SERVICES, service(type="ClusterIP"), "default")
+    leading = policy("services", EVERYWHERE)
+    leading["spec"]["resourceSelectors"] = [{"apiVersion": "v1", "kind": "Service"}]
+    await world.client.create(POLICIES, leading, "default")
+    await apply(world.client, policy("web", by_weight({"member1": 1, "member2": 1})), deployment("web", 4))
+    await world.sleep(60)
+
+
+def test_the_address_of_a_cluster_leaves_the_gateway_with_what_serves_behind_its_routes() -> None:
+    async def story(world: World) -> None:
+        await run_behind(world)
+        await lead(world, EVERYWHERE)
+        for name, address in (("member1", "203.0.113.1"), ("member2", "203.0.113.2")):
+            await control(world, name, address)
+        assert await published(world) == ["203.0.113.1", "203.0.113.2"]
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        await world.sleep(30)
+        assert await published(world) == ["203.0.113.2"]
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"))
+        await world.sleep(60)
+        assert world.assigned(WEB) == {"member1": 2, "member2": 2}
+        assert await published(world) == ["203.0.113.1", "203.0.113.2"]
+        rules = [{"backendRefs": [{"name": "elsewhere", "port": 80}]}]
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": by_weight({"member2": 1})}}, "default")
+        await world.sleep(60)
+        assert await published(world) == ["203.0.113.2"]
+        await world.client.patch(ROUTES, "edge", {"spec": {"rules": rules}}, "default")
+        await world.sleep(30)
+        gateway = await world.client.get(GATEWAYS, "edge", "default")
+        assert len(gateway["status"]["addresses"]) == 2, "nobody knows what serves behind it"
+
+    play(story, TWO)
+
+
+def test_a_gateway_for_routes_of_all_namespaces_lists_all_addresses() -> None:
+    async def story(world: World) -> None:
+        await run_behind(world)
+        await lead(world, EVERYWHERE, allowedRoutes={"namespaces": {"from": "All"}})
+        for name, address in (("member1", "203.0.113.1"), ("member2", "203.0.113.2")):
+            await control(world, name, address)
+        await world.member("member1").stop()
+        await world.until(lambda: not world.is_ready("member1"))
+        await world.sleep(30)
+        assert await published(world) == ["203.0.113.1", "203.0.113.2"]
 
     play(story, TWO)

@@ -1,6 +1,7 @@
-"""Workloads behind the Services and Ingresses of a namespace, for the addresses that their templates list.
+"""Workloads behind the Services, Ingresses and Gateways of a namespace, for the addresses that their templates list.
 
-A Service is looked at again when a workload of its namespace begins or ends to serve in a cluster. Decides nothing
+A Service is looked at again when a workload of its namespace begins or ends to serve in a cluster, and when a route of
+its namespace changes. Decides nothing
 (`core.execution.addresses`). Bounded by the number of bindings.
 """
 
@@ -17,10 +18,12 @@ from leeward.controllers.removal_holds import RemovalHolds
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.execution.addresses import (
     ServingClusters,
+    is_gateway_kind,
     leads_traffic,
     selector_of_service,
     selects,
     services_behind,
+    services_behind_gateway,
     serving,
 )
 from leeward.runtime.binding_kinds import BindingKind
@@ -59,8 +62,8 @@ class AddressesBehind:
         return self._holds.is_braked
 
     async def behind(self, binding: Binding, template: Manifest) -> ServingClusters | None:
-        """Clusters in which workloads behind a Service or an Ingress serve. None for other kinds, and where no workload
-        is known behind one of the Services. Raises: WorldError."""
+        """Clusters in which workloads behind the template serve. None for other kinds, and where no workload is known
+        behind one of its Services. Raises: WorldError."""
         if not leads_traffic(binding):
             return None
         workloads = [each for each in self._bindings.list(binding.namespace) if is_application(each)]
@@ -91,9 +94,19 @@ class AddressesBehind:
         """The Services that it leads to; None for one that is not propagated."""
         if template["kind"] == "Service":
             return [template]
-        names = (binding_name("Service", name) for name in services_behind(template))
+        behind = services_behind(template)
+        if template["kind"] == "Gateway":
+            behind = services_behind_gateway(template, await self._routes(binding.namespace))
+            if not behind:
+                return [None]
+        names = (binding_name("Service", name) for name in behind)
         bindings = [self._bindings.get(name, binding.namespace) for name in names]
         return [await self._template(each) if each is not None else None for each in bindings]
+
+    async def _routes(self, namespace: str) -> list[Manifest]:
+        """Templates of the routes of a namespace. Raises: WorldError."""
+        found = [await self._template(each) for each in self._bindings.list(namespace) if _is_route(each)]
+        return [each for each in found if each is not None]
 
     async def _template(self, binding: Binding) -> Manifest | None:
         """Raises: WorldError."""
@@ -127,6 +140,8 @@ class AddressesBehind:
     def _binding_changed(self, old: Binding | None, new: Binding | None) -> None:
         for binding in filter(None, (new or old,)):
             self._note(key_of(binding))
+            for leading in self._leading.keys(binding.namespace) if _is_route(binding) else ():
+                self._look(leading)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:
         for work in filter(None, (new or old,)):
@@ -141,6 +156,10 @@ class AddressesBehind:
     def _look_at_all(self) -> None:
         for binding in filter(leads_traffic, self._bindings.list()):
             self._look(key_of(binding))
+
+
+def _is_route(binding: Binding) -> bool:
+    return is_gateway_kind(binding.spec.resource.api_version, binding.spec.resource.kind, "Route")
 
 
 def _namespace_led_to(binding: Binding) -> str | None:

@@ -13,6 +13,7 @@ from leeward.core.execution.addresses import (
     leads_traffic,
     left_out,
     selects,
+    services_behind_gateway,
     serving,
     with_addresses_that_serve,
 )
@@ -108,3 +109,33 @@ def test_only_services_and_ingresses_lead_and_a_policy_may_ask_for_all() -> None
 def test_addresses_that_were_left_out_have_their_cluster() -> None:
     assert left_out(status(A, B), items(A, B), status(A)) == ["10.0.0.2 (member2)"]
     assert left_out(status(A, B), items(A), status(A)) == [], "member2 has given up its address itself"
+
+
+GATEWAY: Manifest = {"metadata": {"name": "edge", "namespace": "web"}, "spec": {"listeners": [{"name": "http"}]}}
+WEB: Manifest = {"name": "web", "port": 80}
+
+
+def route(parent: Manifest, *backends: Manifest) -> Manifest:
+    return {"metadata": {"namespace": "web"}, "spec": {"parentRefs": [parent], "rules": [{"backendRefs": [*backends]}]}}
+
+
+@pytest.mark.parametrize(
+    ("routes", "behind"),
+    [
+        ([], []),
+        ([route({"name": "edge"}, WEB, {"name": "api"}), route({"name": "edge"}, WEB)], ["api", "web"]),
+        ([route({"name": "edge", "namespace": "web", "kind": "Gateway"}, {**WEB, "namespace": "web"})], ["web"]),
+        ([route({"name": "another"}, WEB)], []),
+        ([route({"name": "edge", "namespace": "another"}, WEB)], []),
+        ([route({"name": "edge", "kind": "Service", "group": ""}, WEB)], []),
+        ([route({"name": "edge"}, WEB, {**WEB, "namespace": "another"})], []),
+        ([route({"name": "edge"}, WEB, {**WEB, "kind": "ServiceImport", "group": "multicluster.x-k8s.io"})], []),
+    ],
+)
+def test_a_gateway_leads_to_the_services_of_its_routes(routes: list[Manifest], behind: list[str]) -> None:
+    assert services_behind_gateway(GATEWAY, routes) == behind
+
+
+def test_nobody_knows_all_routes_of_a_gateway_that_takes_those_of_other_namespaces() -> None:
+    listeners = [{"name": "http"}, {"name": "all", "allowedRoutes": {"namespaces": {"from": "Selector"}}}]
+    assert services_behind_gateway({**GATEWAY, "spec": {"listeners": listeners}}, [route({"name": "edge"}, WEB)]) == []

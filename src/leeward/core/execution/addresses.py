@@ -1,4 +1,4 @@
-"""Addresses that lead to something: a LoadBalancer Service or an Ingress lists only clusters that serve.
+"""Addresses that lead to something: a LoadBalancer Service, an Ingress or a Gateway lists only clusters that serve.
 
     serves        a workload behind it is assigned to the cluster, and at least one replica there is ready
     leaving       a workload behind it serves in the cluster, and is assigned elsewhere
@@ -8,7 +8,8 @@
     else                                          the addresses that are listed, or all: the last one never goes
 
 An address that is listed stays where it is not known whether the cluster serves, and while the brake is engaged. Where
-no workload is known behind a Service, all are listed.
+no workload is known behind a Service, all are listed. A Gateway leads to the Services of its routes; it lists all where
+routes of other namespaces may be attached to it, or one of its routes leads elsewhere than to a Service beside it.
 Whatever reads the control plane (external-dns, a GSLB, a script) so follows a failover. Differs from Karmada, which
 lists the addresses of all clusters, also of dead ones. The binding's own status has all of them, as there.
 """
@@ -26,8 +27,10 @@ from leeward.api.names import ALL_ADDRESSES_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.core.copies.availability import availability
 from leeward.core.interpreter.dependencies import ingress_dependencies
-from leeward.core.interpreter.fields import list_at, mapping_at, text_at
+from leeward.core.interpreter.fields import list_at, mapping_at, mappings_at, text_at
 
+GATEWAY_GROUP = "gateway.networking.k8s.io"
+_NAMES = ("ip", "hostname", "value")
 NOBODY: frozenset[str] = frozenset()
 
 
@@ -49,12 +52,50 @@ def leads_traffic(binding: Binding) -> bool:
     wanted = binding.spec.resource
     kind = (wanted.api_version, wanted.kind)
     all_listed = binding.metadata.annotations.get(ALL_ADDRESSES_ANNOTATION) == "true"
-    return kind in (("v1", "Service"), ("networking.k8s.io/v1", "Ingress")) and not all_listed
+    is_leading = kind in (("v1", "Service"), ("networking.k8s.io/v1", "Ingress")) or is_gateway_kind(*kind, "Gateway")
+    return is_leading and not all_listed
+
+
+def is_gateway_kind(api_version: str, kind: str, ending: str) -> bool:
+    """Tells whether it is a kind of Gateway API whose name ends so: `Gateway`, or `Route`."""
+    return api_version.partition("/")[0] == GATEWAY_GROUP and kind.endswith(ending)
 
 
 def services_behind(ingress: ReadOnlyManifest) -> list[str]:
     """Names of the Services to which an Ingress leads."""
     return [each.name for each in ingress_dependencies(ingress) if each.kind == "Service"]
+
+
+def services_behind_gateway(gateway: ReadOnlyManifest, routes: Iterable[ReadOnlyManifest]) -> list[str]:
+    """Names of the Services to which the routes of a Gateway lead; none where that cannot be told."""
+    listeners = mappings_at(gateway, "spec", "listeners")
+    spaces = {text_at(each, "allowedRoutes", "namespaces", "from") for each in listeners}
+    if not spaces <= {"", "Same"}:
+        return []
+    attached = [each for each in routes if any(_is_own(ref, gateway, "Gateway") for ref in _references(each))]
+    backends = [backend for route in attached for backend in _backends(route)]
+    if not all(_is_own(backend, gateway, "Service", text_at(backend, "name")) for backend in backends):
+        return []
+    return sorted({text_at(each, "name") for each in backends})
+
+
+def _references(route: ReadOnlyManifest) -> list[Manifest]:
+    """References to the parents of a route, which are Gateways where nothing else is said."""
+    return [{"kind": "Gateway", "group": GATEWAY_GROUP, **each} for each in mappings_at(route, "spec", "parentRefs")]
+
+
+def _backends(route: ReadOnlyManifest) -> list[Manifest]:
+    rules = mappings_at(route, "spec", "rules")
+    return [{"kind": "Service", **each} for rule in rules for each in mappings_at(rule, "backendRefs")]
+
+
+def _is_own(reference: ReadOnlyManifest, gateway: ReadOnlyManifest, kind: str, name: str = "") -> bool:
+    """Tells whether a reference names this Gateway, or the object of that name and kind beside it."""
+    own = text_at(gateway, "metadata", "namespace")
+    group = GATEWAY_GROUP if kind == "Gateway" else ""
+    wanted = (kind, group, name or text_at(gateway, "metadata", "name"))
+    named = (text_at(reference, "kind"), text_at(reference, "group"), text_at(reference, "name"))
+    return named == wanted and text_at(reference, "namespace") in ("", own)
 
 
 def selector_of_service(service: ReadOnlyManifest) -> Mapping[str, str]:
@@ -98,7 +139,7 @@ def left_out(before: ReadOnlyManifest, items: Iterable[AggregatedStatusItem], af
     """Addresses that a status has lost though their clusters still report them, each with its cluster."""
     gone = _encoded(_addresses(before)) - _encoded(_addresses(after))
     return [
-        f"{text_at(entry, 'ip') or text_at(entry, 'hostname')} ({item.cluster_name})"
+        f"{next(filter(None, (text_at(entry, each) for each in _NAMES)), '')} ({item.cluster_name})"
         for item in items
         for entry in _addresses(item.status)
         if _encoded([entry]) <= gone
@@ -106,7 +147,7 @@ def left_out(before: ReadOnlyManifest, items: Iterable[AggregatedStatusItem], af
 
 
 def _addresses(status: object) -> Sequence[Any]:
-    return list_at(status, "loadBalancer", "ingress")
+    return list_at(status, "loadBalancer", "ingress") or list_at(status, "addresses")
 
 
 def _encoded(entries: Iterable[Any]) -> set[bytes]:
@@ -116,5 +157,6 @@ def _encoded(entries: Iterable[Any]) -> set[bytes]:
 def _without_addresses(item: AggregatedStatusItem) -> AggregatedStatusItem:
     if not _addresses(item.status):
         return item
-    status: Manifest = {**cast(Manifest, item.status), "loadBalancer": {}}
+    given = cast(Manifest, item.status)
+    status: Manifest = {**given, **({"addresses": []} if "addresses" in given else {"loadBalancer": {}})}
     return msgspec.structs.replace(item, status=status)

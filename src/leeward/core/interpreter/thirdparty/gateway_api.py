@@ -1,6 +1,6 @@
 """Gateway API: Gateways and their routes, judged and added up by parent.
 
-    Gateway    healthy where Accepted and Programmed are true; its addresses are those of all clusters
+    Gateway    healthy where Accepted and Programmed are true; its addresses are those that the copies have
     a route    healthy where each parent that it names has accepted it and has resolved its references
     Unknown    a condition is not told yet, or of an earlier generation: no controller has looked at the object
 
