@@ -314,6 +314,7 @@ def test_s12_a_job_that_has_ended_does_not_run_once_more_for_the_loss_of_its_clu
         assert held(world, "migration-job") == ""
         assert (await world.member(old).client.get(jobs, "migration", "default"))["metadata"]["uid"] == before
         await world.client.patch(CLUSTERS, old, BY_HAND)
-        await world.until(lambda: old not in world.assigned("migration-job"), 60)
+        await world.until(lambda: held(world, "migration-job") == "NothingToGain", 60)
+        assert list(world.assigned("migration-job")) == [old]
 
     play(story, dict.fromkeys(TWO, mode))

@@ -31,13 +31,13 @@ from leeward.client import ApiError, Conflict, WorldError
 from leeward.controllers.blocked_removals import BlockedRemovals
 from leeward.controllers.found_removals import FoundRemovals
 from leeward.controllers.member_objects import ROUNDING_SECONDS, SETTLE_SECONDS, Foreign, MemberObjects, WriteUndone
-from leeward.controllers.object_removal import ClaimsKept, ObjectRemoval, RemovalRefused
+from leeward.controllers.object_removal import ObjectKept, ObjectRemoval, RemovalRefused
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.volume_holds import VolumeHolds, VolumesHeld
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.held_volumes import HELD, KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import is_released
-from leeward.core.execution.removal import claims_kept
+from leeward.core.execution.removal import object_kept
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
@@ -168,8 +168,8 @@ class ExecutionController:
             return None
         try:
             is_there = await self._removal.remove(work, found=self._found.has(work))
-        except ClaimsKept as error:
-            self._post(work, claims_kept(str(error)))
+        except ObjectKept as error:
+            self._post(work, object_kept(error.reason, str(error)))
             return self._plane.clock.now() + LOOK_AGAIN
         except RemovalRefused as error:
             self._blocked_removals.is_refused(work, str(error))

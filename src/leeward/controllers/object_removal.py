@@ -14,6 +14,7 @@ from functools import partial
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from leeward.api.names import WORK_GENERATION_ANNOTATION
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.client import ApiError, Conflict, NotFound, NotServed, TooManyRequests, WorldError
@@ -21,11 +22,14 @@ from leeward.controllers.member_objects import MemberObjects
 from leeward.controllers.missing_kinds import MissingKinds
 from leeward.controllers.owned_claims import OwnedClaims
 from leeward.controllers.returned_copies import ReturnedCopies
+from leeward.core.copies.job_copies import is_cron_job, runs_of
+from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.shared_resources import is_shared
-from leeward.core.eviction.volumes import why_claims_stay
+from leeward.core.eviction.volumes import why_claims_stay, why_runs_end_first
 from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import release_patch
 from leeward.core.execution.removal import is_order_about
+from leeward.core.interpreter.fields import value_at
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
@@ -38,8 +42,12 @@ ATTEMPTS = 3
 MAX_REMEMBERED = 10_000
 
 
-class ClaimsKept(WorldError):
-    """Refusal to delete an object to which claims belong in the member; the message names them."""
+class ObjectKept(WorldError):
+    """Refusal to delete an object to which claims or runs belong in the member; the message names them."""
+
+    def __init__(self, reason: HeldReason, why: str) -> None:
+        super().__init__(why)
+        self.reason = reason
 
 
 class RemovalRefused(WorldError):
@@ -125,8 +133,8 @@ class ObjectRemoval:
                     return False
                 if not await self._is_to_go(work, ended=ended):
                     return True
-                await self._keep_claims(work, observed)
                 with suppress(Conflict):
+                    await self._keep_owned(work, resource, observed)
                     await self._delete(resource, observed)
         except NotServed:
             raise
@@ -141,14 +149,28 @@ class ObjectRemoval:
         )
         self._recorder.warning(WORKS, work, "RemovalNotOfThisObject", message)
 
-    async def _keep_claims(self, work: Work, observed: Manifest) -> None:
-        """Raises: ClaimsKept where claims belong to the object, or may: they would go with it. The member is asked now,
-        for its operator may have made them since it was last seen."""
+    async def _keep_owned(self, work: Work, resource: Resource[Manifest], observed: Manifest) -> None:
+        """Raises: ObjectKept where claims belong to the object, or may: they would go with it. The member is asked now,
+        for its operator may have made them since it was last seen. Likewise where runs of a CronJob belong to it."""
         if KEEPS_CLAIMS_ANNOTATION not in work.metadata.annotations or await self.is_leaving():
+            return
+        if is_cron_job(observed):
+            await self._end_runs(resource, observed)
             return
         names = await self._claims.of_now(observed)
         if names is None or names:
-            raise ClaimsKept(why_claims_stay(observed["kind"], str(key_of(observed)), names))
+            raise ObjectKept(HeldReason.VOLUMES_STAY, why_claims_stay(observed["kind"], str(key_of(observed)), names))
+
+    async def _end_runs(self, resource: Resource[Manifest], observed: Manifest) -> None:
+        """Has a CronJob begin no run any more. What takes the object over finds no generation on it, and writes it
+        anew. Raises: Conflict, ObjectKept while one runs."""
+        runs, key = runs_of(observed), key_of(observed)
+        if not runs:
+            return
+        if value_at(observed, "spec", "suspend") is not True:
+            patch = {"metadata": {"annotations": {WORK_GENERATION_ANNOTATION: None}}, "spec": {"suspend": True}}
+            await self._patch(resource, observed, patch, "to suspend")
+        raise ObjectKept(HeldReason.RUN_UNDER_WAY, why_runs_end_first(str(key), runs))
 
     async def _release_served(self, work: Work, manifest: Manifest) -> bool:
         """Takes the marks off one object, in the version that was seen. Raises: UnknownKind, NotServed, WorldError."""
@@ -170,15 +192,19 @@ class ObjectRemoval:
         return True
 
     async def _release(self, resource: Resource[Manifest], observed: Manifest) -> None:
+        await self._patch(resource, observed, release_patch(observed), "to release")
+
+    async def _patch(self, resource: Resource[Manifest], observed: Manifest, patch: Manifest, doing: str) -> None:
+        """Changes one object, in the version that was seen. Raises: Conflict, NotFound, RemovalRefused."""
         key, version = key_of(observed), observed["metadata"]["resourceVersion"]
-        patch, client = release_patch(observed), self._member.server.client
+        client = self._member.server.client
         with self._plane.metrics.propagation.counted("update", observed, self._member.name):
             try:
                 await client.patch(resource, key.name, patch, key.namespace, resource_version=version)
             except (Conflict, NotFound, TooManyRequests):
                 raise
             except ApiError as error:
-                raise RemovalRefused(f"to release {observed['kind']} {key}: {error}") from error
+                raise RemovalRefused(f"{doing} {observed['kind']} {key}: {error}") from error
 
     async def is_leaving(self) -> bool:
         """Tells whether the member leaves the fleet, or has left: others keep what they have in what is shared there

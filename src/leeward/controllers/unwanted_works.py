@@ -8,7 +8,7 @@ from leeward.api.work import Binding, Work
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
 from leeward.core.eviction.tasks import is_ended_by_a_person
-from leeward.core.eviction.volumes import keeps_owned_claims
+from leeward.core.eviction.volumes import keeps_owned
 from leeward.core.execution.purging import purged_now
 from leeward.core.execution.works import is_surplus
 from leeward.runtime.controller_context import ControlPlane
@@ -37,7 +37,7 @@ class UnwantedWorks:
         (S1). Returns whether a deletion was asked for. Raises: WorldError.
         """
         has_written, purged = False, purged_now(binding.spec, present)
-        keeps = self._holds.enabled and keeps_owned_claims(binding)
+        keeps = self._holds.enabled and keeps_owned(binding)
         for cluster, work in present.items():
             stays = cluster in synced.not_rendered
             if cluster in desired or (stays and work.metadata.deletion_timestamp is None):

@@ -28,6 +28,7 @@ from leeward.client import NotFound, NotServed
 from leeward.controllers.owned_claims import OwnedClaims
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.copies.evidence import served_counts
+from leeward.core.copies.job_copies import with_template
 from leeward.core.eviction.volumes import UNKNOWN, owned_claims_in, with_owned_claims
 from leeward.core.execution.settled import is_reported
 from leeward.core.execution.work_generation import carries_generation, is_left, shows
@@ -130,7 +131,7 @@ class WorkStatusController:
         interpreter = self._plane.interpreter
         told = await self._interpreted(work, "ReflectStatus", observed, interpreter.status, None)
         kept = plausible_status(told, left)
-        status = with_owned_claims(kept.status, await self._claims_of(work, ordinal, observed))
+        status = with_owned_claims(with_template(kept.status, observed), await self._claims_of(work, ordinal, observed))
         health = ResourceHealth.UNKNOWN
         if kept.size <= left:
             has_status = not self._exact_health and self._member.server.discovery.has_status(resource)

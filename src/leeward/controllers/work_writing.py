@@ -20,6 +20,7 @@ from leeward.api.names import RENDERED_ANNOTATION, WORK_ID_LABEL, cluster_of_exe
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
+from leeward.core.copies.job_copies import template_of_job
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
 from leeward.core.execution.held_volumes import made_for
 from leeward.core.execution.works import WORK_MARKS, is_of_wanted_template
@@ -34,7 +35,6 @@ from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects, mark_removal, release_objects
 
 MAX_REMEMBERED = 10_000
-_RENDERED = {RENDERED_ANNOTATION: "true"}
 
 
 class TakenWork(Exception):
@@ -199,7 +199,9 @@ class WorkWriting:
         try:
             cluster = self._clusters.get(cluster_of_execution_space(key.namespace))
             first = made_for(cluster, binding, self._gone.get(key)) if cluster is not None else {}
-            made = self._plane.client.create(WORKS, with_annotations(manifest, {**_RENDERED, **first}), key.namespace)
+            made = self._plane.client.create(
+                WORKS, with_annotations(manifest, {**_written_here(manifest), **first}), key.namespace
+            )
             return await self._write(key, made)
         except AlreadyExists:
             work = await self._plane.client.get(WORKS, key.name, key.namespace)
@@ -266,7 +268,12 @@ def _brought_to(present: Manifest, desired: Manifest) -> Manifest:
         if asked.get(field)
     }
     wanted = {**present, "metadata": {**metadata, **marks}, "spec": desired["spec"]}
-    return wanted if is_equal(wanted["spec"], present["spec"]) else with_annotations(wanted, _RENDERED)
+    return wanted if is_equal(wanted["spec"], present["spec"]) else with_annotations(wanted, _written_here(wanted))
+
+
+def _written_here(work: Manifest) -> Mapping[str, str]:
+    """Annotations of a Work whose contents are ours."""
+    return {RENDERED_ANNOTATION: "true", **template_of_job(work["spec"]["workload"]["manifests"])}
 
 
 def _without_stale(marks: Mapping[str, Any]) -> Manifest:

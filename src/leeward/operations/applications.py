@@ -62,6 +62,7 @@ WAITS_FOR: Mapping[str, str] = {
     HeldReason.NO_PLACE_TO_GO: "waits for room",
     HeldReason.NOT_CONFIRMED: "waits until its cluster has been looked at again",
     HeldReason.REPLACEMENT_MISSING: "waits for a replacement",
+    HeldReason.RUN_UNDER_WAY: "waits until its run has ended",
     HeldReason.STATE_NOT_PRESERVED: "waits until its state can be preserved",
     HeldReason.UNHEALTHY_EVERYWHERE: "waits for a place where it becomes healthy",
     HeldReason.WAITING_FOR_PURGE: "waits until the old copy is gone",

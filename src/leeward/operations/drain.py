@@ -10,6 +10,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import (
     DRAIN_BUDGET_ANNOTATION,
     EVICTION_HELD_CONDITION,
+    REMOVAL_BLOCKED_CONDITION,
     REMOVAL_HELD_ANNOTATION,
     execution_space,
 )
@@ -17,7 +18,7 @@ from leeward.api.resource import WORKS
 from leeward.api.work import Binding
 from leeward.client import Client
 from leeward.core.eviction.held_reasons import HeldReason
-from leeward.core.interpreter.fields import mappings_at
+from leeward.core.interpreter.fields import mappings_at, text_at
 from leeward.core.toleration import tolerates
 from leeward.operations.bindings import list_bindings, list_manifests
 from leeward.operations.sentences import counted
@@ -63,19 +64,24 @@ async def copies_in(client: Client, cluster: str) -> list[Copy]:
     Raises: WorldError."""
     bindings = (await list_bindings(client)).items
     found = {copy.workload: copy for binding in bindings if (copy := describe_copy(binding, cluster)) is not None}
-    held = [work for work in await list_manifests(client, WORKS, execution_space(cluster)) if _is_removal_held(work)]
-    for manifest in (each for work in held for each in mappings_at(work, "spec", "workload", "manifests")):
-        metadata = manifest.get("metadata", {})
-        name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
-        workload = f"{manifest.get('kind')} {name}"
-        found.setdefault(workload, Copy(workload, "stays until others serve all that is asked for", moving=True))
+    for work in await list_manifests(client, WORKS, execution_space(cluster)):
+        state = _why_it_stays(work)
+        for manifest in mappings_at(work, "spec", "workload", "manifests") if state else ():
+            metadata = manifest.get("metadata", {})
+            name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
+            workload = f"{manifest.get('kind')} {name}"
+            found.setdefault(workload, Copy(workload, state, moving=True))
     return sorted(found.values(), key=lambda copy: copy.workload)
 
 
-def _is_removal_held(work: Manifest) -> bool:
-    """Tells whether a Work is being removed, and its objects stay for now."""
-    is_removed = "deletionTimestamp" in work.get("metadata", {})
-    return is_removed and annotations_of(work).get(REMOVAL_HELD_ANNOTATION) in ("true", "away")
+def _why_it_stays(work: Manifest) -> str:
+    """Reason why a Work is being removed, and its objects stay for now; empty where they do not."""
+    if "deletionTimestamp" not in work.get("metadata", {}):
+        return ""
+    if annotations_of(work).get(REMOVAL_HELD_ANNOTATION) in ("true", "away"):
+        return "stays until others serve all that is asked for"
+    told = (each for each in mappings_at(work, "status", "conditions") if each.get("type") == REMOVAL_BLOCKED_CONDITION)
+    return next((f"stays: {text_at(each, 'message')}" for each in told), "")
 
 
 def describe_copy(binding: Binding, cluster: str) -> Copy | None:
@@ -97,6 +103,8 @@ def describe_copy(binding: Binding, cluster: str) -> Copy | None:
         return Copy(workload, f"to move after the {toleration.toleration_seconds} s that its policy tolerates")
     held = find_condition(binding.status.conditions, EVICTION_HELD_CONDITION)
     if held is not None:
+        if held.reason == HeldReason.NOTHING_TO_GAIN:
+            return Copy(workload, f"stays, {held.message}", staying=True)
         waits = held.reason == HeldReason.WAITING_FOR_TURN
         return Copy(workload, "waits for its turn" if waits else f"held: {held.message}")
     return Copy(workload, f"{counted(target.replicas, 'replica')} to move" if target.replicas else "to move")

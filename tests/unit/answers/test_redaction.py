@@ -30,7 +30,7 @@ from leeward.api.work import (
 )
 from leeward.core.copies.availability import availability
 from leeward.core.copies.evidence import is_uncounted, trusted
-from leeward.core.eviction.finished_jobs import is_finished_job
+from leeward.core.copies.job_copies import is_finished_job
 from leeward.core.eviction.state_preservation import preserved_state
 from tests.builders import binding, cluster, duplicated, targets, work
 

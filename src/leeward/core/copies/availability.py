@@ -6,7 +6,8 @@
     is_whole   the copy is Healthy with all that it is to run, by fresh evidence
 
 Where a report is fresh (`evidence`), both bounds are its number. Where it is not, nothing is sure, and all may serve.
-One unit holds for every kind: ready replicas where the status tells them, else the copy as a whole.
+One unit holds for every kind: ready replicas where the status tells them, else the copy as a whole. Of a Job only one
+that is complete serves, and does so for ever; one that is under way may serve (`job_copies`).
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from leeward.core.copies.evidence import (
     wanted_there,
     when_told,
 )
+from leeward.core.copies.job_copies import is_complete_job, is_job_under_way
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +60,17 @@ def availability(work: Work | None, cluster: Cluster | None, replicas: int) -> A
     whole = replicas or max(1, told)
     if refused_dependencies(work):
         return Availability(at_most=whole)
+    since = when_told(work, cluster) if cluster is not None and is_fresh(work, cluster) else None
+    if is_complete_job(work):
+        return Availability(whole, whole, whole, is_whole=True, since=since)
     if cluster is None or not is_fresh(work, cluster):
         was_nothing = not any(count is None or count for count in counts)
         return Availability(told, at_most=0 if was_nothing and not is_applied(work) else whole)
     is_whole = bool(statuses) and all(is_judged_well(status, replicas) for status in statuses)
     if not is_told:
         return Availability(told, at_most=whole, is_whole=is_whole)
-    since, surely = when_told(work, cluster), min(whole, told)
-    at_most = whole if since is None else surely
+    surely = min(whole, told)
+    at_most = whole if since is None or is_job_under_way(work) else surely
     return Availability(told, surely, at_most, is_whole, since, believed_from(work, cluster))
 
 

@@ -30,6 +30,7 @@ from leeward.api.work import Binding, ManifestStatus, Work
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import CLOCKS_APART
 from leeward.core.interpreter.fields import value_at
+from leeward.core.interpreter.jobs import says_complete
 from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.interpreter.resource_health import ResourceHealth, health_rules_in
 
@@ -177,7 +178,7 @@ _FIELDS_BESIDE = {
     "ReplicaSet": _WRITTEN,
     "StatefulSet": _WRITTEN,
     "DaemonSet": ("desiredNumberScheduled", "observedGeneration"),
-    "Job": ("active", "failed", "startTime", "conditions"),
+    "Job": ("active", "succeeded", "failed", "startTime", "conditions"),
 }
 """A status that has one of these was written by the member's controller: none is ready where no number of them is."""
 
@@ -209,6 +210,8 @@ def wanted_there(status: ManifestStatus) -> int:
 
 def _count(status: ManifestStatus, whole: int) -> int | None:
     kind, fields = status.identifier.kind, _fields(status)
+    if kind == "Job" and status.identifier.group == "batch":
+        return whole if says_complete(fields) else 0 if any(name in fields for name in _FIELDS_BESIDE[kind]) else None
     if kind in _READY_FIELDS:
         is_counted = any(name in fields for name in (*_READY_FIELDS[kind], *_FIELDS_BESIDE[kind]))
         return sum(plausible_count(fields.get(name)) for name in _READY_FIELDS[kind]) if is_counted else None

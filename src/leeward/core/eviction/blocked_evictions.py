@@ -11,6 +11,7 @@ from leeward.api.names import (
     EVICTION_HELD_CONDITION,
     SYSTEM_NAMESPACE,
 )
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import Binding, ResourceBindingSpec, ResourceIdentifier, Work
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.copies.evidence import refused_dependencies
@@ -74,6 +75,12 @@ def held_finished_jobs(kept: Sequence[Eviction]) -> Condition | None:
     """Condition that a finished Job stays where it is (S12)."""
     why = "the Job has ended there, and would run once more elsewhere"
     return _held(HeldReason.NOTHING_TO_GAIN, f"kept in {_list(kept)}: {why}") if kept else None
+
+
+def held_running_jobs(kept: Sequence[Eviction]) -> Condition | None:
+    """Condition that a Job which runs goes on to its end where it is."""
+    why = f"its Job runs there, and would begin anew elsewhere; with purgeMode {PurgeMode.DIRECTLY} it moves at once"
+    return _held(HeldReason.RUN_UNDER_WAY, f"not evicted from {_list(kept)} yet: {why}") if kept else None
 
 
 def held_in_place(binding: Binding, kept: Sequence[Eviction], reason: HeldReason | None) -> Condition | None:

@@ -12,6 +12,7 @@ class HeldReason(StrEnum):
     NOT_CONFIRMED = "NotConfirmed"
     NOTHING_TO_GAIN = "NothingToGain"
     REPLACEMENT_MISSING = "ReplacementMissing"
+    RUN_UNDER_WAY = "RunUnderWay"
     SHARED_RESOURCE = "SharedResource"
     STATE_NOT_PRESERVED = "StateNotPreserved"
     UNHEALTHY_EVERYWHERE = "UnhealthyEverywhere"
@@ -43,6 +44,7 @@ HOLDS: Mapping[str, Hold] = {
     HeldReason.NOT_CONFIRMED: Hold.HELD,
     HeldReason.NOTHING_TO_GAIN: Hold.KEPT,
     HeldReason.REPLACEMENT_MISSING: Hold.HELD,
+    HeldReason.RUN_UNDER_WAY: Hold.WAITING,
     HeldReason.SHARED_RESOURCE: Hold.KEPT,
     HeldReason.STATE_NOT_PRESERVED: Hold.HELD,
     HeldReason.UNHEALTHY_EVERYWHERE: Hold.HELD,

@@ -97,6 +97,12 @@ class _Copies:
         cluster = self.clusters.get(target.name)
         return not (cluster is not None and is_failing(cluster)) and self._known(target).is_whole
 
+    @property
+    def is_replacement_under_way(self) -> bool:
+        """Tells whether a Job that runs replaces what left: its end decides, and not the time that it takes."""
+        known = map(self._known, self.spec.clusters)
+        return any(each.since is not None and each.at_most > each.told for each in known)
+
     def relied_upon_from(self, now: datetime) -> datetime | None:
         """Instant from which what replaces the old copies may be relied upon, where it is seen healthy; None while
         nobody watches."""
@@ -118,7 +124,7 @@ class _Copies:
         name = task.from_cluster
         staying = replicas_in(self.spec, name) if self.spec.is_divided else 0
         known = availability(self.works.get(name), self.clusters.get(name), staying + (task.replicas or 0))
-        return None if known.since is None else (max(0, known.told - staying), known.since)
+        return None if known.since is None else (max(0, max(known.told, known.at_most) - staying), known.since)
 
     def served_by_replacement(self) -> int:
         """The ready replicas that the old copies can be let go for; at least so many, by what is known.
@@ -198,7 +204,7 @@ def assess_tasks(
             continue
         kept.append(task)
         if task.suppress_deletion is None:
-            if now > end and not copies.is_gone(task):
+            if now > end and not copies.is_gone(task) and not copies.is_replacement_under_way:
                 overdue.append(task.from_cluster)
             instants += [at for at in (end + _INSTANT, may_end.at) if at is not None and at > now]
     return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None))

@@ -117,7 +117,7 @@ def _judge(
     if _is_suspended(work) or is_uncounted(work):
         return None
     known = availability(work, cluster, target.replicas)
-    if known.is_whole:
+    if known.is_whole or (known.since is not None and known.at_most > known.told):
         return None
     if refused := refused_dependencies(work):
         return StalledTarget(target.name, 0, 0, f"which does not have {refused}"), _expected_since(cluster, work)

@@ -17,6 +17,7 @@ from kubeapi.meta import Manifest, ReadOnlyManifest
 from leeward.api.names import CLAIMS_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.purge_mode import DEFAULT_PURGE_MODE, PurgeMode, rules_of
 from leeward.api.work import Binding
+from leeward.core.copies.job_copies import is_cron_job
 from leeward.core.copies.purge_modes import purge_mode_of
 from leeward.core.interpreter import is_defined
 from leeward.core.interpreter.fields import list_at, text_at
@@ -74,12 +75,12 @@ def owned_claims_in(status: object) -> str:
     return text_at(status, CLAIMS_ANNOTATION)
 
 
-def keeps_owned_claims(binding: Binding) -> bool:
-    """Tells whether a copy that is removed stays in its member while claims belong to it there, whose data would go
-    with it."""
-    mode = purge_mode_of(binding.spec.failover, DEFAULT_PURGE_MODE)
+def keeps_owned(binding: Binding) -> bool:
+    """Tells whether a copy that is removed stays in its member while something belongs to it there that would go with
+    it: claims with their data, or runs of a CronJob."""
+    mode, resource = purge_mode_of(binding.spec.failover, DEFAULT_PURGE_MODE), to_wire(binding.spec.resource)
     follows = binding.metadata.annotations.get(VOLUMES_FOLLOW_ANNOTATION) == "true"
-    return rules_of(mode).keeps_copy and not follows and is_defined(to_wire(binding.spec.resource))
+    return rules_of(mode).keeps_copy and (is_cron_job(resource) or (is_defined(resource) and not follows))
 
 
 def why_claims_stay(kind: str, name: str, names: Sequence[str] | None) -> str:
@@ -90,6 +91,11 @@ def why_claims_stay(kind: str, name: str, names: Sequence[str] | None) -> str:
         f"the claims {_listed(names)} belong to {kind} {name}, and would be deleted with it; "
         "save their data, then delete it in that cluster"
     )
+
+
+def why_runs_end_first(name: str, runs: Sequence[str]) -> str:
+    """Reason why a member's CronJob is not deleted yet."""
+    return f"CronJob {name} begins no run any more, and goes when {_listed(runs)} has ended"
 
 
 def _owned(binding: Binding) -> list[str]:

@@ -24,7 +24,8 @@ MADE_FOR_ANNOTATION = "leeward.dev/made-for-identity"
 """Annotation on a Work: the identity of the rebuilt member for which it was first made. Under an earlier identity
 nothing of it was there (ours)."""
 KEEPS_CLAIMS_ANNOTATION = "leeward.dev/keeps-claims"
-"""Annotation on a Work that is removed: `true` keeps a custom resource while claims belong to it (ours)."""
+"""Annotation on a Work that is removed: `true` keeps a custom resource while claims belong to it, and a CronJob while
+one of its Jobs runs (ours)."""
 REASON = "ClusterReplaced"
 HELD = "Held: "
 """Beginning of what a Work says that is held, where another one has failed."""

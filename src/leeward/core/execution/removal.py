@@ -1,7 +1,7 @@
 """Removals that do not come to an end, or must not be made yet.
 
 removal_blocked    what a Work says when somebody's finalizer keeps an object in the member, and with it what it runs
-claims_kept        what it says when claims belong to its custom resource in the member
+object_kept        what it says when claims or runs belong to its object in the member
 removal_refused    what it says when the member does not take the deletion
 is_order_about     if the order is about an object that its member has under that name
 is_removal_held    if the removal of a copy waits: others do not surely serve all that is asked for
@@ -49,9 +49,9 @@ def removal_refused(why: str) -> Condition:
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", REFUSED, f"{REFUSES}{why}")
 
 
-def claims_kept(why: str) -> Condition:
-    """The condition of a Work whose custom resource stays for the claims that belong to it."""
-    return Condition(REMOVAL_BLOCKED_CONDITION, "True", HeldReason.VOLUMES_STAY.value, why)
+def object_kept(reason: HeldReason, why: str) -> Condition:
+    """The condition of a Work whose object stays for the claims that belong to it, or until its runs have ended."""
+    return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason.value, why)
 
 
 def _kept_by(observed: ReadOnlyManifest) -> str:
@@ -202,7 +202,9 @@ def removals_blocked(
     told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found.items()]
     held = [cluster for cluster, work in sorted(works.items()) if work.is_removal_held]
     reasons = {blocked.reason for blocked in found.values()}
-    reason = next((each for each in (REFUSED, HeldReason.VOLUMES_STAY) if each in reasons), FINALIZERS)
+    reason = next(
+        (each for each in (REFUSED, HeldReason.VOLUMES_STAY, HeldReason.RUN_UNDER_WAY) if each in reasons), FINALIZERS
+    )
     if kept:
         reason, why = WAITING_FOR_PURGE, "nothing new is made before another copy, which is purged, is known to be gone"
         told.append(f"Not removed from {', '.join(sorted(kept))}: {why}.")

@@ -19,6 +19,7 @@ from leeward.core.interpreter.fields import (
     total,
     value_at,
 )
+from leeward.core.interpreter.plausible import plausible_count
 from leeward.core.interpreter.pod_template import replica_requirements
 from leeward.core.interpreter.rules import Rules, Status
 
@@ -97,6 +98,19 @@ def _condition(kind: str, reason: str, message: str, outcomes: Iterable[Mapping[
 def says_finished(status: Any) -> bool:
     """Tells whether this status of a Job says that it is finished."""
     return bool(_outcome(mapping_at({"status": status}, "status")))
+
+
+def says_complete(status: Any) -> bool:
+    """Tells whether this status of a Job says that it has done its work."""
+    return _outcome(mapping_at({"status": status}, "status")).get("type") == "Complete"
+
+
+def says_under_way(status: Any) -> bool:
+    """Tells whether this status of a Job says that it has begun and is not finished. One whose Pods all wait has not
+    begun; a member that does not tell which are ready counts those that are active."""
+    known = mapping_at({"status": status}, "status")
+    running = "ready" if "ready" in known else "active"
+    return not _outcome(known) and any(plausible_count(known.get(name)) for name in (running, "succeeded", "failed"))
 
 
 def _outcome(status: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -37,6 +37,7 @@ from leeward.core.eviction.blocked_evictions import (
     held_deferred,
     held_finished_jobs,
     held_in_place,
+    held_running_jobs,
     held_tasks,
     held_unconfirmed,
 )
@@ -256,6 +257,7 @@ def _held(at: Situation, outcome: Outcome) -> Condition | None:
         or (None if at.stays_in_place else held_unconfirmed(evictions.unconfirmed))
         or held
         or held_in_place(at.binding, evictions.due, at.stays_in_place)
+        or held_running_jobs(at.of_running_jobs)
         or held_finished_jobs(at.of_finished_jobs)
     )
 

@@ -18,8 +18,10 @@ from datetime import datetime
 import msgspec
 
 from leeward.api.failback import FailbackOptions
-from leeward.api.purge_mode import PurgeMode
+from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.core.copies.evidence import is_fresh
+from leeward.core.copies.job_copies import is_finished_job, is_job_under_way
 from leeward.core.copies.purge_modes import purge_mode_of
 from leeward.core.eviction.application import (
     FailedCopies,
@@ -32,9 +34,8 @@ from leeward.core.eviction.application import (
 )
 from leeward.core.eviction.awaited_targets import NONE_AWAITED, parse_awaited_targets
 from leeward.core.eviction.blocked_evictions import is_braked
-from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions, is_automatic
+from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions
 from leeward.core.eviction.failover_release import released_at
-from leeward.core.eviction.finished_jobs import is_finished_job
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import (
     OriginalPlacement,
@@ -166,17 +167,26 @@ class Situation:
         """Evictions that begin now, if there is a place for them."""
         if self.stays_in_place:
             return ()
-        kept = (*self.braked, *self.waiting, *self.of_finished_jobs)
+        kept = (*self.braked, *self.waiting, *self.of_finished_jobs, *self.of_running_jobs)
         return tuple(each for each in self.taint_evictions.due if each not in kept)
 
     @CachedProperty
     def of_finished_jobs(self) -> tuple[Eviction, ...]:
-        """Automatic evictions of finished Jobs, which would run again elsewhere."""
-        if not self.settings.keep_without_place:
-            return ()
+        """Evictions of finished Jobs, which would run again elsewhere."""
         works, due = self.snapshot.works, self.taint_evictions.due
-        finished = (each for each in due if is_finished_job(works.get(each.cluster)))
-        return tuple(each for each in finished if is_automatic(each, self.clusters[each.cluster]))
+        is_kept = self.settings.keep_without_place
+        return tuple(each for each in due if is_kept and is_finished_job(works.get(each.cluster)))
+
+    @CachedProperty
+    def of_running_jobs(self) -> tuple[Eviction, ...]:
+        """Evictions of Jobs that are seen to run: what they have done would be done once more. A policy that purges
+        `Directly` lets them go at once."""
+        is_kept = self.settings.keep_without_place and rules_of(self.purge_mode).keeps_copy
+        return tuple(each for each in self.taint_evictions.due if is_kept and self._runs_job(each.cluster))
+
+    def _runs_job(self, cluster: str) -> bool:
+        work, own = self.snapshot.works.get(cluster), self.clusters.get(cluster)
+        return work is not None and own is not None and is_fresh(work, own) and is_job_under_way(work)
 
     @CachedProperty
     def well_again(self) -> frozenset[str]:

@@ -18,6 +18,7 @@ from leeward.api.names import (
     OUTAGE_CONFIRMED_ANNOTATION,
 )
 from leeward.api.policy import ApplicationFailover, DecisionConditions, FailoverBehavior
+from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import BindingResource, BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
 from leeward.core import placement
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
@@ -27,10 +28,11 @@ from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot
 from leeward.core.scheduling import Placed
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
-from tests.unit.core.eviction.test_finished_jobs import job
+from tests.unit.core.copies.test_job_copies import job
 
 SETTINGS = PlacementSettings()
 EXACT = PlacementSettings(keep_without_place=False, withdraw=False, exact_health=True)
+PURGED = PlacementSettings(purge_mode=PurgeMode.DIRECTLY)
 SHARES = divided({"a": 1, "b": 1, "c": 1})
 ONE = duplicated("a", "b", "c", groups=1)
 A, B, C = cluster("a"), cluster("b"), cluster("c")
@@ -350,7 +352,7 @@ def test_s12_what_others_live_in_stays_and_says_so_until_karmadas_rules_are_aske
     assert left(decide(namespace(), dead("a"), B, settings=EXACT)) == ["a"]
 
 
-def test_s12_a_job_that_has_ended_stays_and_says_so_until_a_person_or_karmadas_rules_ask_for_it() -> None:
+def test_s12_a_job_that_has_ended_stays_and_says_so_but_by_karmadas_rules() -> None:
     copies = {"a": job({"type": "Complete", "status": "True"})}
     bound = aggregated(binding(duplicated("a", "b", groups=1), 1, targets(a=1)))
     decision = decide(bound, dead("a"), B, copies=copies)
@@ -360,7 +362,17 @@ def test_s12_a_job_that_has_ended_stays_and_says_so_until_a_person_or_karmadas_r
     assert left(decide(bound, dead("a"), B, copies={"a": job()})) == ["a"]
     assert left(decide(bound, dead("a"), B, copies=copies, settings=EXACT)) == ["a"]
     drained = cluster("a", taints=(Taint("leeward.dev/drain", "NoExecute", time_added=at(0)),))
-    assert left(decide(bound, drained, B, copies=copies)) == ["a"]
+    assert (kept(drain := decide(bound, drained, B, copies=copies)), reason(drain)) == ({"a": 1}, "NothingToGain")
+
+
+def test_s12_a_job_that_runs_in_a_drained_cluster_ends_first_but_with_directly() -> None:
+    drained = cluster("a", taints=(Taint("leeward.dev/drain", "NoExecute", time_added=at(0)),))
+    bound = aggregated(binding(duplicated("a", "b", groups=1), 1, targets(a=1)))
+    for ready, why in ((1, "RunUnderWay"), (0, "")):
+        decision = decide(bound, drained, B, copies={"a": job(active=1, ready=ready)})
+        assert (left(decision), reason(decision)) == ([] if why else ["a"], why)
+    directly = decide(bound, drained, B, copies={"a": job(active=1)}, settings=PURGED)
+    assert left(directly) == ["a"]
 
 
 def test_what_needs_somebody_is_told_before_what_is_kept_because_that_is_better() -> None:

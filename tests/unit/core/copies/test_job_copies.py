@@ -1,0 +1,111 @@
+"""Jobs that run to their end: which are finished and which are under way, by reports about their template."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from leeward.api.cluster import Cluster
+from leeward.api.names import TEMPLATE_UID_ANNOTATION
+from leeward.api.work import Work
+from leeward.core.copies.availability import Availability, availability
+from leeward.core.copies.job_copies import is_finished_job, is_job_under_way, template_of_job, with_template
+from tests.builders import cluster, work
+
+COMPLETE = {"type": "Complete", "status": "True"}
+FAILED = {"type": "Failed", "status": "True"}
+SUSPENDED = {"type": "Suspended", "status": "True"}
+
+
+def job(
+    *conditions: dict[str, str],
+    kind: str = "Job",
+    group: str = "batch",
+    carried: int = 1,
+    told: str = "",
+    **counts: int,
+) -> Work:
+    """`told` is the template that the report names; the Work's own has the uid `one`."""
+    copy = work("a", 0, carried=carried)
+    (report,) = copy.status.manifest_statuses
+    identifier = msgspec.structs.replace(report.identifier, kind=kind, group=group)
+    said = {**counts, **({"conditions": list(conditions)} if conditions else {})}
+    status: Any = {**said, **({TEMPLATE_UID_ANNOTATION: told} if told else {})} or None
+    report = msgspec.structs.replace(report, identifier=identifier, status=status)
+    marks = {**copy.metadata.annotations, TEMPLATE_UID_ANNOTATION: "one"}
+    metadata = msgspec.structs.replace(copy.metadata, annotations=marks)
+    status = msgspec.structs.replace(copy.status, manifest_statuses=(report,))
+    return msgspec.structs.replace(copy, metadata=metadata, status=status)
+
+
+def with_another(copy: Work, other: Work) -> Work:
+    both = (*copy.status.manifest_statuses, *other.status.manifest_statuses)
+    return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, manifest_statuses=both))
+
+
+@pytest.mark.parametrize(
+    ("copy", "ended"),
+    [
+        (job(COMPLETE), True),
+        (job(SUSPENDED, FAILED), True),
+        (job(SUSPENDED), False),
+        (job({**COMPLETE, "status": "False"}), False),
+        (job(), False),
+        (job(COMPLETE, carried=0), False),
+        (job(COMPLETE, carried=0, told="one"), True),
+        (job(COMPLETE, told="another"), False),
+        (job(COMPLETE, kind="CronJob"), False),
+        (job(COMPLETE, group="batch.volcano.sh"), False),
+        (with_another(job(COMPLETE), job()), False),
+        (msgspec.structs.replace(job(COMPLETE), status=work("a", 0).status), False),
+        (None, False),
+    ],
+    ids=[
+        "complete", "failed", "suspended", "not true", "without a status", "of an earlier Work",
+        "of an earlier Work and this template", "of another template", "another kind",
+        "another group", "one of two", "a Deployment", "no Work",
+    ],
+)  # fmt: skip
+def test_s12_a_job_has_ended_when_it_was_reported_to(copy: Work | None, *, ended: bool) -> None:
+    assert is_finished_job(copy) == ended
+
+
+@pytest.mark.parametrize(
+    ("copy", "runs"),
+    [
+        (job(active=1), True),
+        (job(active=1, ready=1), True),
+        (job(active=1, ready=0), False),
+        (job(active=1, ready=0, succeeded=2), True),
+        (job(failed=1), True),
+        (job(SUSPENDED, active=0), False),
+        (job(COMPLETE, succeeded=1), False),
+        (job(FAILED, failed=1), False),
+        (job(active=1, told="another"), False),
+    ],
+    ids=["active", "ready", "waits", "a part is done", "tries again", "suspended", "complete", "failed", "another's"],
+)
+def test_s1_a_job_is_under_way_once_it_has_begun_until_it_is_finished(copy: Work, *, runs: bool) -> None:
+    assert is_job_under_way(copy) == runs
+
+
+def test_s1_a_job_that_runs_may_serve_and_one_that_is_complete_serves_for_ever() -> None:
+    running, done, failed = job(active=1, succeeded=3), job(COMPLETE, succeeded=3), job(FAILED, succeeded=3)
+    seen, away = cluster("a"), cluster("a", ready="False")
+    bounds = [(known.at_least, known.at_most, known.is_whole) for known in _known(seen, running, done, failed)]
+    assert bounds == [(0, 2, False), (2, 2, True), (0, 0, False)]
+    bounds = [(known.at_least, known.at_most, known.is_whole) for known in _known(away, running, done, failed)]
+    assert bounds == [(0, 2, False), (2, 2, True), (0, 2, False)]
+
+
+def _known(of: Cluster, *copies: Work) -> list[Availability]:
+    return [availability(copy, of, 2) for copy in copies]
+
+
+def test_a_job_and_its_report_name_their_template_and_other_kinds_do_not() -> None:
+    marked = {"metadata": {"annotations": {TEMPLATE_UID_ANNOTATION: "one"}}, "status": {"ready": 1}}
+    one = {"apiVersion": "batch/v1", "kind": "Job", **marked}
+    other = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", **marked}
+    assert (template_of_job([one]), template_of_job([other])) == ({TEMPLATE_UID_ANNOTATION: "one"}, {})
+    assert with_template({"active": 1}, one) == {"active": 1, "ready": 1, TEMPLATE_UID_ANNOTATION: "one"}
+    assert (with_template({"active": 1}, other), with_template(None, one)) == ({"active": 1}, None)
