@@ -22,21 +22,24 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
-from leeward.api.resource import NAMESPACES, WORKS
+from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.api.work import Work
 from leeward.app.connect import UnusableTransport
 from leeward.app.member_clients import ThroughProxy
+from leeward.app.migration.came_back import find_returned
 from leeward.client import Client
 from leeward.core.execution.claims import owners_of
 from leeward.operations.findings import Severity
+from leeward.operations.identities import find_nameless
 from leeward.operations.orphan_findings import SECONDS, OrphanFindings
 from leeward.operations.orphan_findings import told as told_by_status
 from leeward.operations.orphan_works import OrphanWork, delete_orphan_work
-from leeward.operations.orphans import Findings, Orphan, Reach, StillServes, delete_orphan, find_orphans
+from leeward.operations.orphans import AT_ONCE, Findings, Orphan, Reach, StillServes, delete_orphan, find_orphans
 from leeward.operations.status import FleetStatus, Found, look_at_fleet
 from leeward.runtime.identity import key_of
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import Mode, World
+from tests.builders import cluster
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, deployment, play, policy, ready_replicas, tasks
 from tests.world.stories import POLICIES as NAMESPACED_POLICIES
 from tests.world.test_dependencies import config, reading
@@ -239,6 +242,26 @@ def test_status_waits_a_bounded_time_for_members_and_says_which_it_has_not_read(
         assert [finding.sentence for finding in found.findings] == [
             "1 object in members that the control plane has forgotten: 1 in member3"
         ], "what the others hold is told all the same"
+
+    play(story, THREE)
+
+
+def test_members_that_do_not_answer_cost_status_one_deadline_altogether() -> None:
+    async def story(world: World) -> None:
+        for number in range(2 * AT_ONCE):
+            await world.client.create(CLUSTERS, cluster(f"silent{number}"))
+
+        async def reach(_: Cluster) -> Client:
+            return await asyncio.get_running_loop().create_future()
+
+        async def orphans(client: Client, now: datetime) -> Found:
+            return await OrphanFindings().find(client, reach, now)
+
+        before = world.clock.monotonic()
+        seen = await look_at_fleet(world.client, world.clock, (orphans, find_returned, find_nameless))
+        assert world.clock.monotonic() - before == pytest.approx(SECONDS, abs=1)
+        assert seen.clusters is not None
+        assert len([each for each in seen.unseen if "not read within 5 s" in each]) > 0
 
     play(story, THREE)
 
