@@ -357,6 +357,18 @@ def test_who_has_not_signed_in_sees_nothing_and_a_wrong_token_is_refused(browser
         expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to prod-hub")
 
 
+@pytest.mark.parametrize("key", ["%", "%E0%A4%A", "100%"])
+def test_a_link_whose_key_is_cut_off_leads_to_the_sign_in(browser: Browser, stand_in: StandIn, key: str) -> None:
+    with watched_page(browser, stand_in.origin, cookies={"signed": "out"}) as watched:
+        page = watched.open(f"/#key={key}")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to prod-hub")
+        assert "key=" not in page.url
+        watched.problems.clear()
+        page.get_by_label("Bearer token").fill("right")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", level=1)).not_to_have_text("Sign in to prod-hub")
+
+
 def test_what_an_action_would_do_is_shown_before_it_is_done(browser: Browser, stand_in: StandIn) -> None:
     with watched_page(browser, stand_in.origin) as watched:
         page = watched.open("/clusters/fra-1")

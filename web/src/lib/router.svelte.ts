@@ -57,7 +57,8 @@ class Router {
   }
 }
 
-function decoded(part: string): string {
+/** The text of a part of an address; what is no encoding of any stays as it is. */
+export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -3,6 +3,8 @@
  * its own. A cookie would go to every port of the host.
  */
 
+import { decoded } from "./router.svelte";
+
 const NAME = "leeward-session";
 const HEADER = "X-Leeward-Session";
 const LINK_KEY = /^#key=(.+)$/;
@@ -33,5 +35,5 @@ export function sessionHeaders(): Record<string, string> {
 export function takeLinkKey(): string {
   const key = LINK_KEY.exec(location.hash)?.[1] ?? "";
   if (key) history.replaceState(history.state, "", location.pathname + location.search);
-  return decodeURIComponent(key);
+  return decoded(key);
 }
