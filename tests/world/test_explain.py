@@ -2,8 +2,11 @@
 
 from datetime import datetime, timedelta
 
+import pytest
+
 from kubeapi.codec import decode_manifest
 from kubeapi.meta import Manifest, parse_time
+from kubeapi.resource import Resource
 from leeward.answers.cluster_explanation import ClusterExplanation
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.fleet_state import BindingName
@@ -14,11 +17,13 @@ from leeward.api.meta import find_condition
 from leeward.api.names import CLUSTER_OUTAGE_CONDITION, EVICTION_HELD_CONDITION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
 from leeward.client import Client
+from leeward.operations import OperationFailed
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, World
 from tests.world.pictures import Requests, picture
-from tests.world.stories import POLICIES, apply, by_weight, deployment, held, play, policy, tasks
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, held, play, policy, tasks
 
+OVERRIDES = Resource.of_manifests("policy.karmada.io/v1alpha1", "overridepolicies", "OverridePolicy", True)
 WITHIN = timedelta(seconds=1)
 NO_EXECUTE = "cluster.karmada.io/not-ready:NoExecute"
 WEB, SOLO = "web-deployment", "solo-deployment"
@@ -235,5 +240,50 @@ def test_room_is_told_as_arithmetic_that_adds_up() -> None:
             assert row.allocatable - row.requested - row.reserved == row.free
             assert row.requested == 2 * world.assigned(WEB).get(row.cluster, 0)
             assert (row.resource, row.each, row.room <= row.free // row.each) == ("cpu", 2, True)
+
+    play(story)
+
+
+async def refusal(world: World, resource: str) -> str:
+    """Words on a resource that has no binding."""
+    with pytest.raises(OperationFailed) as refused:
+        await read_asked(world.client, world.clock, asked_of(resource, "default"), "world")
+    return str(refused.value)
+
+
+def test_a_template_without_a_binding_is_told_which_policy_nearly_selects_it() -> None:
+    async def story(world: World) -> None:
+        assert "there is no Deployment web in namespace default" in await refusal(world, "deploy/web")
+        assert "serves no kind 'gizmo'" in await refusal(world, "gizmo/web")
+        await apply(world.client, deployment("web", 3))
+        assert "no policy selects its kind" in await refusal(world, "deploy/web")
+        near = policy("near", ONLY_MEMBER1)
+        near["spec"]["resourceSelectors"] = [
+            {"apiVersion": "apps/v1", "kind": "Deployment", "labelSelector": {"matchLabels": {"tier": "front"}}}
+        ]
+        await apply(world.client, policy("other", ONLY_MEMBER1), near)
+        await world.sleep(5)
+        told = await refusal(world, "deploy/web")
+        assert "PropagationPolicy default/near nearly does: it asks for the label tier=front" in told
+        assert "`kubectl label deployment web -n default --overwrite tier=front` lets it" in told
+
+        await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"tier": "front"}}}, "default")
+        await world.until(lambda: world.assigned(WEB) == {"member1": 3}, 30)
+
+    play(story)
+
+
+def test_a_template_that_waits_for_a_dependent_override_says_which() -> None:
+    async def story(world: World) -> None:
+        waiting = policy("web", ONLY_MEMBER1)
+        waiting["spec"]["dependentOverrides"] = ["nope"]
+        await apply(world.client, deployment("web", 3), waiting)
+        await world.sleep(5)
+        told = await refusal(world, "deploy/web")
+        assert "waits for the dependent override nope. Create the OverridePolicy nope" in told
+        selector = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+        spec = {"resourceSelectors": [selector], "overrideRules": []}
+        await world.client.create(OVERRIDES, {"metadata": {"name": "nope"}, "spec": spec}, "default")
+        await world.until(lambda: world.assigned(WEB) == {"member1": 3}, 30)
 
     play(story)

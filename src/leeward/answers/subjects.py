@@ -10,6 +10,7 @@ from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.explanation import Explanation, explain_binding
 from leeward.answers.fleet_state import BindingName, FleetState, binding_of_work
 from leeward.answers.reading import read_fleet, read_for
+from leeward.answers.unclaimed_template import told_unclaimed
 from leeward.answers.work_explanation import WorkExplanation, explain_work
 from leeward.api.names import EXECUTION_SPACE_PREFIX, binding_name
 from leeward.api.resource import WORKS
@@ -49,13 +50,15 @@ class SubjectKind(Enum):
 
 
 class AskedOf(NamedTuple):
-    """`bindings` are those that it can be, of which the first that is there is meant."""
+    """`bindings` are those that it can be, of which the first that is there is meant; `kinds` the lower-case names that
+    the kind of a template can have."""
 
     kind: SubjectKind
     text: str
     name: str
     namespace: str
     bindings: tuple[BindingName, ...] = ()
+    kinds: tuple[str, ...] = ()
 
 
 def asked_of(text: str, namespace: str) -> AskedOf:
@@ -69,15 +72,16 @@ def asked_of(text: str, namespace: str) -> AskedOf:
     kind = next((each for each in SubjectKind if wanted in each.value), SubjectKind.TEMPLATE)
     if kind is SubjectKind.WORK and not namespace.startswith(EXECUTION_SPACE_PREFIX):
         raise OperationFailed(f"a Work is in an execution space: add -n {EXECUTION_SPACE_PREFIX}CLUSTER")
-    found: tuple[BindingName, ...] = ()
+    found, kinds = tuple[BindingName, ...](), tuple[str, ...]()
     if kind is SubjectKind.BINDING:
         found = (BindingName(namespace, name),)
     elif kind is SubjectKind.CLUSTER_BINDING:
         found = (BindingName("", name),)
     elif kind is SubjectKind.TEMPLATE:
-        names = [binding_name(each, name) for each in _singular(SHORT_NAMES.get(wanted, wanted))]
+        kinds = _singular(SHORT_NAMES.get(wanted, wanted))
+        names = [binding_name(each, name) for each in kinds]
         found = tuple(BindingName(space, each) for space in (namespace, "") for each in names)
-    return AskedOf(kind, text, name, namespace, found)
+    return AskedOf(kind, text, name, namespace, found, kinds)
 
 
 def explain_in(state: FleetState, asked: AskedOf) -> Answer:
@@ -134,7 +138,8 @@ async def read_asked(client: Client, clock: Clock, asked: AskedOf, control_plane
             return await read_for(client, clock, key, control_plane)
         except NotFound:
             continue
-    raise no_binding(asked)
+    told = await told_unclaimed(client, asked.kinds, asked.name, asked.namespace) if asked.kinds else ""
+    raise OperationFailed(told) if told else no_binding(asked)
 
 
 def _singular(word: str) -> tuple[str, ...]:
