@@ -21,6 +21,7 @@ from leeward.api.policy import (
     StaticClusterWeight,
 )
 from leeward.api.work import (
+    Binding,
     BindingResource,
     GracefulEvictionTask,
     ManifestStatus,
@@ -32,6 +33,7 @@ from leeward.api.work import (
     Work,
     WorkStatus,
 )
+from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.planning import Fleet
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -158,3 +160,15 @@ def work(cluster: str, ready: int | None, reflected: float = 0, applied: int = 1
 def works(ready: Mapping[str, int | None], **fields: Any) -> dict[str, Work]:
     """Works by cluster; the fields are those of `work`."""
     return {cluster: work(cluster, count, **fields) for cluster, count in ready.items()}
+
+
+def wanting(replicas: int, copy: Work) -> Work:
+    """Work of the same copy, which its own cluster wants so large."""
+    (report,) = copy.status.manifest_statuses
+    told = msgspec.structs.replace(report, status={**(report.status or {}), "replicas": replicas})
+    return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, manifest_statuses=(told,)))
+
+
+def table(bound: Binding, clusters: Mapping[str, Cluster], copies: Mapping[str, Work], now: datetime) -> CopyTable:
+    """The table of a binding as its decision reads it."""
+    return copies_of(bound.spec, copies, clusters, now, needs=None)

@@ -19,9 +19,9 @@ from leeward.api.work import Work
 from leeward.client import Client, Conflict
 from leeward.controllers import binding as binding_controller
 from leeward.controllers.scheduler import scheduling_cycle
+from leeward.core.copies import copy
 from leeward.core.copies.availability import Availability, availability
 from leeward.core.copies.evidence import is_fresh
-from leeward.core.eviction import progress
 from leeward.core.execution.works import build_works
 from leeward.core.placement import Decision, Snapshot, decide
 from leeward.core.placement.check import Violation
@@ -147,9 +147,9 @@ def _delete_on_an_empty_result() -> Any:
     def healthy(work: Work | None, cluster: Cluster | None, replicas: int) -> Availability:
         known = availability(work, cluster, replicas)
         nothing = work is None or cluster is None or not is_fresh(work, cluster)
-        return replace(known, is_whole=True) if nothing else known
+        return replace(known, at_least=max(1, replicas), is_whole=True) if nothing else known
 
-    return mock.patch.object(progress, "availability", healthy)
+    return mock.patch.object(copy, "availability", healthy)
 
 
 BUGS: Mapping[str, Callable[[], Any]] = {

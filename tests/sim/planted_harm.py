@@ -90,10 +90,12 @@ def _end_evictions_by_time() -> Any:
     may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
     def by_time(open_task: Any) -> Any:
-        found, late = may_end(open_task), open_task.grace_end + timedelta(microseconds=1)
-        return replace(found, at=late) if found.at is None and not open_task.brake else found
+        late = open_task.grace_end + timedelta(microseconds=1)
+        return may_end(open_task) or late
 
-    return mock.patch.object(progress, "_may_end", by_time)
+    return both(
+        mock.patch.object(progress, "_may_end", by_time), mock.patch.object(scheduling_cycle, "check", nothing_wrong)
+    )
 
 
 def _end_evictions_under_the_brake() -> Any:
@@ -101,10 +103,12 @@ def _end_evictions_under_the_brake() -> Any:
     may_end = progress._may_end  # pyright: ignore[reportPrivateUsage]
 
     def by_time(open_task: Any) -> Any:
-        found, late = may_end(replace(open_task, brake=False)), open_task.grace_end + timedelta(microseconds=1)
-        return replace(found, at=late) if found.at is None and open_task.brake else found
+        late = open_task.grace_end + timedelta(microseconds=1)
+        return may_end(replace(open_task, brake=False)) or (late if open_task.brake else None)
 
-    return mock.patch.object(progress, "_may_end", by_time)
+    return both(
+        mock.patch.object(progress, "_may_end", by_time), mock.patch.object(scheduling_cycle, "check", nothing_wrong)
+    )
 
 
 def _forget_what_is_leaving() -> Any:
@@ -398,7 +402,7 @@ def _remove_what_is_unknown() -> Any:
 def _return_at_the_old_size() -> Any:
     """Copies that come back are small, and take the place of what a user has scaled up meanwhile."""
     return both(
-        mock.patch.object(withdrawal, "_serves_no_less", return_value=True),
+        mock.patch.object(withdrawal.Returns, "may_give_up", return_value=True),
         mock.patch.object(scheduling_cycle, "check", nothing_wrong),
     )
 

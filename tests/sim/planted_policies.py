@@ -73,7 +73,7 @@ def _count_nobody_else() -> Any:
 
 def _shrink_under_a_quota() -> Any:
     """Bindings that are refused more lose one of what they have, and nobody checks that."""
-    as_assigned = within_usage._as_assigned  # pyright: ignore[reportPrivateUsage]
+    as_assigned = within_usage.as_assigned
 
     def less(binding: Any) -> Any:
         found = as_assigned(binding)
@@ -81,7 +81,7 @@ def _shrink_under_a_quota() -> Any:
         return msgspec.structs.replace(found, spec=msgspec.structs.replace(found.spec, replicas=replicas))
 
     return both(
-        mock.patch.object(within_usage, "_as_assigned", less),
+        mock.patch.object(within_usage, "as_assigned", less),
         mock.patch.object(scheduling_cycle, "check", nothing_wrong),
     )
 

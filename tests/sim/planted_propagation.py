@@ -15,9 +15,9 @@ from leeward.api.work import ResourceBinding, TargetCluster, Work
 from leeward.controllers import attached_bindings, override_rendering
 from leeward.controllers.attached_bindings import AttachedBindings
 from leeward.controllers.dependency_order import DependencyOrder
+from leeward.core.copies import copy
 from leeward.core.copies.availability import Availability, availability
 from leeward.core.dependencies.attached import Dependant
-from leeward.core.eviction import progress
 from leeward.core.interpreter import ReplicaInterpretation
 from leeward.core.interpreter.resource_health import ResourceHealth
 from leeward.core.overrides import rendering
@@ -131,9 +131,10 @@ def _rely_on_what_is_unknown() -> Any:
         known = availability(work, cluster, replicas)
         statuses = work.status.manifest_statuses if work is not None else ()
         is_unknown = bool(statuses) and all(status.health == "Unknown" for status in statuses)
-        return replace(known, is_whole=True) if is_unknown else known
+        return replace(known, at_least=max(1, replicas), is_whole=True) if is_unknown else known
 
-    return mock.patch.object(progress, "availability", is_well)
+    is_judged = mock.patch.object(copy.KnownCopy, "is_unjudged", new=False)
+    return both(mock.patch.object(copy, "availability", is_well), is_judged)
 
 
 PROPAGATION: Mapping[str, Harm] = {

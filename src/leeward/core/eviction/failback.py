@@ -5,9 +5,9 @@
     core.eviction.progress     -> the task ends, and the old copy shrinks, when the returned one is seen healthy
     core.eviction.withdrawal   -> it is withdrawn when that fails
 
-A step begins only while all is well: every copy is seen healthy, nothing is being evicted, the brake is off. The next
-one begins when its tasks have ended. So there are never fewer healthy replicas than asked (S1), and a cluster that is
-held down for flapping gets nothing back (C1). Karmada has no such thing: nothing moves back there.
+A step begins only while all is well: all that is asked for surely serves, nothing is being evicted, the brake is off.
+The next one begins when its tasks have ended. So there are never fewer healthy replicas than asked (S1), and a cluster
+that is held down for flapping gets nothing back (C1). Karmada has no such thing: nothing moves back there.
 
 From one term of `clusterAffinities` to an earlier one it returns in the same steps (`step_between_terms`); meanwhile
 its targets lie in two terms (`scheduling.joined_terms`). Copies that are not divided return at once, all of them.
@@ -24,10 +24,10 @@ from kubeapi.meta import wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.failback import FailbackOptions
 from leeward.api.purge_mode import PurgeMode
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.flap_damping import is_held_down, parse_flapping
 from leeward.core.cluster_health.watched_time import WatchedTime
-from leeward.core.copies.availability import availability
+from leeward.core.copies.disruption import CopyTable
 from leeward.core.copies.evidence import is_current
 from leeward.core.eviction.due_evictions import decide_stay
 from leeward.core.eviction.original_placement import OriginalPlacement, beginning_to, goal_of
@@ -57,7 +57,7 @@ def decide_failback(
     binding: Binding,
     original: OriginalPlacement,
     fleet: ClusterArrays,
-    works: Mapping[str, Work],
+    copies: CopyTable,
     now: datetime,
     options: FailbackOptions,
     time: WatchedTime,
@@ -76,7 +76,7 @@ def decide_failback(
     back = [name for name, at in instants.items() if at is not None and at <= now]
     term = binding.status.scheduler_observing_affinity_name
     back = [name for name in back if may_return(spec, term, fleet[name], now)]
-    if not back or not is_current(binding) or not _are_healthy(spec.clusters, fleet, works):
+    if not back or not is_current(binding) or not copies.serves(held):
         return Failback(original, wake_at=later)
     moves = _divided(spec, goal, back, fleet, options) if spec.is_divided else _copied(spec, goal, back)
     for move in moves:
@@ -91,7 +91,7 @@ def step_between_terms(
     original: OriginalPlacement,
     goal: Mapping[str, int],
     fleet: ClusterArrays,
-    works: Mapping[str, Work],
+    copies: CopyTable,
     now: datetime,
     options: FailbackOptions,
     *,
@@ -104,8 +104,8 @@ def step_between_terms(
     spec = binding.spec
     held = {target.name: target.replicas for target in spec.clusters}
     missing = [name for name in goal if name not in held or held[name] < goal[name]]
-    returned = [target for target in spec.clusters if target.name in goal]
-    if not missing or not is_current(binding) or not _are_healthy(returned, fleet, works):
+    returned = [name for name in held if name in goal]
+    if not missing or not is_current(binding) or not copies.serves(returned):
         return Failback(original if missing else None)
     moves = _divided(spec, goal, missing, fleet, options) if spec.is_divided else _at_once(spec, goal, missing)
     for move in moves:
@@ -209,7 +209,3 @@ def may_return(spec: ResourceBindingSpec, affinity_name: str, cluster: Cluster, 
         return False
     bare = msgspec.structs.replace(spec, clusters=())
     return is_feasible(Request(bare, affinity_name), cluster)
-
-
-def _are_healthy(targets: Sequence[TargetCluster], fleet: Mapping[str, Cluster], works: Mapping[str, Work]) -> bool:
-    return all(availability(works.get(t.name), fleet.get(t.name), t.replicas).is_whole for t in targets)

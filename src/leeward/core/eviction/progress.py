@@ -1,27 +1,29 @@
-"""Progress of evictions: which open tasks have ended. Each is kept until it is safe to let go of the old copy.
+"""Progress of evictions: which open tasks have ended. Each is kept until the law lets the old copy go.
 
 The first rule that says something of a task decides when it may end:
 
     exact                       when all targets are reported healthy, or its grace period is over, as in Karmada
     no replicas are asked for   at once; what was purged `Directly`, when its Work is gone
     the brake is engaged        not now
-    replicas have no place      not now; what was purged and is gone, at once, so that its cluster can take them again
-    all targets are healthy     when they have been looked at since somebody watches
+    what was purged is gone     at once where replicas have no place, so that its cluster can take them again
+    the law lets it go          when the members have been looked at since somebody watches
     the old copy is gone        after two grace periods, so that the next cluster is tried meanwhile
                                 (`stalled_replacements`)
-    it serves no more           after its grace period, and when that has been so for a whole one, so that a Pod that
-                                restarts is not taken for a copy that serves nothing (`copies.availability`)
+    it serves nothing           after its grace period, and when that has been so for a whole one, so that a Pod that
+                                restarts is not taken for a copy that serves nothing; not while replicas have no place
     anything else               not now: time alone ends nothing, and what cannot be seen stays
 
+The law (`copies.disruption`): with what stays there, the others surely serve all that is asked for. Each task that has
+ended takes its copy out of the sum for the next one. A copy that serves too little stays as long as its replacement
+does so, too.
+
 `suppressDeletion` holds a task (true) or ends it (false), whatever else is the case: then the copy goes, and the task
-with it. An empty result is never "all
-healthy" (fault 1 of docs/karmada-behaviour.md).
+with it. An empty result is never "all healthy" (fault 1 of docs/karmada-behaviour.md).
 
 Karmada: pkg/controllers/gracefuleviction (assessEvictionTasks); differs as said above, and where `seen healthy` does.
 With `exact` its rules hold: the reported health counts whatever it speaks of, and time ends a task by itself.
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,14 +31,12 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from kubeapi.meta import wire_time
-from leeward.api.cluster import Cluster
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
-from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
-from leeward.core.copies.availability import Availability, availability
+from leeward.core.copies.copy import KnownCopy
+from leeward.core.copies.disruption import CopyTable
 from leeward.core.copies.evidence import is_current
 from leeward.core.copies.purge_modes import rules_of_task
-from leeward.core.eviction.due_evictions import replicas_in
 from leeward.core.eviction.tasks import grace_of
 from leeward.core.interpreter.resource_health import health_rules_in
 
@@ -59,120 +59,42 @@ class Assessment:
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
-    """Instant from which a task may end, by what is known now (None: by nothing that is known); and how many ready
-    replicas of the replacement then stand for its copy and for no other."""
-
-    at: datetime | None
-    taken: int = 0
-
-
-_NEVER = _End(None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Copies:
-    """Copies of a binding, with what is known of them: the old ones, and those that replace them."""
-
-    binding: Binding
-    clusters: Mapping[str, Cluster]
-    works: Mapping[str, Work]
-    attention: Attention
-
-    @property
-    def spec(self) -> ResourceBindingSpec:
-        return self.binding.spec
-
-    def is_covered(self, task: GracefulEvictionTask) -> bool:
-        """Tells whether what replaces the old copy is seen healthy, where nothing begins to fail: not that part of it
-        which stays for want of a place, unless that part is all that is asked for by now."""
-        others = tuple(target for target in self.spec.clusters if target.name != task.from_cluster)
-        targets = others or (self.spec.clusters if self.spec.is_divided else ())
-        return bool(targets) and is_current(self.binding) and all(self._is_relied_upon(target) for target in targets)
-
-    def _known(self, target: TargetCluster) -> Availability:
-        return availability(self.works.get(target.name), self.clusters.get(target.name), target.replicas)
-
-    def _is_relied_upon(self, target: TargetCluster) -> bool:
-        cluster = self.clusters.get(target.name)
-        return not (cluster is not None and is_failing(cluster)) and self._known(target).is_whole
-
-    @property
-    def is_replacement_under_way(self) -> bool:
-        """Tells whether a Job that runs replaces what left: its end decides, and not the time that it takes."""
-        known = map(self._known, self.spec.clusters)
-        return any(each.since is not None and each.at_most > each.told for each in known)
-
-    def relied_upon_from(self, now: datetime) -> datetime | None:
-        """Instant from which what replaces the old copies may be relied upon, where it is seen healthy; None while
-        nobody watches."""
-        believed = (self._known(target).believed_from for target in self.spec.clusters)
-        looked = now if self.attention.has_settled(now) else self.attention.settles_at(now)
-        return looked and max([looked, *(instant for instant in believed if instant is not None)])
-
-    def is_gone(self, task: GracefulEvictionTask) -> bool:
-        """Tells whether there is nothing left to take away: it was purged, or its cluster has left the fleet."""
-        if task.from_cluster in self.works:
-            return False
-        return not rules_of_task(task).keeps_copy or task.from_cluster not in self.clusters
-
-    def served_by_old(self, task: GracefulEvictionTask) -> tuple[int, datetime] | None:
-        """Replicas that would be lost with the part of the old copy that leaves, and the instant since which that is
-        so; None where that is not known."""
-        if not rules_of_task(task).keeps_copy:
-            return None
-        name = task.from_cluster
-        staying = replicas_in(self.spec, name) if self.spec.is_divided else 0
-        known = availability(self.works.get(name), self.clusters.get(name), staying + (task.replicas or 0))
-        return None if known.since is None else (max(0, max(known.told, known.at_most) - staying), known.since)
-
-    def served_by_replacement(self) -> int:
-        """The ready replicas that the old copies can be let go for; at least so many, by what is known.
-
-        Divided: what is not ready yet counts as missing of what replaces them. What left later may itself have come
-        from what left earlier, so only the tasks of one instant add up. Duplicated: the worst of the targets.
-        """
-        spec = self.spec
-        known = {target.name: self._known(target) for target in spec.clusters}
-        if not spec.is_divided:
-            return min((each.told if each.at_least else 0 for each in known.values()), default=0)
-        missing = sum(target.replicas - known[target.name].at_least for target in spec.clusters)
-        leaving = Counter[datetime | None]()
-        for task in spec.graceful_eviction_tasks:
-            leaving[task.creation_timestamp] += task.replicas or 0
-        return max(0, max(leaving.values(), default=0) - missing)
-
-
-@dataclass(frozen=True, slots=True)
 class _OpenTask:
     """A task, with all by which it may end.
 
-    `grace_end` is the end of its grace period, which lasts `grace_seconds` of watched time. `spare` ready replicas of
-    the replacement stand for no other old copy yet.
+    `grace_end` is the end of its grace period, which lasts `grace_seconds` of watched time. `ended` are the replicas to
+    which the copies shrink whose tasks have ended before.
     """
 
     task: GracefulEvictionTask
-    copies: _Copies
+    binding: Binding
+    copies: CopyTable
+    ended: Mapping[str, int]
+    attention: Attention
     now: datetime
     grace_end: datetime
     grace_seconds: float
-    spare: int
     exact: bool
     brake: bool
+
+    @property
+    def row(self) -> KnownCopy:
+        return self.copies.rows[self.task.from_cluster]
 
     @property
     def is_purged(self) -> bool:
         return not rules_of_task(self.task).keeps_copy
 
     @property
-    def is_without_work(self) -> bool:
-        return self.task.from_cluster not in self.copies.works
+    def looked_at(self) -> datetime:
+        """Instant from which the members have been looked at; the end of time while nobody watches."""
+        settled = self.attention.has_settled(self.now)
+        return self.now if settled else self.attention.settles_at(self.now) or END_OF_TIME
 
 
 def assess_tasks(
     binding: Binding,
-    clusters: Mapping[str, Cluster],
-    works: Mapping[str, Work],
+    copies: CopyTable,
     now: datetime,
     grace_seconds: float,
     *,
@@ -180,116 +102,122 @@ def assess_tasks(
     brake: bool = False,
     attention: Attention = UNKEPT,
 ) -> Assessment:
-    """Judges the open tasks of `binding`; `works` are its Works by cluster. Grace runs over watched time, and nothing
-    ends by it before the members were looked at again. Holds: S1, S4, S13.
+    """Judges the open tasks of `binding`. Grace runs over watched time, and nothing ends by it before the members were
+    looked at again. Holds: S1, S4, S13.
     """
-    copies = _Copies(binding, clusters, works, attention)
-    spare = copies.served_by_replacement() if binding.spec.graceful_eviction_tasks else 0
     kept: list[GracefulEvictionTask] = []
     finished: list[str] = []
+    ended = dict[str, int]()
     overdue: list[str] = []
-    instants: list[datetime] = []
+    is_under_way = any(copies.rows[target.name].is_under_way for target in binding.spec.clusters)
+    instants = [] if copies.settles_at is None else [copies.settles_at]
     for task in binding.spec.graceful_eviction_tasks:
-        end = _grace_end(task, now, grace_seconds, attention)
+        name, end = task.from_cluster, _grace_end(task, now, grace_seconds, attention)
         if task.creation_timestamp is None:
             kept.append(msgspec.structs.replace(task, creation_timestamp=wire_time(now)))
             instants += [end + _INSTANT] if task.suppress_deletion is None else []
             continue
-        may_end = _may_end(_OpenTask(task, copies, now, end, grace_of(task, grace_seconds), spare, exact, brake))
-        has_ended = may_end.at is not None and may_end.at <= now
-        spare -= may_end.taken if has_ended else 0
-        is_finished = has_ended if task.suppress_deletion is None else _is_ended_by_a_person(task, copies, exact)
-        if is_finished:
-            finished.append(task.from_cluster)
+        grace = grace_of(task, grace_seconds)
+        open_task = _OpenTask(task, binding, copies, ended, attention, now, end, grace, exact, brake)
+        may_end = _may_end(open_task)
+        has_ended = may_end is not None and may_end <= now
+        if has_ended if task.suppress_deletion is None else _is_ended_by_a_person(open_task):
+            finished.append(name)
+            ended[name] = open_task.row.assigned
             continue
         kept.append(task)
         if task.suppress_deletion is None:
-            if now > end and not copies.is_gone(task) and not copies.is_replacement_under_way:
-                overdue.append(task.from_cluster)
-            instants += [at for at in (end + _INSTANT, may_end.at) if at is not None and at > now]
+            if now > end and not open_task.row.is_gone and not is_under_way:
+                overdue.append(name)
+            instants += [at for at in (end + _INSTANT, may_end) if at is not None and now < at < END_OF_TIME]
     return Assessment(tuple(kept), tuple(finished), tuple(overdue), min(instants, default=None))
 
 
-def _ends_by_reports(open_task: _OpenTask) -> _End | None:
+_Rule = Callable[[_OpenTask], datetime | None]
+
+
+def _ends_by_reports(open_task: _OpenTask) -> datetime | None:
     """Karmada's rules: by what is reported, or by time alone."""
     if not open_task.exact:
         return None
-    is_well = _all_reported_healthy(open_task.copies.binding)
-    return _End(open_task.now if is_well else open_task.grace_end + _INSTANT)
+    return open_task.now if _all_reported_healthy(open_task.binding) else open_task.grace_end + _INSTANT
 
 
-def _ends_without_replicas(open_task: _OpenTask) -> _End | None:
+def _ends_without_replicas(open_task: _OpenTask) -> datetime | None:
     """Ends where no replicas are asked for: none are missed."""
-    if not open_task.copies.spec.asks_for_none:
+    if not open_task.binding.spec.asks_for_none:
         return None
-    return _NEVER if open_task.is_purged and not open_task.is_without_work else _End(open_task.now)
+    return END_OF_TIME if open_task.is_purged and open_task.row.work is not None else open_task.now
 
 
-def _waits_for_brake(open_task: _OpenTask) -> _End | None:
-    return _NEVER if open_task.brake else None
+def _waits_for_brake(open_task: _OpenTask) -> datetime | None:
+    return END_OF_TIME if open_task.brake else None
 
 
-def _waits_for_replicas(open_task: _OpenTask) -> _End | None:
-    """Waits until all that is asked for has a place; what was purged, and is gone, makes room for it."""
-    if _is_replaced(open_task.copies.binding):
+def _frees_its_place(open_task: _OpenTask) -> datetime | None:
+    """Ends where the copy was purged, and is gone, while replicas have no place."""
+    is_free = open_task.is_purged and open_task.row.work is None and not _is_placed(open_task.binding)
+    return open_task.now if is_free else None
+
+
+def _ends_by_the_law(open_task: _OpenTask) -> datetime | None:
+    """A copy that has nothing to lose bars its cluster until the targets serve. Holds: S1, S13."""
+    name, left, copies = open_task.task.from_cluster, open_task.row.assigned, open_task.copies
+    targets = {target.name for target in open_task.binding.spec.clusters} - {name}
+    may_go = is_current(open_task.binding) and copies.leaves_enough(name, {**open_task.ended, name: left})
+    if not may_go or any(copies.rows[each].is_unjudged for each in targets):
         return None
-    return _End(open_task.now) if open_task.is_purged and open_task.is_without_work else _NEVER
+    return open_task.looked_at if open_task.row.at_most > left or copies.serves(targets) else None
 
 
-def _ends_when_covered(open_task: _OpenTask) -> _End | None:
-    copies = open_task.copies
-    return _End(copies.relied_upon_from(open_task.now)) if copies.is_covered(open_task.task) else None
-
-
-def _ends_when_gone(open_task: _OpenTask) -> _End | None:
+def _ends_when_gone(open_task: _OpenTask) -> datetime | None:
     """A copy that is gone bars its cluster for another grace period, in which the next cluster is tried."""
-    if not open_task.copies.is_gone(open_task.task):
+    if not open_task.row.is_gone:
         return None
-    return _End(open_task.grace_end + timedelta(seconds=open_task.grace_seconds) + _INSTANT)
+    return open_task.grace_end + timedelta(seconds=open_task.grace_seconds) + _INSTANT
 
 
-def _ends_when_outserved(open_task: _OpenTask) -> _End | None:
+def _ends_when_it_serves_nothing(open_task: _OpenTask) -> datetime | None:
     """Holds: S1, S13."""
-    copies, now = open_task.copies, open_task.now
-    served = copies.served_by_old(open_task.task)
-    if served is None or served[0] > open_task.spare:
+    row, since = open_task.row, open_task.row.known.since
+    if row.at_most > row.assigned or since is None or open_task.is_purged or not _is_placed(open_task.binding):
         return None
-    if not copies.attention.has_settled(now):
-        return _End(copies.attention.settles_at(now))
-    unchanged = copies.attention.time.moved(served[1]) + timedelta(seconds=open_task.grace_seconds)
-    return _End(max(open_task.grace_end, unchanged) + _INSTANT, served[0] if copies.spec.is_divided else 0)
+    unchanged = open_task.attention.time.moved(since) + timedelta(seconds=open_task.grace_seconds)
+    return max(open_task.grace_end + _INSTANT, unchanged + _INSTANT, open_task.looked_at)
 
 
-_RULES: tuple[Callable[[_OpenTask], _End | None], ...] = (
+_RULES: tuple[_Rule, ...] = (
     _ends_by_reports,
     _ends_without_replicas,
     _waits_for_brake,
-    _waits_for_replicas,
-    _ends_when_covered,
+    _frees_its_place,
+    _ends_by_the_law,
     _ends_when_gone,
-    _ends_when_outserved,
+    _ends_when_it_serves_nothing,
 )
 
 
-def _may_end(open_task: _OpenTask) -> _End:
-    """Judges the task by the first rule that says something of it."""
-    return next((end for rule in _RULES if (end := rule(open_task)) is not None), _NEVER)
+def _may_end(open_task: _OpenTask) -> datetime | None:
+    """The instant from which the task may end, by the first rule that says something of it; None: by nothing that is
+    known."""
+    return next((end for rule in _RULES if (end := rule(open_task)) is not None), None)
 
 
-def _is_ended_by_a_person(task: GracefulEvictionTask, copies: _Copies, exact: bool) -> bool:
+def _is_ended_by_a_person(open_task: _OpenTask) -> bool:
     """Tells whether what a person has ended is over: a part that leaves, once its Work asks for no more than stays; a
     copy, once it is gone. The task remembers the person's word until a cluster that is away is back."""
-    if task.suppress_deletion or exact:
+    task, binding, row = open_task.task, open_task.binding, open_task.row
+    if task.suppress_deletion or open_task.exact:
         return not task.suppress_deletion
-    spec, name = copies.spec, task.from_cluster
-    if replicas_in(spec, name) > 0:
-        return is_current(copies.binding)
-    is_needed = any(target.name == name for snapshot in spec.required_by for target in snapshot.clusters)
-    return is_needed or name not in copies.works or name not in copies.clusters
+    name = task.from_cluster
+    if any(target.name == name and target.replicas > 0 for target in binding.spec.clusters):
+        return is_current(binding)
+    is_needed = any(target.name == name for snapshot in binding.spec.required_by for target in snapshot.clusters)
+    return is_needed or row.work is None or row.home is None
 
 
-def _is_replaced(binding: Binding) -> bool:
-    """Tells whether the present targets are all that is asked for, so that nothing of the old copies is missed."""
+def _is_placed(binding: Binding) -> bool:
+    """Tells whether all that is asked for has a place."""
     spec = binding.spec
     return bool(spec.clusters) and (
         not spec.is_divided or sum(target.replicas for target in spec.clusters) >= spec.replicas

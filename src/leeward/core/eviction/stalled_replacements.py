@@ -16,7 +16,7 @@ has suspended is not expected to be taken, and has its time when it goes on.
 Holds: S1 (what serves there stays until its replacement is seen healthy), L2. Karmada has no such thing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -25,7 +25,8 @@ from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention
-from leeward.core.copies.availability import availability
+from leeward.core.copies.copy import KnownCopy
+from leeward.core.copies.disruption import CopyTable
 from leeward.core.copies.evidence import is_current, is_uncounted, refused_dependencies, was_there_before
 from leeward.core.eviction.awaited_targets import NONE_AWAITED, AwaitedTargets
 from leeward.core.eviction.failover_release import moves_on
@@ -58,17 +59,17 @@ class StalledTargets:
 
 def find_stalled(
     binding: Binding,
-    clusters: Mapping[str, Cluster],
-    works: Mapping[str, Work],
+    copies: CopyTable,
     now: datetime,
     grace_seconds: float,
     attention: Attention = UNKEPT,
     awaited: AwaitedTargets = NONE_AWAITED,
     released: datetime | None = None,
 ) -> StalledTargets:
-    """Judges the targets of a binding that is in the middle of a failover, and those that are `awaited`; `works` are
-    its Works by cluster. `released`: the instant at which another release took the place of the one that the failover
-    began with, and has the whole time from then on.
+    """Judges the targets of a binding that is in the middle of a failover, and those that are `awaited`.
+
+    `released`: the instant at which another release took the place of the one that the failover began with, and has the
+    whole time from then on.
 
     Only watched time counts (S13). An instant that is yet to come was given by a cluster whose clock is ahead, and says
     nothing.
@@ -82,9 +83,9 @@ def find_stalled(
     found: list[StalledTarget] = []
     later: list[datetime] = []
     for target in binding.spec.clusters:
-        work = works.get(target.name)
-        began = _began(binding, tasks, work) or awaited.get(target.name)
-        judged = _judge(binding, target, clusters.get(target.name), work) if began is not None else None
+        row = copies.rows[target.name]
+        began = _began(binding, tasks, row.work) or awaited.get(target.name)
+        judged = _judge(binding, target, row) if began is not None else None
         if began is None or judged is None:
             continue
         stalled, told = judged
@@ -106,33 +107,30 @@ def _began(binding: Binding, tasks: Sequence[GracefulEvictionTask], work: Work |
     return max(instants)
 
 
-def _judge(
-    binding: Binding, target: TargetCluster, cluster: Cluster | None, work: Work | None
-) -> tuple[StalledTarget, datetime | None] | None:
+def _judge(binding: Binding, target: TargetCluster, row: KnownCopy) -> tuple[StalledTarget, datetime | None] | None:
     """Judges what is missing in the target and since when; None where nothing is, or where it cannot be said."""
+    cluster, work, known = row.home, row.work, row.known
     if cluster is None or not cluster.is_ready:
         return None
     if work is None:
         return _not_rendered(binding, target, cluster)
-    if _is_suspended(work) or is_uncounted(work):
-        return None
-    known = availability(work, cluster, target.replicas)
-    if known.is_whole or (known.since is not None and known.at_most > known.told):
+    if _is_suspended(work) or is_uncounted(work) or known.is_whole or row.is_under_way:
         return None
     if refused := refused_dependencies(work):
         return StalledTarget(target.name, 0, 0, f"which does not have {refused}"), _expected_since(cluster, work)
-    reported = known.told
-    staying = min(target.replicas, reported) if binding.spec.is_divided else 0
+    staying = min(target.replicas, known.told) if binding.spec.is_divided else 0
     if binding.spec.is_divided and staying == target.replicas:
         return None
-    if known.since is not None:
+    applied, since = work.applied, known.since
+    if since is not None:
         why = f"{known.told} of {target.replicas} replicas became ready" if target.replicas else "it is not healthy"
-        return StalledTarget(target.name, staying, reported, f"of what was moved there {why}"), known.since
-    applied = work.applied
-    if applied is not None and applied.status == "False":
+        why = f"of what was moved there {why}"
+    elif applied is not None and applied.status == "False":
         since = max((at for at in (applied.last_transition_time, _expected_since(cluster, work)) if at), default=None)
-        return StalledTarget(target.name, staying, reported, f"{NOT_TAKEN}{applied.message}"), since
-    return StalledTarget(target.name, staying, reported, "which has not taken it"), _expected_since(cluster, work)
+        why = f"{NOT_TAKEN}{applied.message}"
+    else:
+        why, since = "which has not taken it", _expected_since(cluster, work)
+    return StalledTarget(target.name, staying, known.told, why), since
 
 
 def _not_rendered(

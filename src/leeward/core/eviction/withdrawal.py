@@ -1,29 +1,31 @@
 """Withdrawal of evictions: a cluster comes back before what left it was replaced, and its old copy is kept.
 
-The old copy must be seen healthy, where the scheduler would consider the cluster; and it must be known to serve as much
-as what is given up for it may serve: after a user has scaled up, the old copy still has its old size. What a reason and
-a purge mode allow stands in their tables (`task_reasons`, `api.purge_mode`). The first way that is open is taken:
+The old copy must be seen healthy, where the scheduler would consider the cluster. It comes back for what others do not
+surely serve, and the law must let go what is given up for it (`copies.disruption`). What is in a cluster that is away
+stays there until it is seen again. What a reason and a purge mode allow stands in their tables (`task_reasons`,
+`api.purge_mode`). The first way that is open is taken:
 
     for each eviction task
       replicas are missing elsewhere   as many come back as have no place, and nothing is given up: while replicas are
                                        missing, no cluster that is well is barred
-      divided, all are placed          all that left comes back, for replicas that are not ready yet; past its grace
-                                       period for what is ready of such a part, too, so that all that is asked for is
-                                       ready; of a failback that has failed, as many as are not ready
-      duplicated                       the copy comes back, for one that neither is ready nor served before, where a
+      divided, all are placed          as many come back as others do not surely serve; where these few would be no
+                                       placement beside the others, as many as those have that lack some
+      duplicated                       the copy comes back, for the least of those that are not whole, where a
                                        constraint on clusters leaves no room for both
     for all tasks together             the replacement lies in another affinity term, so that a part of each would be no
                                        placement (S2): all come back once all old copies are seen healthy, and the new
                                        ones are not; targets that both terms have stay as they are
 
-After a changed placement nothing comes back by itself: the user has said where it is to be. Where that finds no place
-without a cluster that is being left and is well again, it is not barred any more (`placement.actions.place`).
+Until the eviction is late, what was told last of a Ready cluster counts as serving: a template that has just been
+changed moves nothing. After a changed placement nothing comes back by itself: the user has said where it is to be.
+Where that finds no place without a cluster that is being left and is well again, it is not barred any more
+(`placement.actions.place`).
 
 Karmada has no such thing: there a task outlives the outage, and the recovered cluster stays barred (fault 4 of
 docs/karmada-behaviour.md).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -31,14 +33,14 @@ import msgspec
 
 from leeward.api.cluster import Cluster
 from leeward.api.policy import Placement
-from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
 from leeward.core.cluster_health.watched_time import WatchedTime
-from leeward.core.copies.availability import Availability, at_instant, availability, wanted_by_itself
-from leeward.core.copies.evidence import is_current, was_there_before
+from leeward.core.copies.availability import wanted_by_itself
+from leeward.core.copies.disruption import CopyTable
+from leeward.core.copies.evidence import is_current
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import decide_stay, replicas_in
-from leeward.core.eviction.making_room import without_partly_ready, without_unready
 from leeward.core.eviction.task_reasons import reason_rules_of_task
 from leeward.core.eviction.tasks import grace_of
 from leeward.core.scheduling.affinity import common_term, is_in_term
@@ -47,6 +49,8 @@ from leeward.core.scheduling.reschedule import placement_changed
 from leeward.core.scheduling.selection import is_spread
 from leeward.core.scheduling.spread_fields import is_over_clusters
 from leeward.core.scheduling.steps import is_feasible
+
+_Targets = tuple[TargetCluster, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,49 +61,19 @@ class Withdrawal:
     """
 
     returned: tuple[str, ...]
-    clusters: tuple[TargetCluster, ...]
+    clusters: _Targets
     tasks: tuple[GracefulEvictionTask, ...]
     affinity_name: str
     given_up: bool = False
 
 
-def find_withdrawal(
-    binding: Binding,
-    clusters: Mapping[str, Cluster],
-    works: Mapping[str, Work],
-    now: datetime,
-    grace_seconds: float,
-    time: WatchedTime,
-) -> Withdrawal | None:
-    """The first open task that is to be withdrawn, or all of them. Grace is watched time. Holds: S1, S2, S3, S13."""
-    if not is_current(binding) or placement_changed(binding):
-        return None
-    copies = _Copies(binding, clusters, works, now, grace_seconds, time)
-    single = (found for task in copies.tasks if (found := _one_back(copies, task)) is not None)
-    return next(single, None) or _all_back(copies)
-
-
-def well_again(
-    binding: Binding,
-    clusters: Mapping[str, Cluster],
-    works: Mapping[str, Work],
-    now: datetime,
-    grace_seconds: float,
-    time: WatchedTime,
-) -> frozenset[str]:
-    """Clusters that are being left, and whose copies are seen healthy and may stay."""
-    copies = _Copies(binding, clusters, works, now, grace_seconds, time)
-    alive = (task for task in copies.tasks if copies.is_alive_again(task, late=copies.is_late(task)))
-    return frozenset(task.from_cluster for task in alive)
-
-
 @dataclass(frozen=True, slots=True)
-class _Copies:
-    """Copies of a binding, with what is known of them: those that were left, and those that replace them."""
+class Returns:
+    """Copies of a binding that are being left, and may come back. Grace is watched time. Holds: S1, S2, S3, S13."""
 
     binding: Binding
+    copies: CopyTable
     clusters: Mapping[str, Cluster]
-    works: Mapping[str, Work]
     now: datetime
     grace_seconds: float
     time: WatchedTime
@@ -112,35 +86,33 @@ class _Copies:
     def tasks(self) -> tuple[GracefulEvictionTask, ...]:
         return self.binding.spec.graceful_eviction_tasks
 
-    def known(self, name: str, replicas: int) -> Availability:
-        return availability(self.works.get(name), self.clusters.get(name), replicas)
+    def find(self) -> Withdrawal | None:
+        """The first open task that is to be withdrawn, or all of them."""
+        if not is_current(self.binding) or placement_changed(self.binding):
+            return None
+        single = (found for task in self.tasks if (found := _one_back(self, task)) is not None)
+        return next(single, None) or _all_back(self)
 
-    def is_healthy(self, target: TargetCluster) -> bool:
-        return self.known(target.name, target.replicas).is_whole
+    def well_again(self) -> frozenset[str]:
+        """Clusters that are being left, and whose copies are seen healthy and may stay."""
+        alive = (task for task in self.tasks if self.is_alive_again(task, late=self.is_late(task)))
+        return frozenset(task.from_cluster for task in alive)
 
-    def ready_in(self, target: TargetCluster) -> int:
-        """Number of its replicas that surely serve."""
-        return min(target.replicas, self.known(target.name, target.replicas).at_least)
+    def lacking(self, target: TargetCluster, *, late: bool) -> int:
+        """Number of its replicas that do not surely serve; 1 for a copy without replicas."""
+        row = self.copies.rows[target.name]
+        if row.known.is_whole:
+            return 0
+        is_unknown = row.home is not None and row.home.is_ready and row.known.since is None
+        return max(0, row.need - max(row.known.at_least, row.known.told if is_unknown and not late else 0))
 
-    def serving_in(self, target: TargetCluster) -> int:
-        """Number of its replicas that nothing else takes the place of, as long as there is time: also those that were
-        told last of a Ready cluster, of which nothing is known now."""
-        known, cluster = self.known(target.name, target.replicas), self.clusters.get(target.name)
-        is_unknown = cluster is not None and cluster.is_ready and known.since is None
-        return min(target.replicas, max(known.at_least, known.told if is_unknown else 0))
-
-    def had_in(self, name: str) -> int:
-        """Number of replicas that the cluster has until its task has ended."""
-        leaving = sum(task.replicas or 0 for task in self.tasks if task.from_cluster == name)
-        return leaving + (replicas_in(self.spec, name) if self.spec.is_divided else 0)
-
-    def served_before(self, task: GracefulEvictionTask, name: str) -> bool:
-        """Tells whether the copy is none that replaces what the task is about, and not known to serve nothing."""
-        cluster, work = self.clusters.get(name), self.works.get(name)
-        if cluster is None or not cluster.is_ready or not was_there_before(work, task.creation_timestamp):
-            return False
-        known = availability(work, cluster, replicas_in(self.spec, name))
-        return known.since is None or known.told > 0
+    def may_give_up(self, kept: Sequence[TargetCluster]) -> bool:
+        """Tells whether the law lets the targets shrink to those that are `kept`."""
+        left = {target.name: target.replicas for target in kept}
+        shrinking = (t.name for t in self.spec.clusters if t.name not in left or left[t.name] < t.replicas)
+        homes = {name: self.copies.rows[name].home for name in shrinking}
+        seen = (name for name, home in homes.items() if home is not None and home.is_ready)
+        return self.copies.may_disrupt({name: left.get(name, 0) for name in seen})
 
     def is_late(self, task: GracefulEvictionTask) -> bool:
         """Tells whether the task is past its grace period."""
@@ -156,18 +128,16 @@ class _Copies:
     def is_alive_again(self, task: GracefulEvictionTask, *, late: bool = False) -> bool:
         """Tells whether the old copy may stay, and is seen healthy, or well with what its cluster wants. One that is
         held down keeps it only when the replacement is `late`: at once would be to and fro (C1)."""
-        cluster, work = self.clusters.get(task.from_cluster), self.works.get(task.from_cluster)
-        if cluster is None or cluster.is_being_deleted or not reason_rules_of_task(task).withdraws:
+        row = self.copies.rows[task.from_cluster]
+        cluster, work, reason = row.home, row.work, reason_rules_of_task(task)
+        if cluster is None or cluster.is_being_deleted or not reason.withdraws:
             return False
         if not rules_of_task(task).withdraws or work is None or work.metadata.deletion_timestamp is not None:
             return False
-        spec = self.spec
-        may_stay = not decide_stay(cluster.taints, spec.tolerations, self.now).is_over(self.now)
-        replicas = (task.replicas or 0) + replicas_in(spec, task.from_cluster)
-        asked = tolerating_hold_down(spec) if late else spec
-        is_enough = bool(wanted_by_itself(work, cluster)) and not reason_rules_of_task(task).was_never_healthy
-        is_well = is_enough or availability(work, cluster, replicas).is_whole
-        return may_stay and is_well and _is_feasible(asked, task, cluster)
+        may_stay = not decide_stay(cluster.taints, self.spec.tolerations, self.now).is_over(self.now)
+        is_enough = not reason.was_never_healthy and bool(wanted_by_itself(work, cluster))
+        asked = tolerating_hold_down(self.spec) if late else self.spec
+        return may_stay and (is_enough or row.known.is_whole) and _is_feasible(asked, task, cluster)
 
 
 def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster: Cluster) -> bool:
@@ -178,88 +148,75 @@ def _is_feasible(spec: ResourceBindingSpec, task: GracefulEvictionTask, cluster:
     return is_feasible(Request(bare), cluster)
 
 
-def _one_back(copies: _Copies, task: GracefulEvictionTask) -> Withdrawal | None:
+def _one_back(at: Returns, task: GracefulEvictionTask) -> Withdrawal | None:
     """One task is withdrawn, or a part of it, within one affinity term."""
-    spec, late = copies.spec, copies.is_late(task)
+    spec, late, name = at.spec, at.is_late(task), task.from_cluster
     is_failback = reason_rules_of_task(task).is_failback
-    if is_failback and not copies.has_failed(task):
-        return None
-    if not copies.is_alive_again(task, late=late):
+    if (is_failback and not at.has_failed(task)) or not at.is_alive_again(task, late=late):
         return None
     leaving = task.replicas or 0
     missing = min(spec.replicas - sum(target.replicas for target in spec.clusters), leaving)
-    if spec.is_divided and missing > 0:
-        result, tasks = _partly(spec, task, missing, leaving - missing)
+    others = tuple(target for target in spec.clusters if target.name != name)
+    if not spec.is_divided:
+        kept, back = _duplicated_for(at, others, late=late), spec.replicas
+    elif missing > 0:
+        kept, back = others, missing
     else:
-        result = _divided_for(copies, task) if spec.is_divided else _duplicated_for(copies, task)
-        tasks = tuple(other for other in copies.tasks if other is not task)
-    if result is None:
-        return None
-    affinity_name = common_term(copies.binding, (target.name for target in result), copies.clusters)
-    if affinity_name is None:
-        return None
-    return Withdrawal((task.from_cluster,), result, tasks, affinity_name, is_failback and late)
-
-
-def _partly(
-    spec: ResourceBindingSpec, task: GracefulEvictionTask, back: int, left: int
-) -> tuple[tuple[TargetCluster, ...], tuple[GracefulEvictionTask, ...]]:
-    """Takes so many `back` as find no place elsewhere; so many are `left` to the task. What the Work asks for stays the
-    same."""
-    tasks = tuple(
-        msgspec.structs.replace(t, replicas=left) if t is task else t
-        for t in spec.graceful_eviction_tasks
-        if t is not task or left
-    )
-    others = tuple(target for target in spec.clusters if target.name != task.from_cluster)
-    old = TargetCluster(task.from_cluster, replicas_in(spec, task.from_cluster) + back)
-    return _with_target(others, old), tasks
-
-
-def _divided_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[TargetCluster, ...] | None:
-    """The present targets, less replicas that are not ready, plus those that left; None when too many are ready, or,
-    before it is late, may be."""
-    spec, name = copies.spec, task.from_cluster
-    others = tuple(target for target in spec.clusters if target.name != name)
-    ready = {target.name: copies.serving_in(target) for target in others}
-    back = task.replicas or 0
-    if reason_rules_of_task(task).is_failback:
-        back = min(back, sum(target.replicas - ready[target.name] for target in others))
-    kept, total = without_unready(others, ready, back), back + replicas_in(spec, name)
-    if kept is None and copies.is_late(task):
-        ready = {target.name: copies.ready_in(target) for target in others}
-        kept = without_unready(others, ready, back) or without_partly_ready(others, ready, back)
-    return None if kept is None or total == 0 else _with_target(kept, TargetCluster(name, total))
-
-
-def _duplicated_for(copies: _Copies, task: GracefulEvictionTask) -> tuple[TargetCluster, ...] | None:
-    """The present copies, less what is not ready, plus the old one; None when too much of it is ready or serves."""
-    spec, name = copies.spec, task.from_cluster
-    others = tuple(target for target in spec.clusters if target.name != name)
-    healthy = {target.name for target in others if copies.is_healthy(target)}
-    served = {target.name for target in others if copies.served_before(task, target.name)}
-    kept = _fewer(spec, healthy, served)
+        kept, back = _divided_for(at, task, others, late=late)
     if kept is None:
         return None
-    gone = (target for target in others if target not in kept)
-    if not _serves_no_less(copies, (name,), gone):
+    result = _with_target(kept, TargetCluster(name, back + (replicas_in(spec, name) if spec.is_divided else 0)))
+    affinity_name = common_term(at.binding, (target.name for target in result), at.clusters)
+    if affinity_name is None:
         return None
-    return _with_target(kept, TargetCluster(name, spec.replicas))
+    left = leaving - back if spec.is_divided else 0
+    shorter = msgspec.structs.replace(task, replicas=left)
+    tasks = tuple(shorter if each is task else each for each in at.tasks if each is not task or left)
+    return Withdrawal((name,), result, tasks, affinity_name, is_failback and late)
 
 
-def _with_target(kept: tuple[TargetCluster, ...], target: TargetCluster) -> tuple[TargetCluster, ...]:
+def _divided_for(
+    at: Returns, task: GracefulEvictionTask, others: _Targets, *, late: bool
+) -> tuple[_Targets | None, int]:
+    """The others less the replicas that they do not surely serve, and how many these are."""
+    name, spec = task.from_cluster, at.spec
+    there, leaving = replicas_in(spec, name), task.replicas or 0
+    lacking = {target.name: at.lacking(target, late=late) for target in others}
+    entire = {target.name: target.replicas if lacking[target.name] else 0 for target in others}
+    few, many = (_giving(others, most, leaving) for most in (lacking, entire))
+
+    def is_placement(kept: _Targets, back: int) -> bool:
+        result = _with_target(kept, TargetCluster(name, there + back))
+        return is_spread(msgspec.structs.replace(spec, clusters=result), at.clusters)
+
+    kept, back = few if is_placement(*few) or not is_placement(*many) else many
+    return (kept, back) if back and at.may_give_up((*kept, TargetCluster(name, there))) else (None, 0)
+
+
+def _giving(targets: _Targets, most: Mapping[str, int], count: int) -> tuple[_Targets, int]:
+    """Takes `count` replicas away, where the most can be given first; and how many were found."""
+    kept, rest = list[TargetCluster](), count
+    for target in sorted(targets, key=lambda target: (-most[target.name], target.name)):
+        taken = min(rest, most[target.name])
+        rest -= taken
+        if target.replicas > taken:
+            kept.append(msgspec.structs.replace(target, replicas=target.replicas - taken))
+    return tuple(kept), count - rest
+
+
+def _duplicated_for(at: Returns, others: _Targets, *, late: bool) -> _Targets | None:
+    """The other copies, less those that lack the most where the constraint on clusters leaves no room for the old one;
+    None where all serve, or where too much would be given up. Where there is no other, the old one is all there is."""
+    lacking = {target.name: at.lacking(target, late=late) for target in others}
+    kept = tuple(sorted(others, key=lambda each: (lacking[each.name], each.name))[: _max_clusters(at.spec) - 1])
+    dropped = lacking.keys() - {target.name for target in kept}
+    if (others and not any(lacking.values())) or not all(lacking[name] for name in dropped):
+        return None
+    return kept if at.may_give_up(kept) else None
+
+
+def _with_target(kept: _Targets, target: TargetCluster) -> _Targets:
     return tuple(sorted((*kept, target), key=lambda each: each.name))
-
-
-def _fewer(spec: ResourceBindingSpec, healthy: set[str], served: set[str]) -> tuple[TargetCluster, ...] | None:
-    """Drops copies that are neither healthy nor `served` before, where the constraint on clusters leaves no room for
-    the old one. None where all are healthy; where there is none at all, the old one is all that there is."""
-    if spec.clusters and len(healthy) == len(spec.clusters):
-        return None
-    room, stay = _max_clusters(spec) - 1, healthy | served
-    kept = sorted(spec.clusters, key=lambda target: (target.name not in stay, target.name))[:room]
-    dropped = {target.name for target in spec.clusters} - {target.name for target in kept}
-    return None if dropped & stay else tuple(kept)
 
 
 def _max_clusters(spec: ResourceBindingSpec) -> int:
@@ -268,28 +225,28 @@ def _max_clusters(spec: ResourceBindingSpec) -> int:
     return min(limits, default=len(spec.clusters) + 1)
 
 
-def _all_back(copies: _Copies) -> Withdrawal | None:
+def _all_back(at: Returns) -> Withdrawal | None:
     """Back into the affinity term that was left, when all that was there is well; from a failback, when that has
     failed. What was moved to in vain, and never got healthy there, was not there: its task goes on."""
-    spec, clusters = copies.spec, copies.clusters
-    alive = {task.from_cluster for task in copies.tasks if copies.is_alive_again(task)}
+    spec, clusters = at.spec, at.clusters
+    alive = {task.from_cluster for task in at.tasks if at.is_alive_again(task)}
     vain = tuple(
-        task for task in copies.tasks if reason_rules_of_task(task).was_never_healthy and task.from_cluster not in alive
+        task for task in at.tasks if reason_rules_of_task(task).was_never_healthy and task.from_cluster not in alive
     )
-    old = {task.from_cluster: task.replicas or 0 for task in copies.tasks if task not in vain}
+    old = {task.from_cluster: task.replicas or 0 for task in at.tasks if task not in vain}
     if not old or not alive.issuperset(old):
         return None
-    returning = [task for task in copies.tasks if reason_rules_of_task(task).is_failback]
-    if not all(map(copies.has_failed, returning)):
+    returning = [task for task in at.tasks if reason_rules_of_task(task).is_failback]
+    if not all(map(at.has_failed, returning)):
         return None
-    if common_term(copies.binding, (*old, *(target.name for target in spec.clusters)), clusters) is not None:
+    if common_term(at.binding, (*old, *(target.name for target in spec.clusters)), clusters) is not None:
         return None
-    term = common_term(copies.binding, old, clusters)
+    term = common_term(at.binding, old, clusters)
     if term is None:
         return None
     stay = {t.name: t.replicas for t in spec.clusters if is_in_term(spec, term, clusters.get(t.name))}
     gone = [target for target in spec.clusters if target.name not in stay]
-    if all(map(copies.is_healthy, gone)):
+    if not any(at.lacking(target, late=True) for target in gone):
         return None
     if spec.is_divided and sum(old.values()) + sum(stay.values()) != spec.replicas:
         return None
@@ -297,18 +254,6 @@ def _all_back(copies: _Copies) -> Withdrawal | None:
     result = tuple(TargetCluster(name, replicas) for name, replicas in sorted({**stay, **back}.items()))
     if not is_spread(msgspec.structs.replace(spec, clusters=result), clusters):
         return None
-    if not _serves_no_less(copies, old, gone):
+    if not at.may_give_up(result):
         return None
-    return Withdrawal(tuple(sorted(old)), result, vain, term, any(map(copies.is_late, returning)))
-
-
-def _serves_no_less(copies: _Copies, old: Iterable[str], gone: Iterable[TargetCluster]) -> bool:
-    """Tells whether the `old` copies surely serve as much as what is given up for them may serve; in a cluster that is
-    not Ready nothing is given up before it is seen again. Holds: S1."""
-    returning = sum(copies.known(name, copies.had_in(name)).at_least for name in old)
-    lost = 0
-    for target in gone:
-        cluster, known = copies.clusters.get(target.name), copies.known(target.name, target.replicas)
-        if cluster is not None and cluster.is_ready:
-            lost += at_instant(known, target.replicas, copies.now).at_most
-    return lost <= returning
+    return Withdrawal(tuple(sorted(old)), result, vain, term, any(map(at.is_late, returning)))

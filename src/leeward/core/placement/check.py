@@ -16,10 +16,10 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.policy import SpreadConstraint
 from leeward.api.spread_field import rules_of_field
-from leeward.api.work import GracefulEvictionTask
+from leeward.api.work import GracefulEvictionTask, ResourceBindingSpec
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.flap_damping import tolerating_hold_down
-from leeward.core.copies.availability import Availability, availability
+from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.blocked_evictions import held_refused
 from leeward.core.eviction.due_evictions import Eviction, is_automatic
@@ -27,6 +27,7 @@ from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.placement.authority import authority_over
 from leeward.core.placement.decision import Decision
 from leeward.core.placement.snapshot import Snapshot
+from leeward.core.placement.within_usage import as_assigned
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.affinity import is_in_term
 from leeward.core.scheduling.joined_terms import with_joined_terms
@@ -80,8 +81,9 @@ class _Move:
         result, status = self.decision.result, self.snapshot.binding.status
         return result.affinity_name if isinstance(result, Placed) else status.scheduler_observing_affinity_name
 
-    def known(self, name: str, replicas: int) -> Availability:
-        return availability(self.snapshot.works.get(name), self.snapshot.clusters.get(name), replicas)
+    def copies(self, spec: ResourceBindingSpec) -> CopyTable:
+        at = self.snapshot
+        return copies_of(spec, at.works, at.clusters, at.now, needs=None)
 
     @property
     def opened(self) -> list[GracefulEvictionTask]:
@@ -218,31 +220,38 @@ def _gains(move: _Move) -> Iterator[Violation]:
 
 
 def _serves_on(move: _Move) -> Iterator[Violation]:
-    """Holds: S1. What comes back serves no less than what is given up for it, and nothing that is well makes way."""
+    """Holds: S1. What comes back is a target, and the law lets go what is given up for it where it can be seen."""
     if not move.decision.withdrawn:
         return
     before, after, left = move.before, move.after, {task.from_cluster for task in move.decision.eviction_tasks}
     for name in sorted({*move.decision.withdrawn} - after.keys() - left):
         yield Violation("S1", f"{name} comes back, and is no target")
-    serves, will = (sum(move.known(name, count).at_least for name, count in each.items()) for each in (before, after))
-    if will < serves:
-        yield Violation("S1", f"{serves} replicas are known to serve, and {will} would")
+    binding = move.snapshot.binding
+    copies = move.copies((as_assigned(binding) if move.snapshot.quota_refusal else binding).spec)
+    rows = copies.rows
+    ready = [name for name in before if (home := rows[name].home) is not None and home.is_ready]
+    taken = {name: after.get(name, 0) for name in ready if name not in left and after.get(name, -1) < before[name]}
+    if not copies.may_disrupt(taken):
+        yield Violation("S1", f"{', '.join(sorted(taken))} may serve what nobody else surely serves, and is given up")
     for name in sorted(before.keys() - after.keys() - left):
-        in_term = is_in_term(move.snapshot.binding.spec, move.term, move.snapshot.clusters.get(name))
-        if in_term and move.known(name, before[name]).is_whole:
+        in_term = is_in_term(binding.spec, move.term, rows[name].home)
+        if in_term and rows[name].is_serving:
             yield Violation("S1", f"{name} is well, and is dropped for what comes back")
 
 
 def _is_replaced(move: _Move) -> Iterator[Violation]:
-    """Holds: S1. While divided replicas are missing, no eviction ends that keeps its copy, but by a person's word."""
-    spec, assigned = move.snapshot.binding.spec, sum(move.before.values())
-    if move.snapshot.settings.exact_health or not spec.is_divided or assigned >= spec.replicas:
+    """Holds: S1. The law lets go the copies whose eviction ends, but by a person's word."""
+    spec = move.snapshot.binding.spec
+    if move.snapshot.settings.exact_health or spec.asks_for_none:
         return
-    left = {task.from_cluster for task in move.decision.eviction_tasks}
-    for task in spec.graceful_eviction_tasks:
-        is_ended = task.from_cluster in move.decision.finished and task.from_cluster not in left
-        if is_ended and task.suppress_deletion is None and rules_of_task(task).keeps_copy:
-            yield Violation("S1", f"the copy in {task.from_cluster} goes, and {assigned} of {spec.replicas} are placed")
+    ended = {*move.decision.finished} - {task.from_cluster for task in move.decision.eviction_tasks}
+    tasks = (task for task in spec.graceful_eviction_tasks if task.suppress_deletion is None)
+    names = [task.from_cluster for task in tasks if task.from_cluster in ended and rules_of_task(task).keeps_copy]
+    copies = move.copies(spec)
+    if not copies.may_disrupt({name: copies.rows[name].assigned for name in names}):
+        yield Violation(
+            "S1", f"the copy in {', '.join(names)} goes, and others do not surely serve all that is asked for"
+        )
 
 
 def refused(snapshot: Snapshot, violations: Sequence[Violation]) -> Decision:

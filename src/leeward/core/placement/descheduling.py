@@ -17,7 +17,7 @@ import msgspec
 from leeward.api.cluster import Cluster
 from leeward.api.rules.bounds import placement_fault
 from leeward.api.work import ResourceBindingSpec, TargetCluster
-from leeward.core.copies.availability import availability
+from leeward.core.copies.disruption import copies_of
 from leeward.core.copies.evidence import is_current
 from leeward.core.placement.authority import may_schedule
 from leeward.core.placement.replacement import place_anew
@@ -47,9 +47,7 @@ def is_candidate(snapshot: Snapshot) -> bool:
 
 def short_clusters(snapshot: Snapshot) -> tuple[str, ...]:
     """Clusters that are well, and have fewer ready replicas than were assigned. Nothing for no candidate."""
-    if not is_candidate(snapshot):
-        return ()
-    return tuple(target.name for target in snapshot.binding.spec.clusters if _missing(snapshot, target) > 0)
+    return tuple(_missing(snapshot)) if is_candidate(snapshot) else ()
 
 
 def give_back(snapshot: Snapshot, unschedulable: Mapping[str, int]) -> Mapping[str, int]:
@@ -57,11 +55,11 @@ def give_back(snapshot: Snapshot, unschedulable: Mapping[str, int]) -> Mapping[s
 
     `unschedulable` are those that have had no node for long, by cluster, of the clusters that have answered.
     """
-    short = set(short_clusters(snapshot))
+    missing = _missing(snapshot) if is_candidate(snapshot) else dict[str, int]()
     most = {
-        target.name: min(unschedulable[target.name], _missing(snapshot, target))
+        target.name: min(unschedulable[target.name], missing[target.name])
         for target in snapshot.binding.spec.clusters
-        if target.name in short and 0 < unschedulable.get(target.name, 0) <= target.replicas
+        if target.name in missing and 0 < unschedulable.get(target.name, 0) <= target.replicas
     }
     fits, too_many = 0, sum(most.values()) + 1
     while too_many - fits > 1:
@@ -85,13 +83,12 @@ def _is_divided_by_room(spec: ResourceBindingSpec) -> bool:
     return not isinstance(mode, Unplaceable) and mode in _BY_ROOM
 
 
-def _missing(snapshot: Snapshot, target: TargetCluster) -> int:
-    """Assigned replicas that are known not to be ready; none where that is not known."""
-    cluster = snapshot.clusters.get(target.name)
-    if cluster is None or not _is_well(cluster):
-        return 0
-    known = availability(snapshot.works.get(target.name), cluster, target.replicas)
-    return 0 if known.since is None else max(0, target.replicas - known.told)
+def _missing(snapshot: Snapshot) -> Mapping[str, int]:
+    """Assigned replicas that surely do not serve, in clusters that are well: the law lets them go. Holds: S1."""
+    rows = copies_of(snapshot.binding.spec, snapshot.works, snapshot.clusters, snapshot.now).rows
+    known = ((name, row) for name, row in rows.items() if row.known.since is not None)
+    well = ((name, row) for name, row in known if row.home is not None and _is_well(row.home))
+    return {name: row.assigned - row.at_most for name, row in well if row.assigned > row.at_most}
 
 
 def _is_well(cluster: Cluster) -> bool:

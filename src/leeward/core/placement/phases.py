@@ -53,7 +53,6 @@ from leeward.core.eviction.original_placement import (
 )
 from leeward.core.eviction.state_preservation import preserved_state_patch
 from leeward.core.eviction.volumes import has_claims
-from leeward.core.eviction.withdrawal import find_withdrawal
 from leeward.core.placement import actions
 from leeward.core.placement.authority import may_schedule
 from leeward.core.placement.decision import Decision, Outcome
@@ -141,11 +140,9 @@ def _decide_in_turn(
 
 def withdraw(at: Situation) -> Outcome | None:
     """Recovery cancels what it made needless; not while the brake is engaged."""
-    snapshot = at.snapshot
-    if not at.authority.withdraws or snapshot.brake:
+    if not at.authority.withdraws or at.snapshot.brake:
         return None
-    graceful, time = at.settings.graceful_seconds, snapshot.attention.time
-    found = find_withdrawal(at.binding, at.clusters, snapshot.works, at.now, graceful, time)
+    found = at.returns.find() if at.binding.spec.graceful_eviction_tasks else None
     if found is None:
         return None
     is_same_term = found.affinity_name == at.binding.status.scheduler_observing_affinity_name
@@ -188,15 +185,15 @@ def fail_back(at: Situation) -> Outcome | None:
 
 
 def _next_step(at: Situation, original: OriginalPlacement) -> Failback:
-    binding, options, works, now = at.binding, at.failback_options, at.snapshot.works, at.now
+    binding, options, now = at.binding, at.failback_options, at.now
     way = find_way_back(at, original)
     if isinstance(way, Failback):
         return way
     if way.goal is None:
         time = at.snapshot.attention.time
-        return decide_failback(binding, original, at.clusters, works, now, options, time)
+        return decide_failback(binding, original, at.clusters, at.copies, now, options, time)
     goal, begins = way.goal, way.begins
-    return step_between_terms(binding, original, goal, at.clusters, works, now, options, begins=begins)
+    return step_between_terms(binding, original, goal, at.clusters, at.copies, now, options, begins=begins)
 
 
 def place(at: Situation) -> Outcome:

@@ -3,10 +3,11 @@
 Each part is a question to one module, asked when it is first needed:
 
     authority    what is ours to decide                        authority
+    copies       the table of its copies                       copies.disruption
     assessment   which evictions are finished                  eviction.progress
     due          what must leave because of taints, and may    eviction.due_evictions
     failures     which copies have failed                      eviction.application
-    well_again   which clusters a changed placement may have   eviction.withdrawal
+    returns      which copies come back                        eviction.withdrawal
     stalled      which targets take nothing                    eviction.stalled_replacements
     original     where copies were before an outage            eviction.original_placement
 """
@@ -20,6 +21,7 @@ import msgspec
 from leeward.api.failback import FailbackOptions
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import Binding, ResourceBindingSpec
+from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh
 from leeward.core.copies.job_copies import is_finished_job, is_job_under_way
 from leeward.core.copies.purge_modes import purge_mode_of
@@ -47,7 +49,7 @@ from leeward.core.eviction.progress import Assessment, assess_tasks
 from leeward.core.eviction.shared_resources import stays_under_taints
 from leeward.core.eviction.stalled_replacements import StalledTargets, find_stalled
 from leeward.core.eviction.volumes import has_claims, stay_behind
-from leeward.core.eviction.withdrawal import well_again
+from leeward.core.eviction.withdrawal import Returns
 from leeward.core.placement.authority import Authority, authority_over
 from leeward.core.placement.cause import with_cause
 from leeward.core.placement.snapshot import PlacementSettings, Snapshot
@@ -106,15 +108,21 @@ class Situation:
         return replace(found, places=False, returns=False, refusal=self.unplaceable)
 
     @CachedProperty
+    def copies(self) -> CopyTable:
+        """The table of the binding's copies."""
+        at = self.snapshot
+        return copies_of(at.binding.spec, at.works, at.clusters, at.now, needs=None)
+
+    @CachedProperty
     def assessment(self) -> Assessment:
         """Progress of the evictions, by all that is wanted: what a quota refuses is not replaced."""
-        at = self.snapshot
-        if not self.authority.finishes:
-            return Assessment(at.binding.spec.graceful_eviction_tasks, (), (), None)
+        at, tasks = self.snapshot, self.snapshot.binding.spec.graceful_eviction_tasks
+        if not self.authority.finishes or not tasks:
+            return Assessment(tasks, (), (), None)
+        wanted = self.wanted or at.binding
         return assess_tasks(
-            self.wanted or at.binding,
-            at.clusters,
-            at.works,
+            wanted,
+            self.copies if wanted is at.binding else copies_of(wanted.spec, at.works, at.clusters, at.now, needs=None),
             at.now,
             at.settings.graceful_seconds,
             exact=at.settings.exact_health,
@@ -188,14 +196,19 @@ class Situation:
         work, own = self.snapshot.works.get(cluster), self.clusters.get(cluster)
         return work is not None and own is not None and is_fresh(work, own) and is_job_under_way(work)
 
+    @property
+    def returns(self) -> Returns:
+        at = self.snapshot
+        grace, time = at.settings.graceful_seconds, at.attention.time
+        return Returns(at.binding, self.copies, at.clusters, at.now, grace, time)
+
     @CachedProperty
     def well_again(self) -> frozenset[str]:
         """Clusters that are being left, and may take a changed placement where no others do."""
         at = self.snapshot
         if not self.authority.withdraws or at.brake or not placement_changed(at.binding):
             return frozenset()
-        kept = msgspec.structs.replace(at.binding, spec=self.spec)
-        return well_again(kept, at.clusters, at.works, at.now, at.settings.graceful_seconds, at.attention.time)
+        return self.returns.well_again() & {task.from_cluster for task in self.spec.graceful_eviction_tasks}
 
     @CachedProperty
     def failures(self) -> FailedCopies:
@@ -217,16 +230,10 @@ class Situation:
             return StalledTargets()
         kept = msgspec.structs.replace(self.binding, spec=self.spec)
         awaited = NONE_AWAITED if self.stays_in_place else parse_awaited_targets(at.binding, at.now)
-        return find_stalled(
-            kept,
-            at.clusters,
-            at.works,
-            at.now,
-            at.settings.graceful_seconds,
-            at.attention,
-            awaited,
-            released_at(at.binding, at.now),
-        )
+        if not awaited and not kept.spec.graceful_eviction_tasks:
+            return StalledTargets()
+        grace, released = at.settings.graceful_seconds, released_at(at.binding, at.now)
+        return find_stalled(kept, self.copies, at.now, grace, at.attention, awaited, released)
 
     @property
     def is_between_terms(self) -> bool:

@@ -25,7 +25,7 @@ def decide_within_usage(snapshot: Snapshot, decide: Callable[[Snapshot, Binding]
     """Decides about the binding as if no more were wanted than it has. `decide` is also given the binding as it is: by
     what is really wanted, it says whether an eviction is finished. A return that the quota refuses is left out: the
     evictions go on, and say why they are not finished."""
-    binding, known = snapshot.binding, replace(snapshot, binding=_as_assigned(snapshot.binding))
+    binding, known = snapshot.binding, replace(snapshot, binding=as_assigned(snapshot.binding))
     decision = decide(known, binding)
     allowed = _allowed(snapshot, decision)
     if allowed is None and decision.withdrawn:
@@ -47,7 +47,7 @@ def _allowed(snapshot: Snapshot, decision: Decision) -> Decision | None:
     return replace(decision, clusters=clusters)
 
 
-def _as_assigned(binding: Binding) -> Binding:
+def as_assigned(binding: Binding) -> Binding:
     """The binding, asking for what it has."""
     spec, counts = binding.spec, [target.replicas for target in binding.spec.clusters]
     if not counts:

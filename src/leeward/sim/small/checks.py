@@ -48,21 +48,13 @@ class Writing:
             return sum(self.after.assigned.values()) >= self.after.replicas
         return bool(self.after.targets)
 
-    @property
-    def is_all_ready(self) -> bool:
-        """Tells whether divided targets are seen ready as they are to be, all that is asked for."""
-        ready = (min(replicas, self.seen_ready(cluster)) for cluster, replicas in self.after.targets)
-        return self.workload.is_divided and sum(ready) >= self.after.replicas
-
-    def is_replaced(self, cluster: int) -> bool:
-        """Tells whether all targets but this one were seen healthy when this was written, under the present
-        template."""
-        others = [target for target in self.before.targets if target[0] != cluster]
-        return self.before.rendered and bool(others) and all(self._serves(*target) for target in others)
-
-    def _serves(self, cluster: int, replicas: int) -> bool:
-        work = self.works[cluster]
-        return work is not None and not work.outdated and work.healthy and self.seen_ready(cluster) >= replicas
+    def is_enough(self, cluster: int, left: int) -> bool:
+        """Tells whether all that is asked for is seen ready in the others, with what is `left` here."""
+        gone = {task.cluster for task in self.after.tasks if task.mode == "Directly"}
+        staying = {*self.after.assigned, *(task.cluster for task in self.after.tasks)} - gone - {cluster}
+        ready = {each: min(self.seen_ready(each), self.orders.get(each, 0)) for each in staying}
+        asked = self.after.replicas if self.workload.is_divided else sum(count for _, count in self.before.targets)
+        return self.before.rendered and bool(asked) and left + sum(ready.values()) >= asked
 
     def is_seen(self, cluster: int) -> bool:
         """Tells whether it is known what runs there now, under the Work's present contents."""
@@ -95,34 +87,29 @@ def _keeps_copies(w: Writing) -> Iterator[Problem]:
 
 
 def _ends_in_time(w: Writing, task: Task, left: int) -> Iterator[Problem]:
-    """An eviction ends when its replacement is seen healthy; or late, where the old copy is known to serve no more.
-
-    Where as many replicas stay as are asked for by now, what goes is nobody's.
-    """
+    """An eviction ends by the law; or late, where the old copy is known to serve nothing."""
     name = NAMES[task.cluster]
-    is_surplus = w.workload.is_divided and left >= w.after.replicas
-    if task.mode == "Directly" or is_surplus:
+    if task.mode == "Directly" or w.is_enough(task.cluster, left):
         return
-    others = sum(w.seen_ready(cluster) for cluster in w.before.assigned if cluster != task.cluster)
-    if not w.is_covered:
-        yield Problem("S1", f"the copy in {name} goes, and what replaces it was not placed")
-    elif w.is_replaced(task.cluster):
-        return
-    elif not w.is_seen(task.cluster):
-        yield Problem("S1", f"the copy in {name} cannot be seen and goes, what replaces it is not seen healthy")
-    elif w.seen_ready(task.cluster) - left > others:
-        yield Problem("S1", f"the copy in {name} serves more than what replaces it, and goes")
+    if not w.is_seen(task.cluster):
+        yield Problem(
+            "S1", f"the copy in {name} cannot be seen and goes, and others do not serve all that is asked for"
+        )
+    elif w.seen_ready(task.cluster) > left:
+        yield Problem("S1", f"the copy in {name} serves and goes, and others do not serve all that is asked for")
     elif task.age < GRACE_TICKS:
-        yield Problem("S1", f"the copy in {name} goes in its grace period, what replaces it is not seen healthy")
+        yield Problem("S1", f"the copy in {name} goes in its grace period, and others do not serve all")
+    elif not w.is_covered:
+        yield Problem("S1", f"the copy in {name} goes, and what replaces it was not placed")
 
 
 def _shrinks_unseen(w: Writing, cluster: int, replicas: int, left: int) -> Iterator[Problem]:
     """Judges what the user did not ask for: it takes only replicas that are placed elsewhere, and none that are seen
-    ready, but where all that is asked for is seen ready in the targets: an old copy has come back for some."""
+    ready, but by the law: an old copy has come back for some."""
     lost = min(replicas, w.seen_ready(cluster)) - left
     if w.before.asked:
         return
-    if lost > 0 and not w.is_all_ready:
+    if lost > 0 and not w.is_enough(cluster, left):
         yield Problem("S1", f"{NAMES[cluster]} loses {lost} replicas that are seen ready")
     elif not w.is_covered:
         yield Problem("S1", f"{NAMES[cluster]} shrinks to {left}, and what replaces it was not placed")

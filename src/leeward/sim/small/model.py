@@ -68,7 +68,8 @@ class Plan(NamedTuple):
     """A binding's spec, and what is known of it.
 
     `targets` are pairs of cluster and replicas. `rendered`: the Works are said to render the present spec.
-    `asked`: the user wants something that was not answered yet.
+    `asked`: the user wants something that was not answered yet. `tried`: clusters that were left in vain, as long as an
+    eviction is open.
     """
 
     replicas: int
@@ -76,6 +77,7 @@ class Plan(NamedTuple):
     tasks: tuple[Task, ...] = ()
     rendered: bool = False
     asked: bool = True
+    tried: tuple[int, ...] = ()
 
     @property
     def assigned(self) -> dict[int, int]:

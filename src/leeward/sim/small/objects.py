@@ -1,7 +1,8 @@
 """Objects that decisions are made on, from the model and back.
 
-All instants are counted back from `NOW`, so that the same question is always asked with the same objects. What a
-decision writes into annotations is not kept: neither application failover nor the memory of flapping is played here.
+All instants are counted back from `NOW`, so that the same question is always asked with the same objects. Of what a
+decision writes into annotations only the clusters are kept that were left in vain: neither application failover nor the
+memory of flapping is played here.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -9,12 +10,13 @@ from functools import lru_cache
 
 import msgspec
 
-from kubeapi.codec import encode
+from kubeapi.codec import decode, encode
 from kubeapi.meta import ObjectMeta, format_time, parse_time
 from leeward.api.cluster import APIEnablement, APIResource, Cluster, ClusterSpec, ClusterStatus, ResourceSummary
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import (
+    APPLICATION_FAILURES_ANNOTATION,
     APPLIED_PLACEMENT_ANNOTATION,
     CONDITION_TAINT_KEYS,
     OUTAGE_ANNOTATION,
@@ -37,6 +39,7 @@ from leeward.api.work import (
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE, TaintDecision
 from leeward.core.copies.evidence import FULLY_APPLIED
+from leeward.core.eviction.application import FailureRecord
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed
@@ -131,12 +134,16 @@ def work_of(index: int, work: WorkObject) -> Work:
 def binding_of(workload: Workload, plan: Plan) -> ResourceBinding:
     """A binding whose placement was applied before."""
     applied = Condition(FULLY_APPLIED, "True", "FullyAppliedSuccess", observed_generation=_generation(plan.rendered))
+    tried = FailureRecord("", plan.replicas, left=tuple(NAMES[cluster] for cluster in plan.tried))
     return ResourceBinding(
         metadata=ObjectMeta(
             name="app",
             namespace="default",
             generation=PRESENT,
-            annotations={APPLIED_PLACEMENT_ANNOTATION: encode(workload.placement).decode()},
+            annotations={
+                APPLIED_PLACEMENT_ANNOTATION: encode(workload.placement).decode(),
+                APPLICATION_FAILURES_ANNOTATION: encode(tried).decode(),
+            },
         ),
         spec=ResourceBindingSpec(
             resource=_DEPLOYMENT,
@@ -157,12 +164,15 @@ def decided(before: Plan, decision: Decision) -> Plan:
         Task(NAMES.index(t.from_cluster), t.replicas, t.purge_mode, age_of(t.creation_timestamp, GRACE_TICKS))
         for t in decision.eviction_tasks
     )
+    record = decision.annotations.get(APPLICATION_FAILURES_ANNOTATION)
+    left = decode(record.encode(), FailureRecord).left if record and tasks else ()
     return Plan(
         replicas=before.replicas,
         targets=targets,
         tasks=tasks,
         rendered=before.rendered and (targets, tasks) == (before.targets, before.tasks),
         asked=before.asked and not isinstance(decision.result, Placed),
+        tried=tuple(map(NAMES.index, left)) if record or not tasks else before.tried,
     )
 
 

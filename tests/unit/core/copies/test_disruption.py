@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from leeward.core.copies.disruption import CopyTable, KnownCopy
+from leeward.core.copies.copy import KnownCopy
+from leeward.core.copies.disruption import CopyTable
 
 NAMES = ("a", "b", "c")
 BOUNDS = [(least, most) for most in range(3) for least in range(most + 1)]

@@ -10,7 +10,7 @@ from leeward.api.work import Binding, GracefulEvictionTask, ReplicaRequirements,
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, WatchedTime
 from leeward.core.eviction.awaited_targets import await_targets, awaited_targets_patch, parse_awaited_targets
 from leeward.core.eviction.stalled_replacements import StalledTargets, find_stalled
-from tests.builders import at, binding, cluster, divided, duplicated, fleet, targets, work
+from tests.builders import at, binding, cluster, divided, duplicated, fleet, table, targets, work
 
 GRACE_SECONDS = 600.0
 COPIES, SHARES = duplicated("a", "b", "c", groups=1), divided({"a": 1, "b": 1, "c": 1})
@@ -125,7 +125,9 @@ def test_an_awaited_target_stalls_after_the_grace_period_of_watched_time() -> No
     awaited = {"b": at(100)}
 
     def judged(seconds: float, attention: Attention = UNKEPT) -> StalledTargets:
-        return find_stalled(bound, ALIVE, copies, at(seconds), GRACE_SECONDS, attention, awaited)
+        return find_stalled(
+            bound, table(bound, ALIVE, copies, at(seconds)), at(seconds), GRACE_SECONDS, attention, awaited
+        )
 
     assert [target.cluster for target in judged(700.1).targets] == ["b"]
     assert judged(700).targets == ()
@@ -133,7 +135,9 @@ def test_an_awaited_target_stalls_after_the_grace_period_of_watched_time() -> No
     unwatched = Attention(WatchedTime(), "hub", settled_at=at(800))
     assert judged(700.1, unwatched).targets == ()
     other = {"c": at(100)}
-    assert find_stalled(bound, ALIVE, copies, at(900), GRACE_SECONDS, UNKEPT, other).targets == ()
+    assert (
+        find_stalled(bound, table(bound, ALIVE, copies, at(900)), at(900), GRACE_SECONDS, UNKEPT, other).targets == ()
+    )
 
 
 def test_what_is_kept_can_be_read_again() -> None:

@@ -17,6 +17,7 @@ from leeward.api.work import (
 from leeward.core.eviction.progress import assess_tasks
 from leeward.core.eviction.tasks import leave
 from leeward.core.execution.works import replicas_by_cluster
+from tests.builders import table
 from tests.oracle import Case, all_at, load, replay
 
 NO_NAME: Any = {"fromCluster": "", "reason": "", "producer": ""}
@@ -29,7 +30,8 @@ def test_tasks_end_when_karmada_ends_them() -> None:
 def _assess(case: Case) -> object:
     given = case.given
     now = datetime.fromisoformat(given["now"])
-    result = assess_tasks(_binding(given), {}, {}, now, given["timeoutSeconds"], exact=True)
+    bound = _binding(given)
+    result = assess_tasks(bound, table(bound, {}, {}, now), now, given["timeoutSeconds"], exact=True)
     wait = (result.wake_at - timedelta(microseconds=1) - now).total_seconds() if result.wake_at else 0
     return {"kept": to_wire(result.kept), "finished": list(result.finished), "retry": wait}
 

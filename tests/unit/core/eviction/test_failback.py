@@ -24,7 +24,7 @@ from leeward.core.eviction.original_placement import (
     parse_original_placement,
     remembered_placement,
 )
-from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, works
+from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, table, targets, works
 from tests.rooms import AGGREGATED, DYNAMIC, roomy, spread
 
 SHARES = divided({"a": 1, "b": 1, "c": 1})
@@ -188,7 +188,8 @@ def decide(
     options: FailbackOptions = OPTIONS,
 ) -> Failback:
     remembered = OriginalPlacement("digest", at(0), home)
-    return decide_failback(bound, remembered, fleet(*clusters), copies, at(seconds), options, ALWAYS)
+    there, now = fleet(*clusters), at(seconds)
+    return decide_failback(bound, remembered, there, table(bound, there, copies, now), now, options, ALWAYS)
 
 
 def task(name: str, replicas: int, seconds: float = 600) -> GracefulEvictionTask:

@@ -7,7 +7,7 @@ from leeward.api.names import FAILOVER_RELEASE_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask
 from leeward.core.eviction.failover_release import failover_release_patch, released_at
 from leeward.core.eviction.stalled_replacements import find_stalled
-from tests.builders import at, binding, cluster, duplicated, fleet, targets, work
+from tests.builders import at, binding, cluster, duplicated, fleet, table, targets, work
 
 LOST = GracefulEvictionTask("a", "TaintUntolerated", "TaintManager", "Gracefully", creation_timestamp=at(100))
 BACK = msgspec.structs.replace(LOST, reason="Failback", producer="Leeward")
@@ -88,7 +88,7 @@ def test_l2_a_target_has_the_whole_time_for_a_new_release_and_no_more() -> None:
         came = None if released is None else at(released)
         spec = msgspec.structs.replace(MOVING.spec, graceful_eviction_tasks=tasks or (LOST,))
         moving = msgspec.structs.replace(MOVING, spec=spec)
-        found = find_stalled(moving, clusters, copies, at(seconds), 600.0, released=came)
+        found = find_stalled(moving, table(moving, clusters, copies, at(seconds)), at(seconds), 600.0, released=came)
         return [target.cluster for target in found.targets]
 
     assert stalled(701, None) == ["b"]

@@ -21,8 +21,22 @@ from leeward.api.work import (
 )
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.eviction.progress import Assessment, assess_tasks
-from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work
+from tests.builders import (
+    aggregated,
+    at,
+    binding,
+    cluster,
+    dead,
+    divided,
+    duplicated,
+    fleet,
+    table,
+    targets,
+    wanting,
+    work,
+)
 from tests.builders import works as copies_of
+from tests.unit.core.copies.test_evidence import told_by_karmada
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 GRACE_SECONDS = 60.0
@@ -48,7 +62,7 @@ def test_a_replacement_that_never_gets_well_bars_the_cluster_of_a_purged_copy_fo
     seconds: float, works: dict[str, Work], finished: tuple[str, ...]
 ) -> None:
     now = BEGAN + timedelta(seconds=seconds)
-    assert assess_tasks(BINDING, {}, works, now, GRACE_SECONDS).finished == finished
+    assert assess_tasks(BINDING, table(BINDING, {}, works, now), now, GRACE_SECONDS).finished == finished
 
 
 @pytest.mark.parametrize(
@@ -70,7 +84,8 @@ def test_an_eviction_of_what_was_scaled_to_nothing_is_finished(
         BINDING.spec, replicas=replicas, placement=shares, clusters=clusters, graceful_eviction_tasks=(task,)
     )
     works = {"m1": Work(metadata=ObjectMeta(name="web"))}
-    assessment = assess_tasks(msgspec.structs.replace(BINDING, spec=spec), {}, works, BEGAN, GRACE_SECONDS)
+    bound = msgspec.structs.replace(BINDING, spec=spec)
+    assessment = assess_tasks(bound, table(bound, {}, works, BEGAN), BEGAN, GRACE_SECONDS)
     assert assessment.finished == finished
 
 
@@ -82,7 +97,7 @@ def test_an_eviction_that_somebody_has_dated_at_the_end_of_time_goes_on(year: in
     spec = msgspec.structs.replace(BINDING.spec, graceful_eviction_tasks=(begun,))
     bound = msgspec.structs.replace(BINDING, spec=spec)
     for works in ({}, {"m1": Work(metadata=ObjectMeta(name="web"))}):
-        assert assess_tasks(bound, {}, works, BEGAN, GRACE_SECONDS).kept == (begun,)
+        assert assess_tasks(bound, table(bound, {}, works, BEGAN), BEGAN, GRACE_SECONDS).kept == (begun,)
 
 
 COPIES = duplicated("member1", "member2", "member3")
@@ -103,22 +118,80 @@ def assess(
     seconds: float,
     *lost: str,
     exact: bool = False,
+    brake: bool = False,
     attention: Attention = UNKEPT,
 ) -> Assessment:
     """The judgement of the tasks; all clusters but the `lost` are well."""
     names = ("member1", "member2", "member3")
     clusters = fleet(*(dead(name) if name in lost else cluster(name) for name in names))
-    return assess_tasks(bound, clusters, copies, at(seconds), GRACE_SECONDS, exact=exact, attention=attention)
+    known = table(bound, clusters, copies, at(seconds))
+    return assess_tasks(bound, known, at(seconds), GRACE_SECONDS, exact=exact, brake=brake, attention=attention)
 
 
-def test_a_target_that_is_being_left_is_no_replacement_of_itself() -> None:
-    bound = aggregated(binding(COPIES, 3, targets(member1=3), (task("member1"),)))
-    assert assess(bound, copies_of({"member1": 3}), 10).finished == ()
-
-
-def test_s1_what_a_whole_copy_serves_counts_in_full_though_it_is_a_target_as_well() -> None:
+def test_a_copy_that_is_a_target_again_loses_nothing_when_its_eviction_ends() -> None:
     bound = aggregated(binding(COPIES, 3, targets(member1=3, member2=3), (task("member1"),)))
-    assert assess(bound, copies_of({"member1": 3, "member2": 1}), 10_000).finished == ()
+    assert assess(bound, copies_of({"member1": 3, "member2": 1}), 10).finished == ()
+    assert assess(bound, copies_of({"member1": 3, "member2": 3}), 10).finished == ("member1",)
+
+
+@pytest.mark.parametrize(
+    ("asked", "tasks", "held", "ready", "finished"),
+    [
+        (3, "member1", {"member2": 3}, {"member1": 2, "member2": 3}, ["member1"]),
+        (3, "member1", {"member2": 3}, {"member1": 1, "member2": 1}, []),
+        (4, "member1:2 member2:2", {"member3": 4}, {"member1": 2, "member2": 2, "member3": 2}, ["member1"]),
+        (4, "member1:2 member2:2", {"member3": 4}, {"member1": 2, "member2": 2, "member3": 1}, []),
+        (4, "member1:0 member3:0", {"member2": 4}, {"member1": 1, "member2": 3, "member3": 1}, ["member1"]),
+        (6, "member1:3", {"member2": 6}, {"member1": 2, "member2": 5}, []),
+        (2, "member1:1", {"member1": 2}, {"member1": 2}, ["member1"]),
+        (4, "member1:1", {"member1": 1, "member2": 3}, {"member1": 2, "member2": 2}, []),
+        (4, "member1:1", {"member1": 1, "member2": 3}, {"member1": 2, "member2": 3}, ["member1"]),
+        (9, "member3:3 member1:3", {"member2": 9}, {"member3": 3, "member1": 1, "member2": 8}, ["member3"]),
+    ],
+    ids=[
+        "it is replaced", "degraded everywhere", "two do not rest on the same replicas",
+        "too little for either", "parts of unknown size", "five of six", "what stays is enough",
+        "a part, and one is missing", "a part, and all serve", "it left twice",
+    ],
+)  # fmt: skip
+def test_s1_a_copy_goes_when_the_others_surely_serve_all_that_is_asked_for(
+    asked: int, tasks: str, held: dict[str, int], ready: dict[str, int | None], finished: list[str]
+) -> None:
+    """Neither time nor another copy that is as bad ends an eviction."""
+    parts = [each.partition(":") for each in tasks.split()]
+    opened = tuple(task(name, int(count) if count else None) for name, _, count in parts)
+    bound = aggregated(binding(SHARES if ":" in tasks else COPIES, asked, targets(**held), opened))
+    copies = copies_of({name: count for name, count in ready.items() if count is not None})
+    for seconds in (1, 100_000):
+        assert assess(bound, copies, seconds).finished == tuple(finished)
+
+
+@pytest.mark.parametrize(
+    ("old", "reflected", "ends_at"),
+    [(0, 0, GRACE_SECONDS), (0, 1_000, 1_000 + GRACE_SECONDS), (1, 0, None)],
+    ids=["nothing all the time", "nothing for a while", "one"],
+)
+def test_s1_time_ends_an_eviction_only_where_the_old_copy_has_served_nothing_for_long(
+    old: int, reflected: float, ends_at: float | None
+) -> None:
+    bound = aggregated(binding(COPIES, 3, targets(member2=3), (task("member1"),)))
+    copies = {**copies_of({"member2": 0}), "member1": work("member1", old, reflected=reflected)}
+    assert assess(bound, copies, ends_at or 100_000).finished == ()
+    assert ends_at is None or assess(bound, copies, ends_at + 1).finished == ("member1",)
+    assert assess(bound, copies, 100_000, brake=True).finished == (), "S4"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "old", "finished"),
+    [(1, 1, ("member1",)), (1, 2, ()), (3, 1, ())],
+    ids=["as many", "more are lost", "it is on its way"],
+)
+def test_s1_a_replacement_is_whole_with_what_its_own_cluster_wants_unless_more_is_lost(
+    wanted: int, old: int, finished: tuple[str, ...]
+) -> None:
+    bound = aggregated(binding(COPIES, 4, targets(member2=4), (task("member1"),)))
+    copies = {"member1": work("member1", old), "member2": wanting(wanted, work("member2", 1))}
+    assert assess(bound, copies, 1).finished == finished
 
 
 @pytest.mark.parametrize(
@@ -161,44 +234,6 @@ def test_a_purged_copy_that_nothing_replaces_holds_no_place_free(
     assert assess(left, copies_of(copies), 1).finished == (), "what left gracefully may still be there"
 
 
-def test_s1_a_part_of_unknown_size_is_no_claim_to_what_replaces_others() -> None:
-    bound = aggregated(binding(SHARES, 4, targets(member2=4), (task("member1"), task("member3"))))
-    assert assess(bound, copies_of({"member1": 1, "member2": 3, "member3": 1}), 10_000).finished == ()
-
-
-TWO = aggregated(binding(SHARES, 4, targets(member3=4), (task("member1", 2), task("member2", 2))))
-HALF = copies_of({"member1": 2, "member2": 2, "member3": 2})
-
-
-@pytest.mark.parametrize(
-    ("first", "finished"),
-    [
-        (work("member1", 2), ("member1",)),
-        (work("member1", 2, reflected=1_000), ("member2",)),
-        (None, ("member2",)),
-        (work("member1", 3), ("member2",)),
-    ],
-    ids=["it goes first", "it has not had its time", "it cannot be seen", "it serves more"],
-)
-def test_s1_ready_replicas_stand_for_the_first_copy_that_goes_and_for_none_that_stays(
-    first: Work | None, finished: tuple[str, ...]
-) -> None:
-    copies = {name: copy for name, copy in {**HALF, "member1": first}.items() if copy is not None}
-    assert assess(TWO, copies, 1_001).finished == finished
-
-
-def test_s1_each_whole_copy_is_held_against_the_whole_replacement() -> None:
-    bound = aggregated(binding(COPIES, 3, targets(member3=3), (task("member1"), task("member2"))))
-    assert assess(bound, HALF, 10_000).finished == ("member1", "member2")
-    more = {**HALF, "member2": work("member2", 3)}
-    assert assess(bound, more, 10_000).finished == ("member1",)
-
-
-def test_s1_at_the_very_end_of_the_grace_period_two_copies_do_not_rest_on_the_same_replicas() -> None:
-    assert assess(TWO, HALF, GRACE_SECONDS).finished == ()
-    assert assess(TWO, HALF, JUST_LATE).finished == ("member1",)
-
-
 def test_a_task_is_overdue_once_its_grace_period_is_past_and_nothing_is_to_be_looked_at_by_time_then() -> None:
     unseen = aggregated(binding(COPIES, 3, targets(member2=3), (task("member1"),)))
     in_time = assess(unseen, {}, GRACE_SECONDS, "member1")
@@ -222,13 +257,6 @@ def test_each_of_several_tasks_is_judged_and_the_earliest_end_is_looked_at(
     for tasks in ((task("member1"), *others), (*others, task("member1"))):
         found = assess(aggregated(binding(COPIES, 3, targets(member2=3), tasks)), copies_of({"member2": 0}), 10)
         assert (sorted(each.from_cluster for each in found.kept), found.wake_at) == (kept, at(JUST_LATE))
-
-
-def test_what_stays_of_a_divided_copy_covers_what_left_it_when_it_is_all_that_is_asked_for() -> None:
-    bound = aggregated(binding(SHARES, 2, targets(member1=2), (task("member1", 1),)))
-    assert assess(bound, copies_of({"member1": 2}), 10).finished == ("member1",)
-    whole = aggregated(binding(COPIES, 2, targets(member1=2), (task("member1", 1),)))
-    assert assess(whole, copies_of({"member1": 2}), 10).finished == ()
 
 
 def test_a_task_that_nobody_has_dated_begins_now() -> None:
@@ -255,7 +283,7 @@ def test_a_task_that_a_person_holds_or_ends_is_not_a_matter_of_time(*, suppress:
 
 def test_s13_nothing_ends_by_time_before_the_members_were_looked_at_again() -> None:
     bound = aggregated(binding(COPIES, 3, targets(member2=3), (task("member1"),)))
-    copies = copies_of({"member1": 1, "member2": 1})
+    copies = copies_of({"member1": 0, "member2": 1})
     settling = Attention(heartbeat="h", settled_at=at(10_060))
     early = assess(bound, copies, 10_000, attention=settling)
     assert (early.finished, early.wake_at) == ((), at(10_060))
@@ -279,7 +307,8 @@ def test_s1_a_replacement_whose_cluster_begins_to_fail_is_not_relied_upon() -> N
     status = msgspec.structs.replace(well.status, conditions=(*well.status.conditions, doubt))
     for target, finished in ((well, ("member1",)), (msgspec.structs.replace(well, status=status), ())):
         clusters = fleet(cluster("member1"), target)
-        assert assess_tasks(bound, clusters, copies, at(10), GRACE_SECONDS).finished == finished
+        known = table(bound, clusters, copies, at(10))
+        assert assess_tasks(bound, known, at(10), GRACE_SECONDS).finished == finished
 
 
 @pytest.mark.parametrize(
@@ -303,3 +332,27 @@ def test_in_karmada_the_reported_health_ends_a_task_and_so_does_time(
     assert assess(bound, {}, 1, exact=True).finished == finished
     assert assess(bound, {}, GRACE_SECONDS, exact=True).finished == finished
     assert assess(bound, {}, JUST_LATE, exact=True).finished == ("member1",)
+
+
+def test_a_copy_whose_cluster_has_left_the_fleet_with_its_work_bars_nothing() -> None:
+    bound = aggregated(binding(COPIES, 3, targets(member2=3), (task("gone"),)))
+    assert not assess(bound, copies_of({"member2": 0}), 2 * GRACE_SECONDS).finished, (
+        "the next cluster is tried meanwhile"
+    )
+    assert assess(bound, copies_of({"member2": 0}), 2 * GRACE_SECONDS + 1).finished == ("gone",)
+    stays = copies_of({"member2": 0, "gone": 2})
+    assert not assess(bound, stays, 10 * GRACE_SECONDS).finished, "its Work is there, and something may run"
+
+
+def test_the_grace_period_of_the_task_comes_before_the_default() -> None:
+    bound = aggregated(binding(COPIES, 3, targets(member2=3), (task("member1", grace_period_seconds=20),)))
+    copies = copies_of({"member1": 0, "member2": 1})
+    assert (assess(bound, copies, 20).finished, assess(bound, copies, 21).finished) == ((), ("member1",))
+
+
+def test_s1_an_eviction_ends_by_a_report_of_karmadas_agent_once_it_is_of_after_the_return() -> None:
+    bound = aggregated(binding(COPIES, 2, targets(member1=2), (task("member2"),)))
+    copies = {"member1": told_by_karmada(2), **copies_of({"member2": 2})}
+    early = assess(bound, copies, 59)
+    assert (early.finished, early.wake_at) == ((), at(60))
+    assert assess(bound, copies, 60).finished == ("member2",)

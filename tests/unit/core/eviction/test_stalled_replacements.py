@@ -1,5 +1,7 @@
 """Targets of a failover that are left for the next cluster, and those that were never part of it."""
 
+from collections.abc import Mapping
+
 import msgspec
 import pytest
 
@@ -7,11 +9,10 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.policy import Placement
-from leeward.api.work import GracefulEvictionTask, Work
-from leeward.core.cluster_health.watched_time import ALWAYS, UNKEPT, Attention, Gap, WatchedTime
+from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
+from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets, find_stalled
-from leeward.core.eviction.withdrawal import find_withdrawal
-from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work
+from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, table, targets, work
 
 GRACE_SECONDS, BEGAN = 600.0, 1000.0
 LOST = GracefulEvictionTask(
@@ -29,6 +30,16 @@ def made(name: str, ready: int | None, seconds: float) -> Work:
     )
 
 
+def stalled_of(
+    bound: ResourceBinding,
+    clusters: Mapping[str, Cluster],
+    copies: Mapping[str, Work],
+    seconds: float,
+    attention: Attention = UNKEPT,
+) -> StalledTargets:
+    return find_stalled(bound, table(bound, clusters, copies, at(seconds)), at(seconds), GRACE_SECONDS, attention)
+
+
 @pytest.mark.parametrize(
     ("placement", "seconds", "stalled"),
     [(COPIES, BEGAN - 600, []), (COPIES, BEGAN, ["member2"]), (SHARES, BEGAN - 600, ["member2"])],
@@ -39,7 +50,7 @@ def test_s12_a_copy_that_was_there_before_the_failover_is_no_replacement(
 ) -> None:
     bound = binding(placement, 3, targets(member2=3), (LOST,))
     copies = {"member2": made("member2", 2, seconds)}
-    found = find_stalled(bound, fleet(cluster("member2")), copies, at(BEGAN + 601), GRACE_SECONDS)
+    found = stalled_of(bound, fleet(cluster("member2")), copies, BEGAN + 601)
     assert [target.cluster for target in found.targets] == stalled
 
 
@@ -49,24 +60,7 @@ def test_what_is_suspended_is_not_expected_to_be_taken() -> None:
     copies = {
         "member2": msgspec.structs.replace(copy, spec=msgspec.structs.replace(copy.spec, suspend_dispatching=True))
     }
-    assert not find_stalled(bound, fleet(cluster("member2")), copies, at(BEGAN + 601), GRACE_SECONDS).targets
-
-
-@pytest.mark.parametrize(
-    ("seconds", "ready", "returns"),
-    [(BEGAN - 600, 2, False), (BEGAN - 600, 0, True), (BEGAN, 2, True)],
-    ids=["it serves", "it serves nothing", "it was moved there"],
-)
-def test_s12_a_copy_that_serves_is_not_dropped_for_one_that_returns(seconds: float, ready: int, returns: bool) -> None:
-    bound = aggregated(binding(COPIES, 3, targets(member2=3, member3=3), (LOST,)))
-    copies = {
-        "member1": work("member1", 3),
-        "member2": made("member2", ready, seconds),
-        "member3": made("member3", 3, BEGAN),
-    }
-    alive = fleet(cluster("member1"), cluster("member2"), cluster("member3"))
-    withdrawn = find_withdrawal(bound, alive, copies, at(BEGAN + 60), GRACE_SECONDS, ALWAYS)
-    assert (withdrawn is not None) == returns
+    assert not stalled_of(bound, fleet(cluster("member2")), copies, BEGAN + 601).targets
 
 
 def with_conditions(copy: Work, *conditions: Condition) -> Work:
@@ -96,7 +90,7 @@ def judged(
 ) -> StalledTargets:
     bound = binding(placement, replicas, targets(member2=replicas), tasks or (LOST,))
     copies = {} if copy is None else {"member2": copy}
-    return find_stalled(bound, fleet(there) if there else {}, copies, at(seconds), GRACE_SECONDS, attention)
+    return stalled_of(bound, fleet(there) if there else {}, copies, seconds, attention)
 
 
 LATE = BEGAN + GRACE_SECONDS + 1
@@ -173,7 +167,7 @@ def test_l2_a_target_for_which_nothing_can_be_rendered_takes_nothing(
         why = Condition(OVERRIDE_FAILED_CONDITION, "True", "ApplyOverridePolicyFailed", "no such field", at(failed))
         status = msgspec.structs.replace(bound.status, conditions=(*bound.status.conditions, why))
         bound = msgspec.structs.replace(bound, status=status)
-    found = [find_stalled(bound, fleet(MEMBER2), {}, at(LATE + 100 * n), GRACE_SECONDS) for n in range(2)]
+    found = [stalled_of(bound, fleet(MEMBER2), {}, LATE + 100 * n) for n in range(2)]
     told = StalledTarget("member2", 0, 0, "for which nothing could be rendered: no such field")
     assert [each.targets for each in found] == [
         (told,) if any(at(since + GRACE_SECONDS) < at(LATE + 100 * n) for since in expected) else () for n in range(2)
@@ -221,7 +215,7 @@ def test_a_target_that_is_well_or_was_there_before_hides_no_other() -> None:
         "member4": made("member4", 0, BEGAN),
     }
     alive = fleet(cluster("member2"), cluster("member3"), cluster("member4"))
-    found = find_stalled(bound, alive, copies, at(LATE), GRACE_SECONDS)
+    found = stalled_of(bound, alive, copies, LATE)
     assert [target.cluster for target in found.targets] == ["member4"]
 
 
@@ -287,6 +281,6 @@ def test_each_target_is_judged_and_the_next_instant_is_that_of_the_first() -> No
         "member4": made("member4", 0, BEGAN),
     }
     alive = fleet(cluster("member2"), cluster("member3"), cluster("member4"))
-    found = find_stalled(bound, alive, copies, at(LATE), GRACE_SECONDS)
+    found = stalled_of(bound, alive, copies, LATE)
     assert [target.cluster for target in found.targets] == ["member4"]
     assert found.wake_at == at(1_700.000001)

@@ -13,8 +13,23 @@ from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, FLAPPING_TAINT
 from leeward.api.policy import ClusterAffinityTerm, Placement, SpreadConstraint
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import ALWAYS, Gap, WatchedTime
-from leeward.core.eviction.withdrawal import Withdrawal, find_withdrawal, well_again
-from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, targets, work, works
+from leeward.core.eviction.withdrawal import Returns, Withdrawal
+from tests.builders import (
+    aggregated,
+    at,
+    binding,
+    cluster,
+    dead,
+    divided,
+    duplicated,
+    fleet,
+    table,
+    targets,
+    wanting,
+    work,
+    works,
+)
+from tests.rooms import AGGREGATED
 
 GRACE_SECONDS = 600.0
 SHARES = divided({"a": 1, "b": 1, "c": 1, "d": 1})
@@ -40,7 +55,14 @@ def withdraw(
     *clusters: Cluster,
     seconds: float = 60,
 ) -> Withdrawal | None:
-    return find_withdrawal(bound, fleet(*(clusters or ALIVE)), copies, at(seconds), GRACE_SECONDS, ALWAYS)
+    return returns(bound, copies, *(clusters or ALIVE), seconds=seconds).find()
+
+
+def returns(
+    bound: ResourceBinding, copies: Mapping[str, Work], *clusters: Cluster, seconds: float, time: WatchedTime = ALWAYS
+) -> Returns:
+    there, now = fleet(*clusters), at(seconds)
+    return Returns(bound, table(bound, there, copies, now), there, now, GRACE_SECONDS, time)
 
 
 def result(found: Withdrawal | None) -> dict[str, int] | None:
@@ -88,13 +110,12 @@ CORDONED = cluster("a", taints=(Taint("leeward.dev/cordon", "NoSchedule", time_a
         (LEFT, HALF, (dead("a"), B, C)),
         (LEFT, HALF, (DRAINED, B, C)),
         (LEFT, HALF, (CORDONED, B, C)),
-        (LEFT, works({"a": 2, "b": 3}), ALIVE),
         (LEFT, works({"a": 2, "b": 4}), ALIVE),
     ],
     ids=[
         "a spec that is not rendered", "a new placement", "another's eviction", "purged", "never purged", "no Work",
         "a Work that goes", "a part of it", "unhealthy", "not listed", "unjoined", "not back yet", "drained",
-        "cordoned", "too much is ready elsewhere", "all is ready elsewhere",
+        "cordoned", "all is ready elsewhere",
     ],
 )  # fmt: skip
 def test_nothing_returns_that_is_not_known_to_be_worth_it(
@@ -116,46 +137,30 @@ def test_whatever_this_control_plane_evicts_it_may_withdraw(reason: str) -> None
         ({"b": 4, "c": 2}, {"b": 3, "c": 1}, 2, {"a": 2, "b": 3, "c": 1}),
         ({"b": 3, "c": 3}, {"b": 1, "c": 1}, 2, {"a": 2, "b": 1, "c": 3}),
         ({"b": 4, "c": 2}, {"b": 9, "c": 0}, 2, {"a": 2, "b": 4}),
-        ({"b": 4, "c": 2}, {"b": 4, "c": 1}, 2, None),
+        ({"b": 4, "c": 2}, {"b": 4, "c": 1}, 2, {"a": 1, "b": 4, "c": 1}),
+        ({"b": 4}, {"b": 3}, 2, {"a": 1, "b": 3}),
+        ({"b": 4}, {"b": 2}, 4, {"a": 2, "b": 2}),
         ({"a": 1, "b": 3, "c": 2}, {"b": 3, "c": 0}, 2, {"a": 3, "b": 3}),
         ({"a": 1, "b": 4, "c": 1}, {"b": 4, "c": 0}, 1, {"a": 2, "b": 4}),
     ],
     ids=[
-        "one is empty", "most is missing", "from both", "by name", "more than asked", "too little", "a part stayed",
-        "one stayed and one returns",
+        "one is empty", "most is missing", "from both", "by name", "more than asked", "a part", "one of two",
+        "half", "a part stayed", "one stayed and one returns",
     ],
 )  # fmt: skip
-def test_s3_what_returns_is_taken_from_where_the_most_is_missing(
-    held: dict[str, int], ready: dict[str, int | None], replicas: int, expected: dict[str, int] | None
-) -> None:
-    bound = moved(SHARES, task("a", replicas), replicas=6, **held)
-    copies = works({"a": replicas + held.get("a", 0), **ready})
-    assert result(withdraw(bound, copies)) == expected
-
-
-@pytest.mark.parametrize(
-    ("held", "ready", "replicas", "expected"),
-    [
-        ({"b": 4}, {"b": 3}, 2, {"a": 2, "b": 2}),
-        ({"b": 4}, {"b": 2}, 4, {"a": 4}),
-        ({"b": 4}, {"b": 4}, 2, None),
-        ({"b": 4, "c": 2}, {"b": 4, "c": 1}, 2, {"a": 2, "b": 4}),
-        ({"b": 3, "c": 3}, {"b": 1, "c": 2}, 4, {"a": 4, "c": 2}),
-        ({"b": 4, "c": 2}, {"b": 4, "c": 1}, 3, None),
-        ({"a": 1, "b": 3}, {"b": 2}, 3, {"a": 4}),
-    ],
-    ids=[
-        "a part stays", "nothing stays", "all is ready", "of what is not whole", "what is not ready goes first",
-        "what is whole makes no way", "beside what stayed",
-    ],
-)  # fmt: skip
-def test_l1_past_its_grace_period_it_returns_for_what_is_ready_of_a_part_too(
+def test_s3_as_many_return_as_do_not_serve_from_where_the_most_is_missing(
     held: dict[str, int], ready: dict[str, int | None], replicas: int, expected: dict[str, int] | None
 ) -> None:
     bound = moved(SHARES, task("a", replicas), replicas=sum(held.values()), **held)
     copies = works({"a": replicas + held.get("a", 0), **ready})
-    assert withdraw(bound, copies, seconds=GRACE_SECONDS) is None
-    assert result(withdraw(bound, copies, seconds=GRACE_SECONDS + 1)) == expected
+    assert result(withdraw(bound, copies)) == expected
+
+
+def test_s2_a_part_that_would_be_no_placement_returns_for_all_of_a_copy_that_lacks_some() -> None:
+    constraint = SpreadConstraint(spread_by_field="cluster", min_groups=1, max_groups=1)
+    one = msgspec.structs.replace(SHARES, spread_constraints=(constraint,), replica_scheduling=AGGREGATED)
+    for ready, expected in ((3, {"a": 4}), (4, None)):
+        assert result(withdraw(moved(one, task("a", 4), b=4), works({"a": 4, "b": ready}))) == expected
 
 
 def test_what_stayed_has_to_be_healthy_together_with_what_returns() -> None:
@@ -186,15 +191,8 @@ def test_s1_replicas_that_were_ready_when_they_were_seen_last_are_not_given_up()
 def test_s1_when_it_is_late_what_is_unknown_is_given_up_before_what_is_seen_ready() -> None:
     bound = moved(SHARES, task("a", 2), replicas=6, b=1, c=5)
     copies = works({"a": 2, "c": 4}) | {"b": work("b", 1, carried=0)}
-    assert withdraw(bound, copies) is None
+    assert result(withdraw(bound, copies)) == {"a": 1, "b": 1, "c": 4}
     assert result(withdraw(bound, copies, seconds=GRACE_SECONDS + 1)) == {"a": 2, "c": 4}
-
-
-def wanting(replicas: int, copy: Work) -> Work:
-    """Work of the same copy, which its own cluster wants so large."""
-    (report,) = copy.status.manifest_statuses
-    told = msgspec.structs.replace(report, status={**(report.status or {}), "replicas": replicas})
-    return msgspec.structs.replace(copy, status=msgspec.structs.replace(copy.status, manifest_statuses=(told,)))
 
 
 @pytest.mark.parametrize(
@@ -300,19 +298,19 @@ def made(name: str, ready: int | None, seconds: float) -> Work:
         (COPIES, {"b": made("b", 0, 0), "c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (COPIES, {"b": made("b", 3, 0), "c": made("c", 3, 0)}, None),
         (COPIES, {"b": made("b", 2, -600), "c": made("c", 0, 0)}, {"a": 3, "b": 3}),
-        (COPIES, {"b": made("b", 2, -600), "c": made("c", 3, 0)}, None),
-        (COPIES, {"b": made("b", 1, -600), "c": made("c", 3, 0)}, None),
+        (COPIES, {"b": made("b", 2, -600), "c": made("c", 2, 0)}, None),
+        (COPIES, {"b": made("b", 1, -600), "c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (COPIES, {"b": made("b", 0, -600), "c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (COPIES, {"c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (duplicated("a", "b", "c"), {"b": made("b", 3, 0), "c": made("c", 0, 0)}, {"a": 3, "b": 3, "c": 3}),
     ],
     ids=[
-        "one is not there yet", "by name", "the other", "both are well", "it was there and serves",
-        "neither is to be dropped", "it serves one", "it was there and serves nothing", "one has no Work",
+        "one is not there yet", "by name", "the other", "both are well", "it serves more",
+        "too much would be given up", "it serves one", "it serves nothing", "one has no Work",
         "there is room for all",
     ],
 )  # fmt: skip
-def test_s12_a_whole_copy_returns_for_one_that_is_neither_well_nor_served_before(
+def test_s1_a_whole_copy_returns_for_the_least_of_those_that_are_not(
     placement: Placement, copies: Mapping[str, Work], expected: dict[str, int] | None
 ) -> None:
     bound = moved(placement, task("a", 3), replicas=3, b=3, c=3)
@@ -343,12 +341,13 @@ def test_s2_what_returns_drops_others_only_for_a_limit_of_clusters(
     assert result(withdraw(bound, {"a": work("a", 3), "b": made("b", 0, 0)}, *there)) == expected
 
 
-def test_s12_a_copy_that_was_there_and_cannot_be_judged_is_not_dropped() -> None:
+def test_a_copy_that_cannot_be_judged_is_given_up_when_the_eviction_is_late() -> None:
     bound = moved(COPIES, task("a", 3), replicas=3, b=3, c=3)
-    silent = made("b", 2, -600)
+    silent = made("b", 3, -600)
     silent = msgspec.structs.replace(silent, status=msgspec.structs.replace(silent.status, conditions=()))
     copies = {"a": work("a", 3), "b": silent, "c": made("c", 3, 0)}
     assert withdraw(bound, copies) is None
+    assert result(withdraw(bound, copies, seconds=GRACE_SECONDS + 1)) == {"a": 3, "c": 3}
     assert result(withdraw(bound, copies, A, dead("b"), C)) == {"a": 3, "c": 3}, "of a lost one nothing is kept"
 
 
@@ -393,8 +392,7 @@ SCALED_UP = moved(ONE_OF_TWO, task("a", 2), replicas=5, b=5)
     ("elsewhere", "clusters", "expected"),
     [
         (works({"b": 4}), ALIVE, None),
-        (works({"b": 3}), ALIVE, None),
-        (works({"b": 2}), ALIVE, {"a": 5}),
+        (works({"b": 1}), ALIVE, None),
         (works({"b": None}), ALIVE, {"a": 5}),
         ({}, ALIVE, {"a": 5}),
         (works({"b": 4}, carried=0), ALIVE, None),
@@ -403,11 +401,11 @@ SCALED_UP = moved(ONE_OF_TWO, task("a", 2), replicas=5, b=5)
         (works({"b": 4}), (A, dead("b")), {"a": 5}),
     ],
     ids=[
-        "serves more", "serves one more", "serves as much", "is unhealthy", "was never written",
+        "serves more", "serves less", "is unhealthy", "was never written",
         "was not looked at yet", "takes no changes", "was never applied", "is lost",
     ],
 )  # fmt: skip
-def test_s1_a_copy_of_the_old_size_returns_where_what_replaces_it(
+def test_s1_a_copy_of_the_old_size_returns_for_one_that_serves_nothing(
     elsewhere: Mapping[str, Work], clusters: tuple[Cluster, ...], expected: dict[str, int] | None
 ) -> None:
     assert result(withdraw(SCALED_UP, {**works({"a": 2}), **elsewhere}, *clusters)) == expected
@@ -426,7 +424,7 @@ def of_kind(kind: str, copies: Mapping[str, Work]) -> dict[str, Work]:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "Rollout", "CloneSet", "CronTab"])
-@pytest.mark.parametrize(("ready", "expected"), [(4, None), (1, {"a": 5})])
+@pytest.mark.parametrize(("ready", "expected"), [(4, None), (0, {"a": 5})])
 def test_s1_one_replica_is_no_place_for_four_whatever_their_kind(
     kind: str, ready: int, expected: dict[str, int] | None
 ) -> None:
@@ -452,7 +450,7 @@ def test_s1_what_karmadas_agent_reports_is_given_up_once_it_is_of_after_its_clus
     one = withdraw(SCALED_UP, {**works({"a": 2}), "b": silent}, seconds=seconds)
     assert result(one) == ({"a": 5} if returns else None)
     fled = moved(between("a", "bc", placement=duplicated()), task("a", 3), replicas=3, b=3, c=3)
-    all_of_them = withdraw(fled, {**works({"a": 3, "c": 3}), "b": silent}, seconds=seconds)
+    all_of_them = withdraw(fled, {**works({"a": 3, "c": 0}), "b": silent}, seconds=seconds)
     assert result(all_of_them) == ({"a": 3} if returns else None)
 
 
@@ -586,4 +584,4 @@ def test_a_cluster_is_well_again_where_its_copy_is_seen_healthy_and_may_stay(
     time: WatchedTime,
     expected: str,
 ) -> None:
-    assert well_again(bound, fleet(*clusters), copies, at(seconds), GRACE_SECONDS, time) == set(expected)
+    assert returns(bound, copies, *clusters, seconds=seconds, time=time).well_again() == set(expected)

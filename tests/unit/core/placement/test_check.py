@@ -99,19 +99,24 @@ def ended(name: str, **placed: int) -> Decision:
     ],
     ids=["missing", "replaced", "purged", "confirmed"],
 )
-def test_an_eviction_that_ends_while_replicas_are_missing_is_found(
+def test_an_eviction_that_ends_while_others_do_not_serve_enough_is_found(
     replicas: int, left: GracefulEvictionTask, found: list[str]
 ) -> None:
-    snapshot = Snapshot(binding(divided({"a": 1, "b": 1}), replicas, targets(b=4), (left,)), CLUSTERS, now=at(0))
+    bound = binding(divided({"a": 1, "b": 1}), replicas, targets(b=4), (left,))
+    snapshot = Snapshot(bound, CLUSTERS, works({"a": 2, "b": 4}), now=at(0))
     assert [each.invariant for each in check(snapshot, ended("a", b=4))] == found
     exact = replace(snapshot, settings=PlacementSettings(exact_health=True))
     assert check(exact, ended("a", b=4)) == ()
 
 
+ENDED = "S1: the copy in a goes, and others do not surely serve all that is asked for"
+GIVEN_UP = "S1: b may serve what nobody else surely serves, and is given up"
+
+
 def test_an_eviction_is_ended_where_it_is_finished_and_not_begun_again() -> None:
     bound = binding(divided({"a": 1, "b": 1}), 6, targets(b=4), (task("a"),))
-    snapshot = Snapshot(bound, CLUSTERS, now=at(0))
-    assert [str(each) for each in check(snapshot, ended("a", b=4))] == ["S1: the copy in a goes, and 4 of 6 are placed"]
+    snapshot = Snapshot(bound, CLUSTERS, works({"a": 2, "b": 4}), now=at(0))
+    assert [str(each) for each in check(snapshot, ended("a", b=4))] == [ENDED]
     again = replace(ended("a", b=4), eviction_tasks=(task("a"),))
     assert check(snapshot, again) == ()
     assert check(snapshot, replace(ended("a", b=4), finished=())) == (), "it was taken back, or given up"
@@ -142,18 +147,18 @@ SMALL = binding(duplicated("a", "b", groups=1), 1, targets(b=1), (task("a"),))
 @pytest.mark.parametrize(
     ("bound", "ready", "decision", "found"),
     [
-        (ONE, {"a": 2, "b": 4}, back("a", a=5), ["S1: 4 replicas are known to serve, and 2 would"]),
-        (ONE, {"a": 2, "b": 2}, back("a", a=5), []),
+        (ONE, {"a": 2, "b": 4}, back("a", a=5), [GIVEN_UP]),
+        (ONE, {"a": 2, "b": 2}, back("a", a=5), [GIVEN_UP]),
         (ONE, {"a": 2, "b": 4}, back("a", a=5, b=5), []),
         (ONE, {"a": 2}, back("a", a=5), []),
         (ONE, {"a": 5, "b": 5}, back("a", a=5), ["S1: b is well, and is dropped for what comes back"]),
-        (ONE, {"b": 4}, back("a", a=5), ["S1: 4 replicas are known to serve, and 0 would"]),
+        (ONE, {"b": 4}, back("a", a=5), [GIVEN_UP]),
         (SMALL, {"a": 1, "b": 2}, back("a", a=1), ["S1: b is well, and is dropped for what comes back"]),
         (COPIED, {"a": 2, "b": 2}, moved(a=2), []),
     ],
     ids=[
         "less",
-        "as much",
+        "degraded in both",
         "beside it",
         "nothing is known",
         "well",
@@ -311,7 +316,8 @@ def test_a_new_target_is_judged_by_the_term_that_was_found_or_else_observed(
 
 
 def test_s1_what_is_well_makes_way_when_its_term_is_left() -> None:
-    bound = aggregated(binding(terms("", first="a", second="b").spec.placement or duplicated(), 2, targets(b=2)))
+    placement = terms("", first="a", second="b").spec.placement or duplicated()
+    bound = aggregated(binding(placement, 2, targets(b=2), (task("a"),)))
     returned = replace(back("a", a=2), result=Placed(targets(a=2), "first"))
     snapshot = Snapshot(bound, fleet(cluster("a"), cluster("b")), works({"a": 2, "b": 2}), now=at(60))
     assert check(snapshot, returned) == ()

@@ -232,7 +232,7 @@ def test_with_karmadas_rules_time_ends_a_task_wherever_it_was_scheduled() -> Non
 def test_s13_a_grace_period_and_a_toleration_run_over_watched_time() -> None:
     missed = WatchedTime((Gap(at(100), at(160)),))
     whole = aggregated(binding(ONE, 2, targets(b=2), (task("a", 2),)))
-    copies = works({"a": 1, "b": 1})
+    copies = works({"a": 0, "b": 1})
     assert decide(whole, A, B, copies=copies, seconds=601).finished == ("a",)
     assert decide(whole, A, B, copies=copies, seconds=601, attention=Attention(missed)).finished == ()
     assert kept(decide(PLACED, dead("a"), B, seconds=300, attention=Attention(missed))) == {"a": 2, "b": 2}

@@ -1,31 +1,30 @@
-"""S1 and C2: a copy leaves only when what replaces it is there, or when the user asked for it.
+"""S1 and C2: a copy leaves only when the law of `core.copies.disruption` lets it, or when the user asked for it.
 
-Which replicas are ready is counted from the members' Pods. A task ends when all that replaces the old copy has truly
-been ready; or, past its grace period, where the old cluster is Ready, the brake is off, and the old copy has no more
-ready replicas than what replaces it. Nothing else excuses the end of a task: no label, release or scaling, no Pod that
-restarts, no cluster that cannot be looked at. What the user asked for is done: `Directly`, `suppressDeletion: false`,
-another placement, a Cluster that is deleted, and replicas that nobody wants any more.
+Which replicas are ready is counted from the members' Pods. A task ends when what stays there and all other copies have
+truly had ready all that is asked for; or, past its grace period, where the old cluster is Ready, the brake is off, and
+the old copy has nothing ready that is to go. Nothing else excuses the end of a task: no label, release or scaling, no
+Pod that restarts, no cluster that cannot be looked at. What the user asked for is done: `Directly`, `suppressDeletion:
+false`, another placement, a Cluster that is deleted, and replicas that nobody wants any more.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from leeward.api.names import APPLIED_PLACEMENT_ANNOTATION, BRAKE_NAME
 from leeward.api.work import GracefulEvictionTask, ResourceBinding
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
+from leeward.sim.histories.checkers.works import given_replicas
 from leeward.sim.histories.ground_truth import Change
 
 
 class CopiesChecker:
-    """`_begun`: when each open task began, and which targets its binding had before; `_noted`: the same, as of when;
-    `_spent`: the ready replicas that stand already for copies which have gone, since the first of the open tasks began.
-    `_unready_since`, `_braked_since`: since when nothing may be concluded from a cluster, or from any."""
+    """`_begun`: when each open task began; `_noted`: the same, as of when. `_unready_since`, `_braked_since`: since
+    when nothing may be concluded from a cluster, or from any."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._begun: dict[Key, dict[str, tuple[float, Mapping[str, int]]]] = {}
-        self._noted: dict[Key, list[tuple[float, dict[str, tuple[float, Mapping[str, int]]]]]] = {}
-        self._spent: dict[Key, int] = {}
+        self._begun: dict[Key, dict[str, float]] = {}
+        self._noted: dict[Key, list[tuple[float, dict[str, float]]]] = {}
         self._unready_since: dict[str, float] = {}
         self._braked_since: float | None = None
 
@@ -44,7 +43,7 @@ class CopiesChecker:
             yield Violation(invariant, change.seconds, f"{change.key}: {message}")
         for invariant, message in self._lost(old, new):
             yield Violation(invariant, change.seconds, f"{change.key}: {message}")
-        self._note_tasks(change.key, old, new)
+        self._note_tasks(change.key, new)
 
     def as_of(self, taken_at: float) -> "CopiesChecker":
         """A new one that knows of open tasks what was known of them then."""
@@ -66,13 +65,11 @@ class CopiesChecker:
         elif self._braked_since is None:
             self._braked_since = change.seconds
 
-    def _note_tasks(self, key: Key, old: ResourceBinding, new: ResourceBinding) -> None:
-        known, now = self._begun.get(key, {}), (self._scene.truth.now(), replicas_of(old))
+    def _note_tasks(self, key: Key, new: ResourceBinding) -> None:
+        known, now = self._begun.get(key, {}), self._scene.truth.now()
         self._begun[key] = {name: known.get(name, now) for name in tasks_of(new)}
         if self._begun[key] != known:
-            self._noted.setdefault(key, []).append((self._scene.truth.now(), self._begun[key]))
-        if not self._begun[key]:
-            self._spent.pop(key, None)
+            self._noted.setdefault(key, []).append((now, self._begun[key]))
 
     def _ended(self, key: Key, old: ResourceBinding, new: ResourceBinding) -> Iterator[tuple[str, str]]:
         """Tasks that were ended, and whose copy, or part of a copy, goes. Where as many replicas stay there as are
@@ -81,62 +78,51 @@ class CopiesChecker:
         for name, task in tasks_of(old).items():
             if name in kept or self._scene.was_leaving(name) or after.get(name, -1) > before.get(name, -1):
                 continue
-            if task.suppress_deletion is False or task.purge_mode == "Directly":
+            if task.suppress_deletion is False or task.purge_mode == "Directly" or old.spec.asks_for_none:
                 continue
-            if old.spec.asks_for_none or (old.spec.is_divided and before.get(name, 0) >= old.spec.replicas):
-                continue
-            others = {target: replicas for target, replicas in before.items() if target != name}
+            others = {*before, *(each for each, other in kept.items() if other.purge_mode != "Directly")} - {name}
             if self._braked_since is not None and self._scene.must_know(self._braked_since):
                 yield "S4", f"the eviction from {name} ended while the brake is engaged"
-            elif not covers(old, before) or not others:
-                yield "S1", f"the eviction from {name} has ended, but {before or 'nothing'} does not replace it"
-            elif not self._was_ready(old, others):
-                yield from self._ended_on_time(key, old, task, others)
+            elif not any(map(self._scene.may_lie, others)) and not self._is_enough(old, name, others):
+                yield from self._served_nothing(key, old, task, others)
 
-    def _was_ready(self, binding: ResourceBinding, targets: dict[str, int]) -> bool:
-        """Tells whether each target truly had its replicas ready at a moment that the decision can rest on."""
-        return all(
-            self._scene.may_lie(name) or self._best(binding, name) >= self._needed(binding, replicas)
-            for name, replicas in targets.items()
-        )
+    def _is_enough(self, binding: ResourceBinding, name: str, others: set[str]) -> bool:
+        """Tells whether all that is asked for was truly ready in the others, with what stays, at a moment that the
+        decision can rest on."""
+        before, spec = replicas_of(binding), binding.spec
+        given = {each: given_replicas(self._scene.truth, binding, each) for each in before}
+        needs = {
+            each: min(own, self._needed(binding, count))
+            if (own := given[each]) is not None
+            else self._needed(binding, count)
+            for each, count in before.items()
+        }
+        if spec.is_divided:
+            asked = spec.replicas - sum(before.values()) + sum(needs.values())
+            return before.get(name, 0) + sum(max(0, self._best(binding, each)) for each in others) >= asked
+        whole = self._needed(binding, spec.replicas)
+        ready = sum(min(whole, max(0, self._best(binding, each))) for each in others)
+        return bool(before) and needs.get(name, 0) + ready >= sum(needs.values())
 
-    def _ended_on_time(
-        self, key: Key, binding: ResourceBinding, task: GracefulEvictionTask, others: dict[str, int]
+    def _served_nothing(
+        self, key: Key, binding: ResourceBinding, task: GracefulEvictionTask, others: set[str]
     ) -> Iterator[tuple[str, str]]:
         """Judges an eviction that time has ended: what it may end, and what not."""
         name, timing, truth = task.from_cluster, self._scene.timing, self._scene.truth
         grace = timing.graceful_eviction_timeout if task.grace_period_seconds is None else task.grace_period_seconds
-        began, _ = self._begun.get(key, {}).get(name, (truth.now(), {}))
-        unready_since, why = self._unready_since.get(name), f"{others} was never all ready"
+        began = self._begun.get(key, {}).get(name, truth.now())
+        unready_since, why = self._unready_since.get(name), f"{sorted(others)} never served all that is asked for"
         serving = truth.copies(name, binding).worst_since(self._scene.evidence_since(name))
         if binding.spec.is_divided:
             serving -= replicas_of(binding).get(name, 0)
-        served = self._served(key, binding, others)
         if truth.now() - began < grace - 1 - self._scene.skew_seconds:
             yield "S1", f"the eviction from {name} ended after {truth.now() - began:.0f} s; {why}"
         elif unready_since is not None and self._scene.must_know(unready_since):
             yield "S1", f"the eviction from {name} ended, which is not Ready since {unready_since:.1f}; {why}"
-        elif serving > served:
-            yield "S1", f"time took {serving} ready replicas in {name} away; what replaces them has {served}; {why}"
-        elif binding.spec.is_divided:
-            self._spent[key] = self._spent.get(key, 0) + max(0, serving)
-
-    def _served(self, key: Key, binding: ResourceBinding, others: dict[str, int]) -> float:
-        """The most ready replicas that the replacement has had, lately: that of the targets which have come since the
-        first open task began, or have grown, less what they had before, and less what stands for other copies."""
-        _, before = self._first(key)
-        if any(self._scene.may_lie(name) for name in others):
-            return float("inf")
-        if not binding.spec.is_divided:
-            newcomers = [name for name in others if name not in before] or list(others)
-            return max(max(0, self._best(binding, name)) for name in newcomers)
-        more = {name: before.get(name, 0) for name, replicas in others.items() if replicas > before.get(name, 0)}
-        return sum(max(0, self._best(binding, name) - had) for name, had in more.items()) - self._spent.get(key, 0)
-
-    def _first(self, key: Key) -> tuple[float, Mapping[str, int]]:
-        """Beginning of the first of the open tasks, and the targets before it."""
-        begun = list(self._begun.get(key, {}).values())
-        return min(begun, key=lambda each: each[0]) if begun else (0.0, {})
+        elif serving > 0:
+            yield "S1", f"time took {serving} ready replicas in {name} away; {why}"
+        elif not covers(binding, replicas_of(binding)):
+            yield "S1", f"the eviction from {name} has ended, and {replicas_of(binding)} does not replace it"
 
     def _best(self, binding: ResourceBinding, name: str) -> int:
         return self._scene.truth.copies(name, binding).best_since(self._scene.evidence_since(name))
@@ -147,7 +133,9 @@ class CopiesChecker:
         if _users_wish(old, new) or any(self._scene.was_leaving(name) for name in before):
             return
         evicting = [name for name, task in tasks_of(new).items() if tasks_of(old).get(name) != task]
-        withdrawn = [name for name in tasks_of(old) if name not in tasks_of(new) and name in after]
+        back = [name for name in tasks_of(old) if after.get(name, -1) > before.get(name, -1)]
+        evicting = [name for name in evicting if name not in back]
+        withdrawn = [name for name in tasks_of(old) if (name not in tasks_of(new) and name in after) or name in back]
         gained = sum(max(0, self._best(new, name)) for name in withdrawn)
         for name, replicas in before.items():
             if name in evicting or after.get(name, -1) >= replicas:
