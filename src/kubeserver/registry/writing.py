@@ -151,14 +151,13 @@ class Writer:
         kind.default(old)
         await pause_after(size)
 
-        def changed() -> Manifest:
-            new = self._changed(kind, old, change(codec.copy_manifest(old)), subresource)
-            if manager:
-                managing.track_change(kind, old, new, manager, subresource, format_time(self.clock.now()))
-            return new
-
-        new = await settled(changed)
+        wanted = await settled(lambda: change(codec.copy_manifest(old)))
         await pause_after(size)
+        new = self._changed(kind, old, wanted, subresource)
+        await pause_after(size)
+        if manager:
+            new = await settled(partial(self._tracked, kind, old, new, manager, subresource))
+            await pause_after(size)
         kind.complete(new)
         lifecycle.stamp_changed(kind, old, new, counts=subresource not in ("status", "approval", "binding"))
         namespace = old["metadata"].get("namespace", "")
@@ -190,6 +189,12 @@ class Writer:
             new = lifecycle.only_spec(kind, old, wanted)
         kind.default(new)
         return new
+
+    def _tracked(self, kind: Kind, old: Manifest, new: Manifest, manager: str, subresource: str) -> Manifest:
+        """The new object with its owners; `new` stays as it is."""
+        owned = {**new, "metadata": {**new["metadata"]}}
+        managing.track_change(kind, old, owned, manager, subresource, format_time(self.clock.now()))
+        return owned
 
     def _check_identity(self, kind: Kind, old: Manifest, wanted: Manifest) -> None:
         """The resourceVersion that the writer expects must be the stored one, where it names one."""

@@ -1,0 +1,185 @@
+"""Stalls: what the largest object of each field costs at once, from admission to its deletion.
+
+    has            the right to write one object of a kind
+    does           makes each list, map and text of it as large as the API server takes it, one at a time
+    must not get   a piece of work that keeps the loop for more than a quarter of a second
+
+The fields are those of our types, so that a new one is played, or fails here until `largest_objects.py` has an element
+of it. Holds: L4.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from kubeapi.codec import encode
+from kubeapi.loop.supervisor import Supervisor
+from kubeapi.loop.virtual import run_virtual
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.resource import OUTAGES, PROPAGATION_POLICIES, WORKLOAD_REBALANCERS
+from leeward.api.schema import CUSTOM_KINDS
+from leeward.api.validation import type_problem
+from leeward.client import AlreadyExists, Invalid, NotFound, WorldError
+from leeward.manager.timing import Timing
+from leeward.sim.world import World
+from tests.security.largest_objects import BASES, FIXED, fields_of, namespace_of, with_field
+from tests.security.pieces import MOST_STEPS, Pieces, recorded
+from tests.world.stories import apply, deployment, policy
+from tests.world.test_dashboard import Page
+from tests.world.test_overrides import BOTH
+
+TWO = ("member1", "member2")
+MOST_BYTES = 3_000_000
+MOST_VALUES = 199_000
+"""Bounds of a body that the API server reads at all."""
+TOLD_COUNT = re.compile(r"at most (\d+) (?:items|affinities|overriders|terms)|may have at most (\d+)")
+TOLD_BYTES = re.compile(r"(?:more than|at most) (\d+) (?:bytes|characters)")
+KINDS = [each.resource for each in CUSTOM_KINDS]
+PLAYED = (WORKLOAD_REBALANCERS,)
+"""Kinds that are played; the objects of the others are made, and not written."""
+CONFIGURED = PROPAGATION_POLICIES
+"""Kind with which metadata are played."""
+TOGETHER = 12
+"""Objects that are there at the same time, each with another large field."""
+AGAIN = 2
+"""Times that a long piece is looked at again: another program of the machine may have had its caches."""
+
+
+def played_fields(kind: Resource[Any]) -> Iterator[str]:
+    """Fields that are played with the kind: each of a type that several kinds have with the first of these."""
+    first = next(each for each in KINDS if BASES[each].get("spec") is BASES[kind].get("spec"))
+    for path, _ in fields_of(kind):
+        of_all = path.startswith(".metadata") and kind is not CONFIGURED
+        of_policies = path.startswith(".spec.placement.") and first is not PROPAGATION_POLICIES
+        if not FIXED.search(path) and kind is first and not of_all and not of_policies:
+            yield path
+
+
+class Attack:
+    """Objects of one kind in a world; `long` has the pieces that were too long, by field."""
+
+    def __init__(self, world: World, kind: Resource[Any], pieces: Pieces, page: Page) -> None:
+        self._world, self._kind, self._pieces, self._page = world, kind, pieces, page
+        self._resource = Resource.of_manifests(kind.api_version, kind.plural, kind.kind, kind.namespaced)
+        self._namespace = namespace_of(kind)
+        self._sizes: dict[str, int] = {}
+        self.long: dict[str, str] = {}
+        self.refused: dict[str, str] = {}
+
+    async def play(self, paths: Sequence[str]) -> None:
+        """Writes an object for each field, one after the other, and lives with all of them. Where something was long
+        it is played again."""
+        for again in range(AGAIN + 1):
+            long = dict[str, str]()
+            for number, path in enumerate(paths):
+                self._pieces.begin()
+                await self._write(path, f"large{number}")
+                self._tell(long, path)
+            self._pieces.begin()
+            await self._live([f"large{number}" for number in range(len(paths))])
+            self._tell(long, " or ".join(paths))
+            if not long or again == AGAIN:
+                self.long.update(long)
+                return
+
+    def _tell(self, long: dict[str, str], path: str) -> None:
+        if self._pieces.longest > MOST_STEPS:
+            long[path] = f"{self._pieces.longest} steps of {self._sizes.get(path, 0)} at {self._pieces.where}"
+
+    async def _write(self, path: str, name: str) -> None:
+        """Writes the largest object that is taken."""
+        size = self._sizes.get(path) or self._most(path)
+        while size:
+            manifest = with_field(self._kind, path, size, name)
+            self._pieces.pass_over()
+            try:
+                await (self._write_status if path.startswith(".status") else self._create)(manifest)
+            except WorldError as error:
+                self.refused[path] = str(error)[:300]
+                size = _smaller(size, len(encode(manifest)), str(error))
+                self._pieces.pass_over()
+            else:
+                self.refused.pop(path, None)
+                break
+        self._sizes[path] = size
+
+    def _most(self, path: str) -> int:
+        """Size of the largest body that is read."""
+        few, many = (encode(with_field(self._kind, path, count)) for count in (100, 1_100))
+        values = max(many.count(b",") - few.count(b","), 1)
+        return int(min(MOST_BYTES * 1_000 / max(len(many) - len(few), 1), MOST_VALUES * 1_000 / values))
+
+    async def _create(self, manifest: Manifest) -> None:
+        await self._world.client.create(self._resource, manifest, self._namespace)
+
+    async def _write_status(self, manifest: Manifest) -> None:
+        there = {key: value for key, value in manifest.items() if key != "status"}
+        with suppress(AlreadyExists):
+            await self._create(there)
+        subresource, name = "" if self._kind is OUTAGES else "status", manifest["metadata"]["name"]
+        patch = {"status": manifest["status"]}
+        await self._world.client.patch(self._resource, name, patch, self._namespace, subresource=subresource)
+
+    async def _live(self, names: Sequence[str]) -> None:
+        """Everybody looks at the objects, somebody changes them, and they are deleted."""
+        client = self._world.client
+        await self._page.told(self._world, 20)
+        for name in names:
+            with suppress(Invalid, NotFound):
+                await client.patch(self._resource, name, {"metadata": {"annotations": {"a": "b"}}}, self._namespace)
+        await self._world.sleep(20)
+        for name in names:
+            with suppress(NotFound):
+                await client.delete(self._resource, name, self._namespace)
+        await self._world.sleep(5)
+        for name in names:
+            with suppress(NotFound):
+                await client.patch(self._resource, name, {"metadata": {"finalizers": None}}, self._namespace)
+        await self._world.sleep(20)
+
+
+def _smaller(size: int, length: int, said: str) -> int:
+    """The next size to try, by what a refusal says of its bound."""
+    if told := TOLD_COUNT.search(said):
+        bound = int(told[1] or told[2])
+    elif told := TOLD_BYTES.search(said):
+        bound = int(size * 0.97 * int(told[1]) / length)
+    else:
+        bound = size // 8
+    return bound if bound < size else size // 8
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.kind)
+def test_every_field_has_an_object_in_which_it_is_large(kind: Resource[Any]) -> None:
+    """A field whose elements are not known here gives an object that its type cannot hold."""
+    fields = [path for path, _ in fields_of(kind) if not FIXED.search(path)]
+    assert len(fields) > 10
+    for path in fields:
+        assert type_problem(with_field(kind, path, 2)) is None, path
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", PLAYED, ids=lambda kind: kind.kind)
+def test_l4_no_object_of_a_kind_stops_the_loop(kind: Resource[Any]) -> None:
+    long, refused = dict[str, str](), dict[str, str]()
+
+    async def story(pieces: Pieces) -> None:
+        async with World(dict.fromkeys(TWO, "Push"), Timing.karmada()) as world, Supervisor("page") as supervisor:
+            await world.until(lambda: all(world.is_ready(name) for name in TWO), 60)
+            claimed = [] if "placement" in str(BASES[kind]) else [policy("app", BOTH)]
+            await apply(world.client, deployment("web", 2), policy("web", BOTH), deployment("app", 2), *claimed)
+            await world.sleep(60)
+            attack = Attack(world, kind, pieces, Page(world, supervisor))
+            fields = [*played_fields(kind)]
+            for at in range(0, len(fields), TOGETHER):
+                await attack.play(fields[at : at + TOGETHER])
+            long.update(attack.long)
+            refused.update(attack.refused)
+
+    with recorded() as pieces:
+        run_virtual(story(pieces))
+    assert (long, refused) == ({}, {})
