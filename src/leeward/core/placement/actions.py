@@ -270,7 +270,7 @@ def fail_over(at: Situation) -> Outcome:
     if isinstance(result, Placed):
         return _moved(at, left, result, tasks, evicted)
     if at.settings.keep_without_place:
-        return replace(place(at), held=held_failure(failures, at.with_cause(result)))
+        return replace(place(at), held=held_failure(failures, result))
     return replace(Outcome.of(left, result), evicted=evicted)
 
 
