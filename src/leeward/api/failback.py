@@ -10,7 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION
+from leeward.api.names import (
+    FAILBACK_AFTER_ANNOTATION,
+    FAILBACK_ANNOTATION,
+    FAILBACK_PACE_ANNOTATION,
+    TIME_TO_START_ANNOTATION,
+)
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _DURATION = re.compile(r"(\d{1,6}[hms]){1,3}")
@@ -39,7 +44,7 @@ class FailbackOptions:
 _ANNOTATIONS = (FAILBACK_ANNOTATION, FAILBACK_AFTER_ANNOTATION, FAILBACK_PACE_ANNOTATION)
 
 
-class FailbackFault(ValueError):
+class OptionFault(ValueError):
     """Fault of the value of an annotation, told for people."""
 
     def __init__(self, annotation: str, fault: str) -> None:
@@ -49,21 +54,30 @@ class FailbackFault(ValueError):
 
 
 def parse_failback(annotations: Mapping[str, str]) -> FailbackOptions:
-    """Raises: FailbackFault."""
+    """Raises: OptionFault."""
     options = FailbackOptions()
     if annotations.keys().isdisjoint(_ANNOTATIONS):
         return options
     mode = annotations.get(FAILBACK_ANNOTATION, FailbackMode.NEVER)
     if mode not in tuple(FailbackMode):
-        raise FailbackFault(FAILBACK_ANNOTATION, f"must be {' or '.join(FailbackMode)}")
+        raise OptionFault(FAILBACK_ANNOTATION, f"must be {' or '.join(FailbackMode)}")
     step, is_share = _parse_pace(annotations.get(FAILBACK_PACE_ANNOTATION, f"{options.step}%"))
     after = annotations.get(FAILBACK_AFTER_ANNOTATION, f"{options.after_seconds}s")
-    return FailbackOptions(mode == FailbackMode.AUTOMATIC, _parse_after(after), step, is_share)
+    after_seconds = _parse_duration(FAILBACK_AFTER_ANNOTATION, after)
+    return FailbackOptions(mode == FailbackMode.AUTOMATIC, after_seconds, step, is_share)
 
 
-def _parse_after(text: str) -> int:
+def parse_time_to_start(annotations: Mapping[str, str]) -> int | None:
+    """Seconds that a copy which was moved may take to become healthy; None where the policy does not say so.
+
+    Raises: OptionFault."""
+    text = annotations.get(TIME_TO_START_ANNOTATION)
+    return None if text is None else _parse_duration(TIME_TO_START_ANNOTATION, text)
+
+
+def _parse_duration(annotation: str, text: str) -> int:
     if not _DURATION.fullmatch(text):
-        raise FailbackFault(FAILBACK_AFTER_ANNOTATION, "must be a duration in hours, minutes and seconds, as in 10m")
+        raise OptionFault(annotation, "must be a duration in hours, minutes and seconds, as in 10m")
     return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([hms])", text))
 
 
@@ -71,5 +85,5 @@ def _parse_pace(text: str) -> tuple[int, bool]:
     match = _PACE.fullmatch(text)
     if match is None or (match[2] and int(match[1]) > 100):
         fault = "must be the replicas of one step: a number from 1, or a share of all from 1% to 100%"
-        raise FailbackFault(FAILBACK_PACE_ANNOTATION, fault)
+        raise OptionFault(FAILBACK_PACE_ANNOTATION, fault)
     return int(match[1]), bool(match[2])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leeward.api.failback import FailbackFault, FailbackOptions, parse_failback
+from leeward.api.failback import FailbackOptions, OptionFault, parse_failback
 from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION
 
 
@@ -34,7 +34,7 @@ def test_a_step_is_a_number_of_replicas_or_a_share_rounded_up(pace: str, replica
     ],
 )
 def test_a_fault_names_the_annotation_and_the_way_out(annotation: str, text: str, way_out: str) -> None:
-    with pytest.raises(FailbackFault) as caught:
+    with pytest.raises(OptionFault) as caught:
         parse_failback({annotation: text})
     assert caught.value.annotation == annotation
     assert way_out in caught.value.fault

@@ -6,7 +6,7 @@ Karmada: pkg/util/validation, pkg/webhook/propagationpolicy.
 from collections import Counter
 
 from kubeapi.field import Node, Problems
-from leeward.api.failback import FailbackFault, parse_failback
+from leeward.api.failback import OptionFault, parse_failback, parse_time_to_start
 from leeward.api.names import ALL_ADDRESSES_ANNOTATION, EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.purge_mode import GRACE_PURGE_MODES, OLD_WORDS
 from leeward.api.rules.placements import placement_problems
@@ -48,8 +48,10 @@ def _spec_problems(policy: Node) -> Problems:
 
 def _option_problems(annotations: Node) -> Problems:
     try:
-        parse_failback({key: value for key, value in annotations.mapping.items() if isinstance(value, str)})
-    except FailbackFault as error:
+        texts = {key: value for key, value in annotations.mapping.items() if isinstance(value, str)}
+        parse_time_to_start(texts)
+        parse_failback(texts)
+    except OptionFault as error:
         yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
             error.fault
         )

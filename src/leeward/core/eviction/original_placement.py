@@ -17,7 +17,7 @@ import msgspec
 from kubeapi.codec import DecodeError, decode, encode
 from kubeapi.meta import Object, wire_time
 from leeward.api.cluster import Cluster
-from leeward.api.failback import FailbackFault, FailbackOptions, parse_failback
+from leeward.api.failback import FailbackOptions, OptionFault, parse_failback
 from leeward.api.names import HOME_ANNOTATION
 from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec
@@ -45,7 +45,7 @@ def failback_options(binding: Binding) -> FailbackOptions:
     """Options of the policy; what cannot be read asks for no failback, and admission refuses it."""
     try:
         return parse_failback(binding.metadata.annotations)
-    except FailbackFault:
+    except OptionFault:
         return FailbackOptions()
 
 

@@ -1,10 +1,11 @@
 """Replacements that take nothing: clusters that are Ready, and where a moved copy never becomes healthy.
 
 A cluster whose disk is full, or whose admission or quota refuses what comes, answers every probe and would swallow an
-application for ever beside a third cluster that is well. During a failover a target has as long as the grace period of
-its eviction to become healthy; then the part of it that does not serve goes to the next cluster (`core.placement`).
-Where it went in vain is remembered in the binding's failure record (`core.eviction.application`), so that each
-cluster is tried once for a release, and nothing goes round in circles (C1). Without a next place it stays.
+application for ever beside a third cluster that is well. During a failover a target has a time to start: the policy's
+word (`leeward.dev/time-to-start`), else the grace period of its eviction. If it is not healthy by then, the part of it
+that does not serve goes to the next cluster (`core.placement`). Where it went in vain is remembered in the binding's
+failure record (`core.eviction.application`), so that each cluster is tried once for a release, and nothing goes round
+in circles (C1). Without a next place it stays.
 
 A target whose overrides fail has no Work at all, and takes nothing either.
 
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from leeward.api.cluster import Cluster
+from leeward.api.failback import OptionFault, parse_time_to_start
 from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
 from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
@@ -38,7 +40,7 @@ NOT_TAKEN, NOT_RENDERED = "which does not take it: ", "for which nothing could b
 
 @dataclass(frozen=True, slots=True)
 class StalledTarget:
-    """A target that has not taken what was moved to it; `serving` of its replicas are ready, as far as was reported.
+    """A target that has not taken what was moved to it; at most `serving` of its replicas may be ready.
 
     `staying` are those that stay there: of a copy that is not divided, none.
     """
@@ -79,7 +81,7 @@ def find_stalled(
     tasks = [task for task in binding.spec.graceful_eviction_tasks if moves_on(task)]
     if not awaited and not any(task.creation_timestamp for task in tasks):
         return StalledTargets()
-    bound = timedelta(seconds=max((grace_of(task, grace_seconds) for task in tasks), default=grace_seconds))
+    bound = _time_to_start(binding, max((grace_of(task, grace_seconds) for task in tasks), default=grace_seconds))
     found: list[StalledTarget] = []
     later: list[datetime] = []
     for target in binding.spec.clusters:
@@ -96,6 +98,15 @@ def find_stalled(
         else:
             later.append(stalled_at + timedelta(microseconds=1))
     return StalledTargets(tuple(found), min(later, default=None))
+
+
+def _time_to_start(binding: Binding, grace_seconds: float) -> timedelta:
+    """Time that a copy may take to become healthy: the policy's word, else its grace period."""
+    try:
+        seconds = parse_time_to_start(binding.metadata.annotations)
+    except OptionFault:
+        seconds = None
+    return timedelta(seconds=grace_seconds if seconds is None else seconds)
 
 
 def _began(binding: Binding, tasks: Sequence[GracefulEvictionTask], work: Work | None) -> datetime | None:
@@ -130,7 +141,7 @@ def _judge(binding: Binding, target: TargetCluster, row: KnownCopy) -> tuple[Sta
         why = f"{NOT_TAKEN}{applied.message}"
     else:
         why, since = "which has not taken it", _expected_since(cluster, work)
-    return StalledTarget(target.name, staying, known.told, why), since
+    return StalledTarget(target.name, staying, known.at_most, why), since
 
 
 def _not_rendered(

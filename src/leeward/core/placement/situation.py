@@ -215,7 +215,7 @@ class Situation:
         """Copies that stay unhealthy in clusters that are well."""
         spec, record, at = self.spec, parse_record(self.binding), self.snapshot
         if not self.authority.fails_over or (application_failover(spec) is None and not record.left):
-            return FailedCopies(FailureRecord())
+            return FailedCopies(FailureRecord(record.release, record.replicas))
         as_reported = self.settings.exact_health
         items = self.binding.status.aggregated_status if as_reported else seen_items(spec, at.clusters, at.works)
         if application_failover(spec) is None:
