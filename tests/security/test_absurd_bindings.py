@@ -24,6 +24,7 @@ from leeward.api.names import (
     HOME_ANNOTATION,
     TEMPLATE_CONTENTS_ANNOTATION,
     TEMPLATE_DIGEST_ANNOTATION,
+    TIME_TO_START_ANNOTATION,
 )
 from leeward.api.resource import RESOURCE_BINDINGS
 from leeward.sim.world import Mode, World
@@ -55,6 +56,7 @@ ANNOTATIONS = (
     TEMPLATE_DIGEST_ANNOTATION,
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_PACE_ANNOTATION,
+    TIME_TO_START_ANNOTATION,
 )
 MARKED: list[dict[str, str]] = [dict.fromkeys(ANNOTATIONS, text) | {FAILBACK_ANNOTATION: "Automatic"} for text in TEXTS]
 DIVIDED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}

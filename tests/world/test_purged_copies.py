@@ -1,12 +1,17 @@
 """Copies that are purged Directly and are not known to be gone: nothing new is made, and nothing that serves goes."""
 
+import pytest
+
 from leeward.api.meta import find_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION
+from leeward.api.names import REMOVAL_BLOCKED_CONDITION, TIME_TO_START_ANNOTATION
+from leeward.api.resource import CLUSTERS
 from leeward.sim.world import Mode, World
 from tests.world.stories import POLICIES, apply, by_weight, deployment, identities, play, policy, ready_replicas, tasks
+from tests.world.test_returning_copies import NIGHTLY, one_judged_copy
 from tests.world.test_stateful_sets import STATEFUL_SETS, pods, stateful_set
 
 FOUR: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push", "member4": "Push"}
+THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
 WEB = "web-deployment"
 
 
@@ -88,3 +93,28 @@ def test_s1_volumes_that_follow_leave_what_is_well_until_the_lost_copy_is_known_
         assert [len(await pods(world, f"member{n}")) > 0 for n in (1, 2, 3, 4)] == [False, False, True, True]
 
     play(story, FOUR)
+
+
+@pytest.mark.parametrize("time_to_start", ["", "30m"])
+def test_c1_what_has_no_replicas_and_starts_nowhere_is_tried_once_in_each_cluster(time_to_start: str) -> None:
+    """A script judges it, as a job of Flink: it is Unhealthy until it runs."""
+
+    async def story(world: World) -> None:
+        first = await one_judged_copy(world)
+        options = {TIME_TO_START_ANNOTATION: time_to_start} if time_to_start else {}
+        failover = {"failover": {"cluster": {"purgeMode": "Directly"}}}
+        await world.client.patch(
+            POLICIES, "nightly", {"metadata": {"annotations": options}, "spec": failover}, "default"
+        )
+        await world.sleep(20)
+        await world.client.patch(CLUSTERS, first, {"spec": {"taints": [{"key": "gone", "effect": "NoExecute"}]}})
+        began, moves = world.seconds, list[tuple[str, float]]()
+        while world.seconds < began + 4 * 3600:
+            await world.sleep(30)
+            (target,) = world.assigned(NIGHTLY) or [first]
+            if target != (moves[-1][0] if moves else first):
+                moves.append((target, world.seconds - began))
+        assert [target for target, _ in moves] == sorted(set(THREE) - {first}), "each of the others, once"
+        assert moves[1][1] == pytest.approx(1830 if time_to_start else 630, abs=40)
+
+    play(story, THREE)

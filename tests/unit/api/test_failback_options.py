@@ -2,8 +2,13 @@
 
 import pytest
 
-from leeward.api.failback import FailbackOptions, OptionFault, parse_failback
-from leeward.api.names import FAILBACK_AFTER_ANNOTATION, FAILBACK_ANNOTATION, FAILBACK_PACE_ANNOTATION
+from leeward.api.failback import FailbackOptions, OptionFault, parse_failback, parse_time_to_start
+from leeward.api.names import (
+    FAILBACK_AFTER_ANNOTATION,
+    FAILBACK_ANNOTATION,
+    FAILBACK_PACE_ANNOTATION,
+    TIME_TO_START_ANNOTATION,
+)
 
 
 def test_by_default_there_is_none() -> None:
@@ -38,3 +43,11 @@ def test_a_fault_names_the_annotation_and_the_way_out(annotation: str, text: str
         parse_failback({annotation: text})
     assert caught.value.annotation == annotation
     assert way_out in caught.value.fault
+
+
+def test_a_time_to_start_is_a_duration_or_the_default() -> None:
+    assert parse_time_to_start({}) is None
+    assert parse_time_to_start({TIME_TO_START_ANNOTATION: "1h30m"}) == 5400
+    with pytest.raises(OptionFault) as refused:
+        parse_time_to_start({TIME_TO_START_ANNOTATION: "half an hour"})
+    assert refused.value.annotation == TIME_TO_START_ANNOTATION
