@@ -118,7 +118,7 @@ TWO_OF_THREE = "of what was moved there 2 of 3 replicas became ready"
         (SHARES, made("member2", 2, BEGAN), StalledTarget("member2", 2, 2, TWO_OF_THREE)),
         (COPIES, refusing(BEGAN), StalledTarget("member2", 0, 3, "which does not take it: disk full")),
         (COPIES, with_conditions(made("member2", 0, BEGAN)), StalledTarget("member2", 0, 0, "which has not taken it")),
-        (SHARES, with_conditions(made("member2", 1, BEGAN)), StalledTarget("member2", 1, 1, "which has not taken it")),
+        (SHARES, with_conditions(made("member2", 1, BEGAN)), StalledTarget("member2", 1, 3, "which has not taken it")),
     ],
     ids=["a copy", "a share", "it refuses", "it is silent", "a silent share"],
 )  # fmt: skip
