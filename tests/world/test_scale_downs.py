@@ -20,6 +20,7 @@ from tests.world.stories import (
     policy,
     ready_replicas,
     tasks,
+    with_room,
     without_room,
 )
 from tests.world.test_overrides import OVERRIDES, only, overriding, replacing
@@ -360,3 +361,43 @@ def test_copies_that_are_to_shrink_do_not_wait_for_one_another_to_grow() -> None
             assert web["spec"]["replicas"] == await ready_replicas(world, member, "web") == 2
 
     play(story, PUSHED)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_s1_replicas_that_were_not_given_up_yet_stay_when_the_rest_of_their_copy_is_to_leave_too(lost: bool) -> None:
+    """A scale-down waits for replicas elsewhere, and then its cluster is drained, or lost."""
+
+    async def story(world: World) -> None:
+        others = ("member2", "member3")
+        await apply(world.client, deployment("web", 4), policy("web", by_weight({"member1": 1})))
+        await world.until(lambda: world.assigned(WEB) == {"member1": 4}, 60)
+        await world.sleep(30)
+        for member in others:
+            await without_room(world, member)
+        await world.sleep(30)
+        spread = policy("web", by_weight({"member1": 2, "member2": 1, "member3": 1}))
+        await world.client.patch(POLICIES, "web", {"spec": spread["spec"]}, "default")
+        await world.until(lambda: world.assigned(WEB) == {"member1": 2, "member2": 1, "member3": 1}, 60)
+        await world.sleep(60)
+        assert await ready_replicas(world, "member1", "web") == 4
+        if lost:
+            await world.member("member1").stop()
+        else:
+            await start_drain(world.client, "member1", None)
+        await world.until(lambda: bool(tasks(world, WEB)))
+        await world.sleep(60)
+        if lost:
+            await world.member("member1").start()
+            await world.until(lambda: world.is_ready("member1"))
+        for _ in range(60):
+            await world.sleep(1)
+            assert await ready_replicas(world, "member1", "web") == 4
+        for member in others:
+            await with_room(world, member)
+        await world.until(lambda: not tasks(world, WEB), 1800)
+        await world.sleep(120)
+        counts = {name: await ready_replicas(world, name, "web") for name in world.assigned(WEB)}
+        assert counts == world.assigned(WEB)
+        assert sum(counts.values()) == 4
+
+    play(story, {"member1": "Push", "member2": "Push", "member3": "Push"})

@@ -86,25 +86,24 @@ class ScaleDowns:
         if not held:
             return HeldCopies(binding)
         self._waiting[key] = held
-        targets = tuple(
-            msgspec.structs.replace(t, replicas=t.replicas + more[t.name]) if t.name in held else t
-            for t in spec.clusters
-        )
-        kept = msgspec.structs.replace(binding, spec=msgspec.structs.replace(spec, clusters=targets))
+        kept = _with_more(spec, {name: more[name] for name in held}, to_have)
         unread = frozenset(name for name in held if not more[name])
-        return HeldCopies(kept, unread, attention.settles_at(now) or copies.settles_at)
+        look_at = attention.settles_at(now) or copies.settles_at
+        return HeldCopies(msgspec.structs.replace(binding, spec=kept), unread, look_at)
 
     def _larger(
         self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
     ) -> Mapping[str, int]:
-        """Targets whose copies may lose replicas, with those that were reported last. What a person has ended goes.
+        """Copies that may lose replicas, of targets and of those that leave, with the replicas that were reported last.
+        What a person has ended goes.
 
         A copy that nobody can count shrinks as asked, while every target reports: to wait would bring no better word.
         """
         ended = {task.from_cluster for task in spec.graceful_eviction_tasks if task.suppress_deletion is False}
         to_have, found = replicas_by_cluster(spec), dict[str, int]()
         all_report = all(self._reports(works.get(target.name), target.name) for target in spec.clusters)
-        for name in (target.name for target in spec.clusters if target.name not in ended):
+        own = {target.name for target in spec.clusters} | {t.from_cluster for t in spec.graceful_eviction_tasks}
+        for name in sorted(own & to_have.keys() - ended):
             work = works.get(name)
             if work is None or name not in desired or (all_report and is_uncounted(work)):
                 continue
@@ -146,3 +145,16 @@ class ScaleDowns:
                     asked = wanted_by_itself(works.get(target.name), self._fleet.get(target.name)) or asked
                 needs[target.name] = max(0, asked - leaving.get(target.name, 0))
         return needs
+
+
+def _with_more(spec: ResourceBindingSpec, more: Mapping[str, int], to_have: Mapping[str, int]) -> ResourceBindingSpec:
+    """The spec in which copies keep so many `more` replicas than they are `to_have`: targets, and those that leave."""
+    targets = {target.name for target in spec.clusters}
+    clusters = tuple(msgspec.structs.replace(t, replicas=t.replicas + more.get(t.name, 0)) for t in spec.clusters)
+    tasks = tuple(
+        msgspec.structs.replace(task, replicas=to_have[name] + more[name])
+        if (name := task.from_cluster) in more and name not in targets
+        else task
+        for task in spec.graceful_eviction_tasks
+    )
+    return msgspec.structs.replace(spec, clusters=clusters, graceful_eviction_tasks=tasks)
