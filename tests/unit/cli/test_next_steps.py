@@ -19,6 +19,7 @@ from tests.verbs import pretend_to_run
 
 CLUSTER = "/apis/cluster.karmada.io/v1alpha1/clusters/a"
 PATIENCE_SECONDS = 60
+ERASE = "\r\x1b[K"
 
 
 @pytest.fixture
@@ -29,14 +30,16 @@ def server(control_plane: JsonServer) -> JsonServer:
 
 
 def watched(*arguments: object) -> tuple[str, str]:
-    """Stdout, which is a pipe, and what a terminal shows of stderr."""
+    """Stdout, which is a pipe, and the lines of stderr that stay on a terminal. A verb that waits shows so, and takes
+    it away."""
     terminal, its_end = pty.openpty()
     try:
         command = [sys.executable, "-m", "leeward.cli", *map(str, arguments)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=its_end, text=True, timeout=PATIENCE_SECONDS)
         assert done.returncode == 0
         os.set_blocking(terminal, False)
-        return done.stdout, os.read(terminal, 10_000).decode().replace("\r\n", "\n")
+        written = os.read(terminal, 10_000).decode().replace("\r\n", "\n")
+        return done.stdout, "".join(line.rpartition(ERASE)[2] for line in written.splitlines(keepends=True))
     finally:
         os.close(its_end)
         os.close(terminal)
