@@ -66,7 +66,7 @@ def _reasons_in(path: Path) -> Iterator[str]:
 def _handing_on(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """Functions and tuples of the module that take a reason, with its position."""
     for node in ast.walk(tree):
-        if isinstance(node, _FUNCTIONS):
+        if isinstance(node, _FUNCTIONS) and node.name != "__init__":
             names = [each.arg for each in node.args.args if each.arg != "self"]
         elif isinstance(node, ast.ClassDef):
             names = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
