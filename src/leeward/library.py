@@ -36,6 +36,7 @@ from leeward.sim.rehearsal.scenario_file import Scenario, ScenarioProblem, parse
 
 Manifests = Iterable[str | os.PathLike[str] | Manifest]
 """Files of YAML documents, or manifests as dictionaries."""
+LONGEST_SECONDS = 100 * 365 * 86_400.0
 
 
 class QuestionError(ValueError):
@@ -101,14 +102,18 @@ class Fleet:
         apply: Manifests = (),
         scale: Mapping[str, int] | None = None,
         namespace: str = "default",
+        partial: bool = False,
     ) -> WhatIf:
         """Says where each application would serve, as `leeward what-if`.
 
         `fail` and `drain` are names of clusters, or `region=eu`, `zone=`, `provider=`, `label:KEY=VALUE`. `at` is in
         seconds from the picture, `recover_after` in seconds from the failure. `apply` are policies. `scale` is
-        replicas by TYPE/NAME in `namespace`. Raises: QuestionError.
+        replicas by TYPE/NAME in `namespace`. `partial` as of `resilience`. Raises: QuestionError.
         """
-        state = self._state
+        state = self._seen(partial)
+        _require_seconds("at", at)
+        if recover_after is not None:
+            _require_seconds("recover_after", recover_after)
         try:
             failing = select_clusters(state, _texts(fail), "fail")
             drained = select_clusters(state, _texts(drain), "drain")
@@ -126,19 +131,26 @@ class Fleet:
             raise QuestionError("recover_after: nothing fails; give fail")
         return what_if(state, ImaginedChange(failing, drained, at, recover_after, bindings))
 
-    def resilience(self, *, by: str = CLUSTER, n: int = 1) -> Resilience:
+    def resilience(self, *, by: str = CLUSTER, n: int = 1, partial: bool = False) -> Resilience:
         """Says for each loss of `n` clusters (or regions, zones, providers, `label:KEY`) whether the rest can take
-        over, worst first, as `leeward resilience`. Raises: QuestionError."""
+        over, worst first, as `leeward resilience`.
+
+        A picture with `unseen` parts is refused, unless `partial` is given: then the answer leaves them out.
+        Raises: QuestionError.
+        """
+        state = self._seen(partial)
         try:
-            return survey(self._state, losses_by(self._state, by, n), by)
+            return survey(state, losses_by(state, by, n), by)
         except OperationFailed as error:
             raise QuestionError(str(error)) from error
 
-    def rehearse(self, scenario: str | os.PathLike[str] | Manifest) -> RehearsalReport:
+    def rehearse(self, scenario: str | os.PathLike[str] | Manifest, *, partial: bool = False) -> RehearsalReport:
         """Plays a scenario (a file of kind Rehearsal, or its manifest) with the controllers of production on a copy of
-        the fleet, in virtual time, as `leeward rehearse`. Call it outside of an event loop. Raises: QuestionError."""
+        the fleet, in virtual time, as `leeward rehearse`. `partial` as of `resilience`. Call it outside of an event
+        loop. Raises: QuestionError."""
+        state = self._seen(partial)
         try:
-            return rehearse(self._state, _scenario(scenario))
+            return rehearse(state, _scenario(scenario))
         except (ScenarioProblem, RehearsalFailed) as error:
             raise QuestionError(str(error)) from error
 
@@ -150,6 +162,16 @@ class Fleet:
         except OperationFailed as error:
             raise QuestionError(str(error)) from error
 
+    def _seen(self, partial: bool) -> FleetState:
+        """Raises: QuestionError where a part could not be read, and the caller does not do without."""
+        if self.unseen and not partial:
+            told = "; ".join(self.unseen)
+            raise QuestionError(
+                f"parts of the picture could not be read: {told}. Take another picture, "
+                "or give partial=True for an answer without them"
+            )
+        return self._state
+
 
 async def _read(client: Client, name: str) -> FleetState:
     try:
@@ -160,6 +182,12 @@ async def _read(client: Client, name: str) -> FleetState:
 
 def _texts(given: Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _require_seconds(name: str, seconds: float) -> None:
+    """Raises: QuestionError."""
+    if not 0 <= seconds <= LONGEST_SECONDS:
+        raise QuestionError(f"{name}: {seconds!r}: give seconds, at most {LONGEST_SECONDS:g}")
 
 
 def _manifests(given: Manifests) -> Iterable[Manifest]:

@@ -1,12 +1,16 @@
 """The fleet of the pytest plug-in, and questions that Python asks of its picture."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from kubeapi.meta import Manifest
 from leeward import Fleet, QuestionError
 from leeward.answers.explanation import Explanation
+from leeward.answers.fleet_state import FleetState
 from leeward.client import Invalid, NotFound
 from leeward.pytest_plugin import FleetStarter
 from leeward.sim.virtual_fleet import FleetMember, VirtualFleet
@@ -25,6 +29,9 @@ UNANSWERABLE: list[tuple[Callable[[Fleet], object], str]] = [
     (lambda fleet: fleet.what_if(), "nothing is asked"),
     (lambda fleet: fleet.what_if(fail=["member9"]), "fail 'member9': there is no such cluster"),
     (lambda fleet: fleet.what_if(drain=["member1"], recover_after=60), "nothing fails"),
+    (lambda fleet: fleet.what_if(fail=["member1"], at=-1), "at: -1: give seconds"),
+    (lambda fleet: fleet.what_if(fail=["member1"], at=math.inf), "at: inf: give seconds"),
+    (lambda fleet: fleet.what_if(fail=["member1"], recover_after=math.nan), "recover_after: nan: give seconds"),
     (lambda fleet: fleet.what_if(scale={"deploy/web": -1}), "scale: deploy/web: -1 is no number"),
     (lambda fleet: fleet.what_if(scale={"deploy/no": 1}), "no binding of deploy/no"),
     (lambda fleet: fleet.what_if(apply=[{"kind": "ConfigMap"}]), "a ConfigMap is no policy"),
@@ -32,6 +39,16 @@ UNANSWERABLE: list[tuple[Callable[[Fleet], object], str]] = [
     (lambda fleet: fleet.rehearse({"kind": "Rehearsal"}), "apiVersion"),
     (lambda fleet: fleet.explain("deploy"), "TYPE/NAME"),
 ]
+REHEARSAL: Manifest = {
+    "apiVersion": "leeward.dev/v1alpha1",
+    "kind": "Rehearsal",
+    "spec": {"steps": [{"fail": ["member1"]}], "expect": [{"placedOn": {"member2": 4}}]},
+}
+QUESTIONS: dict[str, Callable[[Fleet, bool], object]] = {
+    "what_if": lambda fleet, partial: fleet.what_if(fail=["member1"], partial=partial),
+    "resilience": lambda fleet, partial: fleet.resilience(partial=partial),
+    "rehearse": lambda fleet, partial: fleet.rehearse(REHEARSAL, partial=partial),
+}
 
 
 @pytest.fixture
@@ -121,12 +138,7 @@ def test_python_asks_as_the_verbs_do(web: VirtualFleet, tmp_path: Path) -> None:
     assert fleet.what_if(scale={"deploy/web": 10_000}).wanting
     assert fleet.resilience().survives_all
     assert not fleet.resilience(n=2).survives_all
-    rehearsal = {
-        "apiVersion": "leeward.dev/v1alpha1",
-        "kind": "Rehearsal",
-        "spec": {"steps": [{"fail": ["member1"]}], "expect": [{"placedOn": {"member2": 4}}]},
-    }
-    assert fleet.rehearse(rehearsal).holds
+    assert fleet.rehearse(REHEARSAL).holds
 
 
 @pytest.mark.parametrize(("ask", "said"), UNANSWERABLE)
@@ -135,6 +147,17 @@ def test_what_cannot_be_answered_names_the_argument(
 ) -> None:
     with pytest.raises(QuestionError, match=said):
         ask(Fleet(web.picture()))
+
+
+@pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
+def test_a_picture_with_a_part_that_could_not_be_read_answers_only_who_does_without(
+    web: VirtualFleet, ask: Callable[[Fleet, bool], object]
+) -> None:
+    recorded = web.picture().recorded
+    cut = Fleet(FleetState(msgspec.structs.replace(recorded, unseen=("cluster bindings: you may not",))))
+    with pytest.raises(QuestionError, match=r"cluster bindings: you may not.*partial=True"):
+        ask(cut, False)
+    assert ask(cut, True)
 
 
 def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:
