@@ -106,11 +106,13 @@ def says_complete(status: Any) -> bool:
 
 
 def says_under_way(status: Any) -> bool:
-    """Tells whether this status of a Job says that it has begun and is not finished. One whose Pods all wait has not
-    begun; a member that does not tell which are ready counts those that are active."""
+    """Tells whether this status of a Job says that a part of its work is done or runs, and that it is not finished.
+
+    One whose Pods all wait has begun nothing, whatever has failed before. A member that does not tell which Pods are
+    ready counts those that are active."""
     known = mapping_at({"status": status}, "status")
     running = "ready" if "ready" in known else "active"
-    return not _outcome(known) and any(plausible_count(known.get(name)) for name in (running, "succeeded", "failed"))
+    return not _outcome(known) and any(plausible_count(known.get(name)) for name in (running, "succeeded"))
 
 
 def _outcome(status: Mapping[str, Any]) -> Mapping[str, Any]:

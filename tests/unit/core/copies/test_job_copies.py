@@ -77,14 +77,18 @@ def test_s12_a_job_has_ended_when_it_was_reported_to(copy: Work | None, *, ended
         (job(active=1, ready=1), True),
         (job(active=1, ready=0), False),
         (job(active=1, ready=0, succeeded=2), True),
-        (job(failed=1), True),
+        (job(failed=1, active=1, ready=1), True),
+        (job(failed=1, active=1, ready=0), False),
         (job(SUSPENDED, active=0), False),
         (job(COMPLETE, succeeded=1), False),
         (job(FAILED, failed=1), False),
         (job(active=1, told="another"), False),
     ],
-    ids=["active", "ready", "waits", "a part is done", "tries again", "suspended", "complete", "failed", "another's"],
-)
+    ids=[
+        "active", "ready", "waits", "a part is done", "tries again", "waits to try again", "suspended", "complete",
+        "failed", "another's",
+    ],
+)  # fmt: skip
 def test_s1_a_job_is_under_way_once_it_has_begun_until_it_is_finished(copy: Work, *, runs: bool) -> None:
     assert is_job_under_way(copy) == runs
 
