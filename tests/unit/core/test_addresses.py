@@ -125,6 +125,11 @@ def route(parent: Manifest, *backends: Manifest) -> Manifest:
         ([], []),
         ([route({"name": "edge"}, WEB, {"name": "api"}), route({"name": "edge"}, WEB)], ["api", "web"]),
         ([route({"name": "edge", "namespace": "web", "kind": "Gateway"}, {**WEB, "namespace": "web"})], ["web"]),
+        ([route({"name": "edge"}, WEB, {"name": "next", "weight": 0})], ["web"]),
+        ([route({"name": "edge"}, WEB, {"name": "far", "namespace": "another", "weight": 0})], ["web"]),
+        ([route({"name": "edge"}, {**WEB, "weight": 0})], []),
+        ([route({"name": "edge"}, WEB), route({"name": "more", "kind": "ListenerSet"}, WEB)], []),
+        ([route({"name": "edge"}, WEB), route({"name": "more", "kind": "XListenerSet"}, WEB)], []),
         ([route({"name": "another"}, WEB)], []),
         ([route({"name": "edge", "namespace": "another"}, WEB)], []),
         ([route({"name": "edge", "kind": "Service", "group": ""}, WEB)], []),
@@ -139,3 +144,9 @@ def test_a_gateway_leads_to_the_services_of_its_routes(routes: list[Manifest], b
 def test_nobody_knows_all_routes_of_a_gateway_that_takes_those_of_other_namespaces() -> None:
     listeners = [{"name": "http"}, {"name": "all", "allowedRoutes": {"namespaces": {"from": "Selector"}}}]
     assert services_behind_gateway({**GATEWAY, "spec": {"listeners": listeners}}, [route({"name": "edge"}, WEB)]) == []
+
+
+@pytest.mark.parametrize(("allowed", "behind"), [("None", ["web"]), ("Same", []), ("All", []), ("Selector", [])])
+def test_nobody_knows_all_routes_of_a_gateway_that_takes_listener_sets(allowed: str, behind: list[str]) -> None:
+    spec = {"listeners": [{"name": "http"}], "allowedListeners": {"namespaces": {"from": allowed}}}
+    assert services_behind_gateway({**GATEWAY, "spec": spec}, [route({"name": "edge"}, WEB)]) == behind

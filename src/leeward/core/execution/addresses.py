@@ -8,8 +8,9 @@
     else                                          the addresses that are listed, or all: the last one never goes
 
 An address that is listed stays where it is not known whether the cluster serves, and while the brake is engaged. Where
-no workload is known behind a Service, all are listed. A Gateway leads to the Services of its routes; it lists all where
-routes of other namespaces may be attached to it, or one of its routes leads elsewhere than to a Service beside it.
+no workload is known behind a Service, all are listed. A Gateway leads to the Services of its routes, except those of
+weight 0. It lists all where routes of other namespaces may be attached to it, also by a ListenerSet. It lists all, too,
+where one of its routes leads elsewhere than to a Service beside it.
 Whatever reads the control plane (external-dns, a GSLB, a script) so follows a failover. Differs from Karmada, which
 lists the addresses of all clusters, also of dead ones. The binding's own status has all of them, as there.
 """
@@ -70,9 +71,13 @@ def services_behind_gateway(gateway: ReadOnlyManifest, routes: Iterable[ReadOnly
     """Names of the Services to which the routes of a Gateway lead; none where that cannot be told."""
     listeners = mappings_at(gateway, "spec", "listeners")
     spaces = {text_at(each, "allowedRoutes", "namespaces", "from") for each in listeners}
-    if not spaces <= {"", "Same"}:
+    sets = text_at(gateway, "spec", "allowedListeners", "namespaces", "from")
+    if not spaces <= {"", "Same"} or sets not in ("", "None"):
         return []
-    attached = [each for each in routes if any(_is_own(ref, gateway, "Gateway") for ref in _references(each))]
+    found = [(each, _references(each)) for each in routes]
+    if any(text_at(ref, "kind").endswith("ListenerSet") for _, references in found for ref in references):
+        return []
+    attached = [each for each, references in found if any(_is_own(ref, gateway, "Gateway") for ref in references)]
     backends = [backend for route in attached for backend in _backends(route)]
     if not all(_is_own(backend, gateway, "Service", text_at(backend, "name")) for backend in backends):
         return []
@@ -85,8 +90,10 @@ def _references(route: ReadOnlyManifest) -> list[Manifest]:
 
 
 def _backends(route: ReadOnlyManifest) -> list[Manifest]:
+    """References to the backends of a route that get traffic."""
     rules = mappings_at(route, "spec", "rules")
-    return [{"kind": "Service", **each} for rule in rules for each in mappings_at(rule, "backendRefs")]
+    found = [{"kind": "Service", **each} for rule in rules for each in mappings_at(rule, "backendRefs")]
+    return [each for each in found if each.get("weight") != 0]
 
 
 def _is_own(reference: ReadOnlyManifest, gateway: ReadOnlyManifest, kind: str, name: str = "") -> bool:
