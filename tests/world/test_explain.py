@@ -244,10 +244,10 @@ def test_room_is_told_as_arithmetic_that_adds_up() -> None:
     play(story)
 
 
-async def refusal(world: World, resource: str) -> str:
+async def refusal(world: World, resource: str, namespace: str = "default") -> str:
     """Words on a resource that has no binding."""
     with pytest.raises(OperationFailed) as refused:
-        await read_asked(world.client, world.clock, asked_of(resource, "default"), "world")
+        await read_asked(world.client, world.clock, asked_of(resource, namespace), "world")
     return str(refused.value)
 
 
@@ -269,6 +269,55 @@ def test_a_template_without_a_binding_is_told_which_policy_nearly_selects_it() -
 
         await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"tier": "front"}}}, "default")
         await world.until(lambda: world.assigned(WEB) == {"member1": 3}, 30)
+
+    play(story)
+
+
+def test_a_label_is_no_way_out_where_the_expressions_of_the_selector_miss_too() -> None:
+    async def story(world: World) -> None:
+        near = policy("near", ONLY_MEMBER1)
+        labels = {"matchLabels": {"tier": "front"}, "matchExpressions": [{"key": "zone", "operator": "Exists"}]}
+        near["spec"]["resourceSelectors"] = [{"apiVersion": "apps/v1", "kind": "Deployment", "labelSelector": labels}]
+        await apply(world.client, deployment("web", 3), near)
+        await world.sleep(5)
+        told = await refusal(world, "deploy/web")
+        assert "it asks for the label tier=front, and the template has no such label" in told
+        assert "do not match the selector's matchExpressions: zone Exists. Add a selector with the name web" in told
+        assert "kubectl label" not in told
+        await world.client.patch(DEPLOYMENTS, "web", {"metadata": {"labels": {"zone": "z"}}}, "default")
+        assert "--overwrite tier=front` lets it" in await refusal(world, "deploy/web")
+
+    play(story)
+
+
+def test_a_template_that_is_older_than_a_lazy_policy_is_told_to_change() -> None:
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 3))
+        await world.sleep(5)
+        lazy = policy("web", ONLY_MEMBER1)
+        lazy["spec"]["activationPreference"] = "Lazy"
+        await apply(world.client, lazy)
+        await world.sleep(60)
+        told = await refusal(world, "deploy/web")
+        assert "selects it, and its activationPreference is Lazy" in told
+        assert "Change the template" in told
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 4}}, "default")
+        await world.until(lambda: world.assigned(WEB) == {"member1": 4}, 30)
+
+    play(story)
+
+
+def test_a_template_that_is_never_propagated_is_told_so_before_any_policy() -> None:
+    async def story(world: World) -> None:
+        selecting = policy("web", ONLY_MEMBER1)
+        await apply(world.client, deployment("web", 3), selecting, namespace="kube-public")
+        await apply(world.client, policy("mine", ONLY_MEMBER1))
+        await world.sleep(5)
+        told = await refusal(world, "deploy/web", "kube-public")
+        assert "nothing of kube-public is propagated: it is reserved for the control plane, or in --skipped" in told
+        assert told.endswith("Create it in another namespace")
+        told = await refusal(world, "propagationpolicy/mine")
+        assert "PropagationPolicy is never propagated: it is the control plane's own" in told
 
     play(story)
 

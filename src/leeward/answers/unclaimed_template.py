@@ -1,10 +1,12 @@
 """Templates without a binding: the policy that nearly selects one and why not, or that there is no such template."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from kubeapi.meta import ReadOnlyManifest
+from kubeapi.meta import LabelSelector, LabelSelectorRequirement, ReadOnlyManifest
 from kubeapi.resource import Resource
+from kubeapi.selectors import matches, selector_of
+from kubeapi.untrusted import mapping_in
 from leeward.api.policy import AnyPropagationPolicy, ResourceSelector
 from leeward.api.resource import (
     CLUSTER_OVERRIDE_POLICIES,
@@ -12,8 +14,11 @@ from leeward.api.resource import (
     OVERRIDE_POLICIES,
     PROPAGATION_POLICIES,
 )
+from leeward.api.work import BindingResource
 from leeward.client import Client, NotFound, WorldError
-from leeward.core.propagation.matching import NO_MATCH, resource_precision, selector_priority
+from leeward.core.propagation.activation import decide_activation
+from leeward.core.propagation.matching import NO_MATCH, find_policy, resource_precision, selector_priority
+from leeward.core.propagation.reach import Reach, reach_problems
 from leeward.runtime.discovery import Discovery
 
 
@@ -34,11 +39,16 @@ async def why_unclaimed(client: Client, kinds: Sequence[str], name: str, namespa
     metadata: ReadOnlyManifest = found["metadata"]
     there = metadata.get("namespace", "")
     called = f"{found['kind']} {there}/{name}" if there else f"{found['kind']} {name}"
+    resource = BindingResource(api_version=found["apiVersion"], kind=found["kind"], name=name, namespace=there)
+    for problem in reach_problems(resource, there, Reach(), bool(there)):
+        way_out = ". Create it in another namespace" if Reach().skips_namespace(there) else ""
+        return f"{called} has no binding: {problem.message}{way_out}"
     local = (await client.list(PROPAGATION_POLICIES, there)).items if there else ()
-    policies: list[AnyPropagationPolicy] = [*local, *(await client.list(CLUSTER_PROPAGATION_POLICIES)).items]
-    for policy in policies:
-        if selector_priority(found, policy.spec, policy.namespace) > NO_MATCH:
-            return f"{called} has no binding yet: {await _waits(client, policy)}"
+    wide = (await client.list(CLUSTER_PROPAGATION_POLICIES)).items
+    policies: list[AnyPropagationPolicy] = [*local, *wide]
+    selecting = (each for each in policies if selector_priority(found, each.spec, each.namespace) > NO_MATCH)
+    if (policy := find_policy(found, local, wide) or next(selecting, None)) is not None:
+        return f"{called} has no binding yet: {await _waits(client, found, policy)}"
     misses = [(miss, policy) for policy in policies for miss in _misses(found, policy)]
     if not misses:
         return f"{called} is there, and no policy selects its kind: name it in the resourceSelectors of a policy"
@@ -50,8 +60,6 @@ async def _template(client: Client, kinds: Sequence[str], name: str, namespace: 
     """The template, or a sentence that it is not there. Raises: WorldError."""
     discovery, kind = Discovery(client), ""
     for enablement in (await discovery.offer()).enablements:
-        if enablement.group_version.partition("/")[0].endswith(".karmada.io"):
-            continue
         for offered in enablement.resources:
             if offered.kind.lower() not in kinds:
                 continue
@@ -70,11 +78,11 @@ async def _template(client: Client, kinds: Sequence[str], name: str, namespace: 
     )
 
 
-async def _waits(client: Client, policy: AnyPropagationPolicy) -> str:
+async def _waits(client: Client, template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> str:
     """Raises: WorldError."""
     if policy.metadata.deletion_timestamp is not None:
         return f"{_called(policy)} selects it, and is being deleted"
-    overrides: Resource[object] = OVERRIDE_POLICIES if policy.namespace else CLUSTER_OVERRIDE_POLICIES
+    overrides: Resource[Any] = OVERRIDE_POLICIES if policy.namespace else CLUSTER_OVERRIDE_POLICIES
     for name in policy.spec.dependent_overrides:
         try:
             await client.get(overrides, name, policy.namespace)
@@ -83,7 +91,15 @@ async def _waits(client: Client, policy: AnyPropagationPolicy) -> str:
                 f"{_called(policy)} selects it, and waits for the dependent override {name}. Create the "
                 f"{overrides.kind} {name}, or take it out of spec.dependentOverrides"
             )
-    return f"{_called(policy)} selects it. If that lasts, `leeward status` tells whether the controllers are at work"
+    if decide_activation(template, policy, None).waits:
+        return (
+            f"{_called(policy)} selects it, and its activationPreference is Lazy. A template that is older waits until "
+            "it changes. Change the template, or take spec.activationPreference out of the policy"
+        )
+    return (
+        f"{_called(policy)} selects it. If that lasts, `leeward status` tells whether the controllers are at work. "
+        "Their --skipped-propagating-namespaces and --skipped-propagating-apis may also leave it out"
+    )
 
 
 def _called(policy: AnyPropagationPolicy) -> str:
@@ -100,7 +116,7 @@ def _misses(template: ReadOnlyManifest, policy: AnyPropagationPolicy) -> Iterato
 
 def _miss(template: ReadOnlyManifest, selector: ResourceSelector, policy: AnyPropagationPolicy) -> NearMiss:
     metadata: ReadOnlyManifest = template["metadata"]
-    kind, name, namespace = str(template["kind"]), str(metadata["name"]), str(metadata.get("namespace", ""))
+    name, namespace = str(metadata["name"]), str(metadata.get("namespace", ""))
     api_version = str(template["apiVersion"])
     add = f"Add a selector with the name {name} to its resourceSelectors"
     wanted = selector.namespace or policy.namespace
@@ -111,16 +127,30 @@ def _miss(template: ReadOnlyManifest, selector: ResourceSelector, policy: AnyPro
         return NearMiss(3, f"it selects in namespace {wanted} only", add)
     if selector.name:
         return NearMiss(1, f"it selects the name {selector.name}", add)
-    labels = selector.label_selector.match_labels if selector.label_selector is not None else {}
-    given = {str(key): str(value) for key, value in (metadata.get("labels") or {}).items()}
+    return _miss_by_label(template, selector.label_selector or LabelSelector(), add)
+
+
+def _miss_by_label(template: ReadOnlyManifest, selector: LabelSelector, add: str) -> NearMiss:
+    """Miss whose way out is `kubectl label` where the labels of that command let the template in."""
+    metadata: ReadOnlyManifest = template["metadata"]
+    namespace, labels = metadata.get("namespace", ""), selector.match_labels
+    given = {str(key): str(value) for key, value in mapping_in(metadata, "labels").items()}
     lacking = [f"{key}={value}" for key, value in labels.items() if given.get(key) != value]
-    if not lacking:
-        return NearMiss(0, "its labels do not match the selector's matchExpressions", add)
     has = ", ".join(f"{key}={given[key]}" for key in labels if key in given)
+    asks = f"it asks for the label {', '.join(lacking)}, and the template has {has or 'no such label'}"
+    unfit = [each for each in selector.match_expressions if not _fits(each, {**given, **labels})]
+    if unfit:
+        told = ", ".join(f"{each.key} {each.operator} ({', '.join(each.values)})".removesuffix(" ()") for each in unfit)
+        why = f"its labels do not match the selector's matchExpressions: {told}"
+        return NearMiss(0, f"{asks}; {why}" if lacking else why, add)
     where = f" -n {namespace}" if namespace else ""
-    command = f"`kubectl label {kind.lower()} {name}{where} --overwrite {' '.join(lacking)}`"
-    why = f"it asks for the label {', '.join(lacking)}, and the template has {has or 'no such label'}"
-    return NearMiss(0, why, f"{command} lets it")
+    kind = str(template["kind"]).lower()
+    command = f"`kubectl label {kind} {metadata['name']}{where} --overwrite {' '.join(lacking)}`"
+    return NearMiss(0, asks, f"{command} lets it")
+
+
+def _fits(expression: LabelSelectorRequirement, labels: Mapping[str, str]) -> bool:
+    return matches(selector_of(LabelSelector(match_expressions=(expression,))), labels)
 
 
 async def told_unclaimed(client: Client, kinds: Sequence[str], name: str, namespace: str) -> str:
