@@ -5,16 +5,20 @@
 
 The control plane judges the rights, so that a page shows no more than `kubectl get -o yaml` does. Values of Secrets are
 hidden all the same, wherever they lie: in a template, and in the manifest that a Work holds.
+
+A session asks for labels once at a time: the page takes the answer to its last question, so an earlier one ends.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 from aiohttp import web
 
-from kubeapi.codec import decode_any, render_yaml
+from kubeapi.codec import decode_any, encode, render_yaml
 from kubeapi.errors import error_of
+from kubeapi.loop.offloading import run_beside
 from kubeapi.meta import Manifest, ReadOnlyManifest, annotations_of
 from kubeapi.resource import Resource
 from kubeapi.selectors import parse_selector
@@ -39,12 +43,16 @@ from leeward.client import Forbidden, NotFound, WorldError
 from leeward.dashboard.answering import NO_NAMESPACE, refusal_to_show
 from leeward.dashboard.context import DashboardContext, answered, failed
 from leeward.dashboard.sessions import Session
+from leeward.dashboard.user_shares import TooManyAtOnce
 from leeward.operations import OperationFailed
 from leeward.operations.applications import application_key
 from leeward.runtime.discovery import Discovery, UnknownKind
 
 HIDDEN = "(hidden)"
 MOST_WORKS, MOST_KINDS, MOST_LETTERS = 50, 30, 200_000
+LABELS_SECONDS = 20.0
+"""Deadline of all requests of one question about labels."""
+PAGE = 500
 METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
@@ -71,6 +79,8 @@ class Labelled(msgspec.Struct, frozen=True, rename="camel"):
 class AskedAsUser:
     def __init__(self, context: DashboardContext) -> None:
         self._context = context
+        self._labels_asked: dict[str, asyncio.Timeout] = {}
+        """Deadline of the question about labels that each session has now."""
 
     def routes(self) -> list[web.RouteDef]:
         signed_in = self._context.signed_in
@@ -98,28 +108,64 @@ class AskedAsUser:
         shown = [each for each in seen if session.sight.shows(each.namespace)]
         kinds = sorted({(each.spec.resource.api_version, each.spec.resource.kind) for each in shown})
         problems = [f"{kind}: more than {MOST_KINDS} kinds" for _, kind in kinds[MOST_KINDS:]]
-        found, known = set[str](), {application_key(each) for each in shown}
-        discovery = Discovery(session.client)
-        for api_version, kind in kinds[:MOST_KINDS]:
+        search = _LabelSearch(session, text, {application_key(each) for each in shown}, kinds[:MOST_KINDS], problems)
+        deadline = asyncio.timeout(LABELS_SECONDS)
+        try:
+            async with deadline:
+                if (earlier := self._labels_asked.get(session.id)) is not None and not earlier.expired():
+                    earlier.reschedule(asyncio.get_running_loop().time())
+                self._labels_asked[session.id] = deadline
+                await search.run()
+        except TimeoutError:
+            if self._labels_asked.get(session.id) is not deadline:
+                raise TooManyAtOnce("another question about labels has come from this session: ask again") from None
+            problems += (f"{kind}: not read within {LABELS_SECONDS:g} seconds" for _, kind in search.kinds)
+        finally:
+            if self._labels_asked.get(session.id) is deadline:
+                del self._labels_asked[session.id]
+        return answered(Labelled(sorted(search.found), problems))
+
+
+class _LabelSearch:
+    """Search for applications by labels of their templates. `kinds` are those to come, `known` the keys that count."""
+
+    def __init__(
+        self, session: Session, selector: str, known: set[str], kinds: Sequence[tuple[str, str]], problems: list[str]
+    ) -> None:
+        self._session, self._selector, self._known = session, selector, known
+        self.kinds, self.found, self.problems = list(kinds), set[str](), problems
+
+    async def run(self) -> None:
+        discovery = Discovery(self._session.client)
+        while self.kinds:
+            api_version, kind = self.kinds[0]
             try:
                 resource = await discovery.resource(api_version, kind)
-                found.update([key async for key in _keys(session, resource, text)])
+                async for key in _keys(self._session, resource, self._selector):
+                    if key in self._known:
+                        self.found.add(key)
             except (UnknownKind, WorldError) as error:
-                problems.append(f"{kind}: {error}")
-        return answered(Labelled(sorted(found & known), problems))
+                self.problems.append(f"{kind}: {error}")
+            del self.kinds[0]
 
 
 async def _keys(session: Session, resource: Resource[Manifest], selector: str) -> AsyncIterator[str]:
     """Keys of the objects with these labels, as far as the user may list them. Raises: WorldError."""
     namespaces = ("",) if session.sight.namespaces is None or not resource.namespaced else session.sight.namespaces
     for namespace in sorted(namespaces):
-        query = {"labelSelector": selector}
-        response = await session.client.raw("GET", resource.path(namespace), accept=METADATA, query=query)
-        if response.code >= 400:
-            raise error_of(response.code, response.body)
-        for each in mappings_in(decode_any(response.body), "items"):
-            metadata = mapping_in(each, "metadata")
-            yield f"{text_in(metadata, 'namespace')}/{resource.kind}/{text_in(metadata, 'name')}"
+        token = ""
+        while True:
+            query = {"labelSelector": selector, "limit": str(PAGE), **({"continue": token} if token else {})}
+            response = await session.client.raw("GET", resource.path(namespace), accept=METADATA, query=query)
+            if response.code >= 400:
+                raise error_of(response.code, response.body)
+            page = decode_any(response.body)
+            for each in mappings_in(page, "items"):
+                metadata = mapping_in(each, "metadata")
+                yield f"{text_in(metadata, 'namespace')}/{resource.kind}/{text_in(metadata, 'name')}"
+            token = text_in(mapping_in(page, "metadata"), "continue")
+            if not token:
+                break
 
 
 async def _parts(session: Session, kind: str, name: str, namespace: str) -> AsyncIterator[ShownManifest]:
@@ -163,9 +209,17 @@ async def _shown(
         return {}, ShownManifest(part, title, problem="it is not there")
     except WorldError as error:
         return {}, ShownManifest(part, title, problem=str(error))
-    text = render_yaml(without_secrets({"apiVersion": resource.api_version, "kind": resource.kind, **manifest}))
-    cut = f"\n# cut off after {MOST_LETTERS} letters: kubectl shows all of it" if len(text) > MOST_LETTERS else ""
-    return manifest, ShownManifest(part, title, text[:MOST_LETTERS] + cut)
+    whole = {"apiVersion": resource.api_version, "kind": resource.kind, **manifest}
+    text = await run_beside(_rendered, whole)
+    problem = "" if text else f"it has more than {MOST_LETTERS} letters: kubectl shows it"
+    return manifest, ShownManifest(part, title, text, problem)
+
+
+def _rendered(manifest: ReadOnlyManifest) -> str:
+    """The object as it is shown; empty where it is too large. It is not rendered where its JSON already is."""
+    shown = without_secrets(manifest)
+    text = render_yaml(shown) if len(encode(shown)) <= MOST_LETTERS else ""
+    return text if len(text) <= MOST_LETTERS else ""
 
 
 def _untyped(resource: Resource[Any]) -> Resource[Manifest]:
