@@ -1,13 +1,16 @@
 """Ways on from a page: the name that was meant, and the report that is taken along."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.browser.chromium import watched_page
 from tests.browser.stand_in import LEDGER, OUTAGE, StandIn
 
+FEED = Path(__file__).parents[2] / "web/tests/recorded/feed.json"
 REPORT = "# Outages of prod-hub\n"
 
 
@@ -69,3 +72,29 @@ def test_the_fleet_at_an_instant_is_told_as_its_outages_recorded_it(browser: Bro
         page.keyboard.press("End")
         expect(panel).to_contain_text("24 moved, 3 moving, 1 held, 2 kept, 4 due.")
         assert watched.findings_of_axe() == []
+
+
+def test_the_story_of_an_outage_is_asked_for_again_after_an_error_and_when_its_row_changes(
+    browser: Browser, stand_in: StandIn
+) -> None:
+    with watched_page(browser, stand_in.origin) as watched:
+        asked = list[str]()
+
+        def answer(route: Route) -> None:
+            asked.append(route.request.url)
+            if len(asked) == 1:
+                route.fulfill(status=502, json={"error": "no answer in time"})
+            else:
+                route.continue_()
+
+        watched.page.route(f"**/api{OUTAGE}", answer)
+        page = watched.open("/outages")
+        panel = page.locator("section.panel", has=page.get_by_role("slider"))
+        expect(panel).to_contain_text("no answer in time")
+        expect(panel).to_contain_text("24 moved", timeout=15_000)
+        assert len(asked) == 2
+        watched.problems.clear()
+        name = OUTAGE.rpartition("/")[2]
+        [row] = json.loads(FEED.read_text())["collections"]["outages"].values()
+        with page.expect_request(f"**/api{OUTAGE}"):
+            stand_in.tell("outages", name, {**row, "name": name, "since": "2026-11-22T02:29:47Z", "moved": 25})
