@@ -290,6 +290,22 @@ def test_a_definition_takes_its_objects_along_and_waits_for_their_finalizers():
     tell(story, [widgets()])
 
 
+def test_a_large_object_that_comes_together_with_the_end_of_its_definition_does_not_outlive_it():
+    async def story(world: ApiWorld) -> None:
+        large = widget("large", size=1, note="x" * 140_000)
+        _, ended = await asyncio.gather(
+            world.create(WIDGETS, large), world.delete(f"{DEFINITIONS}/widgets.example.com")
+        )
+        assert ended.code == 200
+        await asyncio.sleep(1)
+        assert (await world.get(WIDGETS)).code == 404
+        await world.create(DEFINITIONS, widgets())
+        await asyncio.sleep(1)
+        assert (await world.get(WIDGETS)).names == []
+
+    tell(story, [widgets()])
+
+
 def test_definitions_are_served_again_after_a_restart():
     async def play() -> None:
         medium = MemoryMedium()

@@ -108,12 +108,13 @@ def test_an_update_that_changes_nothing_is_not_written():
     tell(story)
 
 
-def test_concurrent_patches_of_one_object_are_all_applied():
+@pytest.mark.parametrize("size", [1, 200_000], ids=["small", "large"])
+def test_concurrent_patches_of_one_object_are_all_applied(size: int):
     async def story(world: ApiWorld) -> None:
-        await world.create(CONFIG_MAPS, config_map("a"))
+        await world.create(CONFIG_MAPS, config_map("a", text="x" * size))
         patches = [world.patch(f"{CONFIG_MAPS}/a", {"data": {f"k{n}": "v"}}) for n in range(20)]
         assert {answer.code for answer in await asyncio.gather(*patches)} == {200}
-        assert len((await world.get(f"{CONFIG_MAPS}/a")).body["data"]) == 20
+        assert len((await world.get(f"{CONFIG_MAPS}/a")).body["data"]) == 21
 
     tell(story)
 

@@ -1,11 +1,13 @@
 """Fields that go with a type of Service: refused when they are said anew, dropped when the type changes under them."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from kubeapi.meta import Manifest
 from tests.kubeserver.api_world import ApiWorld, tell
+from tests.kubeserver.webhooks import VALIDATING, InProcessWebhooks, allow, rule, validating, webhook
 
 SERVICES = "/api/v1/namespaces/default/services"
 
@@ -132,3 +134,22 @@ def test_an_update_that_says_nothing_of_ports_keeps_them():
         assert after[0]["nodePort"] != first
 
     tell(story)
+
+
+def test_ports_of_a_change_that_another_overtook_are_free_again():
+    """Both changes wait for the webhook, and one of them is made anew on top of the other."""
+    hooks = InProcessWebhooks(judge=allow)
+    hooks.delay_seconds = 2.0
+    ports = [{"port": 80, "nodePort": 30001}]
+
+    async def story(world: ApiWorld) -> None:
+        await world.create(SERVICES, service())
+        await world.create(VALIDATING, validating("a", webhook("judge", rule("services"))))
+        labelled, opened = await asyncio.gather(
+            world.patch(f"{SERVICES}/a", {"metadata": {"labels": {"a": "b"}}}),
+            world.patch(f"{SERVICES}/a", {"spec": {"type": "NodePort", "ports": ports}}),
+        )
+        assert (labelled.code, opened.code) == (200, 200)
+        assert (await world.get(f"{SERVICES}/a")).body["spec"]["ports"][0]["nodePort"] == 30001
+
+    tell(story, webhook_client=hooks)

@@ -9,7 +9,6 @@ Holds: L4.
 
 import asyncio
 import re
-from collections.abc import Awaitable
 from functools import partial
 from typing import Any
 
@@ -28,7 +27,7 @@ from leeward.manager.settings import StorageSettings
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import World
 from tests.kubeserver.api_world import CONFIG_MAPS as PATH
-from tests.kubeserver.api_world import Answer, ApiWorld, tell
+from tests.kubeserver.api_world import ApiWorld, tell
 from tests.security.test_load import config_map
 from tests.security.worlds import namespaces, play_in, user_with
 from tests.world.stories import CONFIG_MAPS, apply, play, policy
@@ -270,34 +269,6 @@ def test_l4_a_list_of_large_objects_and_their_deletion_let_others_run() -> None:
             assert turns >= 20 * 900_000 // presenting.PAUSE_BYTES
         assert (await world.delete(PATH)).code == 200
         counting.cancel()
-
-    tell(story)
-
-
-def test_l4_others_run_between_the_steps_of_a_large_write() -> None:
-    """Reading, defaulting, owners of fields, admission, checking: each goes over all of the object."""
-
-    async def turns_of(work: Awaitable[Answer], code: int) -> int:
-        turns = 0
-
-        async def count() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
-
-        counting = asyncio.ensure_future(count())
-        assert (await work).code == code
-        counting.cancel()
-        return turns
-
-    async def story(world: ApiWorld) -> None:
-        large = {**small("large"), "data": {f"k{number}": "x" for number in range(20_000)}}
-        few = await turns_of(world.create(PATH, small("small")), 201)
-        assert await turns_of(world.create(PATH, large), 201) >= few + 8
-        labels = {"metadata": {"labels": {"a": "b"}}}
-        few = await turns_of(world.patch(f"{PATH}/small", labels), 200)
-        assert await turns_of(world.patch(f"{PATH}/large", labels), 200) >= few + 4
 
     tell(story)
 

@@ -27,16 +27,6 @@ LATE_TURNS = 10_000
 MOST_HELD_SECONDS = 10.0
 
 
-LARGE_BYTES = 128 * 1024
-"""Size from which a step that goes over all of an object is a piece of work of its own."""
-
-
-async def pause_after(size: int) -> None:
-    """Lets others run after a step over an object of so many bytes, where it is large."""
-    if size >= LARGE_BYTES:
-        await asyncio.sleep(0)
-
-
 class LateHold:
     """Hold on late work: none is begun while anybody has it."""
 

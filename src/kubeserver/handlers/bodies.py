@@ -1,6 +1,5 @@
 """Bodies of writes, each of which must be of the right type and name, and about the object that is there."""
 
-from kubeapi.loop.turns import pause_after
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver import errors
@@ -23,22 +22,18 @@ from kubeserver.routing import Target
 from kubeserver.warnings import warn
 
 
-async def read_body(call: Call, field_validation: str, kind: Kind | None = None) -> Manifest:
+def read_body(call: Call, field_validation: str, kind: Kind | None = None) -> Manifest:
     """The body as an object of the kind of the target, or of what is sent to its subresource. Raises: Refused."""
-    kind, body = kind or call.kind, call.request.body
-    manifest = parse_body(kind, body, call.content_type)
+    kind = kind or call.kind
+    manifest = parse_body(kind, call.request.body, call.content_type)
     check_type(kind, manifest)
-    await pause_after(len(body))
     read = duplicate_yaml_fields if "yaml" in call.content_type else duplicate_fields
-    repeated = () if field_validation == "Ignore" else read(body)
-    await pause_after(len(body))
+    repeated = () if field_validation == "Ignore" else read(call.request.body)
     warnings = [f'duplicate field "{path}"' for path in repeated]
     try:
-        read_as = _told(kind, decode_object(kind, manifest, field_validation, warnings)).manifest
+        return _told(kind, decode_object(kind, manifest, field_validation, warnings)).manifest
     except UndecodableObject as unfit:
         raise cannot_handle(kind, unfit) from unfit
-    await pause_after(len(body))
-    return read_as
 
 
 def fit_patched(

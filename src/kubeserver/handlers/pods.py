@@ -96,7 +96,7 @@ class PodActions:
     async def bind(self, call: Call) -> Response:
         """A Binding that names its Pod itself, instead of being sent to it."""
         options = write_options(call.query, "CreateOptions")
-        sent = await read_body(call, options.field_validation)
+        sent = read_body(call, options.field_validation)
         check_namespace(call.target, sent)
         target = Target(PODS, call.target.namespace, metadata_of(sent).get("name", ""), "binding")
         await self._bind(structs.replace(call, target=target), sent, options.dry_run)
@@ -105,7 +105,7 @@ class PodActions:
     async def _do(self, call: Call, action: str) -> Response:
         options = write_options(call.query, "CreateOptions")
         kind = _DEEDS[action]
-        sent = await read_body(call, options.field_validation, kind)
+        sent = read_body(call, options.field_validation, kind)
         if metadata_of(sent).get("name") != call.target.name:
             raise errors.bad_request(f"name in URL does not match name in {kind.kind} object")
         check_namespace(call.target, sent)

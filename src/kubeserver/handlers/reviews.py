@@ -30,7 +30,7 @@ class ReviewVerbs:
     async def review(self, call: Call) -> Response:
         target = call.target
         options = write_options(call.query, "CreateOptions")
-        sent = await read_body(call, options.field_validation)
+        sent = read_body(call, options.field_validation)
         check_namespace(target, sent)
         if call.kind.namespaced:
             sent["metadata"]["namespace"] = target.namespace
@@ -42,7 +42,7 @@ class ReviewVerbs:
         if call.request.method != "POST":
             raise errors.method_not_allowed()
         options = write_options(call.query, "CreateOptions")
-        sent = await read_body(call, options.field_validation, TOKEN_REQUEST)
+        sent = read_body(call, options.field_validation, TOKEN_REQUEST)
         check_namespace(call.target, sent)
         manifest = await self._admitted(call, sent, options.dry_run)
         issued = self.access.issue_token(call.target.namespace, call.target.name, manifest, options.dry_run)

@@ -6,7 +6,6 @@ as whom, and may they? ▸ health ▸ which path? ▸ discovery, OpenAPI, or the
 import logging
 
 from kubeapi import codec
-from kubeapi.loop.turns import pause_after
 from kubeapi.transport import Request, Response
 from kubeserver import errors
 from kubeserver.admission import AdmissionReview
@@ -119,7 +118,6 @@ class ApiServer:
             await self._admit_connection(asked)
             return await connect(asked)
         check_body(request.body)
-        await pause_after(len(request.body))
         answered = self.health.answer(request) or self._access.issuer.answer(request)
         if answered is None and request.path == "/":
             others = (*self.health.paths(), *self._access.issuer.paths)

@@ -35,20 +35,19 @@ class WriteVerbs:
     async def create(self, call: Call) -> Response:
         kind, target = call.kind, call.target
         options = write_options(call.query, "CreateOptions")
-        manifest = await read_body(call, options.field_validation)
+        manifest = read_body(call, options.field_validation)
         check_namespace(target, manifest)
         if kind.terminating:
             name = metadata_of(manifest).get("name", "")
             why = "create not allowed while custom resource definition is terminating"
             raise errors.forbidden(kind.group, kind.plural, name, why)
-        size, dry_run = len(call.request.body), options.dry_run
-        written = await self.writer.create(kind, target.namespace, manifest, call.user, dry_run, call.manager, size)
+        written = await self.writer.create(kind, target.namespace, manifest, call.user, options.dry_run, call.manager)
         return await call.shown(written, 201)
 
     async def update(self, call: Call) -> Response:
         kind, target = call.kind, call.target
         options = write_options(call.query, "UpdateOptions")
-        wanted = await read_body(call, options.field_validation)
+        wanted = read_body(call, options.field_validation)
         check_name(target, wanted)
         is_missing = self.writer.store.head(kind.key(target.namespace, target.name)) is None
         if is_missing and target.subresource:
@@ -73,8 +72,7 @@ class WriteVerbs:
         self._check_may_create(call)
         check_uid(kind, target.name, wanted, "")
         wanted["metadata"].pop("resourceVersion", None)
-        size = len(call.request.body)
-        return await self.writer.create(kind, target.namespace, wanted, call.user, dry_run, call.manager, size)
+        return await self.writer.create(kind, target.namespace, wanted, call.user, dry_run, call.manager)
 
     async def patch(self, call: Call) -> Response:
         if is_apply(call.content_type):
@@ -101,8 +99,7 @@ class WriteVerbs:
         self._check_may_create(call)
         manifest = self._applied(call, options)(None)
         manifest["metadata"].pop("resourceVersion", None)
-        size = len(call.request.body)
-        written = await self.writer.create(kind, target.namespace, manifest, call.user, options.dry_run, size=size)
+        written = await self.writer.create(kind, target.namespace, manifest, call.user, options.dry_run)
         return await call.shown(written, 201)
 
     async def _apply_existing(self, call: Call) -> Written:
@@ -133,9 +130,9 @@ class WriteVerbs:
     async def _change(
         self, call: Call, change: Callable[[Manifest], Manifest], dry_run: bool, *, tracked: bool = True
     ) -> Written:
-        target, manager, size = call.target, call.manager if tracked else "", len(call.request.body)
+        target, manager = call.target, call.manager if tracked else ""
         return await self.writer.change(
-            target.kind, target.namespace, target.name, change, call.user, dry_run, target.subresource, manager, size
+            target.kind, target.namespace, target.name, change, call.user, dry_run, target.subresource, manager
         )
 
     async def scale(self, call: Call) -> Response:
@@ -146,11 +143,11 @@ class WriteVerbs:
     async def _rescale(self, call: Call) -> Written:
         kind, replaces = call.kind, call.request.method == "PUT"
         options = write_options(call.query, "UpdateOptions" if replaces else "PatchOptions")
-        apply = await self._replaced_scale(call, options) if replaces else self._patched_scale(call, options)
+        apply = self._replaced_scale(call, options) if replaces else self._patched_scale(call, options)
         return await self._change(call, lambda current: scaled(kind, current, apply(current)), options.dry_run)
 
-    async def _replaced_scale(self, call: Call, options: WriteOptions) -> Callable[[Manifest], Manifest]:
-        wanted = await read_body(call, options.field_validation, SCALE_KIND)
+    def _replaced_scale(self, call: Call, options: WriteOptions) -> Callable[[Manifest], Manifest]:
+        wanted = read_body(call, options.field_validation, SCALE_KIND)
         check_name(call.target, wanted)
 
         def apply(current: Manifest) -> Manifest:

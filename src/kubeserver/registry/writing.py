@@ -21,7 +21,6 @@ from kubeapi import codec
 from kubeapi.diff import is_equal
 from kubeapi.loop.clock import Clock
 from kubeapi.loop.randomness import Randomness
-from kubeapi.loop.turns import pause_after
 from kubeapi.meta import Manifest, format_time
 from kubeapi.status import Problem
 from kubeserver import errors
@@ -74,40 +73,30 @@ class Writer:
     """Bounds on what is stored; none of the writes by which the server begins."""
 
     async def create(
-        self,
-        kind: Kind,
-        namespace: str,
-        manifest: Manifest,
-        user: User,
-        dry_run: bool,
-        manager: str = "",
-        size: int = 0,
+        self, kind: Kind, namespace: str, manifest: Manifest, user: User, dry_run: bool, manager: str = ""
     ) -> Written:
-        """Stores a new object of `size` bytes, owned by `manager`. Raises: Refused."""
+        """Stores a new object, owned by `manager`. Raises: Refused."""
         if metadata_of(manifest).get("resourceVersion"):
             raise errors.version_at_birth()
         check_namespace(self.store, kind, namespace, manifest)
         now, suffix = self.clock.now(), self.randomness.suffix() if lifecycle.is_nameless(manifest) else ""
         lifecycle.stamp_new(kind, namespace, manifest, now, self.randomness.uid(), suffix)
         kind.default(manifest)
-        await pause_after(size)
         if manager:
             manifest = await settled(lambda: managing.tracked_create(kind, manifest, manager, format_time(now)))
-            await pause_after(size)
         kind.complete(manifest)
         review = AdmissionReview("CREATE", kind, namespace, manifest, None, user, dry_run)
         manifest = await self.admission.admit(review)
-        await pause_after(size)
         name = metadata_of(manifest).get("name", "")
         key = kind.key(namespace if kind.namespaced else "", name)
         self._prepare(kind, manifest, None, dry_run)
-        await self._approve(review.about(manifest), size)
+        await self._approve(review.about(manifest))
         try:
             if self.store.head(key) is not None:
+                self.hook_of(kind).not_written(manifest, None)
                 raise Raced
             return await self._put(kind, key, None, manifest, None, dry_run)
         except Raced:
-            self.hook_of(kind).not_written(manifest, None)
             raise already_there(kind, name, self.store.head(key)) from None
 
     async def change(
@@ -120,16 +109,15 @@ class Writer:
         dry_run: bool,
         subresource: str = "",
         manager: str = "",
-        size: int = 0,
     ) -> Written:
-        """Replaces the stored object by what `change` makes of it of `size` bytes, for `manager`. Raises: Refused."""
+        """Replaces the stored object by what `change` makes of it, for `manager`. Raises: Refused."""
         key = kind.key(namespace if kind.namespaced else "", name)
         for _ in range(MAX_RACES):
             record = self.store.head(key)
             if record is None:
                 raise errors.not_found(kind.group, kind.plural, name)
             try:
-                return await self._change_once(kind, key, record, change, user, dry_run, subresource, manager, size)
+                return await self._change_once(kind, key, record, change, user, dry_run, subresource, manager)
             except Raced:
                 continue
         raise errors.conflict(kind.group, kind.plural, name)
@@ -144,28 +132,25 @@ class Writer:
         dry_run: bool,
         subresource: str,
         manager: str,
-        size: int,
     ) -> Written:
         shown = await show_one(kind, record)
-        old, size = decode_stored(kind, shown), max(len(shown), size)
+        old = decode_stored(kind, shown)
         kind.default(old)
-        await pause_after(size)
 
-        wanted = await settled(lambda: change(codec.copy_manifest(old)))
-        await pause_after(size)
-        new = self._changed(kind, old, wanted, subresource)
-        await pause_after(size)
-        if manager:
-            new = await settled(partial(self._tracked, kind, old, new, manager, subresource))
-            await pause_after(size)
+        def changed() -> Manifest:
+            new = self._changed(kind, old, change(codec.copy_manifest(old)), subresource)
+            if manager:
+                managing.track_change(kind, old, new, manager, subresource, format_time(self.clock.now()))
+            return new
+
+        new = await settled(changed)
         kind.complete(new)
         lifecycle.stamp_changed(kind, old, new, counts=subresource not in ("status", "approval", "binding"))
         namespace = old["metadata"].get("namespace", "")
         review = AdmissionReview("UPDATE", kind, namespace, new, old, user, dry_run, subresource)
         new = await self.admission.admit(review)
-        await pause_after(size)
         self._prepare(kind, new, old, dry_run, subresource)
-        await self._approve(review.about(new), size)
+        await self._approve(review.about(new))
         if is_equal(new, old) and is_kept(kind, record):
             await self._until_durable(record)
             return Written(old, record)
@@ -190,12 +175,6 @@ class Writer:
         kind.default(new)
         return new
 
-    def _tracked(self, kind: Kind, old: Manifest, new: Manifest, manager: str, subresource: str) -> Manifest:
-        """The new object with its owners; `new` stays as it is."""
-        owned = {**new, "metadata": {**new["metadata"]}}
-        managing.track_change(kind, old, owned, manager, subresource, format_time(self.clock.now()))
-        return owned
-
     def _check_identity(self, kind: Kind, old: Manifest, wanted: Manifest) -> None:
         """The resourceVersion that the writer expects must be the stored one, where it names one."""
         name, before, after = old["metadata"]["name"], old["metadata"], metadata_of(wanted)
@@ -211,10 +190,9 @@ class Writer:
         if problems:
             raise errors.invalid(kind.group, kind.kind, old["metadata"]["name"], problems)
 
-    async def _approve(self, review: AdmissionReview, size: int) -> None:
+    async def _approve(self, review: AdmissionReview) -> None:
         """Asks those who judge what was prepared; a namespace may have come to its end meanwhile. Raises: Refused."""
         try:
-            await pause_after(size)
             await self.admission.approve(review)
             if review.operation == "CREATE":
                 check_namespace(self.store, review.kind, review.namespace, review.object)
@@ -261,7 +239,7 @@ class Writer:
         try:
             render = partial(self._limited, kind, key, record, to_store, old)
             stored = await self.store.put(key, record, render, form)
-        except errors.Refused:
+        except (errors.Refused, Raced):
             self.hook_of(kind).not_written(new, old)
             raise
         self.hook_of(kind).after_write(new, old)
