@@ -11,6 +11,7 @@ closed. Each connection takes three descriptors.
 
 import asyncio
 import logging
+import os
 import shutil
 import ssl
 import tempfile
@@ -27,8 +28,11 @@ log = logging.getLogger(__name__)
 DESCRIPTORS = 3
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 """First bytes that a client of HTTP/2 sends."""
-SHARED_MEMORY = "/dev/shm"
-"""Directory that a container has whose other ones cannot be written to."""
+SOCKET = "grpc"
+MOST_PATH_BYTES = 100
+"""Length of the path of a socket that every system takes: Linux has room for 107, others for 103."""
+SHORT_DIRECTORIES = ("/tmp", "/dev/shm")
+"""Directories for the socket where the usual one has a long name, or cannot be written to."""
 
 
 class EstimatorFront:
@@ -36,7 +40,7 @@ class EstimatorFront:
 
     def __init__(self, tls: Callable[[], ssl.SSLContext] | None = None, connections: Connections | None = None) -> None:
         self._directory = _private_directory()
-        self.inside = self._directory / "grpc"
+        self.inside = self._directory / SOCKET
         self._supervisor = Supervisor("estimator's connections")
         self._accepted: set[_Accepted] = set()
         self.request_factory: Callable[..., Any] = lambda *_: None
@@ -165,8 +169,16 @@ def _named(certificate: Mapping[str, Sequence[Sequence[tuple[str, str]]]] | None
 
 
 def _private_directory() -> Path:
-    """A directory for its owner alone. Raises: OSError where none can be made."""
-    try:
-        return Path(tempfile.mkdtemp(prefix="leeward-"))
-    except FileNotFoundError:
-        return Path(tempfile.mkdtemp(prefix="leeward-", dir=SHARED_MEMORY))
+    """A directory for its owner alone, in which a socket has a short path. Raises: OSError where none can be made."""
+    said = list[str]()
+    for folder in (None, *SHORT_DIRECTORIES):
+        try:
+            made = Path(tempfile.mkdtemp(prefix="leeward-", dir=folder)).absolute()
+        except OSError as error:
+            said.append(str(error))
+            continue
+        if len(os.fsencode(made / SOCKET)) <= MOST_PATH_BYTES:
+            return made
+        made.rmdir()
+        said.append(f"a socket in {made.parent} has a path of more than {MOST_PATH_BYTES} bytes")
+    raise OSError(f"no directory for the socket of the estimator: {'; '.join(said)}. Set TMPDIR to a short one")

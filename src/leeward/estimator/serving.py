@@ -97,13 +97,17 @@ class EstimatorServer:
         self._front: EstimatorFront | None = None
 
     async def start(self) -> int:
-        """Returns the port. Raises: OSError when it is taken, or a certificate cannot be read."""
+        """Returns the port. Raises: OSError when it is taken, or a certificate or a socket cannot be had."""
         tls = None if self._certificates is None else self._certificates.contexts()
+        self._front = EstimatorFront(tls, self._connections)
         options = (("grpc.max_receive_message_length", MAX_REQUEST_BYTES),)
         server = grpc.aio.server(options=options, maximum_concurrent_rpcs=MAX_CALLS)
         server.add_generic_rpc_handlers((self._handlers(),))
-        self._front = EstimatorFront(tls, self._connections)
-        server.add_insecure_port(f"unix:{self._front.inside}")
+        try:
+            server.add_insecure_port(f"unix:{self._front.inside}")
+        except RuntimeError as error:
+            said = f"gRPC cannot listen at {self._front.inside}: set TMPDIR to another directory, of letters and digits"
+            raise OSError(said) from error
         await server.start()
         self._server = server
         return await self._front.start(self._host, self._port)

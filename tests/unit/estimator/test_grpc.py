@@ -1,6 +1,8 @@
 """Both sides over real gRPC on 127.0.0.1: with certificates, with wrong ones, with hostile estimators."""
 
 import asyncio
+import shutil
+import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -25,6 +27,7 @@ from leeward.api.work import BindingResource, Component, ReplicaRequirements
 from leeward.client import Client
 from leeward.core.scheduling.estimates import Answers, Question
 from leeward.core.scheduling.model import MAX_REPLICAS
+from leeward.estimator import grpc_port
 from leeward.estimator.access import EstimatorAccess
 from leeward.estimator.answering import MemberEstimates
 from leeward.estimator.channels import MAX_ANSWER_BYTES, SERVICES, EstimatorChannels
@@ -401,3 +404,38 @@ def test_more_calls_than_the_server_takes_are_refused_and_it_goes_on() -> None:
         await server.close()
 
     tell(story)
+
+
+@pytest.mark.parametrize("name", ["x" * 90, "é" * 60], ids=["letters", "bytes"])
+def test_a_temporary_directory_with_a_long_name_keeps_no_estimator_from_serving(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / name))
+
+    async def story(fleet: Fleet) -> None:
+        server = await fleet.serve()
+        assert await fleet.ask("member1") == {"member1": 2}
+        await server.close()
+        assert list((tmp_path / name).iterdir()) == []
+
+    tell(story)
+
+
+def test_a_socket_that_cannot_be_had_is_told_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gRPC takes `%41` in a path for the letter A. Where no name is short enough there is no directory either."""
+    odd = Path(tempfile.mkdtemp(prefix="%41"))
+    monkeypatch.setattr(tempfile, "tempdir", str(odd))
+
+    async def story(fleet: Fleet) -> None:
+        with pytest.raises(OSError, match=r"gRPC cannot listen at .*%41.*: set TMPDIR to another directory"):
+            await fleet.serve()
+        monkeypatch.setattr(grpc_port, "SHORT_DIRECTORIES", ())
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+        with pytest.raises(OSError, match=r"no directory for the socket .*gone.*Set TMPDIR to a short one"):
+            await fleet.serve()
+
+    try:
+        tell(story)
+    finally:
+        shutil.rmtree(odd)
