@@ -101,16 +101,23 @@ def _each(ask: Callable[[str], str], templates: Iterable[str]) -> dict[str, str]
 
 @pytest.mark.parametrize("client", VERSIONS)
 def test_helm_renders_the_dashboard_where_it_is_enabled(programs: Path, client: str) -> None:
-    def deployments(*options: str) -> list[str]:
+    def deployments(*options: str) -> dict[str, Manifest]:
         command = [programs / VERSIONS[client], "template", "leeward", ROOT / "deploy/leeward", *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=HELM_SECONDS, check=True)
         found: list[Manifest] = [each for each in yaml.safe_load_all(done.stdout) if each]
-        return [each["metadata"]["name"] for each in found if each["kind"] == "Deployment"]
+        return {each["metadata"]["name"]: each["spec"] for each in found if each["kind"] == "Deployment"}
 
+    def arguments(*options: str) -> list[str]:
+        (container,) = deployments(*enabled, *options)["leeward-dashboard"]["template"]["spec"]["containers"]
+        return [*container["command"], *(container["args"] or ())]
+
+    enabled = ("--namespace", "karmada-system", "--set", "dashboard.enabled=true")
     given = deployments("--namespace", "karmada-system")
     assert "leeward-dashboard" not in given
-    enabled = deployments("--namespace", "karmada-system", "--set", "dashboard.enabled=true")
-    assert sorted(enabled) == sorted([*given, "leeward-dashboard"])
+    assert deployments(*enabled).keys() == {*given, "leeward-dashboard"}
+    always = arguments()
+    assert {each.partition("=")[0] for each in always} >= {"--listen", "--tls-cert", "--tls-key"}
+    assert arguments("--set", "dashboard.args={--allowed-host=x}") == [*always, "--allowed-host=x"]
 
 
 @pytest.mark.parametrize("client", VERSIONS)

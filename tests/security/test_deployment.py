@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kubeapi.certificate_requests import make_request
+from kubeapi.codec import encode
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
@@ -32,7 +33,14 @@ from leeward.answers.reading import read_fleet
 from leeward.api.cluster import Cluster
 from leeward.api.core import Secret
 from leeward.api.names import SYSTEM_NAMESPACE
-from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS, PRIORITY_CLASSES, SECRETS, WORKLOAD_REBALANCERS
+from leeward.api.resource import (
+    CLUSTERS,
+    FEDERATED_RESOURCE_QUOTAS,
+    PRIORITY_CLASSES,
+    SECRETS,
+    WORKLOAD_REBALANCERS,
+    WORKS,
+)
 from leeward.app.bootstrap_tokens import create_token
 from leeward.app.install.manifests import (
     CLUSTER_ROLE_BINDINGS,
@@ -328,6 +336,7 @@ def test_nobody_reaches_more_than_the_ports_of_a_pod_and_it_reaches_no_link_loca
 
 
 def test_the_dashboard_sees_a_whole_fleet_with_the_rights_of_the_chart() -> None:
+    """Fleet as the account of the chart sees it. It lists no Secrets, but in Works it reads those that go out."""
     account = "leeward-dashboard"
     subjects = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": account}]
     granted = {each["kind"]: each for each in rendered("dashboard.yaml") if "rules" in each or "roleRef" in each}
@@ -349,6 +358,13 @@ def test_the_dashboard_sees_a_whole_fleet_with_the_rights_of_the_chart() -> None
         assert (await read_fleet(client, world.clock)).recorded.unseen == ()
         with pytest.raises(Forbidden):
             await client.list(SECRETS, "default")
+        await world.client.create(
+            SECRETS, {"metadata": {"name": "key"}, "stringData": {"key": "opensesame"}}, "default"
+        )
+        await apply(world.client, policy("key", by_weight({"member1": 1}), "Secret", "v1"))
+        await world.until(lambda: bool(world.assigned("key-secret")), 60)
+        await world.sleep(5)
+        assert base64.b64encode(b"opensesame") in encode((await client.list(WORKS)).items)
 
     play(story)
 
@@ -365,6 +381,13 @@ def test_the_image_installs_what_runs_and_nothing_to_develop_with() -> None:
     assert {"aiohttp", "cryptography", "msgspec", "numpy"} <= installed
     assert not installed & {"pytest", "ruff", "pyright", "hypothesis", "mutmut", "kubernetes", "hatchling", "pip-audit"}
     assert "--hash=sha256:" in runtime
+
+
+def test_the_image_is_built_of_nothing_that_this_machine_has_made() -> None:
+    """`COPY web` would lay its packages over those of the lock, and `COPY src` an old page beside the new one."""
+    left_out = {line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")}
+    assert left_out >= {".git", ".venv", "build", "dist", "web/node_modules", "src/leeward/dashboard/page"}
+    assert not [line for line in left_out if line.startswith("!")]
 
 
 def lock_lines(path: str) -> list[str]:
