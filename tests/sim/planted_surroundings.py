@@ -109,7 +109,7 @@ def _leave_marks_on_what_stays() -> Any:
 def _move_what_an_operator_keeps() -> Any:
     """Copies with claims of their own move like all others, and nobody looks at these before a copy is deleted."""
     moved = mock.patch.object(situation, "stay_behind", return_value=False)
-    return both(moved, mock.patch.object(object_removal.ObjectRemoval, "_keep_claims", mock.AsyncMock()))
+    return both(moved, mock.patch.object(object_removal.ObjectRemoval, "_keep_owned", mock.AsyncMock()))
 
 
 def _delete_what_came_later() -> Any:
