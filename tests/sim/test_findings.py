@@ -243,6 +243,16 @@ def test_l1_what_was_made_of_a_deleted_template_waits_for_nothing_that_came_afte
     assert run.violations == []
 
 
+def test_s12_a_claim_goes_with_the_custom_resource_that_its_user_deletes_and_makes_again() -> None:
+    """The checker took the new template for that of the copy, which was not gone yet (seed 150224)."""
+    plan = Plan(division="Duplicated", clusters=("m1", "m2", "m3"), terms=3)
+    steps = (
+        Deploy(at=42, app="orders", plan=plan, operated="claiming"),
+        Recreate(at=310, app="orders", replicas=3),
+    )
+    assert play(History(seed=150224, members=PUSHED, steps=steps)).violations == []
+
+
 def test_s17_a_lazy_policy_that_changes_while_it_takes_effect_does_so_once() -> None:
     """Writes of the binding and of the template had its change between them (seed 5204)."""
     evenly = Plan(division="Static", clusters=("m1", "m2"), weights=(1, 1), lazy=True)

@@ -20,6 +20,7 @@ from leeward.api.work import Binding, GracefulEvictionTask, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.lateness import CONTROLLERS
 from leeward.sim.histories.checkers.needs import Needs, is_of_an_earlier_template
+from leeward.sim.histories.checkers.restores import template_uid
 from leeward.sim.histories.checkers.scene import Scene, Violation, replicas_of, tasks_of
 from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, WORKS, Change, is_ours
 from leeward.sim.histories.manifests import OWN, SHARED
@@ -27,22 +28,25 @@ from leeward.sim.histories.manifests import OWN, SHARED
 LIVED_IN = ("Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim")
 PLURALS = {"/apps/deployments/": "deployments", "//configmaps/": "configmaps"}
 CUSTOM_KINDS = ("Database",)
+CUSTOM_PREFIXES = frozenset(KINDS[kind] for kind in CUSTOM_KINDS)
 GIVEN = (("spec", "clusterIP"), ("spec", "volumeName"), ("spec", "clusterIPs"))
 """Fields that a member gives to an object for good."""
 
 
 class UnneededChangesChecker:
     """`_by_hand`: until when each cluster had a NoExecute taint that a person has set; `_ended_since`: when each Work
-    first told that its Job had ended."""
+    first told that its Job had ended. `_made_of`: the uid of the template of each custom resource, by its own."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._needs = Needs()
         self._by_hand: dict[str, float] = {}
         self._ended_since: dict[Key, float] = {}
+        self._made_of: dict[str, str] = {}
 
     def look(self, change: Change) -> Iterator[Violation]:
         self._needs.note(change)
+        self._note_template(change)
         if change.kind == "/cluster.karmada.io/clusters/":
             self._note_taints(change)
         elif change.kind in BINDINGS and change.new is not None:
@@ -63,6 +67,11 @@ class UnneededChangesChecker:
             self._by_hand[change.key.name] = float("inf")
         elif self._by_hand.get(change.key.name) == float("inf"):
             self._by_hand[change.key.name] = change.seconds
+
+    def _note_template(self, change: Change) -> None:
+        made = change.new if change.place != HOME and change.kind in CUSTOM_PREFIXES else None
+        if made is not None and (uid := template_uid(made)):
+            self._made_of[made["metadata"]["uid"]] = uid
 
     def _note_end(self, change: Change) -> None:
         work: Work | None = change.new
@@ -136,7 +145,7 @@ class UnneededChangesChecker:
 
     def _is_kept_for(self, change: Change) -> bool:
         """Tells whether a claim belongs to a custom resource that its user has neither deleted nor asked to purge, in
-        a cluster that has never left."""
+        a cluster that has never left. A template that was made again under the name has claims of its own."""
         owners = [each for each in change.old["metadata"].get("ownerReferences", ()) if each["kind"] in CUSTOM_KINDS]
         if not owners or self._scene.is_cleared or change.place in self._scene.gone_since:
             return False
@@ -144,6 +153,8 @@ class UnneededChangesChecker:
         binding = self._scene.truth.bindings.get(key)
         template = self._scene.truth.template_of(binding) if binding is not None else None
         if binding is None or template is None or "deletionTimestamp" in template["metadata"]:
+            return False
+        if self._made_of.get(owners[0]["uid"]) != template["metadata"]["uid"]:
             return False
         return not any(task.purge_mode == "Directly" for task in tasks_of(binding).values())
 
