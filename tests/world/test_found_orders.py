@@ -1,4 +1,5 @@
-"""A control plane that is restored finds orders to delete: each is about one object, and about none that came later."""
+"""A control plane that is restored finds orders to delete, and is given more: each is about one object, and about none
+that came later."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -25,6 +26,7 @@ from tests.world.stories import (
     without_room,
 )
 from tests.world.test_dependencies_with_data import CLAIMS
+from tests.world.test_orphans import found_in, told
 from tests.world.test_ownership import on
 from tests.world.test_restored import PULLED, PUSHED, restore
 
@@ -76,6 +78,41 @@ def test_what_was_deployed_again_after_the_backup_runs_on(members: dict[str, Mod
         assert world.assigned("web-deployment") == {"member1": 3}
 
     play(story, members)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_order_given_after_a_restore_is_about_no_object_that_was_made_since_the_backup(*, known: bool) -> None:
+    """The backup has an earlier application of the name (`known`), or none, and its user deploys that. Then it is moved
+    out of the cluster, while that is away."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, policy("web", on("member1")))
+        if known:
+            await apply(world.client, deployment("web", 3))
+            await world.sleep(60)
+        backup = await world.medium.load()
+        if known:
+            await world.client.delete(DEPLOYMENTS, "web", "default")
+            await world.sleep(30)
+        await apply(world.client, deployment("web", 3, "nginx:2"))
+        await world.sleep(60)
+        await world.member("member1").stop()
+        await restore(world, backup, controllers_stay=False)
+        await world.sleep(5)
+        if not known:
+            await apply(world.client, deployment("web", 3))
+        await world.sleep(5)
+        assert world.assigned("web-deployment") == {"member1": 3}
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
+        await world.sleep(120)
+        assert await ready_replicas(world, "member2", "web") == 3
+        await world.member("member1").start()
+        await world.until(lambda: world.is_ready("member1"), 120)
+        await stays_as_it_is(world, lambda: uid_in(world, "member1", DEPLOYMENTS, "web"), 300)
+        assert await ready_replicas(world, "member1", "web") == 3
+        assert told((await found_in(world)).orphans) == {"Deployment default/web in member1"}
+
+    play(story, PUSHED)
 
 
 async def with_finalizer(world: World) -> None:

@@ -144,8 +144,8 @@ class ObjectRemoval:
 
     def _tell_kept(self, work: Work, observed: Manifest) -> None:
         message = (
-            f"{observed['kind']} {key_of(observed)} in cluster {self._member.name} stays: this removal is about an "
-            "earlier object of its name, or others live in it; `leeward orphans` lists it."
+            f"{observed['kind']} {key_of(observed)} in cluster {self._member.name} stays: this removal is about "
+            "another object of its name, or others live in it; `leeward orphans` lists it."
         )
         self._recorder.warning(WORKS, work, "RemovalNotOfThisObject", message)
 

@@ -26,7 +26,7 @@ from leeward.core.cluster_health.pending_condition import is_failing
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.copies.disruption import NO_SIZES, CopyTable, copies_of
-from leeward.core.copies.evidence import is_applied, is_fresh, is_uncounted
+from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.execution.ownership import template_uids
@@ -68,14 +68,14 @@ def is_order_about(work: Work, manifest: ReadOnlyManifest, observed: ReadOnlyMan
     """Tells whether the deletion of the Work is about this object in its member: it was made of the same template.
 
     A control plane that is restored gives an order once more, or `found` it given: the object may have been made since.
-    What others live in is deleted by no order that was found. Where nobody says of which template an object was made,
-    it is older than such an order. What was never applied as the Work has it may still be of an earlier template.
+    So may one of a template that it has forgotten, whoever deploys its name anew. What others live in is deleted by no
+    order that was found. Where nobody says of which template an object was made, it is older than such an order.
     """
     if found and is_shared(manifest["apiVersion"], manifest["kind"]):
         return False
     made, there = template_uids([manifest]), template_uids([observed])
     if made and there:
-        return made == there or not (found or is_applied(work))
+        return made == there
     at, created = work.metadata.deletion_timestamp, text_at(observed, "metadata", "creationTimestamp")
     return not found or at is None or not created or parse_time(created) <= at
 
