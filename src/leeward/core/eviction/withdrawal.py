@@ -38,7 +38,7 @@ from leeward.core.cluster_health.flap_damping import tolerating_hold_down
 from leeward.core.cluster_health.watched_time import WatchedTime
 from leeward.core.copies.availability import wanted_by_itself
 from leeward.core.copies.disruption import CopyTable
-from leeward.core.copies.evidence import is_current
+from leeward.core.copies.evidence import is_current, was_there_before
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.due_evictions import decide_stay, replicas_in
 from leeward.core.eviction.task_reasons import reason_rules_of_task
@@ -106,6 +106,13 @@ class Returns:
         is_unknown = row.home is not None and row.home.is_ready and row.known.since is None
         return max(0, row.need - max(row.known.at_least, row.known.told if is_unknown and not late else 0))
 
+    def served_before(self, task: GracefulEvictionTask, name: str) -> bool:
+        """Tells whether the copy is older than the eviction, and not known to serve nothing."""
+        row = self.copies.rows[name]
+        is_seen = row.home is not None and row.home.is_ready
+        is_known_empty = row.known.since is not None and row.known.told == 0
+        return is_seen and was_there_before(row.work, task.creation_timestamp) and not is_known_empty
+
     def may_give_up(self, kept: Sequence[TargetCluster]) -> bool:
         """Tells whether the law lets the targets shrink to those that are `kept`."""
         left = {target.name: target.replicas for target in kept}
@@ -158,7 +165,7 @@ def _one_back(at: Returns, task: GracefulEvictionTask) -> Withdrawal | None:
     missing = min(spec.replicas - sum(target.replicas for target in spec.clusters), leaving)
     others = tuple(target for target in spec.clusters if target.name != name)
     if not spec.is_divided:
-        kept, back = _duplicated_for(at, others, late=late), spec.replicas
+        kept, back = _duplicated_for(at, task, others, late=late), spec.replicas
     elif missing > 0:
         kept, back = others, missing
     else:
@@ -204,10 +211,11 @@ def _giving(targets: _Targets, most: Mapping[str, int], count: int) -> tuple[_Ta
     return tuple(kept), count - rest
 
 
-def _duplicated_for(at: Returns, others: _Targets, *, late: bool) -> _Targets | None:
+def _duplicated_for(at: Returns, task: GracefulEvictionTask, others: _Targets, *, late: bool) -> _Targets | None:
     """The other copies, less those that lack the most where the constraint on clusters leaves no room for the old one;
-    None where all serve, or where too much would be given up. Where there is no other, the old one is all there is."""
-    lacking = {target.name: at.lacking(target, late=late) for target in others}
+    None where all serve, or where too much would be given up. Where there is no other, the old one is all there is.
+    A copy that served before the eviction was no part of it, and stays. Holds: S12."""
+    lacking = {t.name: 0 if at.served_before(task, t.name) else at.lacking(t, late=late) for t in others}
     kept = tuple(sorted(others, key=lambda each: (lacking[each.name], each.name))[: _max_clusters(at.spec) - 1])
     dropped = lacking.keys() - {target.name for target in kept}
     if (others and not any(lacking.values())) or not all(lacking[name] for name in dropped):

@@ -299,18 +299,18 @@ def made(name: str, ready: int | None, seconds: float) -> Work:
         (COPIES, {"b": made("b", 3, 0), "c": made("c", 3, 0)}, None),
         (COPIES, {"b": made("b", 2, -600), "c": made("c", 0, 0)}, {"a": 3, "b": 3}),
         (COPIES, {"b": made("b", 2, -600), "c": made("c", 2, 0)}, None),
-        (COPIES, {"b": made("b", 1, -600), "c": made("c", 3, 0)}, {"a": 3, "c": 3}),
+        (COPIES, {"b": made("b", 1, -600), "c": made("c", 3, 0)}, None),
         (COPIES, {"b": made("b", 0, -600), "c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (COPIES, {"c": made("c", 3, 0)}, {"a": 3, "c": 3}),
         (duplicated("a", "b", "c"), {"b": made("b", 3, 0), "c": made("c", 0, 0)}, {"a": 3, "b": 3, "c": 3}),
     ],
     ids=[
         "one is not there yet", "by name", "the other", "both are well", "it serves more",
-        "too much would be given up", "it serves one", "it serves nothing", "one has no Work",
+        "too much would be given up", "it served one before", "it serves nothing", "one has no Work",
         "there is room for all",
     ],
 )  # fmt: skip
-def test_s1_a_whole_copy_returns_for_the_least_of_those_that_are_not(
+def test_s12_a_whole_copy_returns_for_the_least_of_those_that_are_neither_whole_nor_served_before(
     placement: Placement, copies: Mapping[str, Work], expected: dict[str, int] | None
 ) -> None:
     bound = moved(placement, task("a", 3), replicas=3, b=3, c=3)
@@ -341,13 +341,13 @@ def test_s2_what_returns_drops_others_only_for_a_limit_of_clusters(
     assert result(withdraw(bound, {"a": work("a", 3), "b": made("b", 0, 0)}, *there)) == expected
 
 
-def test_a_copy_that_cannot_be_judged_is_given_up_when_the_eviction_is_late() -> None:
+def test_s12_a_copy_from_before_that_cannot_be_judged_is_given_up_when_its_cluster_is_lost() -> None:
     bound = moved(COPIES, task("a", 3), replicas=3, b=3, c=3)
     silent = made("b", 3, -600)
     silent = msgspec.structs.replace(silent, status=msgspec.structs.replace(silent.status, conditions=()))
     copies = {"a": work("a", 3), "b": silent, "c": made("c", 3, 0)}
     assert withdraw(bound, copies) is None
-    assert result(withdraw(bound, copies, seconds=GRACE_SECONDS + 1)) == {"a": 3, "c": 3}
+    assert withdraw(bound, copies, seconds=GRACE_SECONDS + 1) is None
     assert result(withdraw(bound, copies, A, dead("b"), C)) == {"a": 3, "c": 3}, "of a lost one nothing is kept"
 
 
