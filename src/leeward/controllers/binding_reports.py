@@ -249,9 +249,12 @@ class BindingReports:
 
 
 def _urgency(binding: Binding, items: Sequence[AggregatedStatusItem], *, is_moving: bool) -> float:
-    """Seconds that a report may wait in a burst: what a rollout comes to is news, and so is a copy that was well."""
+    """Seconds that a report may wait in a burst: what a rollout comes to is news, and so is a copy that was well. Of a
+    kind that nobody judges, it is progress that it is applied everywhere."""
     if not all(health_rules_in(item).is_known or item.applied_message for item in items):
-        return BOOKKEEPING_SECONDS
+        were_applied = {item.cluster_name for item in binding.status.aggregated_status if item.applied}
+        is_applied = all(item.applied for item in items) and not were_applied.issuperset(i.cluster_name for i in items)
+        return PROGRESS_SECONDS if is_applied else BOOKKEEPING_SECONDS
     if is_moving:
         return PROGRESS_SECONDS
     were_well = {item.cluster_name for item in binding.status.aggregated_status if health_rules_in(item).is_well}
