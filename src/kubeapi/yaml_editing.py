@@ -24,7 +24,7 @@ Paused = Generator[None, None, T]
 Item = yaml.Node | tuple[yaml.Node, yaml.Node]
 """An element of a list, or key and value of a field."""
 Splice = tuple[int, int, str]
-"""Start and end of what is written anew, and the new text."""
+"""Start and end of a part that is written anew, and the new text."""
 Kept = tuple[int, Any, Any]
 """Place of an item that stays, and its value before and after."""
 

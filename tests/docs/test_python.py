@@ -1,4 +1,4 @@
-"""The Python of the page and of the notebook: it runs, and the notebook shows what its cells give."""
+"""The Python of the page and of the notebook: it runs, and the notebook shows the values of its cells."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""Changes of a YAML text: each says what was wanted, and leaves the rest as it is written."""
+"""Changes of a YAML text: each makes the wanted value, and leaves the rest as it is written."""
 
 import json
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Stalls: what the largest object of each field costs at once, from admission to its deletion.
+"""Stalls: the work that the largest object of each field makes at once, from admission to its deletion.
 
     has            the right to write one object of a kind
     does           makes each list, map and text of it as large as the API server takes it, one at a time

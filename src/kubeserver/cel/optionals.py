@@ -32,7 +32,8 @@ NESTED = "an optional value cannot hold another one: write .orValue(...) or .val
 def misplaced_optional(checked: bytes, own: Collection[str]) -> str | None:
     """Fault of a checked expression, as the library writes it; None where no optional value can reach Python.
 
-    `own`: the names of the functions that are written in Python. Raises: ValueError for what is no checked expression.
+    `own`: the names of the functions that are written in Python. Raises: ValueError where the bytes are no checked
+    expression.
     """
     wrapped = _Message(checked)
     if wrapped.message(1) != _CHECKED:
@@ -94,7 +95,7 @@ def _type(encoded: bytes) -> _Type:
 
 
 class _Use(Enum):
-    """Use of a part: its value becomes part of the whole, or what is in its value does, or neither.
+    """Use of a part: its value becomes part of the whole, or the members of its value do, or neither.
 
     A comprehension begins with a value, and the step's becomes part of that one."""
 

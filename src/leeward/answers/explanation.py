@@ -265,7 +265,7 @@ def _would_be_elsewhere(binding: Binding, asked: Explained) -> bool:
 
 
 def division_sentence(division: DivisionTrace, *, is_only_asked: bool = False) -> str:
-    """`3 replicas divided by weight: member1 3 * 1/2 = 1.50, gets 2; ...`, or what they would be and get."""
+    """`3 replicas divided by weight: member1 3 * 1/2 = 1.50, gets 2; ...`, also of one that is only asked about."""
     gets, divided = ("would get", "would be divided") if is_only_asked else ("gets", "divided")
     total = sum(division.weights.values())
     parts = [

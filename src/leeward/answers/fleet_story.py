@@ -26,7 +26,7 @@ from leeward.operations.outage_story import GONE, gone_since, headline_of, is_ru
 from leeward.operations.sentences import counted, span
 
 MOST_ROWS, MOST_REASONS, MOST_NAMED = 5, 3, 3
-"""Rows of what is and comes; reasons that are told, each once; applications that are named with one."""
+"""Rows of events, present and to come; reasons that are told, each once; applications that are named with one."""
 BRAKED = "the brake holds the eviction until it is released"
 _LOST = (ClusterState.NOT_READY, ClusterState.UNKNOWN)
 

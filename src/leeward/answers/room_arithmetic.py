@@ -142,7 +142,7 @@ def _sum(parts: Iterable[Mapping[str, Quantity]], resource: str) -> int:
 
 
 def _amount(quantity: Quantity) -> int:
-    """ResourceAmount in thousand-millionths; what cannot be read is nothing. Holds: S10."""
+    """Amount in thousand-millionths; one that cannot be read counts as nothing. Holds: S10."""
     try:
         return nanos(quantity)
     except (ValueError, ArithmeticError):

@@ -39,7 +39,7 @@ TIGHT_SHARE = 0.95
 class ClusterFate(msgspec.Struct, frozen=True, rename="camel"):
     """Cores are None where they are not known, or where the cluster is lost. `waiting` replicas have no node there.
 
-    `room` is what it has then of each resource, the shortest first; nothing where it is lost.
+    `room` is its room then by resource, the shortest first; nothing where it is lost.
     """
 
     cluster: str

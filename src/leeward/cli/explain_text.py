@@ -131,7 +131,7 @@ def _fits(row: RoomRow) -> str:
 
 
 def _figure(amount: float, resource: str) -> str:
-    """Amount as exact as a request is, so that what is printed adds up."""
+    """Amount as exact as a request is, so that the printed figures add up."""
     if resource in ("memory", "ephemeral-storage"):
         return f"{amount / 2**20:.0f} MiB"
     cores = f"{amount:.3f}"

@@ -249,7 +249,7 @@ class BindingReports:
 
 
 def _urgency(binding: Binding, items: Sequence[AggregatedStatusItem], *, is_moving: bool) -> float:
-    """Seconds that a report may wait in a burst: what a rollout comes to is news, and so is a copy that was well. Of a
+    """Seconds that a report may wait in a burst: the end of a rollout is news, and so is a copy that was well. Of a
     kind that nobody judges, it is progress that it is applied everywhere."""
     if not all(health_rules_in(item).is_known or item.applied_message for item in items):
         were_applied = {item.cluster_name for item in binding.status.aggregated_status if item.applied}

@@ -162,8 +162,8 @@ class ObjectRemoval:
             raise ObjectKept(HeldReason.VOLUMES_STAY, why_claims_stay(observed["kind"], str(key_of(observed)), names))
 
     async def _end_runs(self, resource: Resource[Manifest], observed: Manifest) -> None:
-        """Has a CronJob begin no run any more. What takes the object over finds no generation on it, and writes it
-        anew. Raises: Conflict, ObjectKept while one runs."""
+        """Has a CronJob begin no run any more. A Work that takes the object over finds no generation on it, and writes
+        it anew. Raises: Conflict, ObjectKept while one runs."""
         runs, key = runs_of(observed), key_of(observed)
         if not runs:
             return

@@ -95,7 +95,7 @@ class ScaleDowns:
         self, spec: ResourceBindingSpec, works: Mapping[str, Work], desired: Mapping[str, Manifest]
     ) -> Mapping[str, int]:
         """Copies that may lose replicas, of targets and of those that leave, with the replicas that were reported last.
-        What a person has ended goes.
+        A copy that a person has ended goes.
 
         A copy that nobody can count shrinks as asked, while every target reports: to wait would bring no better word.
         """

@@ -1,4 +1,4 @@
-"""Questions that the control plane is asked in the user's own name: what an application is made of, and who has labels.
+"""Questions to the control plane in the user's own name: the manifests of an application, and who has labels.
 
     GET /api/manifests/NAMESPACE/KIND/NAME   template, policy, binding and Works as YAML; no namespace is `-`
     GET /api/labelled?selector=              keys of the applications whose templates have these labels
@@ -234,7 +234,7 @@ def _clusters(spec: ReadOnlyManifest) -> Iterator[str]:
 def without_secrets(manifest: ReadOnlyManifest) -> Manifest:
     """The object without the values of Secrets, and without the record of who manages which field.
 
-    Annotations of a Secret, or of what holds one, may repeat its values: those stay that decisions read.
+    Annotations of a Secret, or of a Work that holds one, may repeat its values: those stay that decisions read.
     """
     shown = _hidden(manifest)
     if _holds_secret(manifest):

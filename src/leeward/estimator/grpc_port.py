@@ -36,7 +36,7 @@ SHORT_DIRECTORIES = ("/tmp", "/dev/shm")
 
 
 class EstimatorFront:
-    """Listens, and hands connections to the server at `inside`; `tls` gives what the next connection is shown."""
+    """Listens, and hands connections to the server at `inside`; `tls` gives the context for the next connection."""
 
     def __init__(self, tls: Callable[[], ssl.SSLContext] | None = None, connections: Connections | None = None) -> None:
         self._directory = _private_directory()
@@ -123,7 +123,7 @@ class _Accepted(_Way):
         self._front.opened(self)
 
     async def reach(self, inside: Path) -> None:
-        """Connects to gRPC; what came meanwhile goes first."""
+        """Connects to gRPC; the bytes that came meanwhile go first."""
         inner = _Way()
         inner.other = self
         try:

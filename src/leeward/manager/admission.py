@@ -72,7 +72,7 @@ def is_own_object(prefix: str, namespace: str) -> bool:
 
 
 def store_bounds(storage: StorageSettings) -> StoreBounds:
-    """Bounds of the store for users; what Karmada's controllers write for themselves has more room."""
+    """Bounds of the store for users; objects that controllers write for themselves have more room."""
     return StoreBounds(
         namespace=StoredAmount(storage.namespace_objects, storage.namespace_bytes),
         store=StoredAmount(storage.store_objects, storage.store_bytes),

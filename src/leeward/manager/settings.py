@@ -84,7 +84,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """Bounds of what users may store in the embedded API server: in a namespace, and in all."""
+    """Bounds of objects that users store in the embedded API server: in a namespace, and in all."""
 
     namespace_bytes: int = 256 * 1024 * 1024
     namespace_objects: int = 100_000

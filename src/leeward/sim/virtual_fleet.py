@@ -80,7 +80,7 @@ class VirtualFleet:
     def apply(self, *what: str | os.PathLike[str] | Manifest) -> None:
         """Applies files of YAML documents, or manifests, to the control plane, as `kubectl apply --server-side` does.
 
-        Raises: WorldError for what the control plane refuses, ValueError for a file that cannot be read.
+        Raises: WorldError where the control plane refuses one, ValueError for a file that cannot be read.
         """
         for each in what:
             for manifest in [each] if isinstance(each, dict) else parse_yaml(Path(each).read_bytes()):

@@ -139,7 +139,7 @@ def policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
 
 
 def rebalancer_bounds_problems(rebalancer: Node, old: Node | None) -> Problems:
-    """Problems of a new WorkloadRebalancer, and of an update that makes what was stored no smaller."""
+    """Problems of a new WorkloadRebalancer, and of an update that makes the stored one no smaller."""
     spec, old_spec = rebalancer["spec"], Node("", None) if old is None else old["spec"]
     workloads, stored = spec["workloads"], old_spec["workloads"].list
     count = len(workloads.list)

@@ -41,7 +41,7 @@ class CopyTable:
         return all(self.rows[name].is_serving for name in names)
 
     def leaves_enough(self, name: str, taken: Mapping[str, int]) -> bool:
-        """Tells whether all that is asked for surely serves with what this copy keeps, once so many are `taken`."""
+        """Tells whether enough surely serves with the replicas that this copy keeps, once so many are `taken`."""
         kept = self._kept(taken)
         return sum(kept.values()) - kept[name] + taken[name] >= self.asked
 

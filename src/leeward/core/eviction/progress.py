@@ -5,7 +5,7 @@ The first rule that says something of a task decides when it may end:
     exact                       when all targets are reported healthy, or its grace period is over, as in Karmada
     no replicas are asked for   at once; what was purged `Directly`, when its Work is gone
     the brake is engaged        not now
-    what was purged is gone     at once where replicas have no place, so that its cluster can take them again
+    a purged copy is gone       at once where replicas have no place, so that its cluster can take them again
     the law lets it go          when the members have been looked at since somebody watches
     the old copy is gone        after two grace periods, so that the next cluster is tried meanwhile
                                 (`stalled_replacements`)

@@ -40,7 +40,7 @@ NOT_TAKEN, NOT_RENDERED = "which does not take it: ", "for which nothing could b
 
 @dataclass(frozen=True, slots=True)
 class StalledTarget:
-    """A target that has not taken what was moved to it; at most `serving` of its replicas may be ready.
+    """A target that has not taken the replicas that moved to it; at most `serving` of its replicas may be ready.
 
     `staying` are those that stay there: of a copy that is not divided, none.
     """

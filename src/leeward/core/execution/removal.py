@@ -68,8 +68,8 @@ def is_order_about(work: Work, manifest: ReadOnlyManifest, observed: ReadOnlyMan
     """Tells whether the deletion of the Work is about this object in its member: it was made of the same template.
 
     A control plane that is restored gives an order once more, or `found` it given: the object may have been made since.
-    So may one of a template that it has forgotten, whoever deploys its name anew. What others live in is deleted by no
-    order that was found. Where nobody says of which template an object was made, it is older than such an order.
+    So may one of a template that it has forgotten, whoever deploys its name anew. An order that was found deletes
+    no object of a shared kind. Where nobody says of which template an object was made, it is older than such an order.
     """
     if found and is_shared(manifest["apiVersion"], manifest["kind"]):
         return False

@@ -1,4 +1,4 @@
-"""Service and Ingress: what leads to the application, and the addresses that load balancers give it."""
+"""Service and Ingress: the ways to the application, and the addresses that load balancers give it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -123,7 +123,7 @@ def counts_of(record: OutageRecord) -> dict[str, int]:
 
 
 def untold(status: OutageStatus) -> OutageStatus:
-    """The status without what follows from the taints of the Cluster, or is only foreseen."""
+    """The status without facts that follow from the taints of the Cluster, or are only foreseen."""
     steps = tuple(step for step in status.steps if step.kind is not StepKind.NO_EXECUTE)
     listed = tuple(_without_outlook(each) for each in status.listed)
     return msgspec.structs.replace(status, steps=steps, no_execute_at=None, listed=listed)

@@ -146,7 +146,7 @@ def _tainted(taint: Taint) -> str:
 
 
 def _told(reasons: Mapping[str, str]) -> Iterator[str]:
-    """`fra-2 and fra-3 are down`, what most share first."""
+    """`fra-2 and fra-3 are down`; the cause that most share comes first."""
     by_reason = defaultdict[str, list[str]](list)
     for name, reason in reasons.items():
         by_reason[reason].append(name)

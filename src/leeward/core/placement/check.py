@@ -220,7 +220,7 @@ def _gains(move: _Move) -> Iterator[Violation]:
 
 
 def _serves_on(move: _Move) -> Iterator[Violation]:
-    """Holds: S1. What comes back is a target, and the law lets go what is given up for it where it can be seen."""
+    """Holds: S1. A copy that comes back is a target, and the law lets go the seen copies that are given up for it."""
     if not move.decision.withdrawn:
         return
     before, after, left = move.before, move.after, {task.from_cluster for task in move.decision.eviction_tasks}

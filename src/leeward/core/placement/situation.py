@@ -187,7 +187,7 @@ class Situation:
 
     @CachedProperty
     def of_running_jobs(self) -> tuple[Eviction, ...]:
-        """Evictions of Jobs that are seen to run: what they have done would be done once more. A policy that purges
+        """Evictions of Jobs that are seen to run: their work would be done once more. A policy that purges
         `Directly` lets them go at once."""
         is_kept = self.settings.keep_without_place and rules_of(self.purge_mode).keeps_copy
         return tuple(each for each in self.taint_evictions.due if is_kept and self._runs_job(each.cluster))

@@ -15,7 +15,7 @@ from leeward.operations.sentences import long_span
 
 
 class PolicyRow(msgspec.Struct, frozen=True, rename="camel"):
-    """`selects` says of what kinds and names; `claims` is how many bindings bear its mark.
+    """`selects` has the kinds and names; `claims` is how many bindings bear its mark.
 
     `goes` says to which clusters it lets applications go, `tolerates` how long they stay in one that is lost.
     """

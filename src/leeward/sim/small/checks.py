@@ -49,7 +49,7 @@ class Writing:
         return bool(self.after.targets)
 
     def is_enough(self, cluster: int, left: int) -> bool:
-        """Tells whether all that is asked for is seen ready in the others, with what is `left` here."""
+        """Tells whether all that is asked for is seen ready in the others, with the replicas that are `left` here."""
         gone = {task.cluster for task in self.after.tasks if task.mode == "Directly"}
         staying = {*self.after.assigned, *(task.cluster for task in self.after.tasks)} - gone - {cluster}
         ready = {each: min(self.seen_ready(each), self.orders.get(each, 0)) for each in staying}

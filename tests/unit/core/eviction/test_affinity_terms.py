@@ -235,7 +235,7 @@ def test_s2_who_returns_leaves_no_more_clusters_than_the_policy_allows() -> None
 def test_s3_shares_return_to_what_stayed_of_them_where_they_add_up(
     moved: dict[str, int], away: dict[str, int], expected: dict[str, int]
 ) -> None:
-    """Nothing of the copy in c is given up for a part of what was there."""
+    """Nothing of the copy in c is given up for a part of the earlier copies."""
     terms = tuple(ClusterAffinityTerm(affinity_name=name, cluster_names=tuple(name)) for name in ("ab", "bc"))
     strategy = divided({"a": 1, "b": 1, "c": 1}).replica_scheduling
     placement: Placement = msgspec.structs.replace(

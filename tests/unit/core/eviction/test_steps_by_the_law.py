@@ -1,4 +1,4 @@
-"""Drawn worlds: no step of an eviction lowers what serves below what is asked for, or what served before."""
+"""Drawn worlds: no step of an eviction leaves fewer serving replicas than are asked for, or than served before."""
 
 from collections.abc import Mapping
 from itertools import product

@@ -47,7 +47,7 @@ def _task_managers(manifest: ReadOnlyManifest) -> int:
 
 
 def _number_or_none(value: Any) -> Number:
-    """The number, or 0 for what is none."""
+    """The number, or 0 where the value is none."""
     try:
         return number(value)
     except InterpretationError:
