@@ -127,26 +127,35 @@ def policy_bounds_problems(policy: Node, old: Node | None) -> Problems:
     """Problems of a new policy, and of an update that does not make what was stored before any smaller or leave it as
     it was."""
     spec, old_spec = policy["spec"], Node("", None) if old is None else old["spec"]
-    selectors, old_selectors = spec["resourceSelectors"], old_spec["resourceSelectors"].list
-    count = len(selectors.list)
-    if count > MOST_SELECTORS and count >= len(old_selectors) and selectors.list != old_selectors:
-        yield selectors.too_many(count, f"must have at most {MOST_SELECTORS} items; {_FEWER}")
-        return
-    if problems := list(placement_bounds_problems(spec["placement"], old_spec["placement"])):
-        yield from problems
-        return
-    yield from _size_problems(spec, old_spec, _FEWER)
+    yield from _first_of(
+        _count_problems(spec["resourceSelectors"], old_spec["resourceSelectors"], MOST_SELECTORS, _FEWER),
+        placement_bounds_problems(spec["placement"], old_spec["placement"]),
+        _size_problems(spec, old_spec, _FEWER),
+    )
 
 
 def rebalancer_bounds_problems(rebalancer: Node, old: Node | None) -> Problems:
     """Problems of a new WorkloadRebalancer, and of an update that makes the stored one no smaller."""
     spec, old_spec = rebalancer["spec"], Node("", None) if old is None else old["spec"]
-    workloads, stored = spec["workloads"], old_spec["workloads"].list
-    count = len(workloads.list)
-    if count > MOST_WORKLOADS and count >= len(stored) and workloads.list != stored:
-        yield workloads.too_many(count, f"must have at most {MOST_WORKLOADS} items; {_SEVERAL}")
-        return
-    yield from _size_problems(spec, old_spec, _SEVERAL)
+    yield from _first_of(
+        _count_problems(spec["workloads"], old_spec["workloads"], MOST_WORKLOADS, _SEVERAL),
+        _size_problems(spec, old_spec, _SEVERAL),
+    )
+
+
+def _first_of(*checks: Problems) -> Problems:
+    """Problems of the first check that has any."""
+    for check in checks:
+        if found := list(check):
+            yield from found
+            return
+
+
+def _count_problems(items: Node, stored: Node, most: int, way_out: str) -> Problems:
+    """Problem of a list that is too long, unless an update shortens it or leaves it as it was."""
+    count = len(items.list)
+    if count > most and count >= len(stored.list) and items.list != stored.list:
+        yield items.too_many(count, f"must have at most {most} items; {way_out}")
 
 
 def _size_problems(spec: Node, old_spec: Node, way_out: str) -> Problems:
