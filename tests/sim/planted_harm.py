@@ -317,7 +317,7 @@ def _judge_over_own_stalls() -> Any:
 
 def _carry_out_old_removals() -> Any:
     """Removals that were due when the backup was taken are carried out at once, also where the cluster was away."""
-    return mock.patch.object(removal_holds, "is_removal_held", return_value=False)
+    return mock.patch.object(removal_holds, "why_removal_waits", return_value="")
 
 
 def _remove_what_is_forgotten() -> Any:
@@ -349,11 +349,11 @@ def _hear_late_of_bindings() -> Any:
 
 def _remove_under_the_brake() -> Any:
     """Removals that were decided before the brake engaged are carried out under it."""
-    return mock.patch.object(removal_holds, "is_removal_held", _as_without_a_brake)
+    return mock.patch.object(removal_holds, "why_removal_waits", _as_without_a_brake)
 
 
-def _as_without_a_brake(*arguments: Any, brake: bool, **more: Any) -> bool:
-    return removal.is_removal_held(*arguments, brake=False, **more)
+def _as_without_a_brake(*arguments: Any, brake: bool, **more: Any) -> str:
+    return removal.why_removal_waits(*arguments, brake=False, **more)
 
 
 def _list_no_works() -> Any:

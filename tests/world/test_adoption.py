@@ -85,6 +85,11 @@ async def settled(world: World, member: str) -> Work:
     return work
 
 
+def is_leaving(world: World, member: str) -> bool:
+    work = world.work(member, WEB)
+    return work is not None and work.is_leaving and work.metadata.deletion_timestamp is None
+
+
 def is_dying(world: World, member: str) -> bool:
     work = world.work(member, WEB)
     return work is not None and work.metadata.deletion_timestamp is not None
@@ -99,14 +104,15 @@ def test_what_is_assigned_again_before_its_cluster_is_back_keeps_its_object(how:
         old = (await world.client.get(WORKS, WEB, execution_space(member))).metadata.uid
         await leave(world, member, how)
         await place(world, "member2")
-        await world.until(lambda: is_dying(world, member), 60)
+        await world.until(lambda: is_leaving(world, member), 60)
         await world.sleep(60)
         await place(world, member)
         await world.sleep(60)
         assert list(world.assigned(BINDING)) == [member]
         await come_back(world, member, how)
         work = await settled(world, member)
-        assert work.metadata.uid != old
+        assert work.metadata.uid == old
+        assert not work.is_leaving
         assert await running(world, member) == before
         assert await ready_replicas(world, "member2", "web") == -1
 
@@ -123,7 +129,7 @@ def test_what_is_assigned_again_when_its_cluster_returns_keeps_its_object(how: s
         before = await running(world, member)
         await leave(world, member, how)
         await place(world, "member2", tolerant=False)
-        await world.until(lambda: is_dying(world, member), 60)
+        await world.until(lambda: is_leaving(world, member), 60)
         await world.sleep(60)
         await place(world, "member2", member, tolerant=False)
         await world.sleep(60)

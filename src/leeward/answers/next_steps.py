@@ -91,7 +91,7 @@ def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Ite
 
 def _on_return(state: FleetState, key: BindingName, cluster: str) -> NextStep:
     work = state.works_of(key).get(cluster)
-    if work is not None and work.is_removal_held:
+    if work is not None and (work.is_leaving or work.is_removal_held):
         return NextStep(None, f"what is in {cluster} is deleted when that is back, and what replaces it is healthy")
     if work is not None and work.spec.preserve_resources_on_deletion:
         return NextStep(None, f"what is in {cluster} stays there (preserveResourcesOnDeletion)")

@@ -7,7 +7,7 @@ import msgspec
 
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.meta import find_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION, cluster_of_execution_space
+from leeward.api.names import LEAVING_CONDITION, REMOVAL_BLOCKED_CONDITION, cluster_of_execution_space
 from leeward.api.work import Work
 from leeward.core.cluster_health.outage import not_seen_since
 from leeward.core.copies.availability import Availability, availability
@@ -49,9 +49,10 @@ def explain_work(state: FleetState, work: Work, key: BindingName) -> WorkExplana
 
 def _removal(work: Work) -> Iterator[str]:
     """Sentence that says why what is to go is still there, in the words of the condition once it stands."""
-    blocked = find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)
-    if blocked is not None and blocked.status == "True":
-        yield f"{blocked.message.rstrip('.')} ({blocked.reason})."
+    found = (find_condition(work.status.conditions, each) for each in (REMOVAL_BLOCKED_CONDITION, LEAVING_CONDITION))
+    told = [each for each in found if each is not None and each.status == "True"]
+    if told:
+        yield from (f"{each.message.rstrip('.')} ({each.reason})." for each in told)
     elif work.is_removal_held:
         yield "Its removal waits, because a cluster that its copy was moved to is not well."
 
@@ -72,7 +73,7 @@ def _why(state: FleetState, work: Work, name: str, known: Availability) -> Itera
         yield f"It is being deleted{since(work.metadata.deletion_timestamp, state.as_of)}: the copy goes first."
     yield from _removal(work)
     yield from _refused(work)
-    if work.spec.suspend_dispatching:
+    if work.spec.suspend_dispatching and not work.is_leaving:
         yield "Dispatching is suspended: nothing of it is applied."
     held = held_in(work)
     if held is not None:

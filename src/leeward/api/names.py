@@ -103,8 +103,8 @@ of a control plane: the identity that it takes instead of that Namespace's uid (
 REASSIGNED_ANNOTATION = "leeward.dev/reassigned"
 """Annotation on a Work that is being deleted: assigned again, its objects stay for the next Work (ours)."""
 REMOVAL_HELD_ANNOTATION = "leeward.dev/removal-held"
-"""Annotation on a Work whose deletion is asked for. `true`: it waits until others serve all that is asked for;
-`away`: the same, since its cluster was away. `false`: a person has ended that, and it goes now (ours)."""
+"""Annotation on a Work. `true`: its deletion was asked for, and waits until others serve all that is asked for.
+`false`: a person has ended such a wait, and it goes now (ours)."""
 OUTAGE_ANNOTATION = "leeward.dev/outage-since"
 """Annotation on a Cluster that looks dead: the instant from which its eviction clock counts (ours)."""
 OUTAGE_CONFIRMED_ANNOTATION = "leeward.dev/outage-confirmed"
@@ -112,8 +112,7 @@ OUTAGE_CONFIRMED_ANNOTATION = "leeward.dev/outage-confirmed"
 FLAPPING_ANNOTATION = "leeward.dev/flapping"
 """Annotation on a Cluster that was lost not long ago: how often, and until when it is held down, as JSON (ours)."""
 POLICY_TAINTS_ANNOTATION = "leeward.dev/policy-taints"
-"""Annotation on a Cluster: the taints, as `key:effect` with commas between, that ClusterTaintPolicy objects have added
-(ours)."""
+"""Annotation on a Cluster: the taints, as `key:effect,...`, that ClusterTaintPolicy objects have added (ours)."""
 POLICY_TAINTS_CONFIRMED_ANNOTATION = "leeward.dev/policy-taints-confirmed"
 """Annotation on a Cluster: the heartbeat since whose beginning its NoExecute taints by policies were found right
 (ours)."""
@@ -122,8 +121,7 @@ TEMPLATE_DIGEST_ANNOTATION = "leeward.dev/template-digest"
 TEMPLATE_CONTENTS_ANNOTATION = "leeward.dev/template-contents"
 """Annotation on a binding: the same without the template's metadata, by which a release is told (ours)."""
 APPLICATION_FAILURES_ANNOTATION = "leeward.dev/application-failures"
-"""Annotation on a binding: since when its copies are unhealthy, and where its release has failed already, as JSON
-(ours)."""
+"""Annotation on a binding: since when its copies are unhealthy, and where its release has failed, as JSON (ours)."""
 AWAITED_TARGETS_ANNOTATION = "leeward.dev/awaited-targets"
 """Annotation on a binding: where it is awaited in place of a copy that is gone, and since when, as JSON (ours)."""
 FAILOVER_RELEASE_ANNOTATION = "leeward.dev/failover-release"
@@ -202,6 +200,8 @@ NOT_OBSERVED_CONDITION = "leeward.dev/NotObserved"
 CLUSTER_OUTAGE_CONDITION = "leeward.dev/ClusterOutage"
 """Condition on a binding: True while a cluster that it is assigned to is not Ready, or has no node that is ready; with
 what will become of the copy there (ours)."""
+LEAVING_CONDITION = "leeward.dev/Leaving"
+"""Condition on a Work: True while its copy is not wanted there, and waits to be deleted (ours)."""
 REMOVAL_BLOCKED_CONDITION = "leeward.dev/RemovalBlocked"
 """Condition on a Work, and on its binding: True while finalizers of others keep in the member what was removed there
 (ours)."""

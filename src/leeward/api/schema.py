@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api import resource
-from leeward.api.names import EVICTION_HELD_CONDITION, LEAVES_AT, LOSS_COVERED_CONDITION
+from leeward.api.names import EVICTION_HELD_CONDITION, LEAVES_AT, LEAVING_CONDITION, LOSS_COVERED_CONDITION
 from leeward.api.openapi import structural_schema
 
 
@@ -111,6 +111,7 @@ CUSTOM_KINDS: tuple[CustomKind, ...] = (
             Column("WORKLOAD-KIND", ".spec.workload.manifests[*].kind"),
             Column("APPLIED", _status_of("Applied")),
             _AGE,
+            Column("LEAVING", _reason_of(LEAVING_CONDITION)),
         ),
     ),
     CustomKind(resource.WORKLOAD_REBALANCERS, in_category=False),

@@ -12,7 +12,7 @@ from kubeapi.meta import Int32, Int64, Manifest, Object
 from kubeapi.quantity import Quantity
 from leeward.api.core import NodeSelector, Toleration
 from leeward.api.meta import ON_WIRE, Condition, TypedObject, find_condition, schema_default
-from leeward.api.names import REMOVAL_HELD_ANNOTATION
+from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
 from leeward.api.purge_mode import MODE_SCHEMA, StoredPurgeModeText, word_of_today
 
@@ -234,6 +234,11 @@ class WorkStatus(Object, frozen=True):
     manifest_statuses: tuple[ManifestStatus, ...] = ()
 
 
+CLUSTER_NOT_READY, REPLACEMENT_LOST, BRAKE_ENGAGED = "ClusterNotReady", "ReplacementLost", "BrakeEngaged"
+HELD_SINCE_AWAY = (CLUSTER_NOT_READY, REPLACEMENT_LOST, BRAKE_ENGAGED)
+"""Reasons for which a copy waits to leave that was not wanted while its cluster was away."""
+
+
 class Work(TypedObject, frozen=True):
     """Objects that one member cluster is to have, in the namespace of that cluster."""
 
@@ -249,12 +254,23 @@ class Work(TypedObject, frozen=True):
 
     @property
     def is_removal_held(self) -> bool:
+        """Tells whether its deletion was asked for, and is not to be carried out for now. Earlier versions wrote
+        `away`."""
         return self.metadata.annotations.get(REMOVAL_HELD_ANNOTATION) in ("true", "away")
 
     @property
+    def is_leaving(self) -> bool:
+        """Tells whether its copy is not wanted there, and waits to go."""
+        return find_condition(self.status.conditions, LEAVING_CONDITION) is not None
+
+    @property
     def is_held_since_away(self) -> bool:
-        """Tells whether its removal is held since its cluster was away."""
-        return self.metadata.annotations.get(REMOVAL_HELD_ANNOTATION) == "away"
+        """Tells whether its copy is not wanted, and waits since its cluster was away. Earlier versions had a word for
+        it."""
+        if self.metadata.annotations.get(REMOVAL_HELD_ANNOTATION) == "away":
+            return True
+        leaving = find_condition(self.status.conditions, LEAVING_CONDITION)
+        return leaving is not None and leaving.reason in HELD_SINCE_AWAY
 
     @property
     def is_ended_by_a_person(self) -> bool:

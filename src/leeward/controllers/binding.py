@@ -64,7 +64,6 @@ class BindingController:
     ) -> None:
         """`holds` keeps what a cluster was to lose, `order` has new copies wait for their needs; `inject` is a gate."""
         self._order, self._inject, self._new_id, self._reach = order, inject, plane.randomness.uid, reach or Reach()
-        self._writing = WorkWriting(plane, self._reach, partial(self._work_changed, None))
         self._waiting: dict[Key, set[Key]] = {}
         """Bindings that would need a Work of another binding, by Work."""
         self._staying = StayingObjects[Key, Binding](is_same_state)
@@ -72,15 +71,15 @@ class BindingController:
         self._events = BindingEvents(plane, kind)
         self._bindings, self._clusters = plane.informers.of(kind.resource), plane.informers.of(CLUSTERS)
         self._scale_downs = ScaleDowns(plane, self._holds)
-        self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
         self._works = plane.informers.of(WORKS)
         self._works_of = Index(self._works, kind.key_of_work)
         self._assigned = IndexOfMany[Binding, str](self._bindings, lambda each: replicas_by_cluster(each.spec))
         self._controller = plane.controller(kind.controller_name, self.reconcile, owns=plane.share.owns_binding)
-        look = self._controller.queue.add
+        look, failed = self._controller.queue.add, self._controller.failed
+        self._writing = WorkWriting(plane, self._reach, partial(self._work_changed, None), failed)
+        self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
         self._templates = BindingTemplates(plane, self._reach, look)
         addresses = AddressesBehind(plane, kind, self._works_of, self._templates, self._holds, look)
-        failed = self._controller.failed
         self._reports = BindingReports(plane, kind, self._events, failed, addresses, only_seen=only_seen)
         self._overrides = OverrideRendering(plane, kind.controller_name, self._bindings, self._templates.known, look)
 
@@ -139,7 +138,7 @@ class BindingController:
             synced.works,
             {cluster: work for cluster, work in works.items() if cluster in synced.not_rendered},
             synced.not_rendered,
-            removals_blocked(works, brake=self._holds.is_braked, kept=synced.kept, larger=larger),
+            removals_blocked(works, synced.waiting, kept=synced.kept, larger=larger),
             works_taken(synced.taken),
         )
         later = await self._reports.report(binding, template, report)

@@ -1,9 +1,9 @@
 """The execution controller of one member: makes the member contain what its Works say, and no more.
 
-While the cluster is not Ready nothing is written: a Work that is deleted meanwhile stays with its deletionTimestamp,
-and is carried out when the cluster is Ready again (not after a back-off, fault 12 of docs/karmada-behaviour.md), but
-while it may be assigned there again, and while what replaces it is not well (`core.execution.removal`). How objects are
-written and deleted is told in `member_objects.py` and `object_removal.py`.
+While the cluster is not Ready nothing is written: a Work that a user deletes meanwhile stays with its
+deletionTimestamp. It is carried out when the cluster is Ready again (not after a back-off, fault 12 of
+docs/karmada-behaviour.md). A copy that leaves has no deletionTimestamp before (`core.execution.removal`). How objects
+are written and deleted is told in `member_objects.py` and `object_removal.py`.
 
 What was removed for a deleted Work stays removed: a member that is restored from its past may bring it back (Holds:
 L3). Only of Works whose end was seen here, for a control plane that was restored itself knows of less than there is;
@@ -20,11 +20,7 @@ import msgspec
 
 from kubeapi.diff import is_equal
 from leeward.api.meta import Condition, set_condition
-from leeward.api.names import (
-    EXECUTION_CONTROLLER_FINALIZER,
-    NOT_READY_TAINT,
-    UNREACHABLE_TAINT,
-)
+from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER
 from leeward.api.resource import WORKS
 from leeward.api.work import Work, WorkStatus
 from leeward.client import ApiError, Conflict, WorldError
@@ -37,9 +33,8 @@ from leeward.controllers.volume_holds import VolumeHolds, VolumesHeld
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.held_volumes import HELD, KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import is_released
-from leeward.core.execution.removal import object_kept
+from leeward.core.execution.removal import object_kept, settles_at
 from leeward.core.execution.settled import is_carried_out
-from leeward.core.execution.settling import Return, note_return, settling_left
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane, Member
@@ -87,7 +82,6 @@ class ExecutionController:
         self._carried_out: dict[str, Work] = {}
         self._resting: dict[str, float] = {}
         """The Works of what others may live in that are being deleted, by uid, and since when that is known."""
-        self._return: Return | None = None
         self._returned: set[str] = set()
         """Works of these that were seen again while the cluster was not Ready."""
 
@@ -122,14 +116,13 @@ class ExecutionController:
         if work.metadata.deletion_timestamp is not None:
             if work.is_removal_held and not cluster.is_being_deleted:
                 return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
-            look_at = self._settles_at(work.metadata.deletion_timestamp) or self._shared_rests_until(work)
-            look_at = look_at or await self._found.look_at(work)
+            look_at = self._shared_rests_until(work) or await self._found.look_at(work)
             return look_at or await self._remove(work)
         self._carried_out.pop(name, None)
         if work.spec.suspend_dispatching:
             self._post(work, _dispatching(suspended=True))
             return None
-        return await self._apply_all(work)
+        return None if work.is_leaving else await self._apply_all(work)
 
     async def _apply_all(self, work: Work) -> datetime | None:
         started = self._plane.clock.monotonic()
@@ -218,18 +211,6 @@ class ExecutionController:
         keep_latest(self._resting, MAX_REMEMBERED)
         return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None
 
-    def _settles_at(self, deleted_at: datetime) -> datetime | None:
-        """Instant at which to look again at a deletion that was asked for while the cluster was away; None when it may
-        be made."""
-        since, cluster = self._works.ready_since, self._works.cluster
-        if since is None or cluster is None or deleted_at > since:
-            return None
-        now = self._plane.clock.monotonic()
-        tainted = any(taint.key in (NOT_READY_TAINT, UNREACHABLE_TAINT) for taint in cluster.taints)
-        self._return = note_return(self._return, since, tainted=tainted, now=now)
-        left = settling_left(self._return, now)
-        return self._plane.clock.now() + timedelta(seconds=left + ROUNDING_SECONDS) if left > 0 else None
-
     async def _take_finalizer_off(self, work: Work) -> None:
         self._resting.pop(work.metadata.uid, None)
         self._blocked_removals.forget(work.name)
@@ -248,9 +229,11 @@ class ExecutionController:
         work = self._carried_out.get(name)
         if work is None or work.metadata.deletion_timestamp is None:
             return None
-        if look_at := self._settles_at(work.metadata.deletion_timestamp):
-            return look_at
-        return self._plane.clock.now() + LOOK_AGAIN if await self._removal.remove(work, ended=True) else None
+        now, cluster = self._plane.clock.now(), self._works.cluster
+        settles = settles_at(cluster) if cluster is not None else None
+        if settles is None or settles > now:
+            return settles or now + timedelta(seconds=RETRY_SECONDS)
+        return now + LOOK_AGAIN if await self._removal.remove(work, ended=True) else None
 
     def _remember(self, work: Work) -> None:
         self._carried_out[work.name] = work
@@ -294,7 +277,7 @@ def _is_other_order(old: Work | None, new: Work) -> bool:
 
 def _order_in(work: Work) -> tuple[object, ...]:
     of = work.metadata
-    return of.uid, of.generation, of.deletion_timestamp, of.annotations.get(KEEPS_CLAIMS_ANNOTATION)
+    return of.uid, of.generation, of.deletion_timestamp, of.annotations.get(KEEPS_CLAIMS_ANNOTATION), work.is_leaving
 
 
 def _applied(work: Work, problems: list[str], held: list[str]) -> Condition:

@@ -3,9 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-import msgspec
-
-from kubeapi.meta import wire_time
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
@@ -13,7 +10,7 @@ from leeward.controllers.returned_copies import placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.eviction.tasks import is_ended_by_a_person
-from leeward.core.execution.removal import goes_at_once, is_removal_held
+from leeward.core.execution.removal import NOT_REPLACED, goes_at_once, settles_at, why_removal_waits
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
@@ -67,7 +64,7 @@ class RemovalHolds:
         return self._heartbeat.attention() if self.enabled and self._heartbeat is not None else UNKEPT
 
     def removals(self) -> Sequence[Work]:
-        """Works that are being deleted."""
+        """Works that are being deleted, or wait for that."""
         return self._removed.get(True)
 
     @property
@@ -81,14 +78,6 @@ class RemovalHolds:
         made_at = work.metadata.creation_timestamp
         return made_at is not None and self.attention.time.has_gap_since(made_at - FOLLOWS_WITHIN)
 
-    def would_hold(
-        self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int] = NO_SIZES
-    ) -> bool:
-        """Tells whether the Work in `cluster` would keep its objects if it were deleted now."""
-        metadata = msgspec.structs.replace(present[cluster].metadata, deletion_timestamp=wire_time(self._clock.now()))
-        deleted = msgspec.structs.replace(present[cluster], metadata=metadata)
-        return self.is_held(binding, cluster, {**present, cluster: deleted}, needs=needs)[0]
-
     def preserves(self, binding: Binding, work: Work, present: Mapping[str, Work]) -> bool:
         """Tells whether the objects of a Work stay when its binding is deleted: as its policy asks. A copy that is
         surplus stays only as long as the law keeps it. Holds: S1."""
@@ -98,30 +87,36 @@ class RemovalHolds:
         copies = copies_of(spec, present, self._fleet, self._clock.now())
         return not is_surplus(spec, cluster) or not copies.may_disrupt({cluster: 0})
 
-    def is_held(
+    def why_it_waits(
         self,
         binding: Binding,
         cluster: str,
         present: Mapping[str, Work],
         is_wanted: bool = False,
         needs: Mapping[str, int] = NO_SIZES,
-    ) -> tuple[bool, datetime | None]:
-        """Tells whether the Work in `cluster`, which is being deleted, keeps its objects; and when to look again.
+    ) -> tuple[str, datetime | None]:
+        """Reason for which the copy in `cluster`, which is not wanted there, does not go yet (`why_removal_waits`); and
+        when to look again.
 
         What was made of a template that a user has deleted is not kept, whatever came after it under its name; nor is a
         copy whose eviction a person has ended.
         `is_wanted` there, and not to be had as it is to be: then it stays as it is (S14).
         """
         if not self.enabled or is_of_deleted_template(present[cluster], binding):
-            return False, None
+            return "", None
         if is_ended_by_a_person(binding.spec, cluster):
-            return False, None
+            return "", None
         if is_wanted:
-            return True, None
+            return NOT_REPLACED, None
+        return self._ask(binding, cluster, present, needs)
+
+    def _ask(
+        self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int]
+    ) -> tuple[str, datetime | None]:
         attention, now = self.attention, self._clock.now()
         dependants = [each for each in self._dependants(binding) if not each.spec.asks_for_none]
         needed_by = [placed_copies(each, self._works, self._fleet, now) for each in dependants]
-        held = is_removal_held(
+        why = why_removal_waits(
             binding.spec,
             cluster,
             present,
@@ -133,10 +128,13 @@ class RemovalHolds:
             needed_by=needed_by,
             at_once=goes_at_once(binding),
         )
-        if not held:
-            return False, None
+        if not why:
+            return "", None
+        settles = settles_at(self._fleet[cluster])
+        if settles is not None and settles > now:
+            return why, settles
         believed_at = copies_of(binding.spec, present, self._fleet, now).settles_at
-        return True, attention.settles_at(now) or believed_at or (now + LOOK_AGAIN if needed_by else None)
+        return why, attention.settles_at(now) or believed_at or (now + LOOK_AGAIN if needed_by else None)
 
     def _dependants(self, binding: Binding) -> list[ResourceBinding]:
         """Dependants of a binding that others need; what is deleted needs nothing."""
@@ -145,4 +143,4 @@ class RemovalHolds:
 
 
 def _is_removed(work: Work) -> bool | None:
-    return work.metadata.deletion_timestamp is not None or None
+    return work.metadata.deletion_timestamp is not None or work.is_leaving or None

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from kubeapi.meta import Manifest
+from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.controllers.removal_holds import RemovalHolds
@@ -10,6 +11,7 @@ from leeward.controllers.work_writing import WorkWriting, WrittenWorks
 from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.eviction.volumes import keeps_owned
 from leeward.core.execution.purging import purged_now
+from leeward.core.execution.removal import NOT_REPLACED, leaving
 from leeward.core.execution.works import is_surplus
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.reassignment import mark_removal
@@ -31,7 +33,7 @@ class UnwantedWorks:
         *,
         keep: bool,
     ) -> bool:
-        """Has the Works go that are not to be. What is to be held is marked before, since agents are quick.
+        """Has the Works go that are not to be, last of all: one that waits stays as it is, and says so.
 
         `keep` says that what was to replace them may not be made yet, for a copy that is purged: then all but that stay
         (S1). Returns whether a deletion was asked for. Raises: WorldError.
@@ -39,37 +41,39 @@ class UnwantedWorks:
         has_written, purged = False, purged_now(binding.spec, present)
         keeps = self._holds.enabled and keeps_owned(binding)
         for cluster, work in present.items():
-            stays = cluster in synced.not_rendered
-            if cluster in desired or (stays and work.metadata.deletion_timestamp is None):
+            stays, is_going = cluster in synced.not_rendered, work.metadata.deletion_timestamp is not None
+            if cluster in desired or (stays and not is_going):
                 continue
             is_kept = keep and cluster not in purged and self._may_stay(binding, cluster)
-            claims = keeps and cluster not in purged and not is_ended_by_a_person(binding.spec, cluster)
-            if work.metadata.deletion_timestamp is not None:
-                if is_kept or cluster in purged:
-                    held, look_at = is_kept, None
-                else:
-                    held, look_at = self._holds.is_held(binding, cluster, present, stays, synced.needs)
-                synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
-                await mark_removal(self._client, work, held=held, away=self._is_away(cluster), keeps_claims=claims)
-                continue
-            if is_kept:
+            if is_kept and not is_going:
                 synced.kept.append(cluster)
                 continue
-            held = cluster not in purged and self._holds.would_hold(binding, cluster, present, synced.needs)
-            work = await mark_removal(self._client, work, held=held, away=self._is_away(cluster), keeps_claims=claims)
-            if is_surplus(binding.spec, cluster) and not self._leaves_fleet(cluster):
-                work = await self._writing.preserve(work, preserve=False)
-            await self._writing.delete(work)
-            has_written = True
+            claims = keeps and cluster not in purged and not is_ended_by_a_person(binding.spec, cluster)
+            why, look_at = (NOT_REPLACED if is_kept else ""), None
+            if not is_kept and cluster not in purged:
+                why, look_at = self._holds.why_it_waits(binding, cluster, present, stays, synced.needs)
+            synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
+            if why:
+                synced.waiting[cluster] = why
+            if is_going:
+                await mark_removal(self._client, work, held=bool(why), keeps_claims=claims)
+            elif why:
+                await self._writing.leave(binding, work, leaving(cluster, why))
+            else:
+                await self._delete(binding, work, claims=claims)
+            has_written = has_written or not (is_going or why)
         return has_written
+
+    async def _delete(self, binding: Binding, work: Work, *, claims: bool) -> None:
+        cluster = cluster_of_execution_space(work.namespace)
+        work = await mark_removal(self._client, work, keeps_claims=claims)
+        if is_surplus(binding.spec, cluster) and not self._leaves_fleet(cluster):
+            work = await self._writing.preserve(work, preserve=False)
+        await self._writing.delete(work)
 
     def _may_stay(self, binding: Binding, cluster: str) -> bool:
         """Tells whether the copy may serve on; not where its cluster leaves the fleet, nor where none is asked for."""
         return self._holds.enabled and not self._leaves_fleet(cluster) and not binding.spec.asks_for_none
-
-    def _is_away(self, cluster: str) -> bool:
-        found = self._clusters.get(cluster)
-        return found is not None and not found.is_ready
 
     def _leaves_fleet(self, cluster: str) -> bool:
         """Tells whether the cluster is unjoined, or will be: it keeps what its policy preserves."""

@@ -11,15 +11,20 @@ until it finds none.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
+
+import msgspec
 
 from kubeapi.codec import to_wire
 from kubeapi.diff import is_equal
 from kubeapi.meta import Manifest
-from leeward.api.names import RENDERED_ANNOTATION, WORK_ID_LABEL, cluster_of_execution_space
+from leeward.api.meta import Condition, find_condition, put_condition
+from leeward.api.names import LEAVING_CONDITION, RENDERED_ANNOTATION, WORK_ID_LABEL, cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, WORKS
-from leeward.api.work import Binding, Work
+from leeward.api.work import Binding, Work, WorkStatus
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
+from leeward.core.copies.evidence import is_applied
 from leeward.core.copies.job_copies import template_of_job
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
 from leeward.core.execution.held_volumes import made_for
@@ -33,6 +38,7 @@ from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of, version_of
 from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects, mark_removal, release_objects
+from leeward.runtime.statuses import NEWS_SECONDS, StatusChange
 
 MAX_REMEMBERED = 10_000
 
@@ -52,6 +58,8 @@ class WrittenWorks:
     failures: list[WorldError] = field(default_factory=list[WorldError])
     kept: list[str] = field(default_factory=list[str])
     """The clusters that are to have no Work, and keep it while nothing new may be made elsewhere."""
+    waiting: dict[str, str] = field(default_factory=dict[str, str])
+    """The clusters whose copy is not wanted, and waits to go, with the reason."""
     needs: Mapping[str, int] = field(default_factory=dict[str, int])
     """Replicas that each target is to have, where a copy goes (`core.copies.disruption`)."""
     look_at: datetime | None = None
@@ -64,9 +72,17 @@ class WrittenWorks:
 
 
 class WorkWriting:
-    def __init__(self, plane: ControlPlane, reach: Reach, changed: Callable[[Work], None] = lambda work: None) -> None:
-        """`changed` hears of a state that somebody else has written while a write of ours was under way."""
+    def __init__(
+        self,
+        plane: ControlPlane,
+        reach: Reach,
+        changed: Callable[[Work], None] = lambda work: None,
+        failed: Callable[[Key, WorldError], None] = lambda key, error: None,
+    ) -> None:
+        """`changed` hears of a state that somebody else has written while a write of ours was under way, `failed` of a
+        status that could not be written, with the key of the binding."""
         self._plane = plane
+        self._failed = failed
         self._changed = changed
         self._reach = reach
         self._works, self._clusters = plane.informers.of(WORKS), plane.informers.of(CLUSTERS)
@@ -120,6 +136,8 @@ class WorkWriting:
                 return await keep_objects(self._plane.client, work)
             preserve = bool(binding.spec.preserve_resources_on_deletion)
             return await mark_removal(self._plane.client, work, preserve=preserve)
+        if find_condition(work.status.conditions, LEAVING_CONDITION) is not None:
+            self._say(binding, work, None)
         return await self._update(work, manifest)
 
     async def preserve(self, work: Work, *, preserve: bool) -> Work:
@@ -128,6 +146,24 @@ class WorkWriting:
             return work
         patch, version = {"spec": {"preserveResourcesOnDeletion": preserve}}, work.metadata.resource_version
         return await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
+
+    async def leave(self, binding: Binding, work: Work, leaving: Condition | None) -> None:
+        """Has a Work whose copy is not wanted stay for now, and say why. Of one that may not be there as the Work has
+        it nothing is made any more, by Karmada's own agent either. Raises: WorldError."""
+        if not is_applied(work) and not work.spec.suspend_dispatching:
+            patch, version = {"spec": {"suspendDispatching": True}}, work.metadata.resource_version
+            work = await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
+        self._say(binding, work, leaving)
+
+    def _say(self, binding: Binding, work: Work, leaving: Condition | None) -> None:
+        now = self._plane.clock.now()
+
+        def change(status: WorkStatus) -> WorkStatus:
+            conditions = put_condition(status.conditions, LEAVING_CONDITION, leaving, now)
+            return msgspec.structs.replace(status, conditions=conditions)
+
+        told = StatusChange[Work](change, partial(self._failed, key_of(binding)))
+        self._plane.statuses.of(WORKS).post(work, "unwanted-works", told, within=NEWS_SECONDS)
 
     async def give_up(self, work: Work, *, preserve: bool, releases: bool = False) -> None:
         """Has a Work go with its binding. What it was written with last may be older than what the binding asks for: it

@@ -10,6 +10,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import (
     DRAIN_BUDGET_ANNOTATION,
     EVICTION_HELD_CONDITION,
+    LEAVING_CONDITION,
     REMOVAL_BLOCKED_CONDITION,
     REMOVAL_HELD_ANNOTATION,
     execution_space,
@@ -75,12 +76,14 @@ async def copies_in(client: Client, cluster: str) -> list[Copy]:
 
 
 def _why_it_stays(work: Manifest) -> str:
-    """Reason why a Work is being removed, and its objects stay for now; empty where they do not."""
+    """Reason why the objects of a Work that is not wanted stay for now; empty where they do not."""
+    conditions = list(mappings_at(work, "status", "conditions"))
+    is_held = annotations_of(work).get(REMOVAL_HELD_ANNOTATION) in ("true", "away")
+    if is_held or any(each.get("type") == LEAVING_CONDITION for each in conditions):
+        return "stays until others serve all that is asked for"
     if "deletionTimestamp" not in work.get("metadata", {}):
         return ""
-    if annotations_of(work).get(REMOVAL_HELD_ANNOTATION) in ("true", "away"):
-        return "stays until others serve all that is asked for"
-    told = (each for each in mappings_at(work, "status", "conditions") if each.get("type") == REMOVAL_BLOCKED_CONDITION)
+    told = (each for each in conditions if each.get("type") == REMOVAL_BLOCKED_CONDITION)
     return next((f"stays: {text_at(each, 'message')}" for each in told), "")
 
 

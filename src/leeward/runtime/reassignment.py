@@ -44,19 +44,18 @@ async def mark_removal(
     work: Work,
     *,
     held: bool = False,
-    away: bool = False,
     keeps_claims: bool = False,
     preserve: bool = False,
 ) -> Work:
     """Marks a Work that is being removed: its objects go with it, or are `held` in the member for now
-    (`core.execution.removal`), since the cluster is `away` where it is; or as long as claims belong to them there
-    (`keeps_claims`). What a person has ended is held by nothing.
+    (`core.execution.removal`); or as long as claims belong to them there (`keeps_claims`). What a person has ended is
+    held by nothing.
 
     A reassignment is taken back; `preserve` is what the policy then asks for. Raises: WorldError.
     """
     if REASSIGNED_ANNOTATION in work.metadata.annotations:
         work = await _set(client, work, preserve=preserve, mark=None)
-    hold = ("away" if away or work.is_held_since_away else "true") if held else None
+    hold = "true" if held else None
     marks = {
         REMOVAL_HELD_ANNOTATION: "false" if work.is_ended_by_a_person else hold,
         KEEPS_CLAIMS_ANNOTATION: "true" if keeps_claims else None,

@@ -105,6 +105,8 @@ OURS = {
     "work.karmada.io/v1alpha2/ClusterResourceBinding": ("HELD", "LEAVING", "LEAVES-AT"),
 }
 """Columns of ours, shown with `-o wide` only, behind Karmada's."""
+PLAIN = {"work.karmada.io/v1alpha1/Work": ("LEAVING",)}
+"""Columns of ours that are always shown, behind Karmada's."""
 
 
 @pytest.mark.parametrize("kind", SERVED)
@@ -113,7 +115,10 @@ def test_printer_columns_are_as_in_the_table(kind: str) -> None:
     columns = [(c["name"], c["jsonPath"], c.get("priority", 0)) for c in rendered]
     known = [(c["name"], c["jsonPath"], int(c.get("wide", False))) for c in TABLE[kind]["printerColumns"]]
     assert columns[: len(known)] == known
-    assert [(name, wide) for name, _, wide in columns[len(known) :]] == [(name, 1) for name in OURS.get(kind, ())]
+    assert [(name, wide) for name, _, wide in columns[len(known) :]] == [
+        *((name, 0) for name in PLAIN.get(kind, ())),
+        *((name, 1) for name in OURS.get(kind, ())),
+    ]
 
 
 def test_all_kinds_of_the_table_are_defined_but_the_older_bindings() -> None:

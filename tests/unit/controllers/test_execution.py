@@ -14,7 +14,7 @@ from kubeserver.store.record import Record
 from leeward.api.meta import Condition, find_condition
 from leeward.api.names import (
     EXECUTION_CONTROLLER_FINALIZER,
-    NOT_READY_TAINT,
+    LEAVING_CONDITION,
     REMOVAL_BLOCKED_CONDITION,
     REMOVAL_HELD_ANNOTATION,
     UNREACHABLE_TAINT,
@@ -25,6 +25,7 @@ from leeward.client import Conflict, NotFound, Unreachable
 from leeward.controllers import execution
 from leeward.controllers.execution import (
     LOOK_AGAIN,
+    RETRY_SECONDS,
     ApplyFailed,
     ExecutionController,
     _is_other_order,  # pyright: ignore[reportPrivateUsage]
@@ -32,7 +33,6 @@ from leeward.controllers.execution import (
 from leeward.controllers.member_objects import ROUNDING_SECONDS
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.core.execution.ownership import stamp
-from leeward.core.execution.settling import LONGEST_SETTLE_SECONDS, POLL_SECONDS, SETTLE_SECONDS
 from leeward.runtime.member_works import MemberWorks
 from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS
 from tests.unit.controllers.desk import CLOCK, CONFIG_MAPS, MEMBER, SPACE, Desk, play
@@ -294,58 +294,15 @@ def test_a_removal_that_is_held_waits_unless_the_cluster_leaves_s1() -> None:
     tell(story)
 
 
-@pytest.mark.parametrize("key", [NOT_READY_TAINT, UNREACHABLE_TAINT])
-def test_what_was_to_go_while_the_cluster_was_away_waits_for_a_moment_after_its_return(key: str) -> None:
+def test_what_leaves_is_not_made_in_its_member_nor_changed() -> None:
     async def story(shift: Shift) -> None:
-        await shift.work()
-        await shift.reconcile()
-        taint = {"key": key, "effect": "NoExecute"}
-        await shift.desk.client.patch(CLUSTERS, MEMBER, {"spec": {"taints": [taint]}})
-        await shift.delete()
-        await shift.desk.condition(**since(60))
-        assert await shift.reconcile() == pytest.approx(POLL_SECONDS + ROUNDING_SECONDS, abs=1e-4)
-        await shift.desk.client.patch(CLUSTERS, MEMBER, {"spec": {"taints": None}})
-        left = await shift.reconcile()
-        assert left == pytest.approx(SETTLE_SECONDS + ROUNDING_SECONDS, abs=1e-4)
-        assert await shift.has()
-        await asyncio.sleep(left or 0)
+        leaving = {"type": LEAVING_CONDITION, "status": "True", "reason": "ClusterNotReady", "message": "Not wanted."}
+        leaving["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+        work = await shift.work()
+        await shift.desk.client.patch(WORKS, "web", {"status": {"conditions": [leaving]}}, SPACE, subresource="status")
         assert await shift.reconcile() is None
         assert not await shift.has()
-
-    tell(story)
-
-
-def test_a_cluster_that_keeps_the_taints_of_its_outage_is_waited_for_so_long_and_no_longer() -> None:
-    async def story(shift: Shift) -> None:
-        await shift.work()
-        await shift.reconcile()
-        taint = {"key": NOT_READY_TAINT, "effect": "NoExecute"}
-        await shift.desk.client.patch(CLUSTERS, MEMBER, {"spec": {"taints": [taint]}})
-        await shift.delete()
-        await shift.desk.condition(**since(60))
-        began = CLOCK.monotonic()
-        for _ in range(100):
-            await asyncio.sleep(await shift.reconcile() or 0)
-            if not await shift.has():
-                break
-        assert CLOCK.monotonic() - began == pytest.approx(LONGEST_SETTLE_SECONDS, abs=0.2)
-        assert not await shift.has()
-
-    tell(story)
-
-
-def test_each_return_has_its_own_moment() -> None:
-    async def story(shift: Shift) -> None:
-        for seconds in (60, 120):
-            await shift.work()
-            await shift.reconcile()
-            await shift.delete()
-            await shift.desk.condition(**since(seconds))
-            left = await shift.reconcile()
-            assert left == pytest.approx(SETTLE_SECONDS + ROUNDING_SECONDS, abs=1e-4)
-            await asyncio.sleep(left or 0)
-            assert await shift.reconcile() is None
-            assert not await shift.has()
+        assert _is_other_order(work, await shift.desk.seen()), "when it is wanted again, it is an order"
 
     tell(story)
 
@@ -429,9 +386,10 @@ def test_what_came_back_with_its_cluster_waits_until_it_is_known_who_else_has_re
         taints = [{"key": UNREACHABLE_TAINT, "effect": "NoExecute"}]
         await shift.desk.client.patch(CLUSTERS, MEMBER, {"spec": {"taints": taints}})
         await shift.desk.condition(**since(60))
-        assert await shift.reconcile() == pytest.approx(POLL_SECONDS + ROUNDING_SECONDS, abs=0.01)
+        assert await shift.reconcile() == pytest.approx(RETRY_SECONDS, abs=0.01)
         assert await shift.has()
-        await asyncio.sleep(LONGEST_SETTLE_SECONDS)
+        await shift.desk.client.patch(CLUSTERS, MEMBER, {"spec": {"taints": None}})
+        await asyncio.sleep(await shift.reconcile() or 0)
         assert await shift.reconcile() is None
         assert not await shift.has()
 

@@ -82,7 +82,7 @@ class Holding:
 
     def is_held(self, placed: Binding, there: int | None, going: Work | None = None, **more: Any) -> bool:
         present = {MEMBER: going or self.going(), "member2": work("member2", there)}
-        return self.holds.is_held(placed, MEMBER, present, **more)[0]
+        return bool(self.holds.why_it_waits(placed, MEMBER, present, **more)[0])
 
     def has_gap(self, seconds_ago: float) -> None:
         """Nobody watched until so long ago."""
@@ -130,7 +130,7 @@ def test_s1_the_law_is_asked_however_lately_a_removal_was_asked_for(seconds_ago:
     async def story(holding: Holding) -> None:
         for there, held in ((1, True), (2, False)):
             present = {MEMBER: holding.going(seconds_ago=seconds_ago), "member2": work("member2", there)}
-            assert holding.holds.is_held(MOVED, MEMBER, present) == (held, None)
+            assert holding.holds.why_it_waits(MOVED, MEMBER, present) == ("NotReplaced" if held else "", None)
 
     tell(story)
 
@@ -138,7 +138,7 @@ def test_s1_the_law_is_asked_however_lately_a_removal_was_asked_for(seconds_ago:
 def test_nothing_is_held_where_that_is_switched_off() -> None:
     async def story(holding: Holding) -> None:
         await holding.engage()
-        assert holding.holds.is_held(MOVED, MEMBER, {MEMBER: holding.going()}) == (False, None)
+        assert holding.holds.why_it_waits(MOVED, MEMBER, {MEMBER: holding.going()}) == ("", None)
         assert (holding.holds.attention, holding.holds.is_braked) == (UNKEPT, False)
 
     tell(story, enabled=False)
@@ -147,7 +147,7 @@ def test_nothing_is_held_where_that_is_switched_off() -> None:
 def test_s14_a_work_that_is_wanted_and_cannot_be_had_stays_as_it_is() -> None:
     async def story(holding: Holding) -> None:
         present = {MEMBER: holding.going(), "member2": work("member2", 2)}
-        assert holding.holds.is_held(MOVED, MEMBER, present, is_wanted=True) == (True, None)
+        assert holding.holds.why_it_waits(MOVED, MEMBER, present, is_wanted=True) == ("NotReplaced", None)
 
     tell(story)
 
@@ -164,7 +164,7 @@ def test_a_copy_of_a_template_that_a_user_has_deleted_is_not_held() -> None:
         assert holding.is_held(later, None)
         for is_wanted in (False, True):
             present = {MEMBER: old, "member2": work("member2", None)}
-            assert holding.holds.is_held(later, MEMBER, present, is_wanted) == (False, None)
+            assert holding.holds.why_it_waits(later, MEMBER, present, is_wanted) == ("", None)
 
     tell(story)
 
@@ -186,9 +186,9 @@ def test_s13_what_was_decided_before_nobody_watched_waits_until_all_is_looked_at
         gap = Gap(holding.now - timedelta(seconds=40), holding.now - timedelta(seconds=10))
         holding.heartbeat.told = Attention(WatchedTime((gap,)), "somebody", settled_at=settled_at)
         present = {MEMBER: holding.going(), "member2": work("member2", 2)}
-        assert holding.holds.is_held(MOVED, MEMBER, present) == (True, settled_at)
+        assert holding.holds.why_it_waits(MOVED, MEMBER, present) == ("ReplacementLost", settled_at)
         holding.heartbeat.told = Attention(WatchedTime((gap,)), "somebody", settled_at=holding.now)
-        assert holding.holds.is_held(MOVED, MEMBER, present) == (False, None)
+        assert holding.holds.why_it_waits(MOVED, MEMBER, present) == ("", None)
 
     tell(story)
 
@@ -206,18 +206,6 @@ def test_s5_a_work_without_a_binding_stays_where_nobody_watched_a_while_before_i
         holding.has_gap(seconds_ago)
         assert holding.holds.is_doubtful(here) is doubtful
         assert not holding.holds.is_doubtful(made), "nobody knows when it was made"
-
-    tell(story)
-
-
-def test_would_hold_asks_as_if_it_were_deleted_now() -> None:
-    async def story(holding: Holding) -> None:
-        await holding.desk.condition(status="False")
-        await holding.desk.plane.client.get(NAMESPACES, "default")
-        present = {MEMBER: work(MEMBER, 2), "member2": work("member2", 1)}
-        assert holding.holds.would_hold(MOVED, MEMBER, present)
-        assert not holding.holds.would_hold(MOVED, MEMBER, {**present, "member2": work("member2", 2)})
-        assert present[MEMBER].metadata.deletion_timestamp is None
 
     tell(story)
 
@@ -263,8 +251,8 @@ def test_s15_what_others_need_is_held_until_they_are_served_elsewhere(replicas: 
         needing = BindingSnapshot("web-deployment", "default"), BindingSnapshot("gone", "default")
         needed: Any = binding(duplicated(MEMBER), 0, required_by=needing)
         needed = msgspec.structs.replace(needed, spec=msgspec.structs.replace(needed.spec, placement=None))
-        told = holding.holds.is_held(needed, MEMBER, {MEMBER: holding.going()})
-        assert told == (held, holding.now + LOOK_AGAIN if held else None)
+        told = holding.holds.why_it_waits(needed, MEMBER, {MEMBER: holding.going()})
+        assert told == (("NotReplaced", holding.now + LOOK_AGAIN) if held else ("", None))
 
     tell(story)
 

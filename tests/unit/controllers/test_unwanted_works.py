@@ -1,5 +1,6 @@
 """Works that are not to be: which are deleted, which are marked first, and which stay as they are (S1)."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.api.names import REMOVAL_HELD_ANNOTATION
+from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.client import NotFound
@@ -33,22 +34,16 @@ class Told(RemovalHolds):
         self.held, self.look_at = held, look_at
         self.asked: list[tuple[str, str, bool | None]] = []
 
-    def would_hold(
-        self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int] = NO_SIZES
-    ) -> bool:
-        self.asked.append((binding.name, present[cluster].name, None))
-        return self.held
-
-    def is_held(
+    def why_it_waits(
         self,
         binding: Binding,
         cluster: str,
         present: Mapping[str, Work],
         is_wanted: bool = False,
         needs: Mapping[str, int] = NO_SIZES,
-    ) -> tuple[bool, datetime | None]:
+    ) -> tuple[str, datetime | None]:
         self.asked.append((binding.name, present[cluster].name, is_wanted))
-        return self.held, self.look_at
+        return "NotReplaced" if self.held else "", self.look_at
 
 
 class Removing:
@@ -107,28 +102,36 @@ def tell(story: Callable[[Removing], Awaitable[None]], **more: Any) -> None:
     play(prepared)
 
 
-@pytest.mark.parametrize("held", [False, True])
-def test_s1_a_deletion_that_is_to_be_held_is_marked_before_it_is_asked_for(held: bool) -> None:
+@pytest.mark.parametrize("applied", [False, True])
+def test_s1_what_waits_stays_as_it_is_and_says_so(applied: bool) -> None:
+    """Nothing of it is made any more: one that may not be there yet is suspended."""
+
     async def story(removing: Removing) -> None:
         binding, work = await removing.bound(**ELSEWHERE), await removing.work()
-        assert await removing.remove(binding, work)
-        marked = [("PATCH", ("true", None))] if held else []
-        assert removing.written() == [*marked, ("DELETE", None)]
-        assert removing.holds.asked == [("web-deployment", "web", None)]
-        assert (await removing.desk.seen()).metadata.deletion_timestamp is not None
+        if applied:
+            told: Manifest = {"type": "Applied", "status": "True", "reason": "Test", "message": "ok"}
+            told |= {"observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+            status = {"status": {"conditions": [told]}}
+            work = await removing.desk.client.patch(WORKS, "web", status, SPACE, subresource="status")
+        assert not await removing.remove(binding, work)
+        assert removing.holds.asked == [("web-deployment", "web", False)]
+        assert removing.synced.waiting == {MEMBER: "NotReplaced"}
+        await asyncio.sleep(1)
+        seen = await removing.desk.seen()
+        assert seen.metadata.deletion_timestamp is None
+        assert [each.reason for each in seen.status.conditions if each.type == LEAVING_CONDITION] == ["NotReplaced"]
+        assert bool(seen.spec.suspend_dispatching) is not applied
 
-    tell(story, held=held)
+    tell(story, held=True)
 
 
-def test_s5_a_deletion_is_about_the_version_that_was_marked() -> None:
+def test_s5_a_deletion_is_about_the_version_that_was_seen() -> None:
     async def story(removing: Removing) -> None:
         binding, work = await removing.bound(**ELSEWHERE), await removing.work()
         await removing.remove(binding, work)
-        deleted = removing.desk.wire.sent[-1]
-        assert preconditions(deleted)[0] == work.metadata.uid
-        assert preconditions(deleted)[1] != work.metadata.resource_version
+        assert preconditions(removing.desk.wire.sent[-1]) == (work.metadata.uid, work.metadata.resource_version)
 
-    tell(story, held=True)
+    tell(story)
 
 
 @pytest.mark.parametrize(("desired", "not_rendered"), [(True, False), (False, True), (True, True)])

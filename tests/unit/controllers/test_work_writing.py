@@ -65,12 +65,12 @@ def wanted(binding: Binding, work_id: str = FRESH, **changes: Any) -> Manifest:
     return build_works(binding, template(**changes), {MEMBER: work_id})[MEMBER]
 
 
-async def writing(desk: Desk, *changed: Callable[[Work], None]) -> WorkWriting:
+async def writing(desk: Desk, changed: Callable[[Work], None] = lambda work: None) -> WorkWriting:
     await desk.cluster()
     await desk.plane.informers.of(RESOURCE_BINDINGS).wait_synced()
     await desk.plane.informers.of(CLUSTER_RESOURCE_BINDINGS).wait_synced()
     await desk.plane.informers.of(WORKS).wait_synced()
-    return WorkWriting(desk.plane, Reach(), *changed)
+    return WorkWriting(desk.plane, Reach(), changed)
 
 
 async def sync(desk: Desk, works: WorkWriting, binding: Binding, **changes: Any) -> Any:

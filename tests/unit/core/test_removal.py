@@ -6,19 +6,27 @@ import msgspec
 import pytest
 
 from kubeapi.meta import Manifest, ObjectMeta
-from leeward.api.cluster import Cluster
+from leeward.api.cluster import Cluster, Taint
 from leeward.api.meta import Condition
-from leeward.api.names import FAILING_CONDITION, REMOVAL_HELD_ANNOTATION
-from leeward.api.work import ReplicaRequirements, ResourceBindingSpec, ResourceBindingStatus, Work, WorkStatus
+from leeward.api.names import FAILING_CONDITION, NOT_READY_TAINT, REMOVAL_HELD_ANNOTATION
+from leeward.api.work import (
+    CLUSTER_NOT_READY,
+    ReplicaRequirements,
+    ResourceBindingSpec,
+    ResourceBindingStatus,
+    Work,
+    WorkStatus,
+)
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.copies.disruption import copies_of
 from leeward.core.execution.removal import (
     held_scale_downs,
-    is_removal_held,
     is_return_kept,
+    leaving,
     removal_blocked,
     removal_refused,
     removals_blocked,
+    why_removal_waits,
     with_blocked_removals,
 )
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work
@@ -90,7 +98,10 @@ def marked_as_held(copy: Work, mark: str = "true") -> Work:
 
 def test_a_binding_tells_of_removals_that_are_held_and_of_both_kinds_at_once() -> None:
     held = marked_as_held(work("member1", 3))
-    told = removals_blocked({"member2": held, "member1": held, "member3": work("member3", 3)})
+    works = {"member2": held, "member1": held, "member3": work("member3", 3)}
+    told = removals_blocked(
+        works, {"member2": "ReplacementLost", "member1": "NotReplaced", "member3": CLUSTER_NOT_READY}
+    )
     assert told is not None
     assert (told.type, told.status, told.reason) == ("leeward.dev/RemovalBlocked", "True", "ReplacementLost")
     assert told.message == (
@@ -100,7 +111,7 @@ def test_a_binding_tells_of_removals_that_are_held_and_of_both_kinds_at_once() -
     assert blocked is not None
     metadata = ObjectMeta(name="web", deletion_timestamp=at(0))
     leaving = Work(metadata=metadata, status=WorkStatus(conditions=(blocked,)))
-    both = removals_blocked({"member1": held, "member2": leaving})
+    both = removals_blocked({"member1": held, "member2": leaving}, {"member1": "NotReplaced"})
     assert both is not None
     assert (both.reason, both.message) == (
         "ReplacementLost",
@@ -116,7 +127,7 @@ def held_now(
     attention: Attention = UNKEPT,
     now: float = 100,
 ) -> bool:
-    return is_removal_held(spec, "member1", works, clusters, attention, at(now))
+    return bool(why_removal_waits(spec, "member1", works, clusters, attention, at(now)))
 
 
 def test_a_status_says_what_is_blocked_beside_all_else_and_later_nothing_of_it() -> None:
@@ -135,7 +146,7 @@ def test_a_status_says_what_is_blocked_beside_all_else_and_later_nothing_of_it()
     ("away", "lost", "was_held", "ready", "held"),
     [
         (True, True, False, 3, True),
-        (True, False, False, 3, False),
+        (True, False, False, 3, True),
         (False, True, False, 3, True),
         (False, True, True, 3, True),
         (False, False, True, 0, True),
@@ -216,7 +227,7 @@ def test_s13_a_dependency_that_is_removed_of_old_stays_until_what_needs_it_is_se
     needing = binding(duplicated("member2"), 3, targets(member2=3)).spec
     dependant = copies_of(needing, {"member2": work("member2", ready)}, alive, at(110))
     works, gap = {"member1": asked_at(asked)}, away(20, 80, 100)
-    assert is_removal_held(spec, "member1", works, alive, gap, at(110), needed_by=[dependant]) is held
+    assert bool(why_removal_waits(spec, "member1", works, alive, gap, at(110), needed_by=[dependant])) is held
 
 
 def asked_at(seconds: float, *, held: bool = False) -> Work:
@@ -304,8 +315,9 @@ def test_s4_what_was_to_go_while_its_cluster_was_away_stays_while_the_brake_is_e
     works = {"member1": asked_at(asked), "member2": work("member2", 3)}
     there = dead("member1") if ready_since is None else ready("member1", ready_since)
     alive = fleet(there, cluster("member2"))
-    assert is_removal_held(spec, "member1", works, alive, UNKEPT, at(100), brake=True) == held
-    assert not is_removal_held(spec, "member1", works, alive, UNKEPT, at(100)), "all is well but for the brake"
+    assert bool(why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100), brake=True)) == held
+    without = why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100))
+    assert without == ("ClusterNotReady" if ready_since is None else ""), "all is well but for the brake"
 
 
 def test_s4_what_is_held_already_stays_under_the_brake_whatever_the_clocks_said() -> None:
@@ -313,15 +325,15 @@ def test_s4_what_is_held_already_stays_under_the_brake_whatever_the_clocks_said(
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     works = {"member1": marked_as_held(asked_at(60), "away"), "member2": work("member2", 3)}
     alive = fleet(ready("member1", -3500), cluster("member2"))
-    assert is_removal_held(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
-    assert not is_removal_held(spec, "member1", works, alive, UNKEPT, at(100))
+    assert why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
+    assert not why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100))
 
 
 def test_s4_a_cluster_of_which_nothing_is_known_counts_as_away_while_the_brake_is_engaged() -> None:
     spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
     works = {"member1": asked_at(10), "member2": work("member2", 3)}
     alive = fleet(cluster("member1", ready=None), cluster("member2"))
-    assert is_removal_held(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
+    assert why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
 
 
 def ready(name: str, since: float) -> Cluster:
@@ -338,14 +350,38 @@ def test_a_cluster_that_is_unjoined_gives_up_its_copy_under_the_brake_too() -> N
         leaving, metadata=msgspec.structs.replace(leaving.metadata, deletion_timestamp=at(0))
     )
     alive = fleet(leaving, cluster("member2"))
-    assert not is_removal_held(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
+    assert not why_removal_waits(spec, "member1", works, alive, UNKEPT, at(100), brake=True)
 
 
 def test_a_binding_says_that_the_brake_holds_a_removal() -> None:
-    told = removals_blocked({"member1": marked_as_held(asked_at(10))}, brake=True)
+    told = removals_blocked({"member1": work("member1", 3)}, {"member1": "BrakeEngaged"})
     assert told is not None
     assert (told.reason, told.message) == ("BrakeEngaged", "Not removed from member1: the brake is engaged.")
-    assert removals_blocked({"member1": work("member1", 3)}, brake=True) is None
+    assert removals_blocked({"member1": work("member1", 3)}, {"member1": CLUSTER_NOT_READY}) is None
+
+
+@pytest.mark.parametrize("taints", [(), (NOT_READY_TAINT,)], ids=["clear", "tainted"])
+def test_a_cluster_is_back_a_moment_after_its_last_taint_of_the_outage_is_gone(taints: tuple[str, ...]) -> None:
+    """Placement may want there again what was to go."""
+    spec = binding(duplicated("member1", "member2"), 3, targets(member2=3)).spec
+    works = {name: work(name, 3) for name in ("member1", "member2")}
+    back = ready("member1", 50)
+    tainted = tuple(Taint(key, "NoExecute") for key in taints)
+    back = msgspec.structs.replace(back, spec=msgspec.structs.replace(back.spec, taints=tainted))
+    alive = fleet(back, cluster("member2"))
+    at_once = why_removal_waits(spec, "member1", works, alive, UNKEPT, at(50.9))
+    later = why_removal_waits(spec, "member1", works, alive, UNKEPT, at(51))
+    assert (at_once, later) == (CLUSTER_NOT_READY, CLUSTER_NOT_READY if taints else "")
+
+
+def test_a_work_says_why_its_copy_stays() -> None:
+    said = leaving("member1", CLUSTER_NOT_READY)
+    assert said is not None
+    assert (said.type, said.status, said.reason) == ("leeward.dev/Leaving", "True", "ClusterNotReady")
+    assert said.message == (
+        "Not wanted in cluster member1. Its copy stays until cluster member1 is Ready again; then it is deleted."
+    )
+    assert leaving("member1", "") is None
 
 
 def test_what_is_kept_for_another_copy_that_is_purged_is_told_with_the_reason() -> None:

@@ -4,7 +4,10 @@ removal_blocked    what a Work says when somebody's finalizer keeps an object in
 object_kept        what it says when claims or runs belong to its object in the member
 removal_refused    what it says when the member does not take the deletion
 is_order_about     if the order is about an object that its member has under that name
-is_removal_held    if the removal of a copy waits: others do not surely serve all that is asked for
+why_removal_waits  why the removal of a copy waits: its cluster is away, or others do not surely serve all that is asked
+                   for
+leaving            what its Work says meanwhile
+settles_at         when decisions have followed the return of a cluster
 held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluster is away
 may_change_holds   if a change of a cluster can let what waits go, or have more wait
 is_return_kept     if a copy stays that had been removed, and that its member brings back
@@ -12,18 +15,32 @@ removals_blocked   what the binding says of its Works, with the clusters
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
 from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, find_condition, put_condition
-from leeward.api.names import REMOVAL_BLOCKED_CONDITION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.names import (
+    CONDITION_TAINT_KEYS,
+    LEAVING_CONDITION,
+    REMOVAL_BLOCKED_CONDITION,
+    VOLUMES_FOLLOW_ANNOTATION,
+)
 from leeward.api.purge_mode import PurgeMode, rules_of
-from leeward.api.work import Binding, ResourceBindingSpec, ResourceBindingStatus, Work, is_application
+from leeward.api.work import (
+    BRAKE_ENGAGED,
+    CLUSTER_NOT_READY,
+    REPLACEMENT_LOST,
+    Binding,
+    ResourceBindingSpec,
+    ResourceBindingStatus,
+    Work,
+    is_application,
+)
 from leeward.core.cluster_health.pending_condition import is_failing
-from leeward.core.cluster_health.ready_condition import unobserved
+from leeward.core.cluster_health.ready_condition import BEFORE_ALL, unobserved
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.copies.disruption import NO_SIZES, CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
@@ -32,9 +49,12 @@ from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.execution.ownership import template_uids
 from leeward.core.interpreter.fields import text_at
 
-FINALIZERS, REPLACEMENT_LOST, BRAKE_ENGAGED = "Finalizers", "ReplacementLost", "BrakeEngaged"
-REFUSED = "Refused"
+NOT_REPLACED = "NotReplaced"
+RETURN_SETTLES = timedelta(seconds=1)
+"""Time after which a placement has followed the return of a cluster that has no taint of its outage any more."""
+FINALIZERS, REFUSED = "Finalizers", "Refused"
 REFUSES = "the cluster refuses "
+NO_WORDS: Mapping[str, str] = {}
 WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
 
 
@@ -80,7 +100,7 @@ def is_order_about(work: Work, manifest: ReadOnlyManifest, observed: ReadOnlyMan
     return not found or at is None or not created or parse_time(created) <= at
 
 
-def is_removal_held(
+def why_removal_waits(
     spec: ResourceBindingSpec,
     cluster: str,
     works: Mapping[str, Work],
@@ -92,34 +112,53 @@ def is_removal_held(
     brake: bool = False,
     needed_by: Sequence[CopyTable] = (),
     at_once: bool = False,
-) -> bool:
-    """Tells whether the deletion of the Work of `cluster`, which is asked for, is not to be carried out there for now.
+) -> str:
+    """Reason for which the copy in `cluster`, which is not wanted there, stays for now; empty where it may go.
 
-    `works` are those of the binding, by cluster; `needs` are those of `copies_of`. It is held under the brake where the
-    cluster was away when it was asked for (S4, decision 58). Else the law keeps the copy, whoever has asked for the
-    removal (S1), but for one that goes `at_once`; a person's word to end the wait is done. After a gap of the heartbeat
-    the members are looked at first (S13, decision 48).
-
-    Holds: S1, S4, S13.
+    `works` are those of the binding, by cluster; `needs` are those of `copies_of`. Nothing goes while its cluster is
+    away, nor what was to go then under the brake (S4). Else the law keeps the copy, whoever has asked for the removal
+    (S1), but for one that goes `at_once`. After a gap of the heartbeat the members are looked at first (S13, decision
+    48). A person's word ends the wait. Holds: S1, S4, S13.
     """
     own, work = clusters.get(cluster), works[cluster]
-    if own is None or own.is_being_deleted or (spec.asks_for_none and not only_follows(spec)):
-        return False
-    if work.is_ended_by_a_person:
-        return False
-    asked_at = work.metadata.deletion_timestamp
+    is_asked_for = only_follows(spec) or not spec.asks_for_none
+    if own is None or own.is_being_deleted or not is_asked_for or work.is_ended_by_a_person:
+        return ""
+    asked_at, settles = work.metadata.deletion_timestamp, settles_at(own)
     is_older = asked_at is not None and attention.time.has_gap_since(asked_at)
     if is_older and not attention.has_settled(now):
-        return True
+        return REPLACEMENT_LOST
+    is_back = settles is not None and now >= settles
+    has_waited = not is_back or work.is_held_since_away or _was_away(own, asked_at)
     if only_follows(spec):
-        return is_older and not all(each.is_served for each in needed_by)
-    was_away = work.is_held_since_away or _was_away(own, asked_at)
-    if brake and was_away:
-        return True
-    if at_once and not (was_away or is_older):
-        return False
-    may_go = copies_of(spec, works, clusters, now, needs=needs).may_disrupt({cluster: 0})
-    return not may_go and (was_away or not _is_nobodys(spec, work, works, clusters))
+        may_go = not (is_older or has_waited) or all(each.is_served for each in needed_by)
+    elif brake and has_waited:
+        return BRAKE_ENGAGED
+    else:
+        copies = copies_of(spec, works, clusters, now, needs=needs, watched=attention.has_settled(now))
+        may_go = (at_once and not (has_waited or is_older)) or copies.may_disrupt({cluster: 0})
+        may_go = may_go or (is_back and _is_nobodys(spec, work, works, clusters))
+    return ("" if is_back else CLUSTER_NOT_READY) if may_go else REPLACEMENT_LOST if has_waited else NOT_REPLACED
+
+
+def settles_at(cluster: Cluster) -> datetime | None:
+    """Instant at which decisions have followed the cluster's last return; None while it is away, or has the taints of
+    its outage. Placement may want there again what was to go: it says so first."""
+    if not cluster.is_ready or any(taint.key in CONDITION_TAINT_KEYS for taint in cluster.taints):
+        return None
+    since = cluster.ready.last_transition_time if cluster.ready is not None else None
+    return since + RETURN_SETTLES if since is not None else BEFORE_ALL
+
+
+def leaving(cluster: str, why: str) -> Condition | None:
+    """The condition of a Work whose copy is not wanted in the cluster, and waits to go; None where it is wanted."""
+    until = {
+        CLUSTER_NOT_READY: f"until cluster {cluster} is Ready again",
+        BRAKE_ENGAGED: "as long as the brake is engaged",
+    }
+    how_long = until.get(why, "until other clusters surely serve all that is asked for")
+    message = f"Not wanted in cluster {cluster}. Its copy stays {how_long}; then it is deleted."
+    return Condition(LEAVING_CONDITION, "True", why, message) if why else None
 
 
 def goes_at_once(binding: Binding) -> bool:
@@ -183,16 +222,20 @@ def only_follows(spec: ResourceBindingSpec) -> bool:
 
 
 def _was_away(cluster: Cluster, asked_at: datetime | None) -> bool:
-    """Tells whether the cluster is away, or was when the deletion was asked for."""
+    """Tells whether the cluster was away since the deletion was asked for, or when that was."""
     ready_since = cluster.ready.last_transition_time if cluster.ready is not None else None
-    return not cluster.is_ready or (asked_at is not None and ready_since is not None and asked_at <= ready_since)
+    return asked_at is not None and ready_since is not None and asked_at <= ready_since
 
 
 def removals_blocked(
-    works: Mapping[str, Work], *, brake: bool = False, kept: Collection[str] = (), larger: Collection[str] = ()
+    works: Mapping[str, Work],
+    waiting: Mapping[str, str] = NO_WORDS,
+    *,
+    kept: Collection[str] = (),
+    larger: Collection[str] = (),
 ) -> Condition | None:
-    """The condition of a binding whose `works`, by cluster, are being deleted, are `kept` for a copy that is purged, or
-    are `larger` than they are to be; `brake` is engaged."""
+    """The condition of a binding of whose `works`, by cluster, some do not go: `waiting` says why, as
+    `why_removal_waits` does; they are `kept` for a copy that is purged, or are `larger` than they are to be."""
     found = {
         cluster: blocked
         for cluster, work in sorted(works.items())
@@ -200,7 +243,7 @@ def removals_blocked(
         and (blocked := find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)) is not None
     }
     told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found.items()]
-    held = [cluster for cluster, work in sorted(works.items()) if work.is_removal_held]
+    held = [cluster for cluster, why in sorted(waiting.items()) if why != CLUSTER_NOT_READY]
     reasons = {blocked.reason for blocked in found.values()}
     reason = next(
         (each for each in (REFUSED, HeldReason.VOLUMES_STAY, HeldReason.RUN_UNDER_WAY) if each in reasons), FINALIZERS
@@ -212,6 +255,7 @@ def removals_blocked(
         reason = REPLACEMENT_LOST
         told.append(f"Not scaled down in {', '.join(larger)}: what replaces it is not healthy.")
     if held:
+        brake = any(waiting[cluster] == BRAKE_ENGAGED for cluster in held)
         reason = BRAKE_ENGAGED if brake else REPLACEMENT_LOST
         why = "the brake is engaged" if brake else "what replaces it is not healthy, or its cluster is not"
         told.append(f"Not removed from {', '.join(held)}: {why}.")

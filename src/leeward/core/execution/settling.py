@@ -1,44 +1,9 @@
-"""Moments in which a deletion that was asked for is not carried out yet. Times are seconds of one monotonic clock.
-
-Return         of a cluster that is back: it is soon assigned what it had before, when the taints of its outage are
-               gone, and what is assigned again keeps its objects
-FoundRemoval   of what was being deleted when it was first seen: whoever may hold it has to look at it first
-"""
+"""Removals of Works that were being deleted when they were first seen: whoever may hold one has to look at it first.
+Times are seconds of one monotonic clock."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from enum import Enum, auto
 from typing import NamedTuple
-
-SETTLE_SECONDS = 0.3
-"""Seconds from the moment in which the taints of the outage are gone: long enough for a decision and its Works."""
-LONGEST_SETTLE_SECONDS = 5.0
-"""Seconds from the moment in which the cluster was seen Ready, whatever taints it has."""
-POLL_SECONDS = 0.1
-
-
-@dataclass(frozen=True, slots=True)
-class Return:
-    """`since` is when the cluster became Ready, `seen_at` when that was seen, `clear_at` when its taints were gone."""
-
-    since: datetime
-    seen_at: float
-    clear_at: float | None = None
-
-
-def note_return(before: Return | None, since: datetime, *, tainted: bool, now: float) -> Return:
-    """Notes what is known of the cluster's return now."""
-    known = before if before is not None and before.since == since else Return(since, now)
-    return replace(known, clear_at=now) if known.clear_at is None and not tainted else known
-
-
-def settling_left(known: Return, now: float) -> float:
-    """Seconds until it is to be looked at again; 0 when deletions may be carried out."""
-    longest = known.seen_at + LONGEST_SETTLE_SECONDS
-    settled = longest if known.clear_at is None else min(longest, known.clear_at + SETTLE_SECONDS)
-    left = max(0.0, settled - now)
-    return left if known.clear_at is not None else min(POLL_SECONDS, left)
-
 
 FOUND_SECONDS = 15.0
 """Seconds for which the controllers may hold a deletion that was found, from when on they are known to run: until they

@@ -153,7 +153,7 @@ def _is_kept(truth: GroundTruth, key: Key, binding: Binding, work: Work) -> bool
         return _has_claims(truth, binding, cluster_of_execution_space(work.namespace))
     return (
         (not targets or _is_unplaced(binding) or any(_is_foreign(works.get(name)) for name in targets))
-        and work.is_removal_held
+        and work.is_leaving
         and blocked is not None
         and blocked.reason == "ReplacementLost"
     )

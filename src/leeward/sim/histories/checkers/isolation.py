@@ -70,6 +70,6 @@ def _waits(work: Work) -> bool:
     """Tells whether the member side has yet to try what was ordered, and what nobody has suspended or holds."""
     if work.metadata.deletion_timestamp is not None:
         return not work.is_removal_held
-    if work.spec.suspend_dispatching:
+    if work.spec.suspend_dispatching or work.is_leaving:
         return False
     return work.applied is None or work.applied.observed_generation != work.metadata.generation

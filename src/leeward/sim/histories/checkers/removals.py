@@ -55,6 +55,7 @@ class RemovalsChecker:
         if scene.was_leaving(member) or not scene.must_know(braked_since, *parties):
             return
         is_pending = seconds_of(asked_at) + WHOLE_SECONDS <= self._ready_since.get(member, float("inf"))
+        is_pending = is_pending or work.is_held_since_away
         owner = owner_of(work)
         binding = scene.truth.any_binding(owner) if owner is not None else None
         if is_pending and binding is not None and not self._is_asked_for(binding, change.old):
