@@ -59,5 +59,7 @@ def is_lost(fleet: Fleet, member: str, reasons: set[str]) -> bool:
 
 
 def waits_for(fleet: Fleet, member: str) -> bool:
-    """Tells whether the Work of nginx is to go, and is held by the member that cannot be asked."""
-    return "deletionTimestamp" in fleet.get("work", WORK, "-n", f"karmada-es-{member}")["metadata"]
+    """Tells whether the Work of nginx is to go when its member is back; nothing is ordered before."""
+    work = fleet.get("work", WORK, "-n", f"karmada-es-{member}")
+    reasons = [each["reason"] for each in work["status"]["conditions"] if each["type"] == "leeward.dev/Leaving"]
+    return reasons == ["ClusterNotReady"] and "deletionTimestamp" not in work["metadata"]

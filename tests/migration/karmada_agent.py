@@ -75,6 +75,8 @@ class KarmadaAgent:
             released = msgspec.structs.replace(work.metadata, finalizers=left)
             await self._client.update(WORKS, msgspec.structs.replace(work, metadata=released), work.name, self._space)
             return
+        if work.spec.suspend_dispatching:
+            return
         observed = [await self._apply(manifest) for manifest in manifests]
         statuses = [_manifest_status(ordinal, each) for ordinal, each in enumerate(observed)]
         if to_wire(work.status.manifest_statuses) != statuses or work.applied is None:

@@ -46,9 +46,10 @@ def moved_to(fleet: Fleet, member: str) -> bool:
     return fleet.assigned("nginx-deployment") == {member: 3} and not spec.get("gracefulEvictionTasks")
 
 
-def is_left_to_its_finalizer(fleet: Fleet, member: str) -> bool:
-    metadata = fleet.get("work", WORK, "-n", f"karmada-es-{member}")["metadata"]
-    return "deletionTimestamp" in metadata and metadata["finalizers"] == ["karmada.io/execution-controller"]
+def waits_for_its_cluster(fleet: Fleet, member: str) -> bool:
+    work = fleet.get("work", WORK, "-n", f"karmada-es-{member}")
+    reasons = [each["reason"] for each in work["status"]["conditions"] if each["type"] == "leeward.dev/Leaving"]
+    return reasons == ["ClusterNotReady"] and "deletionTimestamp" not in work["metadata"]
 
 
 def cleaned_up(fleet: Fleet, member: str) -> bool:
@@ -112,7 +113,7 @@ def test_a_member_dies_its_replica_moves_and_nothing_moves_back(
     fleet.eventually(lambda: fleet.taints(victim) == taints, f"{victim} has {taints}")
     fleet.eventually(lambda: moved_to(fleet, "member2"), "member2 has 3 and the task is gone")
     if ready[1] != "ClusterNotReady":
-        fleet.eventually(lambda: is_left_to_its_finalizer(fleet, victim), "the old Work is held by its finalizer")
+        fleet.eventually(lambda: waits_for_its_cluster(fleet, victim), "the old Work waits for its cluster")
     told = fleet.kubectl("describe", "resourcebinding", "nginx-deployment")
     assert "EvictWorkloadFromClusterSucceed" in told
     assert "Result: {member2:3}" in told

@@ -24,7 +24,7 @@ from leeward.api.names import LEAVING_CONDITION, RENDERED_ANNOTATION, WORK_ID_LA
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work, WorkStatus
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
-from leeward.core.copies.evidence import is_applied
+from leeward.core.copies.evidence import is_applied, is_told_by_karmada
 from leeward.core.copies.job_copies import template_of_job
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
 from leeward.core.execution.held_volumes import made_for
@@ -150,7 +150,7 @@ class WorkWriting:
     async def leave(self, binding: Binding, work: Work, leaving: Condition | None) -> None:
         """Has a Work whose copy is not wanted stay for now, and say why. Of one that may not be there as the Work has
         it nothing is made any more, by Karmada's own agent either. Raises: WorldError."""
-        if not is_applied(work) and not work.spec.suspend_dispatching:
+        if not (is_applied(work) or is_told_by_karmada(work) or work.spec.suspend_dispatching):
             patch, version = {"spec": {"suspendDispatching": True}}, work.metadata.resource_version
             work = await self._plane.client.patch(WORKS, work.name, patch, work.namespace, resource_version=version)
         self._say(binding, work, leaving)

@@ -5,6 +5,7 @@ from kubeapi.meta import ObjectMeta
 from leeward.api.cluster import Cluster, ClusterSpec, ClusterStatus
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
+from leeward.api.names import LEAVING_CONDITION
 from leeward.api.work import (
     AggregatedStatusItem,
     BindingResource,
@@ -14,6 +15,7 @@ from leeward.api.work import (
     ResourceBindingStatus,
     TargetCluster,
     Work,
+    WorkStatus,
 )
 from leeward.app.demo.scene import Scene
 from leeward.app.demo.story import BACK, CREATED, SETTLED, STOPPED, Sight, Story, failover_story
@@ -47,8 +49,11 @@ def _binding(
     )
 
 
-def _work(*, deleted: bool = False) -> Work:
-    return Work(metadata=ObjectMeta(name="nginx-687f7fb96f", deletion_timestamp=NOW if deleted else None))
+LEAVING = Condition(LEAVING_CONDITION, "True", "ClusterNotReady", "Not wanted.")
+
+
+def _work(*, leaving: bool = False) -> Work:
+    return Work(metadata=ObjectMeta(name="nginx-687f7fb96f"), status=WorkStatus((LEAVING,) if leaving else ()))
 
 
 def _running(**replicas: int) -> dict[str, dict[str, object]]:
@@ -74,7 +79,7 @@ def _scenes_of_death() -> list[Scene]:
     no_execute = replace(scene, clusters={"member1": _cluster("False", NO_SCHEDULE, NO_EXECUTE)})
     moved = replace(no_execute, binding=_binding({"member2": 3}, ("member1",), 2), writes_of_move=1)
     ended = replace(moved, binding=_binding({"member2": 3}, (), 3), deployments=_running(member1=1, member2=3))
-    kept = replace(ended, works={"member1": _work(deleted=True), "member2": _work()})
+    kept = replace(ended, works={"member1": _work(leaving=True), "member2": _work()})
     return [scene, not_ready, no_execute, moved, ended, kept]
 
 

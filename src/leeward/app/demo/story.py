@@ -85,7 +85,7 @@ def failover_story() -> Story:
                 STOPPED, "the toleration ends: evicted and placed", "member2:3, leaving member1, in one write", _moved
             ),
             Step(STOPPED, "the eviction task ends", "with 3 replicas ready in member2", _task_ended),
-            Step(STOPPED, "the Work of member1 waits for it", "kept, with a deletionTimestamp", _work_kept),
+            Step(STOPPED, "the Work of member1 waits for it", "kept until it is back", _work_kept),
             Step(BACK, "past the threshold member1 is ready", "Ready=True, no taints", _ready_again),
             Step(BACK, "nginx in member1", "gone", _cleaned_up),
             Step(BACK, "the Work of member1", "gone", _work_gone),
@@ -132,7 +132,9 @@ def _work_kept(scene: Scene) -> str:
     work = scene.works.get("member1")
     if work is None:
         return "gone"
-    return "kept, with a deletionTimestamp" if work.metadata.deletion_timestamp is not None else ""
+    if work.metadata.deletion_timestamp is not None:
+        return "being deleted"
+    return "kept until it is back" if work.is_leaving else ""
 
 
 def _ready_again(scene: Scene) -> str:
