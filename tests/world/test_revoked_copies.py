@@ -8,10 +8,23 @@ from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
 from leeward.sim.world import World
-from tests.world.stories import POLICIES, apply, deployment, identities, play, policy, ready_replicas, without_room
+from tests.world.stories import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    with_room,
+    without_room,
+)
 from tests.world.test_restored import PUSHED
 
 SECRETS = Resource.of_manifests("v1", "secrets", "Secret", True)
+SERVICES = Resource.of_manifests("v1", "services", "Service", True)
 ROLES = Resource.of_manifests("rbac.authorization.k8s.io/v1", "roles", "Role", True)
 OBJECTS: dict[str, tuple[Resource[Manifest], dict[str, Any]]] = {
     "Secret": (SECRETS, {"data": {}}),
@@ -67,3 +80,57 @@ def test_s7_what_must_not_run_twice_does_not_wait_for_the_new_copy_when_a_person
         assert await ready_replicas(world, "member1", "web") == -1
 
     play(story, PUSHED)
+
+
+def everything_on(*clusters: str) -> Manifest:
+    """A policy for the application and what carries its traffic and its configuration."""
+    asked = policy("web", on(*clusters))
+    kinds = (("apps/v1", "Deployment"), ("v1", "Service"), ("v1", "ConfigMap"))
+    asked["spec"]["resourceSelectors"] = [{"apiVersion": version, "kind": kind} for version, kind in kinds]
+    return asked
+
+
+@pytest.mark.parametrize("how", ["moved", "away"])
+def test_s1_what_a_held_copy_is_reached_and_configured_by_stays_beside_it(how: str) -> None:
+    """One policy selects all of them, and the new copy finds no node. A Service of another application goes."""
+
+    async def story(world: World) -> None:
+        web = deployment("web", 2)
+        web["spec"]["template"]["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "conf"}}]
+        made: list[Manifest] = [
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "conf"}, "data": {"a": "1"}},
+            service("web"),
+            service("other"),
+        ]
+        await world.client.create(CONFIG_MAPS, made[0], "default")
+        for each in made[1:]:
+            await world.client.create(SERVICES, each, "default")
+        await apply(world.client, web, everything_on("member1"))
+        await world.sleep(60)
+        await without_room(world, "member2")
+        if how == "away":
+            await world.member("member1").stop()
+            await world.until(lambda: not world.is_ready("member1"), 120)
+        moved = {"spec": {"placement": on("member2")}}
+        await world.client.patch(POLICIES, "web", moved, "default")
+        await world.sleep(60)
+        if how == "away":
+            await world.member("member1").start()
+            await world.until(lambda: world.is_ready("member1"), 120)
+        for _ in range(60):
+            await world.sleep(1)
+            assert await ready_replicas(world, "member1", "web") == 2
+            assert "member1" in await identities(world, "web", resource=SERVICES)
+            assert "member1" in await identities(world, "conf", resource=CONFIG_MAPS)
+        assert "member1" not in await identities(world, "other", resource=SERVICES), "nothing there uses it"
+        await with_room(world, "member2")
+        await world.sleep(120)
+        for name, resource in (("web", DEPLOYMENTS), ("web", SERVICES), ("conf", CONFIG_MAPS)):
+            assert set(await identities(world, name, resource=resource)) == {"member2"}
+
+    play(story, PUSHED)
+
+
+def service(name: str) -> Manifest:
+    spec = {"selector": {"app": name}, "ports": [{"port": 80}]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}

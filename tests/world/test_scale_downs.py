@@ -5,6 +5,7 @@ import pytest
 from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, REMOVAL_HELD_ANNOTATION, RETAIN_REPLICAS_LABEL
 from leeward.api.resource import RESOURCE_BINDINGS, WORKS
+from leeward.operations.clusters import ClusterState, state_of
 from leeward.operations.drain import copies_in, start_drain
 from leeward.sim.world import World
 from tests.security.test_could_not_look import blind, not_observed
@@ -306,6 +307,9 @@ def test_s1_a_drain_of_what_is_degraded_everywhere_is_held_until_there_is_room()
         (copy,) = await copies_in(world.client, old)
         assert (copy.workload, copy.state) == ("Deployment default/web", "moving, until its replacement is healthy")
         assert held(world, WEB) == "ReplacementMissing"
+        binding = world.binding(WEB)
+        assert binding is not None
+        assert state_of(world.cluster(old), (binding,)) is ClusterState.DRAINING, "`leeward status` says so"
         for member in ("member1", "member2"):
             await cordoned_node(world, member, False)
         await world.sleep(120)

@@ -5,12 +5,13 @@ from datetime import datetime, timedelta
 
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
-from leeward.api.work import Binding, ResourceBinding, Work
+from leeward.api.work import Binding, ResourceBinding, Work, is_application
+from leeward.controllers.carriers import Carriers
 from leeward.controllers.returned_copies import placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.eviction.tasks import is_ended_by_a_person
-from leeward.core.execution.removal import NOT_REPLACED, goes_at_once, settles_at, why_removal_waits
+from leeward.core.execution.removal import NOT_REPLACED, STILL_USED, goes_at_once, settles_at, why_removal_waits
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
@@ -43,6 +44,7 @@ class RemovalHolds:
         self._fleet = ClustersByName(plane.informers.of(CLUSTERS))
         self._bindings = plane.informers.of(RESOURCE_BINDINGS)
         self._works = plane.informers.of(WORKS)
+        self._carriers = Carriers(plane)
         self._removed = Index(self._works, _is_removed)
         self._heartbeat = heartbeat
         self._brake = brake
@@ -108,7 +110,10 @@ class RemovalHolds:
             return "", None
         if is_wanted:
             return NOT_REPLACED, None
-        return self._ask(binding, cluster, present, needs)
+        why, look_at = self._ask(binding, cluster, present, needs)
+        if not why and not is_application(binding) and self._carriers.carries(present[cluster]):
+            return STILL_USED, self._clock.now() + LOOK_AGAIN
+        return why, look_at
 
     def _ask(
         self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int]

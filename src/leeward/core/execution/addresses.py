@@ -27,6 +27,7 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import ALL_ADDRESSES_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.core.copies.availability import availability
+from leeward.core.interpreter import dependencies_of
 from leeward.core.interpreter.dependencies import ingress_dependencies
 from leeward.core.interpreter.fields import list_at, mapping_at, mappings_at, text_at
 
@@ -112,8 +113,39 @@ def selector_of_service(service: ReadOnlyManifest) -> Mapping[str, str]:
 
 def selects(selector: Mapping[str, str], workload: ReadOnlyManifest) -> bool:
     """Tells whether a Service with this selector leads to the Pods that the workload makes."""
-    path = ("metadata", "labels") if workload.get("kind") == "Pod" else ("spec", "template", "metadata", "labels")
-    labels = mapping_at(workload, *path)
+    return _matches(selector, mapping_at(workload, *_path_of_labels(workload)))
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Objects that a copy needs in its cluster: those that it names, and Services that select these labels."""
+
+    named: frozenset[tuple[str, str, str]] = frozenset()
+    labels: tuple[Mapping[str, Any], ...] = ()
+
+
+def uses_of(manifests: Iterable[ReadOnlyManifest]) -> Uses:
+    """Objects that these manifests use, of kinds with rules. A Service or a ConfigMap uses none."""
+    found = list(manifests)
+    named = (each for manifest in found for each in dependencies_of(manifest))
+    labels = (mapping_at(manifest, *_path_of_labels(manifest)) for manifest in found)
+    return Uses(frozenset((each.kind, each.namespace, each.name) for each in named), tuple(filter(None, labels)))
+
+
+def is_used(manifest: ReadOnlyManifest, uses: Uses) -> bool:
+    """Tells whether a copy uses the object: names it, or is selected by it."""
+    named = (manifest["kind"], text_at(manifest, "metadata", "namespace"), text_at(manifest, "metadata", "name"))
+    if named in uses.named or manifest["kind"] != "Service":
+        return named in uses.named
+    selector = selector_of_service(manifest)
+    return any(_matches(selector, labels) for labels in uses.labels)
+
+
+def _path_of_labels(workload: ReadOnlyManifest) -> tuple[str, ...]:
+    return ("metadata", "labels") if workload.get("kind") == "Pod" else ("spec", "template", "metadata", "labels")
+
+
+def _matches(selector: Mapping[str, str], labels: Mapping[str, Any]) -> bool:
     return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 
 

@@ -12,8 +12,10 @@ held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluste
 may_change_holds   if a change of a cluster can let what waits go, or have more wait
 is_return_kept     if a copy stays that had been removed, and that its member brings back
 removals_blocked   what the binding says of its Works, with the clusters
+not_removed_from   the clusters that it names
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -49,7 +51,7 @@ from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.execution.ownership import template_uids
 from leeward.core.interpreter.fields import text_at
 
-NOT_REPLACED = "NotReplaced"
+NOT_REPLACED, STILL_USED = "NotReplaced", "StillUsed"
 RETURN_SETTLES = timedelta(seconds=1)
 """Time after which a placement has followed the return of a cluster that has no taint of its outage any more."""
 FINALIZERS, REFUSED = "Finalizers", "Refused"
@@ -155,6 +157,7 @@ def leaving(cluster: str, why: str) -> Condition | None:
     until = {
         CLUSTER_NOT_READY: f"until cluster {cluster} is Ready again",
         BRAKE_ENGAGED: "as long as the brake is engaged",
+        STILL_USED: "as long as a copy in that cluster uses it",
     }
     how_long = until.get(why, "until other clusters surely serve all that is asked for")
     message = f"Not wanted in cluster {cluster}. Its copy stays {how_long}; then it is deleted."
@@ -243,7 +246,7 @@ def removals_blocked(
         and (blocked := find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)) is not None
     }
     told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found.items()]
-    held = [cluster for cluster, why in sorted(waiting.items()) if why != CLUSTER_NOT_READY]
+    held = [cluster for cluster, why in sorted(waiting.items()) if why not in (CLUSTER_NOT_READY, STILL_USED)]
     reasons = {blocked.reason for blocked in found.values()}
     reason = next(
         (each for each in (REFUSED, HeldReason.VOLUMES_STAY, HeldReason.RUN_UNDER_WAY) if each in reasons), FINALIZERS
@@ -260,6 +263,13 @@ def removals_blocked(
         why = "the brake is engaged" if brake else "what replaces it is not healthy, or its cluster is not"
         told.append(f"Not removed from {', '.join(held)}: {why}.")
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason, " ".join(told)) if told else None
+
+
+def not_removed_from(status: ResourceBindingStatus) -> frozenset[str]:
+    """The clusters from which a copy is not removed yet, as the binding says (`removals_blocked`)."""
+    blocked = find_condition(status.conditions, REMOVAL_BLOCKED_CONDITION)
+    told = re.findall(r"(?:Not removed from|Still runs in) ([^:]+): ", blocked.message) if blocked is not None else ()
+    return frozenset(name for names in told for name in names.split(", "))
 
 
 def with_blocked_removals(
