@@ -89,12 +89,12 @@ class WorksChecker:
 
     def _agrees(self, binding: Binding, key: Key, cluster: str, needed: int | None) -> bool:
         """Tells whether all is as it should be. Nothing is asked of a binding that is going, of a cluster that is, and
-        of a Work that is."""
+        of a Work that is, or says that it waits to go."""
         truth = self._scene.truth
         work = truth.works_of(key).get(cluster)
         if binding.metadata.deletion_timestamp is not None or self._scene.was_leaving(cluster):
             return True
-        if work is not None and work.metadata.deletion_timestamp is not None:
+        if work is not None and (work.metadata.deletion_timestamp is not None or (needed is None and work.is_leaving)):
             return True
         if needed is None or work is None:
             return needed is None and work is None
