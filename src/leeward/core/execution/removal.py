@@ -207,7 +207,7 @@ def may_change_holds(old: Cluster | None, new: Cluster | None) -> bool:
     A fact of a cluster that the law begins to read (`core.copies`) needs a place here.
     """
     before, after = (
-        each and (each.is_ready, is_failing(each), unobserved(each) is None, each.is_being_deleted)
+        each and (settles_at(each), each.is_ready, is_failing(each), unobserved(each) is None, each.is_being_deleted)
         for each in (old, new)
     )
     return before != after
