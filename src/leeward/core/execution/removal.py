@@ -130,7 +130,7 @@ def why_removal_waits(
     is_older = asked_at is not None and attention.time.has_gap_since(asked_at)
     if is_older and not attention.has_settled(now):
         return REPLACEMENT_LOST
-    is_back = settles is not None and now >= settles
+    is_back = settles is not None and not now < settles <= now + RETURN_SETTLES
     has_waited = not is_back or work.is_held_since_away or _was_away(own, asked_at)
     if only_follows(spec):
         may_go = not (is_older or has_waited) or all(each.is_served for each in needed_by)
