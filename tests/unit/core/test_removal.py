@@ -23,7 +23,6 @@ from leeward.core.execution.removal import (
     held_scale_downs,
     is_return_kept,
     leaving,
-    not_removed_from,
     removal_blocked,
     removal_refused,
     removals_blocked,
@@ -119,9 +118,6 @@ def test_a_binding_tells_of_removals_that_are_held_and_of_both_kinds_at_once() -
         "Still runs in member2: Deployment default/web has the finalizer a.com/x. "
         "Not removed from member1: what replaces it is not healthy, or its cluster is not.",
     )
-    assert not_removed_from(ResourceBindingStatus(conditions=(told,))) == {"member1", "member2"}
-    assert not_removed_from(ResourceBindingStatus(conditions=(both,))) == {"member1", "member2"}
-    assert not_removed_from(ResourceBindingStatus()) == frozenset()
 
 
 def held_now(

@@ -12,10 +12,8 @@ held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluste
 may_change_holds   if a change of a cluster can let what waits go, or have more wait
 is_return_kept     if a copy stays that had been removed, and that its member brings back
 removals_blocked   what the binding says of its Works, with the clusters
-not_removed_from   the clusters that it names
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
@@ -263,13 +261,6 @@ def removals_blocked(
         why = "the brake is engaged" if brake else "what replaces it is not healthy, or its cluster is not"
         told.append(f"Not removed from {', '.join(held)}: {why}.")
     return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason, " ".join(told)) if told else None
-
-
-def not_removed_from(status: ResourceBindingStatus) -> frozenset[str]:
-    """The clusters from which a copy is not removed yet, as the binding says (`removals_blocked`)."""
-    blocked = find_condition(status.conditions, REMOVAL_BLOCKED_CONDITION)
-    told = re.findall(r"(?:Not removed from|Still runs in) ([^:]+): ", blocked.message) if blocked is not None else ()
-    return frozenset(name for names in told for name in names.split(", "))
 
 
 def with_blocked_removals(
