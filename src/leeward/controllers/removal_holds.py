@@ -106,7 +106,7 @@ class RemovalHolds:
         """
         if not self.enabled or is_of_deleted_template(present[cluster], binding):
             return "", None
-        if is_ended_by_a_person(binding.spec, cluster):
+        if is_ended_by_a_person(binding.spec, cluster) or present[cluster].is_ended_by_a_person:
             return "", None
         if is_wanted:
             return NOT_REPLACED, None

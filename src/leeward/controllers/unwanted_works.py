@@ -6,6 +6,7 @@ from kubeapi.meta import Manifest
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
+from leeward.client import WorldError
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
 from leeward.core.eviction.tasks import is_ended_by_a_person
@@ -36,7 +37,7 @@ class UnwantedWorks:
         """Has the Works go that are not to be, last of all: one that waits stays as it is, and says so.
 
         `keep` says that what was to replace them may not be made yet, for a copy that is purged: then all but that stay
-        (S1). Returns whether a deletion was asked for. Raises: WorldError.
+        (S1). A write that fails holds back no other. Returns whether a deletion was asked for. Holds: L4.
         """
         has_written, purged = False, purged_now(binding.spec, present)
         keeps = self._holds.enabled and keeps_owned(binding)
@@ -55,14 +56,21 @@ class UnwantedWorks:
             synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
             if why:
                 synced.waiting[cluster] = why
-            if is_going:
-                await mark_removal(self._client, work, held=bool(why), keeps_claims=claims)
-            elif why:
-                await self._writing.leave(binding, work, leaving(cluster, why))
-            else:
-                await self._delete(binding, work, claims=claims)
-            has_written = has_written or not (is_going or why)
+            try:
+                await self._write(binding, work, why, claims=claims)
+                has_written = has_written or not (is_going or why)
+            except WorldError as error:
+                synced.failures.append(error)
         return has_written
+
+    async def _write(self, binding: Binding, work: Work, why: str, *, claims: bool) -> None:
+        """Has the Work say `why` it waits, or deletes it. Raises: WorldError."""
+        if work.metadata.deletion_timestamp is not None:
+            await mark_removal(self._client, work, held=bool(why), keeps_claims=claims)
+        elif why:
+            await self._writing.leave(binding, work, leaving(cluster_of_execution_space(work.namespace), why))
+        else:
+            await self._delete(binding, work, claims=claims)
 
     async def _delete(self, binding: Binding, work: Work, *, claims: bool) -> None:
         cluster = cluster_of_execution_space(work.namespace)

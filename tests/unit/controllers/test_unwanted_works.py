@@ -5,13 +5,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from kubeapi.meta import Manifest
 from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
-from leeward.client import NotFound
+from leeward.client import Conflict, NotFound
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
@@ -246,5 +247,15 @@ def test_a_work_that_is_gone_meanwhile_is_no_failure() -> None:
         assert await removing.remove(binding, work)
         with pytest.raises(NotFound):
             await removing.desk.seen()
+
+    tell(story)
+
+
+def test_l4_a_write_that_is_refused_is_told_and_holds_back_no_other_work() -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work()
+        refused = msgspec.structs.replace(work, metadata=msgspec.structs.replace(work.metadata, uid="another"))
+        assert not await removing.remove(binding, refused)
+        assert [type(error) for error in removing.synced.failures] == [Conflict]
 
     tell(story)
