@@ -12,6 +12,7 @@ import msgspec
 from kubeapi.meta import ObjectMeta
 from leeward.answers.fleet_state import FleetState, encode_state
 from leeward.api.cluster import Cluster, ResourceSummary
+from leeward.api.names import POLICY_NAME_ANNOTATION, POLICY_NAMESPACE_ANNOTATION
 from leeward.api.outage import (
     ClusterOutage,
     MoveState,
@@ -23,6 +24,7 @@ from leeward.api.outage import (
     RecoveryTimes,
     StepKind,
 )
+from leeward.api.policy import Placement, PropagationPolicy, PropagationSpec, ResourceSelector
 from leeward.api.work import ReplicaRequirements, ResourceBinding
 from leeward.cli.program import main
 from tests.builders import at, binding, cluster, dead, divided, duplicated, targets
@@ -85,7 +87,16 @@ def fleet() -> FleetState:
         named("web", binding(divided({"eu-1": 2, "us-1": 1}), 6, targets(**{"eu-1": 4, "us-1": 2}))),
         named("agent", binding(duplicated("eu-1", "us-1"), 1, targets(**{"eu-1": 1, "us-1": 1}))),
     ]
-    return picture_of(map(with_room, clusters), apps, outages=(running(), over()))
+    policies = [policy(app) for app in apps]
+    return picture_of(map(with_room, clusters), apps, policies=policies, outages=(running(), over()))
+
+
+def policy(app: ResourceBinding) -> PropagationPolicy:
+    name = app.spec.resource.name
+    selector = ResourceSelector("apps/v1", "Deployment", name=name)
+    spec = PropagationSpec(resource_selectors=(selector,), placement=app.spec.placement or Placement())
+    metadata = ObjectMeta(name=name, namespace="default")
+    return PropagationPolicy("policy.karmada.io/v1alpha1", "PropagationPolicy", metadata, spec=spec)
 
 
 def as_read_for_a_timeline(state: FleetState) -> FleetState:
@@ -175,7 +186,9 @@ def named(name: str, made: ResourceBinding) -> ResourceBinding:
     resource = msgspec.structs.replace(made.spec.resource, name=name)
     asked = ReplicaRequirements(resource_request={"cpu": "500m"})
     spec = msgspec.structs.replace(made.spec, resource=resource, replica_requirements=asked)
-    metadata = msgspec.structs.replace(made.metadata, name=f"{name}-deployment")
+    claim = {POLICY_NAMESPACE_ANNOTATION: "default", POLICY_NAME_ANNOTATION: name}
+    annotations = {**made.metadata.annotations, **claim}
+    metadata = msgspec.structs.replace(made.metadata, name=f"{name}-deployment", annotations=annotations)
     return msgspec.structs.replace(made, metadata=metadata, spec=spec)
 
 

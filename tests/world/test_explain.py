@@ -143,7 +143,7 @@ def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_and_th
         assert condition.message.startswith("Its policy allows member1 only, and member1 is down. 2 replicas stay")
         assert [(row.cluster, row.ready) for row in told.where] == [("member1", None)], "what is not seen is not known"
         helps = {each.change: each.effect for each in told.helps}
-        assert helps["let its policy name more clusters"] == "2 more would find room, in member2, member3"
+        assert helps["name member2 and member3 in its policy"] == "2 more would find room, in member2, member3"
         assert helps["member1 comes back"] == "its 2 are seen again at once"
 
         await world.client.patch(POLICIES, "solo", {"spec": {"placement": {"clusterAffinity": None}}}, "default")

@@ -17,7 +17,7 @@ import pytest
 from kubeapi.meta import Manifest
 from leeward.answers.fleet_state import FleetState
 from leeward.answers.imagined import ImaginedChange
-from leeward.answers.what_if import WhatIf, what_if
+from leeward.answers.what_if import InstantKind, WhatIf, what_if
 from leeward.api.names import FAILING_CONDITION
 from leeward.sim.rehearsal.fleet_recorder import Happening
 from leeward.sim.rehearsal.rehearsal import RehearsalReport, rehearse
@@ -30,6 +30,9 @@ SEEDS = (*range(6), 137, 184, 196)
 WITHIN = timedelta(seconds=1)
 THRESHOLD, GRACE = timedelta(seconds=30), timedelta(seconds=40)
 """Time from the first sign of a loss until `Ready` turns: of a Push cluster, and of a Pull cluster."""
+WATCHED_SECONDS, NO_EXECUTE_SECONDS = 800, 300
+"""Time in which everything moves that is due, and that part of it before clusters are NoExecute. Clusters that fall
+silent at once are waited for longer."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +100,8 @@ def differences(seed: int) -> list[str]:
     outcome = happened(drawn)
     assert outcome.state is not None
     assert outcome.told is not None
-    return [*_differences(outcome.told, outcome), *_of_rehearsal(rehearsal(drawn, outcome.state), drawn, outcome)]
+    played = rehearsal(drawn, outcome.state, watched_seconds(outcome.told))
+    return [*_differences(outcome.told, outcome), *_of_rehearsal(played, drawn, outcome)]
 
 
 def happened(drawn: Drawn) -> Outcome:
@@ -115,7 +119,7 @@ def happened(drawn: Drawn) -> Outcome:
         outcome.state = await picture(world)
         outcome.told = what_if(outcome.state, ImaginedChange(fails=frozenset(drawn.lost)))
         began = await _lose(world, drawn)
-        left = await _departures(world, list(drawn.apps), 800)
+        left = await _departures(world, list(drawn.apps), watched_seconds(outcome.told))
         for name in drawn.apps:
             outcome.after[name] = world.assigned(f"{name}-deployment")
             outcome.held[name] = held(world, f"{name}-deployment")
@@ -126,10 +130,16 @@ def happened(drawn: Drawn) -> Outcome:
     return outcome
 
 
-def rehearsal(drawn: Drawn, state: FleetState) -> RehearsalReport:
+def watched_seconds(told: WhatIf) -> float:
+    """Seconds after which nothing is to come of what was told."""
+    begins = [each.after_seconds for each in told.instants if each.kind is InstantKind.NO_EXECUTE]
+    return WATCHED_SECONDS + max(0, max(begins, default=0) - NO_EXECUTE_SECONDS)
+
+
+def rehearsal(drawn: Drawn, state: FleetState, seconds: float = WATCHED_SECONDS) -> RehearsalReport:
     """Rehearsal of losing the same clusters."""
     steps = (ScenarioStep(fail=drawn.lost),)
-    spec = ScenarioSpec(steps=steps, duration="14m")
+    spec = ScenarioSpec(steps=steps, duration=f"{seconds + 40:.0f}s")
     return rehearse(state, Scenario(api_version=API_VERSION, kind="Rehearsal", spec=spec))
 
 

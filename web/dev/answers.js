@@ -88,9 +88,16 @@ function detail() {
       ],
       next: [],
       helps: [
-        { change: "tolerate dedicated=batch:NoSchedule", effect: "ams-2 has room for 4" },
-        { change: "free 0.5 cores in fra-1 and in ams-1", effect: "2 of 3 would follow" },
-        { change: "fra-2 comes back", effect: "its 3 run again at once" },
+        {
+          change: "tolerate dedicated=batch:NoSchedule",
+          effect: "4 more would find room, in ams-2",
+          command: `kubectl patch propagationpolicy web -n shop --type=merge -p '{"spec": {"placement": {"clusterTolerations": [{"key": "dedicated", "operator": "Equal", "value": "batch", "effect": "NoSchedule"}]}}}'`,
+        },
+        {
+          change: "fra-2 comes back",
+          effect: "its 3 are seen again at once",
+          command: "leeward explain cluster/fra-2",
+        },
       ],
       decides: {},
       askedAnew: false,
@@ -204,7 +211,7 @@ function whatIf(fails, clocks = {}) {
       settingsTold: true,
       missingDependencies: [],
       heldIfSilent: false,
-      helps: [{ change: "leeward uncordon ord-2", effect: "it would find room" }],
+      helps: [{ change: "uncordon ord-2", effect: "it would find room", command: "leeward uncordon ord-2" }],
       clocks,
       unseen: [],
     },

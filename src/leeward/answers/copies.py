@@ -1,10 +1,12 @@
 """Copies of a binding: what is assigned, what is known to be ready, and what becomes of each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
 
+from kubeapi.quantity import parse_quantity
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.api.work import GracefulEvictionTask, Work
@@ -35,7 +37,7 @@ def _rows(state: FleetState, key: BindingName) -> Iterator[CopyRow]:
     for target in binding.spec.clusters:
         cluster, work = state.clusters.get(target.name), works.get(target.name)
         ready = _ready(work, cluster, target.replicas)
-        what = _what(target.name, target.replicas, ready, work, state.clusters, state.as_of)
+        what = _what(target.name, target.replicas, ready, work, state)
         if target.name in tasks:
             what = ", ".join(filter(None, (what, "a part of it is leaving")))
         yield CopyRow(target.name, target.replicas, ready, what, _there_since(work, cluster))
@@ -62,22 +64,30 @@ def _there_since(work: Work | None, cluster: Cluster | None) -> datetime | None:
     return applied.last_transition_time if applied is not None and is_told else None
 
 
-def _what(
-    name: str, assigned: int, ready: int | None, work: Work | None, clusters: Mapping[str, Cluster], now: datetime
-) -> str:
-    cluster = clusters.get(name)
+def _what(name: str, assigned: int, ready: int | None, work: Work | None, state: FleetState) -> str:
+    cluster = state.clusters.get(name)
     if cluster is None:
         return "the cluster is not there"
     unseen = not_seen_since(cluster)
     if unseen is not None:
-        return f"not seen since {moment(unseen, now)}"
+        return f"not seen since {moment(unseen, state.as_of)}"
     if work is None or work.applied is None:
         return "on its way"
     if work.applied.status != "True":
         return f"not applied: {work.applied.message}"
     if ready is None:
         return "not reported yet"
-    return f"{assigned - ready} not ready" if assigned > ready else ""
+    if assigned <= ready:
+        return ""
+    return f"{assigned - ready} not ready{': Pods wait for a node there' if _have_no_node(cluster) else ''}"
+
+
+def _have_no_node(cluster: Cluster) -> bool:
+    """Tells whether the cluster reports of Pods without a node."""
+    summary = cluster.status.resource_summary
+    with suppress(ValueError, ArithmeticError):
+        return summary is not None and parse_quantity(summary.allocating.get("pods", 0)) > 0
+    return False
 
 
 def _leaving(task: GracefulEvictionTask, now: datetime) -> str:

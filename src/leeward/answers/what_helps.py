@@ -1,50 +1,145 @@
 """Changes that would give a binding a place which it does not find: the same decision, asked with one thing changed.
 
-Only changes that were tried and that gain something are named.
+Only changes that were tried and that gain something are named, each with the command that makes it.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 
 import msgspec
 
-from leeward.answers.decisions import fleet_of, snapshot_of
+from leeward.answers.advice import (
+    Advice,
+    allowing_all,
+    asking_less,
+    losing_state,
+    naming,
+    placement_of,
+    raised_quota,
+    spreading_less,
+    tolerating,
+    uncordoned,
+    with_policy_patch,
+)
+from leeward.answers.decisions import fleet_of, is_braked, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.room_arithmetic import RoomRow, free_cores
 from leeward.api.cluster import Cluster
-from leeward.api.core import Taint, Toleration
 from leeward.api.names import UNSCHEDULABLE_TAINT
-from leeward.api.policy import Placement
 from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.cluster_health.brake import looks_dead
-from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of
+from leeward.core.cluster_health.condition_taints import key_of
+from leeward.core.copies.availability import availability
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import Decision, decide
 from leeward.operations.sentences import counted
 
-MOST_TRIED = 8
-"""Changes of one sort that are tried: each is a decision."""
 MOST_CORDONS = 2
 """Cordons that are tried for a whole fleet: each is a projection, which takes a second or two of a large one."""
 
+_RELEASE = "leeward brake release"
+
 
 class Help(msgspec.Struct, frozen=True, rename="camel"):
+    """`command` makes the change; where it takes more than a command, it shows the thing that is to change."""
+
     change: str
     effect: str
+    command: str = ""
 
 
 def what_helps(state: FleetState, key: BindingName, decision: Decision, rooms: list[RoomRow]) -> tuple[Help, ...]:
     """Help for what is missed; none where nothing is."""
     binding = state.bindings[key]
-    if decision.held is not None and decision.held.reason == HeldReason.BRAKE_ENGAGED:
-        return (Help("leeward brake release", "what is due leaves, if the clusters are really lost"),)
-    placed = well_placed(state.clusters, decision)
-    if wanted_copies(binding.spec) <= placed:
+    reason = decision.held.reason if decision.held is not None else ""
+    tried = _Trial(state, key, decision)
+    lost = [target.name for target in binding.spec.clusters if _is_lost(state, target.name)]
+    if reason == HeldReason.BRAKE_ENGAGED or (lost and is_braked(state, state.clusters.values())):
+        release = Help("release the brake", "what is due leaves, if the clusters are really lost", _RELEASE)
+        return (release, *_returns(state, binding, decision))
+    if reason == HeldReason.REPLACEMENT_MISSING:
+        return (*tried.for_replacement(), *_looks_at(state, key, decision))
+    if reason == HeldReason.STATE_NOT_PRESERVED:
+        return (*tried.first_of(losing_state(binding)),)
+    if decision.quota_refusal:
+        return (*tried.all_of(raised_quota(binding, decision.quota_refusal)),)
+    if wanted_copies(binding.spec) <= well_placed(state.clusters, decision):
         return ()
-    tried = (*_tolerations(state, binding), *_uncordoned(state, binding), *_affinities(binding))
-    helps = [
-        Help(change, effect) for change, one, taints in tried if (effect := _effect(state, key, one, taints, placed))
-    ]
+    helps = (
+        *tried.all_of(tolerating(state, binding)),
+        *tried.all_of(uncordoned(state, binding)),
+        *tried.named(),
+        *(each for one in spreading_less(binding) for each in tried.first_of(one)),
+        *tried.first_of(asking_less(binding, {row.resource for row in rooms})),
+    )
     return (*helps, *_more_room(binding.spec, rooms), *_returns(state, binding, decision))
+
+
+class _Trial:
+    """Decisions about one binding with one thing changed, beside the decision that is made now."""
+
+    def __init__(self, state: FleetState, key: BindingName, now: Decision) -> None:
+        self._state, self._key, self._now = state, key, now
+        self._binding = state.bindings[key]
+
+    def decide(self, advice: Advice) -> Decision:
+        clusters = [_without(cluster, advice.untainted) for cluster in self._state.clusters.values()]
+        return decide(snapshot_of(self._state, self._key, fleet_of(self._state, clusters), binding=advice.binding))
+
+    def all_of(self, advices: Iterable[Advice]) -> Iterator[Help]:
+        for advice in advices:
+            if effect := self._effect(self.decide(advice)):
+                yield Help(advice.change, effect, advice.command)
+
+    def first_of(self, advices: Iterable[Advice]) -> Iterator[Help]:
+        """The first that helps."""
+        yield from islice(self.all_of(advices), 1)
+
+    def named(self) -> Iterator[Help]:
+        """Clusters that would take it, if its policy allowed them."""
+        placement = placement_of(self._binding)
+        if placement.cluster_affinity is None and not placement.cluster_affinities:
+            return
+        free = self.decide(Advice("", "", with_policy_patch(self._binding, allowing_all(self._binding))))
+        if to := self._gaining(free):
+            yield from self.first_of(naming(self._binding, [self._state.clusters[name] for name in to]))
+
+    def for_replacement(self) -> Iterator[Help]:
+        """Changes by which what leaves stays, or its replacement goes to another cluster."""
+        yield from self.all_of(uncordoned(self._state, self._binding))
+        yield from self.all_of(tolerating(self._state, self._binding))
+        yield from self.named()
+
+    def _gaining(self, then: Decision) -> list[str]:
+        had = {target.name: target.replicas for target in self._binding.spec.clusters}
+        return [target.name for target in then.clusters if target.replicas > had.get(target.name, -1)]
+
+    def _effect(self, then: Decision) -> str:
+        """Sentence on the gain of the change; empty where it gains nothing."""
+        if stays := [name for name in then.withdrawn if name not in self._now.withdrawn]:
+            return f"it stays in {', '.join(stays)}"
+        before, after = (well_placed(self._state.clusters, each) for each in (self._now, then))
+        to = self._gaining(then)
+        if after > before and to:
+            more = after - before
+            return f"{more} more would find room, in {', '.join(to)}"
+        evicted = [each.cluster for each in then.evicted if each not in self._now.evicted]
+        if evicted and to:
+            return f"it leaves {', '.join(evicted)}, and goes to {', '.join(to)}"
+        return ""
+
+
+def _looks_at(state: FleetState, key: BindingName, decision: Decision) -> Iterator[Help]:
+    """Works of replacements that are not healthy, with the command that says why."""
+    works = state.works_of(key)
+    for target in decision.clusters:
+        work, cluster = works.get(target.name), state.clusters.get(target.name)
+        if work is not None and not availability(work, cluster, target.replicas).is_whole:
+            yield Help(
+                f"mend its copy in {target.name}",
+                "once that is healthy, the old copy goes",
+                f"leeward explain work/{work.name} -n {work.namespace}",
+            )
 
 
 def well_placed(clusters: Mapping[str, Cluster], decision: Decision) -> int:
@@ -56,22 +151,6 @@ def well_placed(clusters: Mapping[str, Cluster], decision: Decision) -> int:
 def wanted_copies(spec: ResourceBindingSpec) -> int:
     """Number of copies that must be somewhere that is well."""
     return spec.replicas if spec.is_divided else max(1, sum(max(1, target.replicas) for target in spec.clusters))
-
-
-_Tried = tuple[str, Binding, frozenset[tuple[str, str]]]
-"""Change that is tried, the binding with it, and the taints that clusters are without."""
-
-
-def _tolerations(state: FleetState, binding: Binding) -> Iterator[_Tried]:
-    """Taints of others, one by one; what an outage has set is tolerated by nobody in earnest."""
-    taints = {t for cluster in state.clusters.values() for t in cluster.taints if key_of(t) not in CONDITION_TAINTS}
-    others = {(t.key, t.value, t.effect): t for t in taints if t.key != UNSCHEDULABLE_TAINT}
-    for _, taint in sorted(others.items())[:MOST_TRIED]:
-        placement = _placement(binding)
-        toleration = Toleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
-        more = (*placement.cluster_tolerations, toleration)
-        changed = msgspec.structs.replace(placement, cluster_tolerations=more)
-        yield f"tolerate {_name(taint)}", _with_placement(binding, changed), frozenset()
 
 
 def _cordoned(state: FleetState) -> list[str]:
@@ -99,47 +178,29 @@ def effect_on(wanting: int, left: int, replicas: int) -> str:
     return f"{counted(replicas, 'replica')} more would find room"
 
 
-def _uncordoned(state: FleetState, binding: Binding) -> Iterator[_Tried]:
-    for name in sorted(_cordoned(state))[:MOST_TRIED]:
-        yield f"leeward uncordon {name}", binding, frozenset({(name, UNSCHEDULABLE_TAINT)})
-
-
-def _affinities(binding: Binding) -> Iterator[_Tried]:
-    placement = _placement(binding)
-    if placement.cluster_affinity is not None or placement.cluster_affinities:
-        free = msgspec.structs.replace(placement, cluster_affinity=None, cluster_affinities=())
-        yield "let its policy name more clusters", _with_placement(binding, free), frozenset()
-
-
-def _effect(
-    state: FleetState, key: BindingName, binding: Binding, untainted: frozenset[tuple[str, str]], before: int
-) -> str:
-    """Sentence on what the change gains; empty where it gains nothing."""
-    clusters = [_without(cluster, untainted) for cluster in state.clusters.values()]
-    decision = decide(snapshot_of(state, key, fleet_of(state, clusters), binding=binding))
-    gained = well_placed(state.clusters, decision) - before
-    had = {target.name: target.replicas for target in state.bindings[key].spec.clusters}
-    to = [target.name for target in decision.clusters if target.replicas > had.get(target.name, -1)]
-    return (
-        f"{counted(gained, 'more')} would find room, in {', '.join(to)}".replace("mores", "more") if gained > 0 else ""
-    )
-
-
 def _more_room(spec: ResourceBindingSpec, rooms: list[RoomRow]) -> Iterator[Help]:
     """Help by what is missing for one more replica, least first."""
     short = [(row.each - row.free % row.each, row) for row in rooms if row.each > 0 and not row.by_nodes]
     for missing, row in sorted(short, key=lambda item: (item[0], item[1].cluster))[:2] if spec.is_divided else ():
-        yield Help(f"{_amount(missing, row.resource)} more in {row.cluster}", "one more would find room")
+        lacks = f"{_amount(missing, row.resource)} more in {row.cluster}"
+        yield Help(lacks, "one more would find room", _look_at(row.cluster))
 
 
 def _returns(state: FleetState, binding: Binding, decision: Decision) -> Iterator[Help]:
     kept = {target.name: target.replicas for target in decision.clusters}
     for name, replicas in kept.items():
-        cluster = state.clusters.get(name)
-        if cluster is not None and looks_dead(cluster):
+        if _is_lost(state, name):
             is_one = replicas == 1 or not binding.spec.is_divided
             said = f"its {'copy is' if is_one else f'{replicas} are'} seen again at once"
-            yield Help(f"{name} comes back", said)
+            yield Help(f"{name} comes back", said, _look_at(name))
+
+
+def _is_lost(state: FleetState, name: str) -> bool:
+    return name in state.clusters and looks_dead(state.clusters[name])
+
+
+def _look_at(cluster: str) -> str:
+    return f"leeward explain cluster/{cluster}"
 
 
 def _amount(number: float, resource: str) -> str:
@@ -151,15 +212,3 @@ def _amount(number: float, resource: str) -> str:
 def _without(cluster: Cluster, untainted: frozenset[tuple[str, str]]) -> Cluster:
     taints = tuple(taint for taint in cluster.taints if (cluster.name, taint.key) not in untainted)
     return cluster if len(taints) == len(cluster.taints) else cluster.with_taints(taints, {})
-
-
-def _placement(binding: Binding) -> Placement:
-    return binding.spec.placement or Placement()
-
-
-def _with_placement(binding: Binding, placement: Placement) -> Binding:
-    return msgspec.structs.replace(binding, spec=msgspec.structs.replace(binding.spec, placement=placement))
-
-
-def _name(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"

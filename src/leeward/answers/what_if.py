@@ -171,7 +171,8 @@ def _helps(state: FleetState, change: ImaginedChange, fates: list[ApplicationFat
         left = [each for each in fates_of(without, change)[0] if each.missing]
         before, after = (sum(each.missing for each in part) for part in (wanting, left))
         if after < before:
-            yield Help(f"leeward uncordon {name}", effect_on(len(wanting), len(left), before - after))
+            effect = effect_on(len(wanting), len(left), before - after)
+            yield Help(f"uncordon {name}", effect, f"leeward uncordon {name}")
 
 
 def _left_wholly(state: FleetState, change: ImaginedChange, key: BindingName, found: Projection) -> list[str]:

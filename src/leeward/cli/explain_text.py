@@ -9,7 +9,9 @@ from leeward.answers.copies import CopyRow
 from leeward.answers.explanation import ApplicationState, Explanation
 from leeward.answers.next_steps import NextStep
 from leeward.answers.room_arithmetic import RoomRow
+from leeward.answers.what_helps import Help
 from leeward.answers.work_explanation import WorkExplanation
+from leeward.cli.tables import printable
 from leeward.cli.text_lines import (
     GOOD,
     LEAVES,
@@ -55,8 +57,16 @@ def explanation_lines(told: Explanation) -> Iterator[str]:
     yield from _next(told.next, told.as_of, told.settings_told)
     if told.helps:
         yield from section("WHAT WOULD HELP")
-        yield from pairs([(each.change, each.effect) for each in told.helps])
+        yield from help_lines(told.helps)
     yield from _unseen(told.unseen)
+
+
+def help_lines(helps: Sequence[Help]) -> Iterator[str]:
+    """Changes that help, each with its command below it, uncut and to be copied."""
+    for each in helps:
+        yield from paragraph(f"{each.change}: {each.effect}")
+        if each.command:
+            yield f"      {printable(each.command)}"
 
 
 def cluster_lines(told: ClusterExplanation) -> Iterator[str]:

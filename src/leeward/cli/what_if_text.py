@@ -7,7 +7,7 @@ from leeward.answers.fates import ApplicationFate, Fate
 from leeward.answers.return_losses import ReturnLosses
 from leeward.answers.what_if import ClusterFate, WhatIf
 from leeward.answers.what_if_sentences import answer_of, brake_sentence
-from leeward.cli.explain_text import ASSUMED
+from leeward.cli.explain_text import ASSUMED, help_lines
 from leeward.cli.text_lines import GOOD, NEEDS_SOMEBODY, QUIET, SOON, headline, pairs, paragraph, section, table, title
 from leeward.core.placement.cause import cause_in
 from leeward.operations.sentences import counted, counted_kind, full_moment, full_span
@@ -90,7 +90,7 @@ def _by_cause(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
 def _helps(told: WhatIf) -> Iterator[str]:
     if told.helps:
         yield from section("WHAT WOULD HELP")
-        yield from pairs([(each.change, each.effect) for each in told.helps])
+        yield from help_lines(told.helps)
 
 
 def _missing(told: WhatIf, wide: bool) -> Iterator[str]:

@@ -165,7 +165,7 @@ def test_a_cordon_that_keeps_something_out_is_named_with_what_it_would_give(
     path.write_bytes(encode_state(picture_of([cluster("a"), cluster("b", taints=(CORDON,))], [app])))
     code, out, _ = call_verb(capsys, "what-if", "--fail", "a", "--from", path)
     assert code == 1
-    assert "WHAT WOULD HELP\n  leeward uncordon b  it would find room\n" in out
+    assert "WHAT WOULD HELP\n  uncordon b: it would find room\n      leeward uncordon b\n" in out
 
 
 def test_a_loss_that_is_covered_and_leaves_a_cluster_full_is_noted(

@@ -277,9 +277,11 @@ export interface DivisionStep {
   result: Record<string, number>;
 }
 
+/** `command` makes the change, or shows the thing that is to change. */
 export interface Help {
   change: string;
   effect: string;
+  command: string;
 }
 
 /** `missing`: clusters to which it may go and in which this is not; `taken`: a policy takes it along. */

@@ -1,6 +1,7 @@
 """The condition EvictionHeld: why something that is due does not happen, for people."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubeapi.meta import ReadOnlyManifest
 from leeward.api.cluster import Cluster
@@ -12,7 +13,7 @@ from leeward.api.names import (
     SYSTEM_NAMESPACE,
 )
 from leeward.api.purge_mode import PurgeMode
-from leeward.api.work import Binding, ResourceBindingSpec, ResourceIdentifier, Work
+from leeward.api.work import Binding, ManifestStatus, ResourceBindingSpec, ResourceIdentifier, Work
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.copies.evidence import refused_dependencies
 from leeward.core.copies.purge_modes import rules_of_task
@@ -147,7 +148,7 @@ def held_tasks(
         )
     if assessment.overdue:
         clusters = ", ".join(assessment.overdue)
-        why = _why_not_healthy({name: works[name] for name in sorted(targets) if name in works})
+        why = _why_not_healthy({name: works.get(name) for name in sorted(targets)})
         return _held(HeldReason.REPLACEMENT_MISSING, f"the copy in {clusters} stays: {why}")
     suppressed = [task.from_cluster for task in assessment.kept if task.suppress_deletion]
     if suppressed:
@@ -156,7 +157,8 @@ def held_tasks(
     return None
 
 
-def _why_not_healthy(replacements: Mapping[str, Work]) -> str:
+def _why_not_healthy(targets: Mapping[str, Work | None]) -> str:
+    replacements = {name: work for name, work in targets.items() if work is not None}
     needed = {name: refused_dependencies(work) for name, work in replacements.items()}
     refused = [f"{name} does not have {objects}" for name, objects in needed.items() if objects]
     if refused:
@@ -167,7 +169,7 @@ def _why_not_healthy(replacements: Mapping[str, Work]) -> str:
         if any(health_in(status) is ResourceHealth.UNKNOWN for status in work.status.manifest_statuses)
     ]
     if not unknown:
-        return "what replaces it is not healthy, or not there"
+        return "; ".join(_where_not_healthy(targets)) or "what replaces it is not healthy, or not there"
     kinds = (status.identifier for name in unknown for status in replacements[name].status.manifest_statuses)
     unjudged = [each.kind for each in kinds if lacks_health_rule(_manifest_of(each))]
     if unjudged:
@@ -176,6 +178,24 @@ def _why_not_healthy(replacements: Mapping[str, Work]) -> str:
         f"whether what replaces it in {', '.join(unknown)} is healthy is not known; where a script or a webhook that "
         "interprets its kind fails, an event InterpretHealthFailed of the Work there says so"
     )
+
+
+def _where_not_healthy(targets: Mapping[str, Work | None]) -> Iterator[str]:
+    """`what replaces it is not healthy in fra-2`, of all targets that may be at fault."""
+    found = defaultdict[str, list[str]](list)
+    for name, work in targets.items():
+        if work is not None and any(map(_is_unhealthy, work.status.manifest_statuses)):
+            found["is not healthy"].append(name)
+        elif work is None or work.applied is None:
+            found["is not there yet"].append(name)
+        elif work.applied.status != "True":
+            found["is not applied"].append(name)
+    for what, names in found.items():
+        yield f"what replaces it {what} in {', '.join(names)}"
+
+
+def _is_unhealthy(status: ManifestStatus) -> bool:
+    return health_in(status) is ResourceHealth.UNHEALTHY
 
 
 def _manifest_of(identifier: ResourceIdentifier) -> ReadOnlyManifest:

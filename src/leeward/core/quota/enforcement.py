@@ -3,12 +3,14 @@
 Only growth is: what stays the same or becomes less passes, however much is used. A failover that puts replicas
 somewhere else passes therefore, also where the quota is exactly full, or was lowered below what runs (Holds: S1).
 
-Karmada: pkg/webhook/resourcebinding (`FederatedQuotaEnforcement`); same text. It also refuses what makes the usage less
-and leaves it above the limit, and it counts by what the quota's status says, which it writes itself.
+Karmada: pkg/webhook/resourcebinding (`FederatedQuotaEnforcement`); same text, of which it tells the first. It
+also refuses what makes the usage less and leaves it above the limit, and it counts by what the quota's status says,
+which it writes itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from kubeapi.meta import Manifest
 from kubeapi.quantity import format_quantity
@@ -66,13 +68,13 @@ def fewer_replicas_alone(patch: Manifest, replicas: int) -> Manifest | None:
 def refusal_of_growth(
     before: Amounts, after: Amounts, others: Iterable[Amounts], quotas: Iterable[FederatedResourceQuota]
 ) -> str:
-    """Reason why a binding may not use `after` in the place of `before`; empty when it may.
+    """Reasons why a binding may not use `after` in the place of `before`, all of them; empty when it may.
 
     `others` are the usages of the other bindings of the namespace, and `quotas` all that it has.
     """
-    used = sum_amounts((*others, before))
+    used, changes = sum_amounts((*others, before)), growth(before, after)
     limited = [LimitedNamespace(q.namespace, q.name, amounts_of(q.spec.overall), used) for q in quotas]
-    return judge_growth(before, after, limited).refusal
+    return " ".join(dict.fromkeys(each for quota in limited for each in _refusals(quota, changes, after)))
 
 
 def judge_growth(before: Amounts, after: Amounts, quotas: Iterable[LimitedNamespace]) -> GrowthVerdict:
@@ -80,15 +82,24 @@ def judge_growth(before: Amounts, after: Amounts, quotas: Iterable[LimitedNamesp
     changes = growth(before, after)
     used: dict[str, Amounts] = {}
     for quota in quotas:
-        concerned = {name: change for name, change in changes.items() if name in quota.overall}
-        if not concerned:
-            continue
-        then = plus(quota.used, concerned, after)
-        for name in sorted(name for name, change in concerned.items() if change > 0):
-            if then[name].value > quota.overall[name].value:
-                return GrowthVerdict(_refusal(quota, name, then))
-        used[quota.name] = then
+        for refusal in _refusals(quota, changes, after):
+            return GrowthVerdict(refusal)
+        if concerned := _concerned(quota, changes):
+            used[quota.name] = plus(quota.used, concerned, after)
     return GrowthVerdict(used=used)
+
+
+def _concerned(quota: LimitedNamespace, changes: Mapping[str, Decimal]) -> Mapping[str, Decimal]:
+    return {name: change for name, change in changes.items() if name in quota.overall}
+
+
+def _refusals(quota: LimitedNamespace, changes: Mapping[str, Decimal], after: Amounts) -> Iterator[str]:
+    """Sentences, one for each resource that grows beyond the quota."""
+    concerned = _concerned(quota, changes)
+    then = plus(quota.used, concerned, after)
+    for name in sorted(name for name, change in concerned.items() if change > 0):
+        if then[name].value > quota.overall[name].value:
+            yield _refusal(quota, name, then)
 
 
 def _refusal(quota: LimitedNamespace, name: str, then: Amounts) -> str:

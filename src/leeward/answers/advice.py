@@ -1,0 +1,228 @@
+"""Advice: a change that may give a binding a place, with the command that makes it.
+
+Each is the same decision asked with one thing changed: its policy, its template, a quota or a cluster. A change of a
+policy is decided on as its printed patch, so that the command does as it was tried.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from kubeapi.codec import from_wire, to_wire
+from kubeapi.diff import merged
+from kubeapi.meta import Manifest, Object
+from kubeapi.quantity import format_like, parse_quantity
+from leeward.answers.claiming_policies import claimed_by_name
+from leeward.answers.fleet_state import FleetState
+from leeward.api.cluster import Cluster
+from leeward.api.core import Taint, Toleration
+from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
+from leeward.api.policy import FailoverBehavior, Placement
+from leeward.api.work import Binding
+from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of
+from leeward.core.scheduling.affinity import is_in_any_term
+
+MOST_TRIED = 8
+"""Changes of one sort that are tried: each is a decision."""
+MOST_NAMED = 3
+"""Clusters that are named to a policy."""
+TAKEN_OUT = frozenset((UNSCHEDULABLE_TAINT, DRAIN_TAINT))
+"""Taints that `leeward uncordon` takes off."""
+_EXCEEDED = re.compile(
+    r"FederatedResourceQuota\((?P<namespace>[^/)]+)/(?P<name>[^)]+)\) exceeded for resource (?P<resource>\S+): "
+    r"requested sum (?P<asked>\S+), limit (?P<limit>\S+?)\.(?:\s|$)"
+)
+_RESIZED = ("Deployment", "ReplicaSet", "StatefulSet")
+_LOWEST = {"cpu": Decimal("0.001"), "memory": Decimal(2**20)}
+"""Units in which requests are lowered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """`binding` is the one that is decided on in its place, in a fleet without the taints of `untainted` clusters."""
+
+    change: str
+    command: str
+    binding: Binding
+    untainted: frozenset[tuple[str, str]] = frozenset()
+
+
+class _OfPolicy(Object, frozen=True):
+    """Part of a policy that a binding repeats."""
+
+    placement: Placement = Placement()
+    failover: FailoverBehavior | None = None
+
+
+def placement_of(binding: Binding) -> Placement:
+    return binding.spec.placement or Placement()
+
+
+def with_policy_patch(binding: Binding, patch: Manifest) -> Binding:
+    """The binding as a merge patch of its policy's placement or failover makes it."""
+    spec = binding.spec
+    found = from_wire(merged(to_wire(_OfPolicy(placement_of(binding), spec.failover)), patch), _OfPolicy)
+    changed = msgspec.structs.replace(spec, placement=found.placement, failover=found.failover)
+    return msgspec.structs.replace(binding, spec=changed)
+
+
+def of_policy(binding: Binding, change: str, patch: Manifest) -> Iterator[Advice]:
+    """Advice to patch the spec of the policy that has claimed it; none where no policy has."""
+    claimed = claimed_by_name(binding)
+    if claimed is not None:
+        kind, namespace, name = claimed
+        command = patch_command(kind.lower(), namespace, name, {"spec": patch})
+        yield Advice(change, command, with_policy_patch(binding, patch))
+
+
+def patch_command(kind: str, namespace: str, name: str, patch: Manifest) -> str:
+    where = f" -n {namespace}" if namespace else ""
+    return f"kubectl patch {kind} {name}{where} --type=merge -p {shlex.quote(json.dumps(patch))}"
+
+
+def tolerating(state: FleetState, binding: Binding) -> Iterator[Advice]:
+    """Toleration of one taint of others each; what an outage has set is tolerated by nobody in earnest."""
+    taints = {t for cluster in state.clusters.values() for t in cluster.taints if key_of(t) not in CONDITION_TAINTS}
+    others = {(t.key, t.value, t.effect): t for t in taints if t.key not in TAKEN_OUT}
+    for _, taint in sorted(others.items())[:MOST_TRIED]:
+        toleration = Toleration(key=taint.key, operator="Equal", value=taint.value, effect=taint.effect)
+        more = to_wire((*placement_of(binding).cluster_tolerations, toleration))
+        yield from of_policy(binding, f"tolerate {_name(taint)}", {"placement": {"clusterTolerations": more}})
+
+
+def uncordoned(state: FleetState, binding: Binding) -> Iterator[Advice]:
+    """Clusters that are given back, one by one."""
+    keys = {name: {t.key for t in cluster.taints} & TAKEN_OUT for name, cluster in sorted(state.clusters.items())}
+    for name in [name for name, found in keys.items() if found][:MOST_TRIED]:
+        untainted = frozenset((name, key) for key in keys[name])
+        yield Advice(f"uncordon {name}", f"leeward uncordon {name}", binding, untainted)
+
+
+def allowing_all(binding: Binding) -> Manifest:
+    """Patch with which a placement allows every cluster, to see which would take it."""
+    patch: Manifest = {"clusterAffinity": None, "clusterAffinities": None}
+    if _weights(binding):
+        patch["replicaScheduling"] = {"weightPreference": None}
+    return {"placement": patch}
+
+
+def naming(binding: Binding, clusters: Sequence[Cluster]) -> Iterator[Advice]:
+    """Advice to name these clusters in the policy; where more than names keeps them out, to allow all."""
+    placement = placement_of(binding)
+    if placement.cluster_affinity is not None and not placement.cluster_affinities:
+        unnamed = with_policy_patch(binding, {"placement": {"clusterAffinity": {"clusterNames": None}}})
+        clusters = [each for each in clusters if is_in_any_term(unnamed.spec, each)]
+    if named := [each.name for each in clusters][:MOST_NAMED]:
+        listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
+        yield from of_policy(binding, f"name {listed} in its policy", {"placement": _naming(binding, named)})
+    yield from of_policy(binding, "let its policy allow all clusters", allowing_all(binding))
+
+
+def _naming(binding: Binding, named: Sequence[str]) -> Manifest:
+    """Patch of a placement that names more clusters."""
+    placement = placement_of(binding)
+    patch: Manifest = {}
+    if placement.cluster_affinities:
+        taken = {each.affinity_name for each in placement.cluster_affinities}
+        name = next(each for each in ("more", *(f"more-{n}" for n in range(2, 99))) if each not in taken)
+        added = {"affinityName": name, "clusterNames": named}
+        patch["clusterAffinities"] = [*to_wire(placement.cluster_affinities), added]
+    elif placement.cluster_affinity is not None:
+        patch["clusterAffinity"] = {"clusterNames": [*placement.cluster_affinity.cluster_names, *named]}
+    if weights := _weights(binding):
+        more = [{"targetCluster": {"clusterNames": [each]}, "weight": 1} for each in named]
+        patch["replicaScheduling"] = {"weightPreference": {"staticWeightList": [*weights, *more]}}
+    return patch
+
+
+def _weights(binding: Binding) -> Sequence[Any]:
+    scheduling = placement_of(binding).replica_scheduling
+    preference = None if scheduling is None else scheduling.weight_preference
+    return () if preference is None or preference.dynamic_weight else to_wire(preference.static_weight_list)
+
+
+def spreading_less(binding: Binding) -> Iterator[Sequence[Advice]]:
+    """Lower `minGroups` of each spread constraint, the highest first; last without the constraint."""
+    constraints = placement_of(binding).spread_constraints
+    for index, each in enumerate(constraints):
+        field = each.spread_by_field or each.spread_by_label or "cluster"
+        tried: list[Advice] = []
+        for lower in [*range(each.min_groups - 1, 0, -1)][-MOST_TRIED:]:
+            changed = msgspec.structs.replace(each, min_groups=lower)
+            less = to_wire((*constraints[:index], changed, *constraints[index + 1 :]))
+            told = f"lower minGroups of {field} to {lower}"
+            tried += of_policy(binding, told, {"placement": {"spreadConstraints": less}})
+        others = to_wire((*constraints[:index], *constraints[index + 1 :]))
+        patch = {"placement": {"spreadConstraints": others}}
+        yield [*tried, *of_policy(binding, f"do not spread it by {field}", patch)]
+
+
+def losing_state(binding: Binding) -> Iterator[Advice]:
+    """Advice to move it without the state that its policy wants to keep."""
+    patch = {"failover": {"cluster": {"statePreservation": None}}}
+    yield from of_policy(binding, "let it move without its state", patch)
+
+
+def raised_quota(binding: Binding, refusal: str) -> Iterator[Advice]:
+    """Advice to raise each quota that refuses it, to all that is asked for."""
+    raised: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
+    for found in _EXCEEDED.finditer(refusal):
+        quota = raised.setdefault((found["namespace"], found["name"]), {})
+        quota[found["resource"]] = found["asked"], found["limit"]
+    conditions = tuple(c for c in binding.status.conditions if c.reason != "QuotaExceeded")
+    status = msgspec.structs.replace(binding.status, conditions=conditions)
+    free: Binding = msgspec.structs.replace(binding, status=status)
+    commands, changes = list[str](), list[str]()
+    for (namespace, name), resources in raised.items():
+        overall = {resource: asked for resource, (asked, _) in resources.items()}
+        commands.append(patch_command("federatedresourcequota", namespace, name, {"spec": {"overall": overall}}))
+        by = [f"{resource} by {_more(*amounts)}, to {amounts[0]}" for resource, amounts in resources.items()]
+        changes.append(f"raise FederatedResourceQuota {namespace}/{name}: {', '.join(by)}")
+    if commands:
+        yield Advice("; ".join(changes), " && ".join(commands), free)
+
+
+def _more(asked: str, limit: str) -> str:
+    try:
+        return format_like(asked, parse_quantity(asked) - parse_quantity(limit))
+    except (ValueError, ArithmeticError):
+        return "the difference"
+
+
+def asking_less(binding: Binding, short: Iterable[str]) -> Iterator[Advice]:
+    """Lower requests of these resources: half, a quarter, an eighth, of a kind whose Pods may be changed."""
+    resource, requirements = binding.spec.resource, binding.spec.replica_requirements
+    if requirements is None or resource.kind not in _RESIZED:
+        return
+    asked = {name: quantity for name, quantity in requirements.resource_request.items() if name in {*short}}
+    for part in (2, 4, 8):
+        lower: dict[str, str] = {}
+        with suppress(ValueError, ArithmeticError):
+            lower = {name: _lower(name, parse_quantity(each) / part) for name, each in asked.items() if name in _LOWEST}
+        if not lower or len(lower) < len(asked):
+            return
+        request: Mapping[str, Any] = {**requirements.resource_request, **lower}
+        less = msgspec.structs.replace(requirements, resource_request=request)
+        changed = msgspec.structs.replace(
+            binding, spec=msgspec.structs.replace(binding.spec, replica_requirements=less)
+        )
+        told = ",".join(f"{name}={each}" for name, each in lower.items())
+        kind, where = resource.kind.lower(), f" -n {resource.namespace}" if resource.namespace else ""
+        command = f"kubectl set resources {kind} {resource.name}{where} --requests={told}"
+        yield Advice(f"lower its requests to {told.replace(',', ', ')}", command, changed)
+
+
+def _lower(name: str, amount: Decimal) -> str:
+    units = max(1, int(amount / _LOWEST[name]))
+    return f"{units}m" if name == "cpu" else f"{units}Mi"
+
+
+def _name(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"

@@ -1,0 +1,226 @@
+"""Advice helps: the command that `explain` prints is read, carried out as an administrator does, and seen to help."""
+
+import json
+import shlex
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from kubeapi.meta import Manifest
+from kubeapi.resource import Resource
+from leeward.api.resource import CLUSTERS, FEDERATED_RESOURCE_QUOTAS
+from leeward.cli.explain_text import help_lines
+from leeward.client import Client
+from leeward.manager.gates import switch_gates
+from leeward.manager.settings import ManagerSettings
+from leeward.operations.brake import release_brake
+from leeward.operations.drain import start_cordon, start_drain, undo_cordon, undo_drain
+from leeward.sim.world import Mode, World
+from tests.world.stories import (
+    DEPLOYMENTS,
+    POLICIES,
+    apply,
+    by_weight,
+    deployment,
+    held,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+    without_room,
+)
+from tests.world.test_explain import explain
+from tests.world.test_quota import asking, create_quota
+from tests.world.test_safety import brake_engaged
+
+THREE: dict[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Push"}
+WEB = "web-deployment"
+KINDS: dict[str, Resource[Any]] = {
+    "propagationpolicy": POLICIES,
+    "deployment": DEPLOYMENTS,
+    "federatedresourcequota": FEDERATED_RESOURCE_QUOTAS,
+}
+ENFORCED = ManagerSettings(gates=switch_gates([("FederatedQuotaEnforcement", True)]))
+ROOM: Manifest = {
+    "replicaScheduling": {
+        "replicaSchedulingType": "Divided",
+        "replicaDivisionPreference": "Weighted",
+        "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+    }
+}
+DUPLICATED: Manifest = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
+
+
+def named(*names: str, **more: object) -> Manifest:
+    return {"clusterAffinity": {"clusterNames": list(names), **more}}
+
+
+def spread(least: int, field: str = "cluster") -> Manifest:
+    by_cluster = {"spreadByField": "cluster", "minGroups": least if field == "cluster" else 1, "maxGroups": 3}
+    more = [] if field == "cluster" else [{"spreadByField": field, "minGroups": least, "maxGroups": 3}]
+    return {"spreadConstraints": [by_cluster, *more]}
+
+
+async def printed(world: World, words: str) -> str:
+    """Command that is printed below the advice with these words."""
+    told = await explain(world)
+    lines = list(help_lines(told.helps))
+    at, *_ = [index for index, line in enumerate(lines) if words in line and not line.startswith("      ")]
+    command = next(line for line in lines[at:] if (line.startswith("      ") and "--" in line) or "leeward " in line)
+    return command.strip()
+
+
+async def carry_out(world: World, printed_command: str) -> None:
+    """Does as the command line does that was printed."""
+    for command in printed_command.split(" && "):
+        match shlex.split(command):
+            case ["kubectl", "patch", kind, name, *where, "--type=merge", "-p", text]:
+                await world.client.patch(KINDS[kind], name, json.loads(text), where[-1] if where else "")
+            case ["kubectl", "set", "resources", "deployment", name, "-n", namespace, requests]:
+                found = await world.client.get(DEPLOYMENTS, name, namespace)
+                pod: Manifest = found["spec"]["template"]["spec"]
+                told = requests.removeprefix("--requests=").split(",")
+                for container in pod["containers"]:
+                    asked: Manifest = container.setdefault("resources", {}).setdefault("requests", {})
+                    asked |= dict(each.split("=") for each in told)
+                body: Manifest = {"spec": {"template": {"spec": {"containers": pod["containers"]}}}}
+                await world.client.patch(DEPLOYMENTS, name, body, namespace)
+            case ["leeward", "uncordon", name]:
+                await undo_drain(world.client, name)
+                await undo_cordon(world.client, name)
+            case ["leeward", "brake", "release"]:
+                await release_brake(world.client)
+            case _:
+                raise AssertionError(f"no command that is known: {command}")
+
+
+def placed(world: World) -> int:
+    return sum(world.assigned(WEB).values())
+
+
+async def deployed(world: World, placement: Manifest, replicas: int = 2, cpu: str = "") -> None:
+    web = deployment("web", replicas)
+    if cpu:
+        web["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
+    await apply(world.client, web, policy("web", placement))
+    await world.sleep(60)
+
+
+GPU: Manifest = {"spec": {"taints": [{"key": "example.com/gpu", "value": "yes", "effect": "NoSchedule"}]}}
+
+
+@pytest.mark.parametrize(
+    ("placement", "cpu", "words"),
+    [
+        ({**named("fra-9"), **ROOM}, "", "name member"),
+        ({**named("fra-9"), **DUPLICATED}, "", "name member"),
+        ({**named("fra-9", exclude=["member1", "member2"]), **ROOM}, "", "name member3"),
+        ({**named(exclude=["member1", "member2", "member3"]), **ROOM}, "", "let its policy allow all clusters"),
+        ({**by_weight({"fra-9": 1})}, "", "name member"),
+        ({"clusterAffinities": [{"affinityName": "fra", "clusterNames": ["fra-9"]}], **ROOM}, "", "name member"),
+        ({**named("member1"), **spread(2), **ROOM}, "", "name member"),
+        ({**named("member1"), **spread(2), **ROOM}, "", "lower minGroups of cluster to 1"),
+        ({**spread(3, "region"), **ROOM}, "", "do not spread it by region"),
+        ({**named("member1"), **ROOM}, "40", "lower its requests to cpu=5000m"),
+    ],
+    ids=str,
+)
+def test_the_printed_advice_gives_a_place_to_what_has_none(placement: Manifest, cpu: str, words: str) -> None:
+    async def story(world: World) -> None:
+        await deployed(world, placement, cpu=cpu)
+        assert placed(world) == 0
+        await carry_out(world, await printed(world, words))
+        await world.sleep(30)
+        assert placed(world) >= 2
+        assert (await explain(world)).helps == ()
+
+    play(story, THREE)
+
+
+@pytest.mark.parametrize("words", ["tolerate example.com/gpu=yes:NoSchedule", "name member2"])
+def test_the_printed_advice_frees_what_is_held(words: str) -> None:
+    """The only cluster that the policy allows, and that has no taint, is lost."""
+
+    async def story(world: World) -> None:
+        await world.client.patch(CLUSTERS, "member3", GPU)
+        await deployed(world, {**named("member1", "member3"), **ROOM})
+        assert list(world.assigned(WEB)) == ["member1"]
+        await world.member("member1").stop()
+        await world.until(lambda: held(world, WEB) == "NoPlaceToGo", 900)
+        await carry_out(world, await printed(world, words))
+        await world.sleep(60)
+        assert (held(world, WEB), placed(world), "member1" in world.assigned(WEB)) == ("", 2, False)
+
+    play(story, THREE)
+
+
+@pytest.mark.parametrize("begin", [start_cordon, partial(start_drain, budget=None)], ids=["cordon", "drain"])
+def test_a_cluster_that_somebody_took_out_is_given_back_by_the_printed_command(
+    begin: Callable[[Client, str], Awaitable[object]],
+) -> None:
+    async def story(world: World) -> None:
+        await begin(world.client, "member1")
+        await deployed(world, {**named("member1"), **ROOM})
+        assert placed(world) == 0
+        await carry_out(world, await printed(world, "uncordon member1"))
+        await world.sleep(30)
+        assert world.assigned(WEB) == {"member1": 2}
+
+    play(story, THREE)
+
+
+def test_a_quota_is_raised_by_the_printed_command_to_all_that_is_asked_for() -> None:
+    async def story(world: World) -> None:
+        await create_quota(world, {"cpu": "4", "memory": "1Gi"})
+        await apply(world.client, asking("web", 5), policy("web", by_weight({"member1": 1, "member2": 1})))
+        await world.sleep(30)
+        assert placed(world) == 0
+        (helps,) = (await explain(world)).helps
+        assert helps.change == "raise FederatedResourceQuota default/team: cpu by 1, to 5, memory by 4Gi, to 5Gi"
+        assert helps.effect.startswith("5 more would find room")
+        await carry_out(world, await printed(world, "raise"))
+        await world.sleep(30)
+        assert placed(world) == 5
+
+    play(story, THREE, manager=ENFORCED)
+
+
+def test_a_release_of_the_brake_moves_what_it_holds() -> None:
+    async def story(world: World) -> None:
+        await deployed(world, {**named("member1", "member3"), **ROOM, **spread(1)})
+        for lost in ("member1", "member2", "member4"):
+            await world.member(lost).stop()
+        await world.sleep(1200)
+        assert await brake_engaged(world)
+        assert "member1" in world.assigned(WEB)
+        await carry_out(world, await printed(world, "release the brake"))
+        await world.sleep(700)
+        assert world.assigned(WEB) == {"member3": 2}
+
+    play(story, {**THREE, "member4": "Push"})
+
+
+@pytest.mark.parametrize("words", ["name member3 in its policy", "uncordon {old}"])
+def test_what_waits_for_its_replacement_is_helped_by_another_cluster_or_by_staying(words: str) -> None:
+    async def story(world: World) -> None:
+        one = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+        await deployed(world, {**named("member1", "member2"), **one, **DUPLICATED})
+        (old,) = world.assigned(WEB)
+        new = "member2" if old == "member1" else "member1"
+        await without_room(world, new)
+        await start_drain(world.client, old, None)
+        await world.until(lambda: held(world, WEB) == "ReplacementMissing", 1800)
+        told = await explain(world)
+        (why,) = [row.what for row in told.where if row.cluster == new]
+        assert why == "2 not ready: Pods wait for a node there"
+        assert "is not healthy in" in told.headline
+        await carry_out(world, await printed(world, words.format(old=old)))
+        await world.sleep(1200)
+        assert (tasks(world, WEB), held(world, WEB)) == ([], "")
+        (serves,) = world.assigned(WEB)
+        assert serves == (old if "uncordon" in words else "member3")
+        assert await ready_replicas(world, serves, "web") == 2
+
+    play(story, THREE)
