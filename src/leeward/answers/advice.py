@@ -7,7 +7,7 @@ policy is decided on as its printed patch, so that the command does as it was tr
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -196,12 +196,12 @@ def _more(asked: str, limit: str) -> str:
         return "the difference"
 
 
-def asking_less(binding: Binding, short: Iterable[str]) -> Iterator[Advice]:
+def asking_less(binding: Binding, short: Collection[str]) -> Iterator[Advice]:
     """Lower requests of these resources: half, a quarter, an eighth, of a kind whose Pods may be changed."""
     resource, requirements = binding.spec.resource, binding.spec.replica_requirements
     if requirements is None or resource.kind not in _RESIZED:
         return
-    asked = {name: quantity for name, quantity in requirements.resource_request.items() if name in {*short}}
+    asked = {name: quantity for name, quantity in requirements.resource_request.items() if name in short}
     for part in (2, 4, 8):
         lower: dict[str, str] = {}
         with suppress(ValueError, ArithmeticError):

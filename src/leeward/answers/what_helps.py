@@ -92,7 +92,7 @@ class _Trial:
                 yield Help(advice.change, effect, advice.command)
 
     def first_of(self, advices: Iterable[Advice]) -> Iterator[Help]:
-        """The first that helps."""
+        """Help of the first advice that helps."""
         yield from islice(self.all_of(advices), 1)
 
     def named(self) -> Iterator[Help]:

@@ -35,9 +35,9 @@ class LimitedNamespace:
 
 @dataclass(frozen=True, slots=True)
 class GrowthVerdict:
-    """`refusal` is empty where the write passes; `used` is then, by quota that it changes, what is used after it."""
+    """`refusals` are none where the write passes; `used` is then, by quota that it changes, the usage after it."""
 
-    refusal: str = ""
+    refusals: tuple[str, ...] = ()
     used: Mapping[str, Amounts] = field(default_factory=dict[str, Amounts])
 
 
@@ -72,21 +72,21 @@ def refusal_of_growth(
 
     `others` are the usages of the other bindings of the namespace, and `quotas` all that it has.
     """
-    used, changes = sum_amounts((*others, before)), growth(before, after)
+    used = sum_amounts((*others, before))
     limited = [LimitedNamespace(q.namespace, q.name, amounts_of(q.spec.overall), used) for q in quotas]
-    return " ".join(dict.fromkeys(each for quota in limited for each in _refusals(quota, changes, after)))
+    return " ".join(dict.fromkeys(judge_growth(before, after, limited).refusals))
 
 
 def judge_growth(before: Amounts, after: Amounts, quotas: Iterable[LimitedNamespace]) -> GrowthVerdict:
     """Verdict over a write after which a binding uses `after`, and before which it used `before`."""
     changes = growth(before, after)
     used: dict[str, Amounts] = {}
+    refusals: list[str] = []
     for quota in quotas:
-        for refusal in _refusals(quota, changes, after):
-            return GrowthVerdict(refusal)
+        refusals += _refusals(quota, changes, after)
         if concerned := _concerned(quota, changes):
             used[quota.name] = plus(quota.used, concerned, after)
-    return GrowthVerdict(used=used)
+    return GrowthVerdict(tuple(refusals)) if refusals else GrowthVerdict(used=used)
 
 
 def _concerned(quota: LimitedNamespace, changes: Mapping[str, Decimal]) -> Mapping[str, Decimal]:

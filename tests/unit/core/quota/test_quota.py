@@ -86,9 +86,10 @@ def test_the_least_growth_beyond_a_quota_is_refused_and_what_passes_is_counted()
     before, after = amounts_of({"cpu": "1", "pods": "3", "memory": "1Gi"}), amounts_of({"cpu": "1500m", "pods": "3"})
     there = LimitedNamespace("shop", "team", amounts_of({"cpu": "2", "memory": "9Gi"}), amounts_of({"cpu": "1500m"}))
     verdict = judge_growth(before, after, [there])
-    assert (verdict.refusal, render_amounts(verdict.used["team"])) == ("", {"cpu": "2", "memory": "0"})
+    assert (verdict.refusals, render_amounts(verdict.used["team"])) == ((), {"cpu": "2", "memory": "0"})
     full = dataclasses.replace(there, used=amounts_of({"cpu": "1600m"}))
-    assert judge_growth(before, after, [full]).refusal.endswith("requested sum 2100m, limit 2.")
+    (refusal,) = judge_growth(before, after, [full]).refusals
+    assert refusal.endswith("requested sum 2100m, limit 2.")
     assert render_amounts(judge_growth(after, before, [full]).used["team"]) == {"cpu": "1100m", "memory": "1Gi"}
     used = dataclasses.replace(there, used=amounts_of({"memory": "2Gi"}))
     assert render_amounts(judge_growth(before, {}, [used]).used["team"]) == {"cpu": "0", "memory": "1Gi"}
