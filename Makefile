@@ -125,8 +125,9 @@ browser: setup page  ## the dashboard in a real browser: needs Chromium; PICTURE
 bench: setup  ## measure; every figure stands beside another of the same run
 	@$(BIN)/python -m bench
 
-chart: setup  ## write the parts of deploy/leeward that follow from the code
+chart: setup  ## write the parts of deploy/leeward that follow from the code, and what Helm renders of it
 	@$(BIN)/python -m leeward.app.install.chart deploy/leeward
+	@$(BIN)/python -m tests.rendered_chart
 
 lock: setup  ## write requirements.lock, and what the image installs, anew from pyproject.toml
 	@$(COMPILE) pyproject.toml --group dev -o requirements.lock

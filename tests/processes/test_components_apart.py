@@ -189,3 +189,21 @@ def test_a_scheduler_of_another_name_holds_a_lease_of_its_own_at_the_server_that
             lambda: plane.exists("lease", "my-scheduler", "-n", "karmada-system", context="admin"), "it leads"
         )
     assert "--log-file-max-size (" in (elsewhere / "scheduler.log").read_text()
+
+
+@pytest.mark.parametrize("name", ["controller-manager", "scheduler", "descheduler"])
+def test_a_component_gets_ready_and_leads_with_the_account_that_it_is_given(plane: Plane, name: str) -> None:
+    token = plane.kubectl("create", "token", f"leeward-{name}", "-n", "karmada-system", context="admin").strip()
+    directory = plane.directory / name
+    directory.mkdir()
+    config = parse_first_yaml(plane.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": token}
+    (directory / "kubeconfig").write_text(render_yaml(config))
+    health, metrics = free_port(), free_port()
+    listening = (f"--health-probe-bind-address=127.0.0.1:{health}", f"--metrics-bind-address=127.0.0.1:{metrics}")
+    with component(directory, name, *listening):
+        held = f"karmada-{name}"
+        plane.eventually(
+            lambda: plane.exists("lease", held, "-n", "karmada-system", context="admin"), f"{held} is held"
+        )
+        assert "forbidden" not in (directory / f"{name}.log").read_text()

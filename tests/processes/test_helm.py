@@ -3,6 +3,7 @@
 What is to wait is looked at when all is done: a second `--wait`, which changes nothing, runs into its time-out.
 """
 
+import json
 import subprocess
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +14,26 @@ from typing import Any
 import pytest
 import yaml
 
+from kubeapi.codec import parse_yaml
 from kubeapi.meta import Manifest
+from tests.kubectl import Kubectl
 from tests.processes.fleet import Fleet, needs_kubectl, running_fleet
+from tests.processes.lone_server import lone_server
+from tests.rendered_chart import (
+    AGENT,
+    BASE,
+    CHART,
+    PRODUCTION,
+    ROOT,
+    WHOLE,
+    base_of,
+    by_name,
+    components,
+    rendering,
+    whole,
+)
 from tests.waiting_clients import TEMPLATES, documented, ends, policy_for
 
-ROOT = Path(__file__).parents[2]
 VERSIONS = {"Helm 3": "helm-3", "Helm 4": "helm-4"}
 FETCH_SECONDS, HELM_SECONDS = 600, 300
 PATIENT, SHORT = "200s", "8s"
@@ -100,24 +116,73 @@ def _each(ask: Callable[[str], str], templates: Iterable[str]) -> dict[str, str]
 
 
 @pytest.mark.parametrize("client", VERSIONS)
-def test_helm_renders_the_dashboard_where_it_is_enabled(programs: Path, client: str) -> None:
-    def deployments(*options: str) -> dict[str, Manifest]:
-        command = [programs / VERSIONS[client], "template", "leeward", ROOT / "deploy/leeward", *options]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=HELM_SECONDS, check=True)
-        found: list[Manifest] = [each for each in yaml.safe_load_all(done.stdout) if each]
-        return {each["metadata"]["name"]: each["spec"] for each in found if each["kind"] == "Deployment"}
+def test_helm_lints_the_chart_and_renders_the_manifests_that_are_in_the_repository(programs: Path, client: str) -> None:
+    helm = programs / VERSIONS[client]
+    for values in (CHART / "values.yaml", *(ROOT / "examples/values").glob("*.yaml")):
+        subprocess.run([helm, "lint", "--strict", CHART, "-f", values], check=True, timeout=HELM_SECONDS)
+    assert by_name(parse_yaml(whole(helm))) == by_name(parse_yaml(WHOLE.read_text())), "run `make chart`"
+    base = by_name(base_of(rendering(helm)))
+    assert base == by_name(parse_yaml(BASE.read_text())), "run `make chart`"
+    assert ("Deployment", "karmada-system", "leeward-dashboard") not in base
+    member = rendering(helm, "-f", str(ROOT / "examples/values/member.yaml"))
+    there = by_name(parse_yaml(member))
+    workloads = {name for kind, _, name in there if kind == "Deployment"}
+    assert workloads == {"leeward-agent", "karmada-scheduler-estimator-member3"}
+    assert not [name for _, _, name in there if "controller-manager" in name]
 
-    def arguments(*options: str) -> list[str]:
-        (container,) = deployments(*enabled, *options)["leeward-dashboard"]["template"]["spec"]["containers"]
-        return [*container["command"], *(container["args"] or ())]
 
-    enabled = ("--namespace", "karmada-system", "--set", "dashboard.enabled=true")
-    given = deployments("--namespace", "karmada-system")
-    assert "leeward-dashboard" not in given
-    assert deployments(*enabled).keys() == {*given, "leeward-dashboard"}
-    always = arguments()
-    assert {each.partition("=")[0] for each in always} >= {"--listen", "--tls-cert", "--tls-key"}
-    assert arguments("--set", "dashboard.args={--allowed-host=x}") == [*always, "--allowed-host=x"]
+@pytest.mark.parametrize("client", VERSIONS)
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("agent.enabled=true",), "agent.clusterName: give the name"),
+        (("descheduler.enabled=true",), "set estimator.enabled, too"),
+        (("estimator.enabled=true",), "estimator.clientTlsSecret: name the Secret"),
+        (("controlplane.enabled=true",), "controlplane"),
+    ],
+    ids=["agent", "descheduler", "estimator", "misspelt"],
+)
+def test_helm_says_which_value_is_wrong(programs: Path, client: str, options: tuple[str, ...], problem: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        rendering(programs / VERSIONS[client], *(part for option in options for part in ("--set", option)))
+    assert problem in refused.value.stderr
+
+
+def test_old_servers_get_the_disruption_budget_that_they_know(programs: Path) -> None:
+    def versions(kubernetes: str) -> set[str]:
+        found = parse_yaml(rendering(programs / "helm-3", "--kube-version", kubernetes))
+        return {each["apiVersion"] for each in found if each["kind"] == "PodDisruptionBudget"}
+
+    assert versions("v1.20.0") == {"policy/v1beta1"}
+    assert versions("v1.34.0") == {"policy/v1"}
+
+
+@pytest.mark.parametrize("client", VERSIONS)
+def test_helm_installs_the_whole_chart_and_takes_it_away(programs: Path, tmp_path: Path, client: str) -> None:
+    """The server judges each manifest by the types of its kind: a field that there is not is refused."""
+    with lone_server(tmp_path) as server:
+        server.write_kubeconfig(tmp_path / "kubeconfig")
+        kubectl = partial(Kubectl(tmp_path / "kubeconfig").kubectl, context="admin")
+        kubectl("apply", "-f", str(ROOT / "tests/data/monitoring-kinds.yaml"))
+
+        def helm(*arguments: str) -> str:
+            command = [programs / VERSIONS[client], *arguments, "--namespace", "karmada-system"]
+            command += ["--kubeconfig", tmp_path / "kubeconfig"]
+            return subprocess.run(command, capture_output=True, text=True, check=True, timeout=HELM_SECONDS).stdout
+
+        told = helm("install", "leeward", str(CHART), "--create-namespace", "-f", str(PRODUCTION), *AGENT)
+        assert "kubectl -n karmada-system rollout status deployment leeward-controller-manager" in told
+        kubectl("apply", "--dry-run=server", "--validate=strict", "-f", str(WHOLE))
+        there = json.loads(kubectl("get", "deployments", "-n", "karmada-system", "-o", "json"))["items"]
+        assert {each["metadata"]["name"] for each in there} == {each["metadata"]["name"] for each in components()}
+        secret = ("secret", "generic", "member1", "-n", "karmada-cluster")
+        kubectl("create", *secret, "--from-literal=token=x")
+        helm("upgrade", "leeward", str(CHART), "-f", str(PRODUCTION), "--set", "controllerManager.shards=3")
+        helm("uninstall", "leeward")
+        assert not kubectl("get", "deployments", "-n", "karmada-system", "-o", "name")
+        assert kubectl("get", "secret", "member1", "-n", "karmada-cluster", "-o", "name"), "a member's credential"
+        kubectl("apply", "--server-side", "--validate=strict", "-k", str(ROOT / "deploy"))
+        assert len(kubectl("get", "deployments", "-n", "karmada-system", "-o", "name").splitlines()) == 4
 
 
 @pytest.mark.parametrize("client", VERSIONS)

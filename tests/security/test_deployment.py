@@ -13,7 +13,7 @@ embedded API server, and what it asks for is compared with its role.
 import asyncio
 import base64
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kubeapi.certificate_requests import make_request
-from kubeapi.codec import encode
+from kubeapi.codec import encode, parse_yaml
 from kubeapi.loop.supervisor import Supervisor
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
@@ -46,6 +46,7 @@ from leeward.app.install.manifests import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     CONTROLLER_MANAGER,
+    DESCHEDULER,
     ROLE_BINDINGS,
     ROLES,
     SCHEDULER,
@@ -58,6 +59,7 @@ from leeward.client import AlreadyExists, Client, Forbidden, Transport
 from leeward.controllers.agent_certificates import REQUESTS
 from leeward.core.registration import SIGNER, USAGES
 from leeward.manager.choice import BY_DEFAULT, Choice
+from leeward.manager.choice import DESCHEDULER as GIVING_BACK
 from leeward.manager.choice import SCHEDULER as PLACING
 from leeward.manager.control_plane import ControllerManager
 from leeward.manager.gates import switch_gates
@@ -66,13 +68,15 @@ from leeward.manager.timing import Timing
 from leeward.runtime.leader import LeaderElector, LeaderSettings
 from leeward.sim.network import LinkedTransport
 from leeward.sim.world import ADMIN, CONTROLLERS, Mode, World
-from tests.unit.app.test_chart import CHART, COMPONENTS, rendered
+from tests.rendered_chart import CHART, WHOLE, components, rendered
+from tests.world.estimators import WorldEstimator, play_with_estimators
 from tests.world.stories import CONFIG_MAPS, DEPLOYMENTS, apply, by_weight, deployment, play, policy
 from tests.world.test_dashboard import Page
+from tests.world.test_descheduler import SIZES, stuck, with_descheduler
 from tests.world.test_outage_objects import fill_up
 
 ROOT = Path(__file__).parents[2]
-NETWORK_POLICIES = "networkpolicies.yaml"
+NAMES = [deployment["metadata"]["name"] for deployment in components()]
 CLUSTER_POLICIES: Resource[Manifest] = Resource.of_manifests(
     "policy.karmada.io/v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", False
 )
@@ -277,9 +281,40 @@ def test_a_component_has_no_right_that_it_does_not_use(lived: Apart, component: 
     assert unused == set()
 
 
+@pytest.mark.long
+def test_a_descheduler_gives_back_with_the_rights_of_its_account_alone_and_uses_each_of_them() -> None:
+    asked: set[Right] = set()
+    refused: set[Right] = set()
+
+    def without_descheduler(estimator: WorldEstimator) -> ManagerSettings:
+        return replace(with_descheduler(estimator), controllers=Choice(by_default=frozenset((*BY_DEFAULT, PLACING))))
+
+    async def story(world: World, estimator: WorldEstimator) -> None:
+        for resource, namespace, manifest in rights():
+            with suppress(AlreadyExists):
+                await world.client.create(resource, manifest, namespace)
+        link = LinkedTransport(world.place, account(DESCHEDULER), world.link(CONTROLLERS, world.NAME))
+        client = Client(Recorder(link, asked, refused), DESCHEDULER)
+        alone = Choice(by_default=frozenset((GIVING_BACK,)))
+        async with Supervisor(DESCHEDULER) as supervisor:
+            plane = world.plane(client, supervisor, world.controllers_clock)
+            settings = replace(with_descheduler(estimator), controllers=alone)
+            ControllerManager(plane, lambda _cluster, _secret: world.client, settings).start()
+            elector = LeaderElector(client, DESCHEDULER, "one", world.clock, world.randomness, LeaderSettings())
+            supervisor.start(elector.lead(_for_ever), "leader")
+            await stuck(world, estimator)
+            await world.until(lambda: world.assigned("web-deployment") == {"member1": 2, "member2": 3}, 500)
+
+    play_with_estimators(story, SIZES, without_descheduler)
+    assert refused == set()
+    listed = {Right("get", right.group, right.resource) for right in asked if right.verb == "list"}
+    when_it_starts, when_it_repeats = Right("get", "", "namespaces"), Right("patch", "", "events")
+    assert rights_in(rules_of(DESCHEDULER)) - asked - listed == {when_it_starts, when_it_repeats}
+
+
 def test_only_the_controllers_reach_every_kind_and_they_may_only_read_and_patch_it() -> None:
     """Any kind may be a template. Nobody creates, deletes or replaces one, impersonates, binds or escalates."""
-    for component in (CONTROLLER_MANAGER, SCHEDULER, WEBHOOK):
+    for component in (CONTROLLER_MANAGER, SCHEDULER, DESCHEDULER, WEBHOOK):
         found = rights_in(rules_of(component))
         everything = {right.verb for right in found if "*" in (right.group, right.resource)}
         assert everything == ({"get", "list", "watch", "patch"} if component == CONTROLLER_MANAGER else set())
@@ -289,10 +324,10 @@ def test_only_the_controllers_reach_every_kind_and_they_may_only_read_and_patch_
 
 
 def pods() -> Mapping[str, Manifest]:
-    return {component: rendered(f"{component}.yaml")[0]["spec"]["template"] for component in COMPONENTS}
+    return {deployment["metadata"]["name"]: deployment["spec"]["template"] for deployment in components()}
 
 
-@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("component", NAMES)
 def test_a_container_writes_nowhere_but_to_a_small_directory_in_memory(component: str) -> None:
     spec = pods()[component]["spec"]
     (container,) = spec["containers"]
@@ -309,7 +344,7 @@ def test_a_container_writes_nowhere_but_to_a_small_directory_in_memory(component
     assert volumes == [{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}]
 
 
-@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("component", NAMES)
 def test_a_container_has_limits_and_asks_for_no_more(component: str) -> None:
     (container,) = pods()[component]["spec"]["containers"]
     resources = container["resources"]
@@ -317,11 +352,10 @@ def test_a_container_has_limits_and_asks_for_no_more(component: str) -> None:
     assert set(resources["requests"]) == {"cpu", "memory"}
 
 
-@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("component", NAMES)
 def test_nobody_reaches_more_than_the_ports_of_a_pod_and_it_reaches_no_link_local_address(component: str) -> None:
     labels = pods()[component]["metadata"]["labels"]
-    kinds = [*rendered(NETWORK_POLICIES), *rendered("dashboard.yaml")]
-    named = [each for each in kinds if each["kind"] == "NetworkPolicy"]
+    named = [each for each in parse_yaml(WHOLE.read_text()) if each["kind"] == "NetworkPolicy"]
     policies = [each for each in named if each["spec"]["podSelector"]["matchLabels"] == labels]
     (found,) = policies
     assert found["spec"]["policyTypes"] == ["Ingress", "Egress"]

@@ -15,7 +15,7 @@ from leeward.api.names import leader_identity, lease_of_agent
 from leeward.api.rules.member_addresses import AddressRules
 from leeward.app.config import AgentConfig
 from leeward.app.probes import Probes, served
-from leeward.app.renewal import CertificateRenewal
+from leeward.app.renewal import CertificateRenewal, KubeconfigSecret
 from leeward.app.reported_secrets import SecretReporter, with_secrets
 from leeward.client import Client
 from leeward.client.bounds import MEMBER_BOUNDS
@@ -89,9 +89,11 @@ class _Process:
 
     def renewal(self) -> CertificateRenewal:
         """Each replica renews the certificate that it is known by."""
-        config = self._config
+        config, kubeconfig = self._config, self._config.control_plane_kubeconfig
+        name = config.kubeconfig_secret
+        secret = KubeconfigSecret(self._reached(), name) if name else None
         return CertificateRenewal(
-            self._unfenced(), self._clock, config.cluster, config.control_plane_kubeconfig, self._home, self._take
+            self._unfenced(), self._clock, config.cluster, kubeconfig, self._home, self._take, secret
         )
 
     async def close(self) -> None:

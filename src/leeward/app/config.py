@@ -104,3 +104,5 @@ class AgentConfig:
     described: ClusterDescription = ClusterDescription()
     reports: tuple[Report, ...] = ()
     """Secrets of the member that it reports to the control plane."""
+    kubeconfig_secret: str = ""
+    """Secret of the member that a renewed kubeconfig of the control plane is kept in; empty: in its file."""

@@ -87,6 +87,11 @@ def renew_at(certificate: bytes) -> datetime:
 
 def write_kubeconfig(path: Path, connection: Connection, cluster: str) -> None:
     """Writes what `path` names; nobody but its owner may read a file. Raises: OSError."""
+    write_named(path, kubeconfig_of(connection, cluster), private=True)
+
+
+def kubeconfig_of(connection: Connection, cluster: str) -> bytes:
+    """Kubeconfig of the agent of the cluster."""
 
     def text(data: bytes) -> str:
         return base64.b64encode(data).decode()
@@ -105,4 +110,4 @@ def write_kubeconfig(path: Path, connection: Connection, cluster: str) -> None:
         "clusters": [{"name": "karmada-apiserver", "cluster": where}],
         "users": [{"name": user, "user": who}],
     }
-    write_named(path, codec.render_yaml(document).encode(), private=True)
+    return codec.render_yaml(document).encode()

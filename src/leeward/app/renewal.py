@@ -1,25 +1,37 @@
 """Keeps an agent's identity from ending: its certificate is renewed in time, with the certificate itself.
 
 The new one goes into the kubeconfig, where the next process finds it, and into the transport of this one. Only a
-kubeconfig that holds nothing else is written: such a one as `leeward register` makes.
+kubeconfig that holds nothing else is written: such a one as `leeward register` makes. In a Pod it is a Secret of the
+member.
 """
 
 import asyncio
+import base64
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from kubeapi.certificate_requests import subject_of_certificate
 from kubeapi.loop.clock import Clock
+from leeward.api.names import SYSTEM_NAMESPACE
+from leeward.api.resource import SECRETS
 from leeward.app.local.errors import FleetError
-from leeward.app.registering import obtain_certificate, renew_at, subject_of_agent, write_kubeconfig
+from leeward.app.registering import kubeconfig_of, obtain_certificate, renew_at, subject_of_agent, write_kubeconfig
 from leeward.client import Client, WorldError
 from leeward.client.connection import Connection
 
 log = logging.getLogger(__name__)
 
 LOOK_AGAIN, RETRY = timedelta(hours=1), timedelta(seconds=30)
+
+
+class KubeconfigSecret(NamedTuple):
+    """Secret of the member that is mounted where the kubeconfig is, with the file's name as its key."""
+
+    member: Client
+    name: str
 
 
 class CertificateRenewal:
@@ -33,6 +45,7 @@ class CertificateRenewal:
         kubeconfig: Path,
         connection: Connection,
         take: Callable[[Connection], Awaitable[None]],
+        secret: KubeconfigSecret | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -40,6 +53,7 @@ class CertificateRenewal:
         self._kubeconfig = kubeconfig
         self._connection = connection
         self._take = take
+        self._secret = secret
 
     async def run(self) -> None:
         """Goes on until it is cancelled; ends at once where the connection has no certificate of the agent's."""
@@ -58,10 +72,21 @@ class CertificateRenewal:
             return
         await self._take(self._connection)
         try:
-            write_kubeconfig(self._kubeconfig, self._connection, self._cluster)
-        except OSError as error:
-            log.warning("the new certificate is in use, but cannot be kept in %s: %s", self._kubeconfig, error)
+            await self._keep()
+        except (OSError, WorldError) as error:
+            where = self._kubeconfig if self._secret is None else f"the Secret {SYSTEM_NAMESPACE}/{self._secret.name}"
+            log.warning("the new certificate is in use, but cannot be kept in %s: %s", where, error)
         log.info("the certificate of the agent is renewed")
+
+    async def _keep(self) -> None:
+        """Raises: OSError, WorldError."""
+        if self._secret is None:
+            write_kubeconfig(self._kubeconfig, self._connection, self._cluster)
+            return
+        text = base64.b64encode(kubeconfig_of(self._connection, self._cluster)).decode()
+        await self._secret.member.patch(
+            SECRETS, self._secret.name, {"data": {self._kubeconfig.name: text}}, SYSTEM_NAMESPACE
+        )
 
     def _rest_seconds(self) -> float:
         until = renew_at(self._connection.client_certificate) - self._clock.now()

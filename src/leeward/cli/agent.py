@@ -12,9 +12,22 @@ from leeward.cli.component import FILE, settings_from
 from leeward.cli.flags import KARMADA_SPELLING, agent_left_out_flags, component_flags, list_option, start_log
 
 
+def _member_name(_context: click.Context, _option: click.Parameter, name: str) -> str:
+    """Raises: UsageError."""
+    if problem := problem_of_member_name(name):
+        raise click.UsageError(f"--cluster-name: {name!r}: {problem}")
+    return name
+
+
 @click.command(context_settings=KARMADA_SPELLING)
-@click.option("--cluster-name", required=True, help="The member's name in the control plane.")
+@click.option("--cluster-name", required=True, callback=_member_name, help="The member's name in the control plane.")
 @click.option("--karmada-kubeconfig", type=FILE, required=True, help="The control plane's kubeconfig.")
+@click.option(
+    "--karmada-kubeconfig-secret",
+    default="",
+    help="The Secret in karmada-system of the member that is mounted as --karmada-kubeconfig: renewed certificates are "
+    "kept there.",
+)
 @click.option("--karmada-context", default="", help="The context of it.  [default: its current one]")
 @click.option("--kubeconfig", type=FILE, help="The member's kubeconfig.  [default: the service account of this Pod]")
 @click.option("--context", "kubeconfig_context", default="", help="The context of it.  [default: its current one]")
@@ -35,6 +48,7 @@ def agent(
     context: click.Context,
     cluster_name: str,
     karmada_kubeconfig: Path,
+    karmada_kubeconfig_secret: str,
     karmada_context: str,
     kubeconfig: Path | None,
     kubeconfig_context: str,
@@ -49,12 +63,11 @@ def agent(
     from leeward.app.agent import run_agent
     from leeward.app.config import AgentConfig, ClusterDescription
 
-    if problem := problem_of_member_name(cluster_name):
-        raise click.UsageError(f"--cluster-name: {cluster_name!r}: {problem}")
     config = AgentConfig(
         cluster=cluster_name,
         control_plane_kubeconfig=karmada_kubeconfig,
         control_plane_context=karmada_context,
+        kubeconfig_secret=karmada_kubeconfig_secret,
         member_kubeconfig=kubeconfig,
         member_context=kubeconfig_context,
         settings=settings_from(context, "agent"),

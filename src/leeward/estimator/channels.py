@@ -1,9 +1,12 @@
 """Channels to the estimators of clusters, ours or Karmada's: one for each, made when it is first asked.
 
-Where an estimator is, its Service in the control plane says, which must be of type ExternalName; where there is none it
-is looked for under the name that its Service has in the host cluster. A channel that fails is closed, and the next
-question looks again: for the address, and into the files of the certificates. Never decides, never waits longer than it
-is let. Karmada: pkg/estimator/client (cache.go, service.go), pkg/util/grpcconnection; the same addresses and meanings.
+A Service of type ExternalName in the control plane says where an estimator is. Without one, or with a Service that has
+Pods, it is looked for under the name that its Service has in the host cluster, which may be the control plane itself. A
+channel that fails is closed. The next question looks again, for the address and into the files of the certificates.
+Never decides, never waits longer than it is let.
+
+Karmada: pkg/estimator/client (cache.go, service.go), pkg/util/grpcconnection; the same meanings. It refuses a Service
+that has Pods.
 """
 
 import asyncio
@@ -114,10 +117,10 @@ class EstimatorChannels:
         try:
             service = await self._client.get(SERVICES, name, access.service_namespace)
         except NotFound:
-            return await _in_host_cluster(name, access.service_namespace, access.port), access.port
+            service = {}
         spec = mapping_in(service, "spec")
         if text_in(spec, "type") != "ExternalName":
-            raise ValueError(f"Service {access.service_namespace}/{name}: spec.type must be ExternalName")
+            return await _in_host_cluster(name, access.service_namespace, access.port), access.port
         ports = (each for each in mappings_in(spec, "ports") if each.get("port") == access.port)
         target = next((each.get("targetPort") for each in ports), None)
         if not isinstance(target, int):

@@ -1,16 +1,22 @@
 """The namespaces that a control plane has from its first moment on."""
 
+from contextlib import suppress
+
 from kubeapi.meta import ObjectMeta
 from leeward.api.core import Namespace
 from leeward.api.names import CLUSTER_NAMESPACE, SYSTEM_NAMESPACE
 from leeward.api.resource import NAMESPACES
-from leeward.client import AlreadyExists, Client
+from leeward.client import AlreadyExists, Client, NotFound
 
 
 async def ensure_namespaces(client: Client) -> None:
-    """Idempotent. Raises: WorldError."""
+    """Makes those that are missing: accounts of a component may read a Namespace, and not all may make one.
+
+    Raises: WorldError.
+    """
     for name in (SYSTEM_NAMESPACE, CLUSTER_NAMESPACE):
         try:
-            await client.create(NAMESPACES, Namespace(metadata=ObjectMeta(name=name)))
-        except AlreadyExists:
-            continue
+            await client.get(NAMESPACES, name)
+        except NotFound:
+            with suppress(AlreadyExists):
+                await client.create(NAMESPACES, Namespace(metadata=ObjectMeta(name=name)))

@@ -1,6 +1,7 @@
 """An agent gets its identity with a bootstrap token, and renews it before it ends."""
 
 import asyncio
+import base64
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,13 +15,14 @@ from kubeapi.loop.clock import VirtualClock
 from kubeapi.loop.supervisor import Supervisor
 from kubeserver.handler import User
 from kubeserver.inprocess import InProcessTransport
-from leeward.api.names import AGENT_GROUP
+from leeward.api.names import AGENT_GROUP, SYSTEM_NAMESPACE
 from leeward.api.resource import SECRETS
 from leeward.app.bootstrap_tokens import NAMESPACE, PREFIX, create_token, delete_token, list_tokens
 from leeward.app.cluster_info import hashes_of
+from leeward.app.install.chart import NAMESPACES
 from leeward.app.local.errors import FleetError
 from leeward.app.registering import obtain_certificate, renew_at, subject_of_agent, write_kubeconfig
-from leeward.app.renewal import CertificateRenewal
+from leeward.app.renewal import CertificateRenewal, KubeconfigSecret
 from leeward.client import Client
 from leeward.client.connection import Connection
 from leeward.client.kubeconfig import load
@@ -98,6 +100,31 @@ def test_a_certificate_is_renewed_with_itself_before_it_ends_and_is_kept(tmp_pat
         (renewed,) = taken
         assert ends(renewed) > ends(first)
         assert yaml.safe_load(kubeconfig.read_text())["users"][0]["name"] == AGENT.name
+
+    tell(story, objects=AGENT_ACCESS)
+
+
+def test_a_certificate_of_a_pod_is_kept_in_the_secret_that_is_mounted(tmp_path: Path) -> None:
+    async def story(world: ApiWorld) -> None:
+        async def take(_renewed: Connection) -> None: ...
+
+        member, mounted = Client(InProcessTransport(world.server)), {"karmada-kubeconfig": "b2xk", "other": "a2VwdA=="}
+        secret = {"metadata": {"name": "agent"}, "data": mounted}
+        await member.create(NAMESPACES, {"metadata": {"name": SYSTEM_NAMESPACE}})
+        await member.create(SECRETS, secret, SYSTEM_NAMESPACE)
+        async with Supervisor("signer") as supervisor:
+            supervisor.start(world.server.certificate_signer(*client_authority(), approve_agents).run(), "signer")
+            first = await obtain_certificate(await newcomer(world), SERVER, "member1")
+            agent, clock = Client(InProcessTransport(world.server, AGENT)), VirtualClock()
+            where, path = KubeconfigSecret(member, "agent"), tmp_path / "karmada-kubeconfig"
+            renewal = CertificateRenewal(agent, clock, "member1", path, first, take, where)
+            supervisor.start(renewal.run(), "renewal")
+            await asyncio.sleep((renew_at(first.client_certificate) - clock.now()).total_seconds() + 10)
+        assert not path.exists()
+        kept = (await member.get(SECRETS, "agent", SYSTEM_NAMESPACE)).data
+        assert kept["other"] == b"kept"
+        known = yaml.safe_load(kept["karmada-kubeconfig"])["users"][0]["user"]
+        assert base64.b64decode(known["client-certificate-data"]) != first.client_certificate
 
     tell(story, objects=AGENT_ACCESS)
 

@@ -375,11 +375,10 @@ def test_a_server_that_comes_back_elsewhere_is_found() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"type": "ClusterIP", "externalName": None, "clusterIP": "None"}, "spec.type must be ExternalName"),
         ({"ports": [{"port": 80, "targetPort": 80}]}, "port 10352 needs a numeric targetPort"),
         ({"ports": [{"port": PORT, "targetPort": "grpc"}]}, "port 10352 needs a numeric targetPort"),
     ],
-    ids=["type", "port", "name of a port"],
+    ids=["port", "name of a port"],
 )
 def test_a_service_that_leads_nowhere_is_named(change: Mapping[str, Any], problem: str) -> None:
     async def story(fleet: Fleet) -> None:
@@ -388,6 +387,35 @@ def test_a_service_that_leads_nowhere_is_named(change: Mapping[str, Any], proble
         async with fleet.channels() as channels:
             with pytest.raises(ValueError, match=f"karmada-system/karmada-scheduler-estimator-member2: {problem}"):
                 await channels.room("member2", ASKED)
+
+    tell(story)
+
+
+def test_a_service_with_pods_of_its_own_is_found_under_its_name_as_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Host cluster and control plane are one, where the chart has installed both."""
+    looked_up: list[tuple[str, str, int]] = []
+
+    async def found(name: str, namespace: str, port: int) -> str:
+        looked_up.append((name, namespace, port))
+        return "127.0.0.1"
+
+    monkeypatch.setattr("leeward.estimator.channels._in_host_cluster", found)
+
+    async def story(fleet: Fleet) -> None:
+        await fleet.know("member2", 1)
+        change = {"spec": {"type": "ClusterIP", "externalName": None, "clusterIP": "None"}}
+        await fleet.client.patch(SERVICES, "karmada-scheduler-estimator-member2", change, "karmada-system")
+        async with saying(_count(3)) as port:
+            fleet.access = EstimatorAccess(enabled=True, port=port)
+            async with fleet.channels() as channels:
+                assert await channels.room("member2", ASKED) == 3
+                assert await channels.room("member3", ASKED) == 3
+        names = [
+            (f"karmada-scheduler-estimator-{cluster}", "karmada-system", port) for cluster in ("member2", "member3")
+        ]
+        assert looked_up == names
 
     tell(story)
 

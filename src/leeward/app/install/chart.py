@@ -2,6 +2,7 @@
 
     crds/definitions.yaml     the CustomResourceDefinitions
     templates/rights.yaml     the namespace of the members' secrets, accounts, roles and bindings
+    files/rules.yaml          the alerts of deploy/prometheus, for a PrometheusRule
 
 A test holds that what lies in the repository is what this writes. The rest of the chart is written by hand.
 """
@@ -18,15 +19,22 @@ from leeward.app.install.manifests import DEFINITIONS, definitions, namespaces, 
 
 NAMESPACES: Resource[Manifest] = Resource.of_manifests("v1", "namespaces", "Namespace", False)
 _HEAD = "# Written by `make chart`.\n"
+_KEPT = {"annotations": {"helm.sh/resource-policy": "keep"}}
+"""Metadata of the namespace of members' credentials and Leases, which stay when the release is uninstalled."""
+_GUARD = "{{- if .Values.controlPlane.enabled }}\n", "{{- end }}\n"
 
 
 def chart_files() -> dict[str, str]:
     """Contents by path below the chart. Helm makes the namespace that it installs into by itself."""
-    members = [manifest for manifest in namespaces() if manifest["metadata"]["name"] != SYSTEM_NAMESPACE]
-    granted = [_whole(resource, manifest) for resource, _, manifest in rights()]
+    members = [
+        _whole(NAMESPACES, {"metadata": {**manifest["metadata"], **_KEPT}})
+        for manifest in namespaces()
+        if manifest["metadata"]["name"] != SYSTEM_NAMESPACE
+    ]
+    accounts = _render([*members, *(_whole(resource, manifest) for resource, _, manifest in rights())])
     return {
         "crds/definitions.yaml": _render(_whole(DEFINITIONS, definition) for definition in definitions()),
-        "templates/rights.yaml": _render([*(_whole(NAMESPACES, manifest) for manifest in members), *granted]),
+        "templates/rights.yaml": accounts.join(_GUARD),
     }
 
 
@@ -39,7 +47,8 @@ def _render(manifests: Iterable[Manifest]) -> str:
 
 
 def main(directory: Path) -> None:
-    for name, content in chart_files().items():
+    rules = (directory.parent / "prometheus/rules.yaml").read_text()
+    for name, content in {**chart_files(), "files/rules.yaml": _HEAD + rules}.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)

@@ -19,6 +19,7 @@ from leeward.webhook.configurations import CERTIFICATE_SECRET, NAME_LABEL
 
 _RBAC = "rbac.authorization.k8s.io"
 CONTROLLER_MANAGER, SCHEDULER, WEBHOOK = "leeward-controller-manager", "leeward-scheduler", "leeward-webhook"
+DESCHEDULER = "leeward-descheduler"
 CLUSTER_PROXY, PROXY_CERTIFICATE_SECRET = "leeward-cluster-proxy", "leeward-cluster-proxy-cert"
 PROXY_ADDRESS = "leeward-cluster-proxy-address"
 BOOTSTRAPPERS, GENERATOR = "leeward-bootstrappers", "leeward-agent-rbac-generator"
@@ -191,6 +192,16 @@ _RULES: dict[str, list[dict[str, Any]]] = {
         _EVENTS,
         {**_HEALTH, "verbs": ["get"]},
     ],
+    DESCHEDULER: [
+        _rule(["cluster.karmada.io"], ["clusters"], _READ),
+        _rule(["work.karmada.io"], ["resourcebindings"], [*_READ, "patch"]),
+        _rule(["work.karmada.io"], ["clusterresourcebindings", "works"], ["list", "watch"]),
+        _rule([""], ["configmaps"], ["list", "watch"]),
+        _rule([""], ["namespaces"], ["get"], [SYSTEM_NAMESPACE, CLUSTER_NAMESPACE]),
+        _LEASES,
+        _EVENTS,
+        {**_HEALTH, "verbs": ["get"]},
+    ],
     WEBHOOK: [
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ["get", "patch", "update"], [CERTIFICATE_SECRET]),
@@ -221,6 +232,8 @@ _RULES: dict[str, list[dict[str, Any]]] = {
 }
 _RULES_WITHIN: dict[tuple[str, str], list[dict[str, Any]]] = {
     (CONTROLLER_MANAGER, CLUSTER_NAMESPACE): [_rule([_RBAC], ["roles", "rolebindings"], ["delete"])],
+    (SCHEDULER, SYSTEM_NAMESPACE): [_rule([""], ["services"], ["get"])],
+    (DESCHEDULER, SYSTEM_NAMESPACE): [_rule([""], ["services"], ["get"])],
     (WEBHOOK, CLUSTER_NAMESPACE): [_rule([""], ["secrets"], ["get"])],
     (CLUSTER_PROXY, CLUSTER_NAMESPACE): [_rule([""], ["secrets"], ["get"])],
     (CLUSTER_PROXY, SYSTEM_NAMESPACE): [
