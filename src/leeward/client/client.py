@@ -104,10 +104,12 @@ class Client:
             async for line in lines:
                 yield await read_beside(partial(event_of, resource), line)
 
-    async def create(self, resource: Resource[T], obj: T | Manifest, namespace: str = "") -> T:
+    async def create(
+        self, resource: Resource[T], obj: T | Manifest, namespace: str = "", *, dry_run: bool = False
+    ) -> T:
         """Raises: AlreadyExists, Invalid."""
-        body = codec.encode(_with_kind(resource, obj))
-        return decoded(resource, await self._request("POST", _path_of(resource, namespace), body=body))
+        body, query = codec.encode(_with_kind(resource, obj)), _query(dryRun="All" if dry_run else "")
+        return decoded(resource, await self._request("POST", _path_of(resource, namespace), query, body))
 
     async def update(
         self, resource: Resource[T], obj: T | Manifest, name: str, namespace: str = "", subresource: str = ""

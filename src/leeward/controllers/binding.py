@@ -22,6 +22,7 @@ from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.dependency_order import DependencyOrder
 from leeward.controllers.override_rendering import OverrideRendering, Rendering
 from leeward.controllers.removal_holds import RemovalHolds
+from leeward.controllers.rendered_admission import RenderedAdmission
 from leeward.controllers.scale_downs import ScaleDowns
 from leeward.controllers.service_addresses import AddressesBehind
 from leeward.controllers.unwanted_works import UnwantedWorks
@@ -61,6 +62,7 @@ class BindingController:
         *,
         inject: bool = True,
         only_seen: bool = True,
+        admission: RenderedAdmission | None = None,
     ) -> None:
         """`holds` keeps what a cluster was to lose, `order` has new copies wait for their needs; `inject` is a gate."""
         self._order, self._inject, self._new_id, self._reach = order, inject, plane.randomness.uid, reach or Reach()
@@ -79,9 +81,10 @@ class BindingController:
         self._writing = WorkWriting(plane, self._reach, partial(self._work_changed, None), failed)
         self._unwanted = UnwantedWorks(plane, self._writing, self._holds)
         self._templates = BindingTemplates(plane, self._reach, look)
-        addresses = AddressesBehind(plane, kind, self._works_of, self._templates, self._holds, look)
-        self._reports = BindingReports(plane, kind, self._events, failed, addresses, only_seen=only_seen)
-        self._overrides = OverrideRendering(plane, kind.controller_name, self._bindings, self._templates.known, look)
+        behind = AddressesBehind(plane, kind, self._works_of, self._templates, self._holds, look)
+        self._reports = BindingReports(plane, kind, self._events, failed, behind, only_seen=only_seen)
+        known, name = self._templates.known, kind.controller_name
+        self._overrides = OverrideRendering(plane, name, self._bindings, known, look, admission=admission)
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)

@@ -28,6 +28,7 @@ from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.api.work import Work
 from leeward.client import AlreadyExists
 from leeward.controllers.override_rendering import OverrideRendering
+from leeward.controllers.rendered_admission import RenderedAdmission
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key
@@ -48,7 +49,9 @@ class NamespaceSyncSettings:
 
 
 class NamespaceSyncController:
-    def __init__(self, plane: ControlPlane, settings: NamespaceSyncSettings) -> None:
+    def __init__(
+        self, plane: ControlPlane, settings: NamespaceSyncSettings, admission: RenderedAdmission | None = None
+    ) -> None:
         self._plane = plane
         self._skipped = [re.compile(pattern) for pattern in settings.skipped]
         self._namespaces = plane.informers.of(NAMESPACES)
@@ -65,6 +68,7 @@ class NamespaceSyncController:
             _template,
             self._overrides_changed,
             kind_of=lambda _: ("v1", "Namespace"),
+            admission=admission,
         )
 
     def start(self) -> None:

@@ -24,6 +24,7 @@ from leeward.api.names import (
 from leeward.api.override import ClusterOverridePolicy, OverridePolicy
 from leeward.api.resource import CLUSTERS
 from leeward.api.work import Work
+from leeward.controllers.rendered_admission import RenderedAdmission
 from leeward.core.overrides.applicable import rules_for
 from leeward.core.overrides.applied import policies_in
 from leeward.core.overrides.override_rule import AnyOverridePolicy, Rules
@@ -35,7 +36,8 @@ from leeward.runtime.informer import Informer
 from leeward.runtime.override_matching import KindOf, OverrideMatching, kind_of_binding
 
 UNREAD_AGAIN = timedelta(seconds=30)
-"""Pause after which a policy that could not be read is looked for again: of its deletion nothing is told."""
+"""Pause after which a policy that could not be read is looked for again, and admission is asked again: of the deletion
+of the one, and of changed rules of the other, nothing is told."""
 _APPLIED = (APPLIED_CLUSTER_OVERRIDES_ANNOTATION, APPLIED_OVERRIDES_ANNOTATION)
 
 
@@ -63,8 +65,11 @@ class OverrideRendering:
         template_of: Callable[[Any], ReadOnlyManifest | None],
         concerns: Callable[[Key], None],
         kind_of: KindOf = kind_of_binding,
+        admission: RenderedAdmission | None = None,
     ) -> None:
-        """`template_of` is the resource template of a binding, as far as it is known; `name` is its controller's."""
+        """`template_of` is the resource template of a binding, as far as it is known; `name` is its controller's.
+        `admission` is asked about what was rendered."""
+        self._admission = admission
         self._plane = plane
         self._clusters = plane.informers.of(CLUSTERS)
         self._matching = OverrideMatching(plane, f"{name}-overrides", bindings, template_of, concerns, kind_of)
@@ -101,8 +106,11 @@ class OverrideRendering:
                 refused[cluster] = result
             else:
                 rendered[cluster] = result
-        look_at = self._plane.clock.now() + UNREAD_AGAIN if refused and any(self._matching.never_read()) else None
-        return Rendering(rendered, failures=refused, look_at=look_at)
+        not_admitted = await self._admission.refused(rendered) if self._admission is not None else {}
+        admitted = {cluster: each for cluster, each in rendered.items() if cluster not in not_admitted}
+        again = not_admitted or (refused and any(self._matching.never_read()))
+        look_at = self._plane.clock.now() + UNREAD_AGAIN if again else None
+        return Rendering(admitted, failures={**refused, **not_admitted}, look_at=look_at)
 
     async def _render(
         self,

@@ -27,6 +27,7 @@ from leeward.controllers.policies import PolicyController
 from leeward.controllers.quota_status import QuotaEnforcementController, QuotaStatusController
 from leeward.controllers.quota_sync import QuotaSyncController
 from leeward.controllers.removal_holds import RemovalHolds
+from leeward.controllers.rendered_admission import RenderedAdmission
 from leeward.controllers.resilience import ResilienceController
 from leeward.controllers.returned_copies import ReturnedCopies
 from leeward.controllers.scheduler import Scheduler, SchedulerSettings
@@ -88,6 +89,7 @@ class ControllerManager:
         self._push: PushClusters | None = None
         self._speak: Callable[[Member], UnifiedAuthController] | None = None
         self._foreign: ForeignSchedulerEvictions | None = None
+        self._admission = RenderedAdmission(plane.server) if settings.admit_rendered else None
         self._brake = BrakeView(plane.informers, settings.brake_in_force)
         heartbeat = _heartbeat_settings(settings, plane.share)
         self._heartbeat = HeartbeatView(plane.informers, plane.clock, heartbeat, plane.lag)
@@ -134,7 +136,7 @@ class ControllerManager:
         yield RESILIENCE, self._make_resilience
         yield "workloadRebalancer", lambda: [WorkloadRebalancerController(plane)]
         skipped = NamespaceSyncSettings(settings.skipped.namespaces)
-        yield "namespace", lambda: [NamespaceSyncController(plane, skipped)]
+        yield "namespace", lambda: [NamespaceSyncController(plane, skipped, self._admission)]
         yield "agentAccess", lambda: [AgentAccessController(plane)]
         yield "agentcsrapproving", lambda: [AgentCertificateController(plane), ApprovedAgentController(plane)]
         yield "detector", self._make_detector
@@ -229,10 +231,8 @@ class ControllerManager:
         holds = RemovalHolds(plane, self._heartbeat, self._brake, enabled=enabled)
         kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
         injects = settings.gates.enabled("StatefulFailoverInjection")
-        only_seen = settings.safety.only_seen_is_ready
-        return [
-            BindingController(plane, kind, reach, holds, order, inject=injects, only_seen=only_seen) for kind in kinds
-        ]
+        make = partial(BindingController, inject=injects, only_seen=settings.safety.only_seen_is_ready)
+        return [make(plane, kind, reach, holds, order, admission=self._admission) for kind in kinds]
 
     def _make_distributor(self) -> list[Startable]:
         plane, settings = self._plane, self._settings

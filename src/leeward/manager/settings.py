@@ -109,6 +109,8 @@ class ManagerSettings:
     descheduling: DeschedulingSettings = field(default_factory=DeschedulingSettings)
     skipped: Skipped = field(default_factory=Skipped)
     storage: StorageSettings = field(default_factory=StorageSettings)
+    admit_rendered: bool = False
+    """The control plane is asked whether it lets rendered objects in."""
     scheduler_name: str = "default-scheduler"
     on_decision: Callable[[Snapshot, Decision], None] | None = None
     """Function that is given each decision of the scheduler before it is written, while the fleet is as it was for

@@ -195,6 +195,8 @@ FLAGS: tuple[Flag, ...] = (
          "Kinds that are never propagated: <group>, <group>/<version> or <group>/<version>/<kind>,... between ;"),
     Flag("skipped-propagating-namespaces", _MANAGER, "kube-.*", parse_patterns, "manager.skipped.namespaces",
          "Namespaces that are never propagated: regular expressions of whole names, with commas between."),
+    Flag("admit-rendered-objects", _MANAGER, "false", parse_boolean, "manager.admit_rendered",
+         "true: ask the control plane's admission about what overrides make of templates; see security.md.", ours=True),
     Flag("scheduler-name", _SCHEDULING, "default-scheduler", parse_name, "manager.scheduler_name",
          "Which bindings are placed: those that ask for this scheduler."),
     Flag("scheduler-estimator-timeout", _SCHEDULING | _DESCHEDULER, "3s", parse_positive_duration,

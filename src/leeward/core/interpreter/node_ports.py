@@ -28,6 +28,14 @@ def node_ports_of(service: ReadOnlyManifest) -> dict[PortKey, int]:
     return {port_key(port): given for port in ports if (given := int_at(port, NODE_PORT))}
 
 
+def drop_ports(service: Manifest) -> None:
+    """Takes the node ports of a Service away."""
+    if is_opened(service):
+        service["spec"].pop(HEALTH_PORT, None)
+        for port in mappings_at(service, "spec", "ports"):
+            port.pop(NODE_PORT, None)
+
+
 def retain_node_ports(desired: Manifest, observed: ReadOnlyManifest) -> None:
     """Gives the ports of `desired` that ask for none what the member has chosen for them, and each one once for
     a protocol: kube-apiserver gives TCP and UDP of one number the same node port."""
