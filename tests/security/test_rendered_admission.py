@@ -1,8 +1,8 @@
 """Admission of rendered objects: overrides bring nothing into members that the control plane refuses (decision 70).
 
-    has            the right to write OverridePolicies in one namespace, where a rule of the control plane holds
-    does           lets a template pass that rule, and has an override change it into what the rule forbids
-    must not get   it into a member, where --admit-rendered-objects is set; nor anybody's application stopped by it
+has            the right to write OverridePolicies in one namespace, where a rule of the control plane holds
+does           lets a template pass that rule, and has an override change it into what the rule forbids
+must not get   it into a member, where --admit-rendered-objects is set; nor anybody's application stopped by it
 """
 
 import json

@@ -225,13 +225,19 @@ class Fleet(ClusterArrays):
                 del arrays[next(iter(arrays))]  # type: ignore[arg-type]
 
 
+def has_many_terms(spec: ResourceBindingSpec) -> bool:
+    """Tells whether the terms of its placement are looked at before the decision."""
+    placement = spec.placement
+    return placement is not None and len(placement.cluster_affinities) > FEW_TERMS and not placement_fault(placement)
+
+
 def look_at_terms(spec: ResourceBindingSpec, fleet: Fleet) -> Generator[None, None, None]:
     """Looks at the affinity terms of a placement that has many, with a pause after each.
 
     The fleet remembers what it finds, so that the decision about all of them is short. A placement beyond its bounds is
     not looked at: nothing is decided by it."""
     placement = spec.placement
-    if placement is None or len(placement.cluster_affinities) <= FEW_TERMS or placement_fault(placement):
+    if placement is None or not has_many_terms(spec):
         return
     shared = digest_without_terms(placement)
     for term in placement.cluster_affinities:

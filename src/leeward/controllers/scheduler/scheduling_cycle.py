@@ -4,6 +4,7 @@ Each takes from the room that the others can be given, at the pace that eviction
 estimators are asked first (`runtime/estimators.py`). Writes nothing.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,7 @@ from leeward.core.scheduling.model import Request
 from leeward.planning.batch import owner_of, plan, turn_of
 from leeward.planning.estimates import Estimates
 from leeward.planning.eviction_limiter import EvictionLimiter
-from leeward.planning.fleet import look_at_terms, placement_fleet
+from leeward.planning.fleet import has_many_terms, look_at_terms, placement_fleet
 from leeward.planning.recording import encode_snapshot
 from leeward.planning.workload_groups import WorkloadGroups
 from leeward.runtime.batcher import Batcher
@@ -103,12 +104,13 @@ class SchedulingCycle:
         self._limiter = EvictionLimiter[BindingKey](settings.evictions_per_second)
         self._on_decision = settings.on_decision
         self._decided: Callable[[], None] = lambda: None
-        self._batcher = Batcher[BindingKey, tuple[Binding, Decision]](self._decide)
+        self._batcher, self._alone = Batcher[BindingKey, tuple[Binding, Decision]](self._decide), asyncio.Lock()
 
     async def decide(self, key: BindingKey, quota_refusal: str = "") -> tuple[Binding, Decision] | None:
         """The binding as it was, and what it is to be; None where there is nothing to place. Raises: WorldError.
 
-        `quota_refusal`: why a quota has refused what was decided before; it may not grow then.
+        Decides with all that wait, and alone where there are many affinity terms. `quota_refusal`: why a quota has
+        refused what was decided before; it may not grow then.
         """
         binding = self._bindings.get(key)
         if binding is None or not _is_placeable(binding):
@@ -116,12 +118,13 @@ class SchedulingCycle:
         await self._confirm_gone(key)
         await self._reread(key)
         await self._ask_for_room(key)
-        await self._plane.turns.finish(look_at_terms(binding.spec, self._fleet))
-        if not quota_refusal:
-            return await self._batcher.ask(key)
         self._refusals[key] = quota_refusal
         try:
-            return await self._batcher.ask(key)
+            if not has_many_terms(binding.spec):
+                return await self._batcher.ask(key)
+            async with self._alone:
+                await self._plane.turns.finish(look_at_terms(binding.spec, self._fleet))
+                return self._decide((key,)).get(key)
         finally:
             del self._refusals[key]
 
@@ -218,10 +221,8 @@ class SchedulingCycle:
             self._fleet.claims.put(binding.spec.resource, self._bindings.held_claims(binding))
             budget = self._limiter.budget(key, self._fleet, now)
             works = self._bindings.works_by_cluster(key)
-            refusal, fleet = self._refusals.get(key, ""), self._fleet
-            snapshot = Snapshot(
-                binding, fleet, works, brake, budget, attention, self._settings, refusal, reason, now=now
-            )
+            known = binding, self._fleet, works, brake, budget, attention, self._settings, self._refusals.get(key, "")
+            snapshot = Snapshot(*known, reason, now=now)
             decision = decide(snapshot)
             if self._on_decision is not None:
                 self._on_decision(snapshot, decision)
@@ -275,8 +276,7 @@ class SchedulingCycle:
                 self._fleet.put(tainted)
             for key in concerned:
                 works = self._bindings.works_by_cluster(key)
-                refusal = self._refusals.get(key, "")
-                then = expecting(bindings[key], self._fleet, works, brake, quota_refusal=refusal)
+                then = expecting(bindings[key], self._fleet, works, brake, quota_refusal=self._refusals.get(key, ""))
                 told[key] = replace(plans[key], outage=foresee(then, plans[key]))
         finally:
             for cluster, _ in changed:
