@@ -4,7 +4,6 @@ The histories are steered ones (`sim/histories/steered`), so that each bug meets
 """
 
 import asyncio
-import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -40,6 +39,7 @@ from leeward.runtime.heartbeat import HeartbeatView
 from leeward.runtime.informer import Informer
 from leeward.runtime.queue import WorkQueue
 from leeward.sim.histories.model import (
+    AgentIsKilled,
     AnyStep,
     Deploy,
     History,
@@ -225,12 +225,12 @@ _MOVED_TO_AND_FRO = History(
     members=PUSHED,
     steps=(
         web(evenly("m1", "m2")),
-        MemberStops(at=80, lasts=20, member="m1"),
-        Replan(at=82, app="web", plan=evenly("m2")),
-        Replan(at=88, app="web", plan=evenly("m1", "m2")),
+        Replan(at=70, app="web", plan=evenly("m2")),
+        MemberStops(at=80, lasts=28, member="m1"),
+        Replan(at=100, app="web", plan=evenly("m1", "m2")),
     ),
 )
-"""m1 cannot be asked while it is taken from the placement, and put back."""
+"""m1 cannot be asked when its copy may be deleted, and when it is put back into the placement."""
 
 _STALLS_DURING_AN_OUTAGE = History(
     seed=9,
@@ -262,9 +262,16 @@ Work there again before anything changes in a member: then it is not unknown."""
 _LATE_CONTROLLERS = History(
     seed=195,
     members=(("m1", "Pull"), ("m2", "Push"), ("m3", "Push")),
-    steps=tuple(sorted(overtaken(Casting(random.Random("steered 195"), 2)), key=lambda step: step.at)),
+    steps=(
+        web(evenly("m1", "m2")),
+        Replan(at=70, app="web", plan=evenly("m2")),
+        AgentIsKilled(at=71, lasts=24, member="m1"),
+        HubIsRestored(at=94, lasts=186, controllers_after=20),
+        Replan(at=130, app="web", plan=evenly("m1")),
+        NodesAreCordoned(at=275, lasts=120, member="m2"),
+    ),
 )
-"""An agent finds what was to be removed when the backup was taken, some time before the controllers begin."""
+"""An agent finds after a restore a deletion that the backup holds, some time before the controllers begin."""
 
 
 _BACK_UNDER_THE_BRAKE = History(
@@ -446,7 +453,7 @@ HARM: Mapping[str, Harm] = {
     "build nothing for newcomers": Harm(_build_nothing_for_newcomers, "L1", steered(failing)),
     "evict for nothing": Harm(_evict_for_nothing, "S12", steered(shared)),
     "evict what others live in": Harm(_evict_what_others_live_in, "S12", steered(shared_with_room)),
-    "delete and create": Harm(_delete_and_create, "L1", _MOVED_TO_AND_FRO),
+    "delete and create": Harm(_delete_and_create, "S12", _MOVED_TO_AND_FRO),
     "believe what was seen before": Harm(_believe_what_was_seen_before, "S13", steered(away)),
     "judge over own stalls": Harm(_judge_over_own_stalls, "S13", _STALLS_DURING_AN_OUTAGE),
     "place what is suspended": Harm(_place_what_is_suspended, "S9", steered(suspended)),

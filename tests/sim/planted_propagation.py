@@ -27,8 +27,10 @@ from leeward.core.overrides.override_rule import Rules, Step
 from leeward.runtime.informer import Informer
 from leeward.runtime.interpreter import Interpreter, NotInterpreted
 from leeward.runtime.override_matching import OverrideMatching
-from leeward.sim.histories.steered.propagation import dependent, overridden, scripted
-from tests.sim.planted_harm import Harm, both, steered
+from leeward.sim.histories.model import Deploy, Drain, History, Provide
+from leeward.sim.histories.steered.casting import in_turn
+from leeward.sim.histories.steered.propagation import THREE, dependent, overridden, scripted
+from tests.sim.planted_harm import PUSHED, Harm, both, steered
 
 LATE_SECONDS = 3.0
 
@@ -137,12 +139,23 @@ def _rely_on_what_is_unknown() -> Any:
     return both(mock.patch.object(copy, "availability", is_well), is_judged)
 
 
+_DRAINED = History(
+    seed=9,
+    members=PUSHED,
+    steps=(
+        Provide(at=41, name="settings", what="ConfigMap"),
+        Deploy(at=45, app="web", plan=structs.replace(in_turn(*THREE), follows=True), reads=("settings",)),
+        Drain(at=90, cluster="m1", lasts=60),
+    ),
+)
+"""A copy serves on in m1 until its replacement does."""
+
 PROPAGATION: Mapping[str, Harm] = {
     "take failures for health": Harm(_take_failures_for_health, "S16", steered(scripted)),
     "take failures for none": Harm(_take_failures_for_none, "S16", steered(scripted)),
     "rely on what is unknown": Harm(_rely_on_what_is_unknown, "S16", steered(scripted)),
     "write copies at once": Harm(_write_copies_at_once, "S15", steered(dependent)),
-    "take from under copies": Harm(_take_from_under_copies, "S15", steered(dependent)),
+    "take from under copies": Harm(_take_from_under_copies, "S15", _DRAINED),
     "forget who shares": Harm(_forget_who_shares, "S15", steered(dependent)),
     "override as elsewhere": Harm(_override_as_elsewhere, "S14", steered(overridden)),
     "override by half": Harm(_override_by_half, "S14", steered(overridden)),
