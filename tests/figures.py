@@ -31,10 +31,10 @@ STATES = 60
 
 BOUNDS = {
     "lines": 6_705,
-    "files": 50,
+    "files": 48,
     "decision points": 1_223,
-    "files of one eviction": 58,
-    "changes of file": 501,
+    "files of one eviction": 57,
+    "changes of file": 498,
     "questions": 2,
 }
 

@@ -14,19 +14,18 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import (
-    APPLICATION_FAILURES_ANNOTATION,
     APPLIED_PLACEMENT_ANNOTATION,
-    AWAITED_TARGETS_ANNOTATION,
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_ANNOTATION,
     FAILBACK_PACE_ANNOTATION,
-    FAILOVER_RELEASE_ANNOTATION,
     HOME_ANNOTATION,
+    MEMORY_ANNOTATION,
     TEMPLATE_CONTENTS_ANNOTATION,
     TEMPLATE_DIGEST_ANNOTATION,
     TIME_TO_START_ANNOTATION,
 )
 from leeward.api.resource import RESOURCE_BINDINGS
+from leeward.core.copies.memory import EARLIER_MEMORY_ANNOTATIONS
 from leeward.sim.world import Mode, World
 from tests.security.worlds import UnaskedWorld, namespaces, play_in, user_with
 from tests.world.stories import CONFIG_MAPS, apply, by_weight, deployment, policy, ready_replicas
@@ -45,12 +44,12 @@ TEXTS = (
     '{"since": "0001-01-01T00:00:00Z"}',
     "9" * 999,
     '{"since": {"member1": "9999-12-31T23:59:59Z", "member2": "0001-01-01T00:00:00Z"}}',
+    '{"clusters": {"member1": {"awaitedSince": "9999-12-31T23:59:59Z"}, "member2": {"tried": true}}}',
 )
 ANNOTATIONS = (
-    APPLICATION_FAILURES_ANNOTATION,
+    *EARLIER_MEMORY_ANNOTATIONS,
     APPLIED_PLACEMENT_ANNOTATION,
-    AWAITED_TARGETS_ANNOTATION,
-    FAILOVER_RELEASE_ANNOTATION,
+    MEMORY_ANNOTATION,
     HOME_ANNOTATION,
     TEMPLATE_CONTENTS_ANNOTATION,
     TEMPLATE_DIGEST_ANNOTATION,

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kubeapi.meta import Manifest
-from leeward.api.names import AWAITED_TARGETS_ANNOTATION
 from leeward.app.leaving import unjoin_cluster
+from leeward.core.copies.memory import parse_memory
 from leeward.operations.drain import start_drain
 from leeward.sim.world import World
 from tests.world.stories import (
@@ -40,10 +40,10 @@ async def drained_and_unjoined(world: World, name: str) -> None:
     await unjoined(world, name)
 
 
-def awaited(world: World) -> str:
-    """Memory of targets that replace something."""
+def awaited(world: World) -> list[str]:
+    """Targets that are remembered to replace something."""
     binding = world.binding(WEB)
-    return binding.metadata.annotations.get(AWAITED_TARGETS_ANNOTATION, "") if binding else ""
+    return [*parse_memory(binding, world.clock.now()).awaited] if binding else []
 
 
 async def forbidden(world: World, name: str) -> None:
@@ -70,7 +70,7 @@ def test_l2_a_target_that_takes_nothing_is_left_whoever_asked_for_the_move(
         assert 595 <= world.seconds - began <= 700
         await world.sleep(60)
         assert await ready_replicas(world, third, "web") == 3
-        assert awaited(world) == ""
+        assert awaited(world) == []
         await mend(world, swallowing)
         await world.sleep(900)
         assert list(world.assigned(WEB)) == [third], "and there it stays"
@@ -89,7 +89,7 @@ def test_l2_a_copy_that_was_unjoined_and_is_well_elsewhere_is_awaited_no_more_an
         await world.sleep(60)
         (new,) = world.assigned(WEB)
         assert await ready_replicas(world, new, "web") == 3
-        assert awaited(world) == ""
+        assert awaited(world) == []
         await without_room(world, new)
         await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 5}}, "default")
         await world.sleep(1800)

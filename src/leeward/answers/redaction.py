@@ -33,6 +33,7 @@ from leeward.api.work import (
     Work,
 )
 from leeward.api.work import WorkloadTemplate as _WorkloadTemplate
+from leeward.core.copies.memory import EARLIER_MEMORY_ANNOTATIONS
 from leeward.core.eviction.stalled_replacements import DISPATCHING, NOT_RENDERED, NOT_TAKEN
 from leeward.core.execution.held_volumes import HELD
 from leeward.core.execution.removal import REFUSES
@@ -44,10 +45,9 @@ KEPT_ANNOTATIONS = frozenset(
         *CLAIM_ANNOTATIONS,
         *OPTION_ANNOTATIONS,
         *TEMPLATE_ANNOTATIONS,
+        *EARLIER_MEMORY_ANNOTATIONS,
         names.ALLOW_HTTP_ANNOTATION,
-        names.APPLICATION_FAILURES_ANNOTATION,
         names.APPLIED_PLACEMENT_ANNOTATION,
-        names.AWAITED_TARGETS_ANNOTATION,
         names.BINDING_NAMESPACE_ANNOTATION,
         names.BINDING_NAME_ANNOTATION,
         names.CLUSTER_BINDING_NAME_ANNOTATION,
@@ -55,11 +55,11 @@ KEPT_ANNOTATIONS = frozenset(
         names.DEPENDENCIES_ANNOTATION,
         names.DEPENDENCIES_REFUSED_ANNOTATION,
         names.DRAIN_BUDGET_ANNOTATION,
-        names.FAILOVER_RELEASE_ANNOTATION,
         names.FLAPPING_ANNOTATION,
         names.HOME_ANNOTATION,
         names.IMPERSONATOR_ROLE_ANNOTATION,
         names.LINT_IGNORE_ANNOTATION,
+        names.MEMORY_ANNOTATION,
         names.OUTAGE_ANNOTATION,
         names.OUTAGE_CONFIRMED_ANNOTATION,
         names.POLICY_TAINTS_ANNOTATION,

@@ -4,6 +4,7 @@
     availability  how many replicas a copy serves, within bounds
     disruption    the one law: what may be taken away
     purge_modes   how a copy leaves
+    memory        where it was tried, and since when it is unhealthy or awaited
 
 A copy is wherever a binding has, gets or loses something in a cluster.
 """

@@ -3,10 +3,10 @@
     reported health -> find_failures -> since when, what has failed -> failure_task   -> how it leaves
                                                                      -> core.placement -> is there a place to go
 
-What must outlive a restart is one `FailureRecord` in an annotation of the binding: since when each copy is unhealthy,
-and the clusters in which the present release has failed already. These are no candidates until the round is over: a
-workload that has failed in all of them is a bad release, not a bad cluster, and stays. A round ends with a new
-release, or when all copies have been healthy for as long as being unhealthy would take to count.
+The binding's memory (`core.copies.memory`) outlives a restart: since when each copy is unhealthy, and in which clusters
+the present release was tried in vain. These are no candidates until the round is over: a workload that has failed in
+all of them is a bad release, not a bad cluster, and stays. A round ends with a new release, or when all copies have
+been healthy for as long as being unhealthy would take to count.
 
 Only health that is tied to the present contents counts (`seen_items`); of a cluster that cannot be seen nothing is
 known, which neither starts a clock nor stops it.
@@ -21,21 +21,19 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from kubeapi.codec import DecodeError, decode, encode
-from kubeapi.meta import Object, format_time, wire_time
+from kubeapi.meta import format_time, wire_time
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
-from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, EVICTION_HELD_CONDITION
+from leeward.api.names import EVICTION_HELD_CONDITION
 from leeward.api.policy import ApplicationFailover
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import AggregatedStatusItem, Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.copies.evidence import is_fresh
-from leeward.core.eviction.binding_release import is_other_release, release_of
-from leeward.core.eviction.failover_release import moves_on
+from leeward.core.copies.memory import NO_INSTANTS, BindingMemory
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.state_preservation import StateNotPreserved, preserved_state
-from leeward.core.eviction.task_reasons import Producer, TaskReason
+from leeward.core.eviction.task_reasons import Producer, TaskReason, moves_on
 from leeward.core.eviction.volumes import purge_mode_with_volumes, why_volumes_stay
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.core.scheduling import Unplaceable
@@ -45,58 +43,28 @@ CALM_SECONDS = 300
 """The shortest time of health that ends a round, however short the toleration is."""
 
 
-class FailureRecord(Object, frozen=True):
-    """`since` is when each copy became unhealthy; `left` are the clusters in which `release` has failed.
-
-    `release` is as of `release_of`, `replicas` how many the template asked for then.
-    `healthy_since` is when all copies became healthy; it counts while there is something to forget.
-    """
-
-    release: str = ""
-    replicas: int = 0
-    since: Mapping[str, datetime] = {}
-    left: tuple[str, ...] = ()
-    healthy_since: datetime | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class FailedCopies:
-    """Failures that are known now: the record to keep, the copies that have failed, and when to look again."""
+    """Failures that are known now: the memory to keep, the copies that have failed, and when to look again."""
 
-    record: FailureRecord
+    memory: BindingMemory
     failed: tuple[AggregatedStatusItem, ...] = ()
     wake_at: datetime | None = None
 
     @property
     def unhealthy_clusters(self) -> frozenset[str]:
         """Clusters in which the present release is unhealthy, or has failed: nowhere to go for another copy of it."""
-        return frozenset((*self.record.since, *self.record.left))
+        return frozenset((*self.memory.unhealthy, *self.memory.tried))
 
     def describe(self) -> str:
         """The copies that have failed, for people."""
-        since = ((item.cluster_name, self.record.since[item.cluster_name]) for item in self.failed)
+        unhealthy = self.memory.unhealthy
+        since = ((item.cluster_name, unhealthy[item.cluster_name]) for item in self.failed)
         return ", ".join(f"{name} (unhealthy since {format_time(at)})" for name, at in since)
 
 
 def application_failover(spec: ResourceBindingSpec) -> ApplicationFailover | None:
     return spec.failover.application if spec.failover is not None else None
-
-
-def parse_record(binding: Binding) -> FailureRecord:
-    """Parses the record in the binding's annotation; empty for a new release, and where nobody can read it."""
-    try:
-        record = decode(binding.metadata.annotations[APPLICATION_FAILURES_ANNOTATION].encode(), FailureRecord)
-    except (KeyError, DecodeError):
-        record = FailureRecord()
-    kept = FailureRecord() if is_other_release(binding, record.release, record.replicas) else record
-    return msgspec.structs.replace(kept, release=release_of(binding), replicas=binding.spec.replicas)
-
-
-def record_patch(binding: Binding, record: FailureRecord) -> Mapping[str, str | None]:
-    """The change of the binding's annotations that keeps `record`; empty when it is kept already."""
-    text = encode(record).decode() if record.since or record.left else None
-    present = binding.metadata.annotations.get(APPLICATION_FAILURES_ANNOTATION)
-    return {} if text == present else {APPLICATION_FAILURES_ANNOTATION: text}
 
 
 def seen_items(
@@ -115,7 +83,7 @@ def seen_items(
 def find_failures(
     spec: ResourceBindingSpec,
     items: tuple[AggregatedStatusItem, ...],
-    record: FailureRecord,
+    memory: BindingMemory,
     now: datetime,
     attention: Attention = UNKEPT,
 ) -> FailedCopies:
@@ -127,24 +95,24 @@ def find_failures(
     targets = {target.name for target in spec.clusters}
     unhealthy = {i.cluster_name: i for i in items if health_rules_in(i).has_failed and i.cluster_name in targets}
     ended = {i.cluster_name for i in items if health_rules_in(i).ends_failure}
-    running = {name: at for name, at in record.since.items() if name in targets - ended}
+    running = {name: at for name, at in memory.unhealthy.items() if name in targets - ended}
     since = {**dict.fromkeys(unhealthy, now), **running}
     toleration = timedelta(seconds=toleration_seconds(spec))
     due = {name: attention.time.moved(since[name]) + toleration for name in unhealthy}
     settled = attention.has_settled(now)
     failed = tuple(item for name, item in unhealthy.items() if settled and now > due[name])
     ends = [at for at in (*due.values(), *_settling(unhealthy, attention)) if now <= at]
-    record, round_ends = _end_round(msgspec.structs.replace(record, since=since), spec, items, now, toleration)
+    memory, round_ends = _end_round(memory.noting(unhealthy=since), spec, items, now, toleration)
     instants = [end + timedelta(microseconds=1) for end in ends] + ([round_ends] if round_ends else [])
-    return FailedCopies(record, failed, min(instants, default=None))
+    return FailedCopies(memory, failed, min(instants, default=None))
 
 
 def remember_failures(
-    spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...], record: FailureRecord, now: datetime
+    spec: ResourceBindingSpec, items: tuple[AggregatedStatusItem, ...], memory: BindingMemory, now: datetime
 ) -> FailedCopies:
-    """The record without application failover: where the release went in vain, until all copies have long been well."""
-    record, round_ends = _end_round(msgspec.structs.replace(record, since={}), spec, items, now, timedelta())
-    return FailedCopies(record, wake_at=round_ends)
+    """The memory without application failover: where the release went in vain, until all copies have long been well."""
+    memory, round_ends = _end_round(memory.noting(unhealthy=NO_INSTANTS), spec, items, now, timedelta())
+    return FailedCopies(memory, wake_at=round_ends)
 
 
 def _settling(unhealthy: Collection[str], attention: Attention) -> tuple[datetime, ...]:
@@ -159,31 +127,24 @@ def toleration_seconds(spec: ResourceBindingSpec) -> float:
 
 
 def _end_round(
-    record: FailureRecord,
+    memory: BindingMemory,
     spec: ResourceBindingSpec,
     items: tuple[AggregatedStatusItem, ...],
     now: datetime,
     toleration: timedelta,
-) -> tuple[FailureRecord, datetime | None]:
+) -> tuple[BindingMemory, datetime | None]:
     """Forgets the clusters that were left, once all copies have been healthy for long; else says when that will be. Not
     while a failover goes on: what is healthy may have fewer replicas than it was given (C1)."""
     healthy = {item.cluster_name for item in items if health_rules_in(item).is_well}
     targets = {target.name for target in spec.clusters}
     is_moving = any(map(moves_on, spec.graceful_eviction_tasks))
-    if not record.left or not targets or not targets <= healthy or is_moving:
-        return msgspec.structs.replace(record, healthy_since=None), None
-    healthy_since = record.healthy_since or now
+    if not memory.tried or not targets or not targets <= healthy or is_moving:
+        return msgspec.structs.replace(memory, healthy_since=None), None
+    healthy_since = memory.healthy_since or now
     ends = healthy_since + max(toleration, timedelta(seconds=CALM_SECONDS))
     if now >= ends:
-        return msgspec.structs.replace(record, left=(), healthy_since=None), None
-    return msgspec.structs.replace(record, healthy_since=healthy_since), ends
-
-
-def after_leaving(record: FailureRecord, clusters: tuple[str, ...], *, remember: bool = True) -> FailureRecord:
-    """The record once the copies have left these clusters, which are remembered as those that were tried."""
-    since = {name: at for name, at in record.since.items() if name not in clusters}
-    left = (*record.left, *(name for name in clusters if remember and name not in record.left))
-    return msgspec.structs.replace(record, since=since, left=left)
+        return msgspec.structs.replace(memory.noting(tried=()), healthy_since=None), None
+    return msgspec.structs.replace(memory, healthy_since=healthy_since), ends
 
 
 def held_failure(failures: FailedCopies, refused: Unplaceable) -> Condition:

@@ -4,12 +4,13 @@ A cluster whose disk is full, or whose admission or quota refuses what comes, an
 application for ever beside a third cluster that is well. During a failover a target has a time to start: the policy's
 word (`leeward.dev/time-to-start`), else the grace period of its eviction. If it is not healthy by then, the part of it
 that does not serve goes to the next cluster (`core.placement`). Where it went in vain is remembered in the binding's
-failure record (`core.eviction.application`), so that each cluster is tried once for a release, and nothing goes round
+memory (`core.copies.memory`), so that each cluster is tried once for a release, and nothing goes round
 in circles (C1). Without a next place it stays.
 
 A target whose overrides fail has no Work at all, and takes nothing either.
 
-What replaces a copy of which no task tells, as after a cluster was unjoined, has as long (`awaited_targets`).
+A cluster that is unjoined and a changed placement take copies away at once, and an eviction task can end by time. Then
+no task tells that a target replaces something: it is awaited, in the binding's memory, until it is seen healthy.
 
 A whole copy that was there before the failover began is no replacement: it stays, however it is (S12). What somebody
 has suspended is not expected to be taken, and has its time when it goes on.
@@ -17,7 +18,7 @@ has suspended is not expected to be taken, and has its time when it goes on.
 Holds: S1 (what serves there stays until its replacement is seen healthy), L2. Karmada has no such thing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -25,13 +26,14 @@ from leeward.api.cluster import Cluster
 from leeward.api.failback import OptionFault, parse_time_to_start
 from leeward.api.meta import find_condition
 from leeward.api.names import OVERRIDE_FAILED_CONDITION
-from leeward.api.work import Binding, GracefulEvictionTask, TargetCluster, Work
+from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, TargetCluster, Work
 from leeward.core.cluster_health.watched_time import CLOCKS_APART, UNKEPT, Attention
+from leeward.core.copies.availability import availability
 from leeward.core.copies.copy import KnownCopy
 from leeward.core.copies.disruption import CopyTable
 from leeward.core.copies.evidence import is_current, is_uncounted, refused_dependencies, was_there_before
-from leeward.core.eviction.awaited_targets import NONE_AWAITED, AwaitedTargets
-from leeward.core.eviction.failover_release import moves_on
+from leeward.core.copies.memory import NO_INSTANTS, Instants
+from leeward.core.eviction.task_reasons import moves_on, reason_rules_of_task
 from leeward.core.eviction.tasks import grace_of
 
 DISPATCHING = "Dispatching"
@@ -65,7 +67,7 @@ def find_stalled(
     now: datetime,
     grace_seconds: float,
     attention: Attention = UNKEPT,
-    awaited: AwaitedTargets = NONE_AWAITED,
+    awaited: Instants = NO_INSTANTS,
     released: datetime | None = None,
 ) -> StalledTargets:
     """Judges the targets of a binding that is in the middle of a failover, and those that are `awaited`.
@@ -167,3 +169,54 @@ def _expected_since(cluster: Cluster, work: Work) -> datetime | None:
     conditions = (cluster.ready, find_condition(work.status.conditions, DISPATCHING))
     instants = [condition.last_transition_time for condition in conditions if condition is not None]
     return max((at for at in (*instants, work.metadata.creation_timestamp) if at), default=None)
+
+
+def await_targets(
+    binding: Binding,
+    after: Sequence[TargetCluster],
+    tasks: Sequence[GracefulEvictionTask],
+    clusters: Mapping[str, Cluster],
+    works: Mapping[str, Work],
+    now: datetime,
+    known: Instants = NO_INSTANTS,
+) -> Instants:
+    """The targets of `after` that are awaited, once the binding has these and no other eviction tasks than `tasks`.
+
+    None that is seen healthy, and none of a binding that asks for no replicas. Those that are `known` keep their time.
+    """
+    spec = binding.spec
+    if spec.asks_for_none:
+        return {}
+    missing = [t for t in after if not availability(works.get(t.name), clusters.get(t.name), t.replicas).is_whole]
+    awaited = {target.name: known[target.name] for target in missing if target.name in known}
+    present = {*(target.name for target in after), *(task.from_cluster for task in tasks)}
+    ended = [task for task in _failovers(spec) if task.from_cluster not in present]
+    if ended:
+        awaited = {**_of_failover(spec, missing, works, now), **awaited}
+    if any(target.name not in present for target in spec.clusters):
+        awaited = {**dict.fromkeys(_grown(spec, missing), now), **awaited}
+    return awaited
+
+
+def _failovers(spec: ResourceBindingSpec) -> list[GracefulEvictionTask]:
+    return [task for task in spec.graceful_eviction_tasks if reason_rules_of_task(task).fails_over]
+
+
+def _of_failover(
+    spec: ResourceBindingSpec, missing: Sequence[TargetCluster], works: Mapping[str, Work], now: datetime
+) -> Instants:
+    """Targets of `missing` that replace what the eviction tasks of `spec` tell of, and since when."""
+    instants = [task.creation_timestamp for task in _failovers(spec) if task.creation_timestamp is not None]
+    first, began = min(instants, default=now), max(instants, default=now)
+    was_there = {target.name for target in missing if was_there_before(works.get(target.name), first)}
+    return {target.name: began for target in missing if spec.is_divided or target.name not in was_there}
+
+
+def _grown(spec: ResourceBindingSpec, missing: Sequence[TargetCluster]) -> Collection[str]:
+    """Targets of `missing` that are new, or of a divided binding have more replicas than in `spec`."""
+    before = {target.name: target.replicas for target in spec.clusters}
+    return [
+        target.name
+        for target in missing
+        if target.name not in before or (spec.is_divided and target.replicas > before[target.name])
+    ]

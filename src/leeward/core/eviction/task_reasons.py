@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from leeward.api.work import GracefulEvictionTask
+from leeward.core.copies.purge_modes import rules_of_task
 
 
 class TaskReason(StrEnum):
@@ -73,3 +74,9 @@ def reason_of(task: GracefulEvictionTask) -> TaskReason | None:
 def reason_rules_of_task(task: GracefulEvictionTask) -> ReasonRules:
     reason = reason_of(task)
     return _OF_OTHERS if reason is None else rules_of_reason(reason)
+
+
+def moves_on(task: GracefulEvictionTask) -> bool:
+    """Tells whether the replacement of its copy goes on to the next cluster where it is not taken."""
+    is_failover = reason_rules_of_task(task).fails_over
+    return is_failover and task.suppress_deletion is None and rules_of_task(task).moves_on

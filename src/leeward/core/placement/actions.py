@@ -98,7 +98,7 @@ def _place_anew(at: Situation, spec: ResourceBindingSpec) -> Placed | Unplaceabl
         there = tuple(target for target in spec.clusters if not is_unjoined(at.clusters.get(target.name)))
         left = msgspec.structs.replace(spec, clusters=there)
         return resized_between_terms(at.binding, left, returned, at.clusters, at.now)
-    exact, tried = at.settings.exact_health, at.failures.record.left
+    exact, tried = at.settings.exact_health, at.failures.memory.tried
     return place_anew(at.binding, spec, at.clusters, at.now, tried, at.trace, exact=exact)
 
 
@@ -182,7 +182,7 @@ def _find(at: Situation, left: ResourceBindingSpec, last_resort: bool) -> Placed
     find = partial(find_replacement, at.binding, left, at.clusters, at.now, last_resort=last_resort, trace=at.trace)
     suspension = at.spec.suspension
     on_clusters = suspension.dispatching_on_clusters if suspension is not None else None
-    avoided = {*at.failures.record.left, *(on_clusters.cluster_names if on_clusters is not None else ())}
+    avoided = {*at.failures.memory.tried, *(on_clusters.cluster_names if on_clusters is not None else ())}
     result = find(avoided)
     return result if isinstance(result, Placed) or not avoided else find()
 
@@ -304,7 +304,7 @@ def _find_next(
     """A place for what does not serve in stalled targets; for all of them, where a part finds none beside what serves
     of them, as under a limit of one cluster: that stays until all is healthy elsewhere."""
     stalled = at.stalled.targets
-    avoided = {*at.failures.record.left, *(target.cluster for target in stalled)}
+    avoided = {*at.failures.memory.tried, *(target.cluster for target in stalled)}
     find = partial(find_replacement, at.binding, fleet=at.clusters, now=at.now, excluded=avoided, trace=at.trace)
     staying = {target.cluster: target.staying for target in stalled if target.staying}
     left = _left(at, tasks, staying)

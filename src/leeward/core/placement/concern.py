@@ -25,12 +25,10 @@ from kubeapi.diff import is_equal
 from leeward.api.cluster import Cluster
 from leeward.api.meta import find_condition, unversioned
 from leeward.api.names import (
-    APPLICATION_FAILURES_ANNOTATION,
-    AWAITED_TARGETS_ANNOTATION,
     CLUSTER_OUTAGE_CONDITION,
     EVICTION_HELD_CONDITION,
-    FAILOVER_RELEASE_ANNOTATION,
     HOME_ANNOTATION,
+    MEMORY_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
     POLICY_TAINTS_CONFIRMED_ANNOTATION,
 )
@@ -41,17 +39,13 @@ from leeward.core.cluster_health.pending_condition import is_recovering
 from leeward.core.cluster_health.ready_condition import unobserved
 from leeward.core.cluster_health.standing_taints import is_specified_otherwise
 from leeward.core.copies.evidence import FULLY_APPLIED
+from leeward.core.copies.memory import EARLIER_MEMORY_ANNOTATIONS
 from leeward.core.eviction.application import application_failover
 from leeward.core.eviction.drain_budget import drain_budget
 from leeward.core.scheduling.cluster_matching import cluster_matches
 from leeward.core.scheduling.reschedule import scheduling_type
 
-_UNDER_WAY = (
-    APPLICATION_FAILURES_ANNOTATION,
-    AWAITED_TARGETS_ANNOTATION,
-    FAILOVER_RELEASE_ANNOTATION,
-    HOME_ANNOTATION,
-)
+_UNDER_WAY = (MEMORY_ANNOTATION, HOME_ANNOTATION, *EARLIER_MEMORY_ANNOTATIONS)
 """Annotations in which a decision remembers what it goes on with."""
 _CONFIRMATIONS = (OUTAGE_CONFIRMED_ANNOTATION, POLICY_TAINTS_CONFIRMED_ANNOTATION)
 Affinities = tuple[ClusterAffinity, ...]
@@ -165,8 +159,7 @@ def depends_on_health(binding: Binding) -> bool:
     return (
         bool(binding.spec.graceful_eviction_tasks)
         or application_failover(binding.spec) is not None
-        or AWAITED_TARGETS_ANNOTATION in binding.metadata.annotations
-        or HOME_ANNOTATION in binding.metadata.annotations
+        or any(name in binding.metadata.annotations for name in _UNDER_WAY)
     )
 
 

@@ -14,7 +14,7 @@ something to do is all that happens; what is finished, held and remembered is sa
 Holds: S1, S2, S3, S4, S11, S12, C2, C4.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -26,13 +26,7 @@ from leeward.api.meta import Condition
 from leeward.api.names import HOME_ANNOTATION
 from leeward.api.rules.bounds import placement_fault
 from leeward.api.work import Binding
-from leeward.core.eviction.application import after_leaving, record_patch
-from leeward.core.eviction.awaited_targets import (
-    AwaitedTargets,
-    await_targets,
-    awaited_targets_patch,
-    parse_awaited_targets,
-)
+from leeward.core.copies.memory import NO_INSTANTS, Instants, memory_patch
 from leeward.core.eviction.blocked_evictions import (
     held_deferred,
     held_finished_jobs,
@@ -42,7 +36,6 @@ from leeward.core.eviction.blocked_evictions import (
     held_unconfirmed,
 )
 from leeward.core.eviction.failback import Failback, decide_failback, step_between_terms
-from leeward.core.eviction.failover_release import failover_release_patch
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import (
     OriginalPlacement,
@@ -51,7 +44,9 @@ from leeward.core.eviction.original_placement import (
     original_placement_patch,
     remembered_placement,
 )
+from leeward.core.eviction.stalled_replacements import await_targets
 from leeward.core.eviction.state_preservation import preserved_state_patch
+from leeward.core.eviction.task_reasons import moves_on
 from leeward.core.eviction.volumes import has_claims
 from leeward.core.placement import actions
 from leeward.core.placement.authority import may_schedule
@@ -205,16 +200,11 @@ PHASES: tuple[Callable[[Situation], Outcome | None], ...] = (withdraw, evict, fa
 
 def _decide(at: Situation) -> Decision:
     outcome = next((found for phase in PHASES if (found := phase(at)) is not None), None) or place(at)
-    failed = tuple(eviction.cluster for eviction in outcome.evicted if not eviction.taints)
-    record = after_leaving(at.failures.record, failed, remember=not at.settings.exact_health)
     annotations = dict(original_placement_patch(at.own_binding, _original_after(at, outcome)))
     leaving = {task.from_cluster for task in outcome.eviction_tasks}
     annotations |= preserved_state_patch(at.binding, outcome.clusters, leaving)
     if at.authority.fails_over:
-        annotations |= record_patch(at.binding, record)
-        annotations |= awaited_targets_patch(at.binding, _awaited_after(at, outcome))
-        tasks = () if at.settings.exact_health else outcome.eviction_tasks
-        annotations |= failover_release_patch(at.binding, tasks, at.now)
+        annotations |= _remembered(at, outcome)
     before = at.binding.spec.clusters
     instants = (at.assessment.wake_at, at.taint_evictions.next_due, at.failures.wake_at, at.stalled.wake_at)
     return Decision(
@@ -279,15 +269,22 @@ def _original_after(at: Situation, outcome: Outcome) -> OriginalPlacement | None
     return remembered_placement(at.original, own.spec, outcome.evicted, clusters, now, observed)
 
 
-def _awaited_after(at: Situation, outcome: Outcome) -> AwaitedTargets:
+def _remembered(at: Situation, outcome: Outcome) -> Mapping[str, str | None]:
+    """Change of the binding's memory. By Karmada's rules only since when copies are unhealthy is remembered."""
+    exact, tasks = at.settings.exact_health, outcome.eviction_tasks
+    failed = tuple(eviction.cluster for eviction in outcome.evicted if not eviction.taints)
+    awaited = NO_INSTANTS if exact else _awaited_after(at, outcome)
+    memory = at.failures.memory.after_leaving(failed, remember=not exact, awaited=awaited)
+    return memory_patch(at.binding, memory, is_moving=not exact and any(map(moves_on, tasks)))
+
+
+def _awaited_after(at: Situation, outcome: Outcome) -> Instants:
     """Targets that replace copies of which no task tells. What returns to where it was replaces nothing."""
-    snapshot = at.snapshot
-    if at.settings.exact_health:
-        return {}
+    known = at.memory.awaited
     if outcome.withdrawal is not None or not at.authority.places:
-        return parse_awaited_targets(at.binding, at.now)
+        return known
     targets, tasks = outcome.clusters, outcome.eviction_tasks
-    return await_targets(at.binding, targets, tasks, at.clusters, snapshot.works, at.now)
+    return await_targets(at.binding, targets, tasks, at.clusters, at.snapshot.works, at.now, known)
 
 
 def _earliest(*instants: datetime | None) -> datetime | None:

@@ -24,20 +24,17 @@ from leeward.api.work import Binding, ResourceBindingSpec
 from leeward.core.copies.disruption import CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh
 from leeward.core.copies.job_copies import is_finished_job, is_job_under_way
+from leeward.core.copies.memory import NO_INSTANTS, BindingMemory, parse_memory
 from leeward.core.copies.purge_modes import purge_mode_of
 from leeward.core.eviction.application import (
     FailedCopies,
-    FailureRecord,
     application_failover,
     find_failures,
-    parse_record,
     remember_failures,
     seen_items,
 )
-from leeward.core.eviction.awaited_targets import NONE_AWAITED, parse_awaited_targets
 from leeward.core.eviction.blocked_evictions import is_braked
 from leeward.core.eviction.due_evictions import DueEvictions, Eviction, due_evictions
-from leeward.core.eviction.failover_release import released_at
 from leeward.core.eviction.held_reasons import Deferral, HeldReason
 from leeward.core.eviction.original_placement import (
     OriginalPlacement,
@@ -211,16 +208,21 @@ class Situation:
         return self.returns.well_again() & {task.from_cluster for task in self.spec.graceful_eviction_tasks}
 
     @CachedProperty
+    def memory(self) -> BindingMemory:
+        """Memory of the decisions before this one."""
+        return parse_memory(self.binding, self.now)
+
+    @CachedProperty
     def failures(self) -> FailedCopies:
         """Copies that stay unhealthy in clusters that are well."""
-        spec, record, at = self.spec, parse_record(self.binding), self.snapshot
-        if not self.authority.fails_over or (application_failover(spec) is None and not record.left):
-            return FailedCopies(FailureRecord(record.release, record.replicas))
+        spec, memory, at = self.spec, self.memory, self.snapshot
+        if not self.authority.fails_over or not (application_failover(spec) or memory.clusters):
+            return FailedCopies(BindingMemory(memory.release, memory.replicas, memory.released_at))
         as_reported = self.settings.exact_health
         items = self.binding.status.aggregated_status if as_reported else seen_items(spec, at.clusters, at.works)
         if application_failover(spec) is None:
-            return remember_failures(spec, items, record, self.now)
-        return find_failures(spec, items, record, self.now, at.attention)
+            return remember_failures(spec, items, memory, self.now)
+        return find_failures(spec, items, memory, self.now, at.attention)
 
     @CachedProperty
     def stalled(self) -> StalledTargets:
@@ -229,11 +231,11 @@ class Situation:
         if not self.authority.fails_over or self.settings.exact_health or at.brake:
             return StalledTargets()
         kept = msgspec.structs.replace(self.binding, spec=self.spec)
-        awaited = NONE_AWAITED if self.stays_in_place else parse_awaited_targets(at.binding, at.now)
+        awaited = NO_INSTANTS if self.stays_in_place else self.memory.awaited
         if not awaited and not kept.spec.graceful_eviction_tasks:
             return StalledTargets()
-        grace, released = at.settings.graceful_seconds, released_at(at.binding, at.now)
-        return find_stalled(kept, self.copies, at.now, grace, at.attention, awaited, released)
+        grace = at.settings.graceful_seconds
+        return find_stalled(kept, self.copies, at.now, grace, at.attention, awaited, self.memory.released_at)
 
     @property
     def is_between_terms(self) -> bool:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leeward.api.names import APPLICATION_FAILURES_ANNOTATION, FLAPPING_TAINT
+from leeward.api.names import FLAPPING_TAINT, MEMORY_ANNOTATION
 from leeward.api.work import ResourceBinding, ResourceBindingSpec
 from leeward.sim.histories.checkers.quotas import EXCEEDED, refusal_in
 from leeward.sim.histories.ground_truth import GroundTruth
@@ -74,8 +74,8 @@ def place_of(binding: ResourceBinding) -> Place:
 
 
 def _has_failed(binding: ResourceBinding) -> bool:
-    record = binding.metadata.annotations.get(APPLICATION_FAILURES_ANNOTATION, "{}")
-    return bool(json.loads(record).get("left"))
+    memory = json.loads(binding.metadata.annotations.get(MEMORY_ANNOTATION, "{}"))
+    return any(row.get("tried") for row in memory.get("clusters", {}).values())
 
 
 def _is_short(spec: ResourceBindingSpec) -> bool:

@@ -16,9 +16,9 @@ from leeward.api.cluster import APIEnablement, APIResource, Cluster, ClusterSpec
 from leeward.api.core import Taint
 from leeward.api.meta import Condition
 from leeward.api.names import (
-    APPLICATION_FAILURES_ANNOTATION,
     APPLIED_PLACEMENT_ANNOTATION,
     CONDITION_TAINT_KEYS,
+    MEMORY_ANNOTATION,
     OUTAGE_ANNOTATION,
     REFLECTED_CONDITION,
     execution_space,
@@ -39,7 +39,7 @@ from leeward.api.work import (
 from leeward.core.cluster_health.brake import Brake
 from leeward.core.cluster_health.condition_taints import NO_EXECUTE, TaintDecision
 from leeward.core.copies.evidence import FULLY_APPLIED
-from leeward.core.eviction.application import FailureRecord
+from leeward.core.copies.memory import BindingMemory
 from leeward.core.eviction.task_reasons import Producer, TaskReason
 from leeward.core.placement import Decision
 from leeward.core.scheduling import Placed
@@ -134,7 +134,7 @@ def work_of(index: int, work: WorkObject) -> Work:
 def binding_of(workload: Workload, plan: Plan) -> ResourceBinding:
     """A binding whose placement was applied before."""
     applied = Condition(FULLY_APPLIED, "True", "FullyAppliedSuccess", observed_generation=_generation(plan.rendered))
-    tried = FailureRecord("", plan.replicas, left=tuple(NAMES[cluster] for cluster in plan.tried))
+    memory = BindingMemory("", plan.replicas).noting(tried=[NAMES[cluster] for cluster in plan.tried])
     return ResourceBinding(
         metadata=ObjectMeta(
             name="app",
@@ -142,7 +142,7 @@ def binding_of(workload: Workload, plan: Plan) -> ResourceBinding:
             generation=PRESENT,
             annotations={
                 APPLIED_PLACEMENT_ANNOTATION: encode(workload.placement).decode(),
-                APPLICATION_FAILURES_ANNOTATION: encode(tried).decode(),
+                MEMORY_ANNOTATION: encode(memory).decode(),
             },
         ),
         spec=ResourceBindingSpec(
@@ -164,15 +164,15 @@ def decided(before: Plan, decision: Decision) -> Plan:
         Task(NAMES.index(t.from_cluster), t.replicas, t.purge_mode, age_of(t.creation_timestamp, GRACE_TICKS))
         for t in decision.eviction_tasks
     )
-    record = decision.annotations.get(APPLICATION_FAILURES_ANNOTATION)
-    left = decode(record.encode(), FailureRecord).left if record and tasks else ()
+    record = decision.annotations.get(MEMORY_ANNOTATION)
+    tried = decode(record.encode(), BindingMemory).tried if record and tasks else ()
     return Plan(
         replicas=before.replicas,
         targets=targets,
         tasks=tasks,
         rendered=before.rendered and (targets, tasks) == (before.targets, before.tasks),
         asked=before.asked and not isinstance(decision.result, Placed),
-        tried=tuple(map(NAMES.index, left)) if record or not tasks else before.tried,
+        tried=tuple(map(NAMES.index, tried)) if record or not tasks else before.tried,
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leeward.api.meta import Condition
-from leeward.api.names import APPLICATION_FAILURES_ANNOTATION
+from leeward.api.names import MEMORY_ANNOTATION
 from leeward.api.policy import (
     ApplicationFailover,
     DecisionConditions,
@@ -29,16 +29,14 @@ from leeward.api.work import (
 )
 from leeward.core import placement
 from leeward.core.cluster_health.watched_time import Attention, Gap, WatchedTime
+from leeward.core.copies.memory import BindingMemory, parse_memory
 from leeward.core.copies.purge_modes import PurgeMode
 from leeward.core.eviction.application import (
     FailedCopies,
-    FailureRecord,
-    after_leaving,
     application_purge_mode,
     failure_task,
     find_failures,
     held_failure,
-    parse_record,
     remember_failures,
     toleration_seconds,
 )
@@ -119,7 +117,7 @@ def test_a_copy_leaves_when_it_is_unhealthy_for_longer_than_is_tolerated() -> No
     moved = decide(remembered, works({"member1": None}), 60.1)
     assert placed(moved) == {"member2": 2}
     assert [(task.from_cluster, task.reason) for task in moved.eviction_tasks] == [("member1", "ApplicationFailure")]
-    assert parse_record(after(remembered, moved)).left == ("member1",)
+    assert parse_memory(after(remembered, moved), at(0)).tried == ("member1",)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,7 @@ def test_a_copy_that_recovers_within_the_toleration_starts_anew() -> None:
     start = app(copies={"member1": 2})
     unhealthy = after(start, decide(start, works({"member1": None}), 0))
     healthy = after(unhealthy, decide(unhealthy, works({"member1": 2}), 50))
-    assert APPLICATION_FAILURES_ANNOTATION not in healthy.metadata.annotations
+    assert MEMORY_ANNOTATION not in healthy.metadata.annotations
     again = after(healthy, decide(healthy, works({"member1": None}), 55))
     assert placed(decide(again, works({"member1": None}), 100)) == {"member1": 2}
 
@@ -190,7 +188,7 @@ def test_karmada_exact_evicts_also_into_nowhere_and_remembers_no_round() -> None
     reported = msgspec.structs.replace(start, status=msgspec.structs.replace(start.status, aggregated_status=(item,)))
     decision = fail(reported, {}, using=exact)
     assert (placed(decision), len(decision.eviction_tasks)) == ({}, 1)
-    assert decision.annotations == {APPLICATION_FAILURES_ANNOTATION: None}
+    assert decision.annotations == {MEMORY_ANNOTATION: None}
 
 
 def test_without_the_gate_nothing_is_watched() -> None:
@@ -204,12 +202,12 @@ def test_what_was_remembered_goes_when_the_policy_no_longer_asks_for_it() -> Non
     start = app(copies={"member1": 2})
     seen = after(start, decide(start, works({"member1": None}), 0))
     plain = msgspec.structs.replace(seen, spec=msgspec.structs.replace(seen.spec, failover=None))
-    assert decide(plain, works({"member1": None}), 100).annotations == {APPLICATION_FAILURES_ANNOTATION: None}
+    assert decide(plain, works({"member1": None}), 100).annotations == {MEMORY_ANNOTATION: None}
 
 
 def test_an_annotation_that_nobody_can_read_starts_the_clock_anew() -> None:
     start = app(copies={"member1": 2})
-    spoiled = after(start, Decision(start.spec.clusters, (), annotations={APPLICATION_FAILURES_ANNOTATION: "{"}))
+    spoiled = after(start, Decision(start.spec.clusters, (), annotations={MEMORY_ANNOTATION: "{"}))
     assert placed(decide(spoiled, works({"member1": None}), 0)) == {"member1": 2}
 
 
@@ -244,21 +242,23 @@ def test_a_new_release_begins_a_new_round_and_has_the_whole_toleration() -> None
     stuck = after(once_around(), fail(once_around(), works({"member3": None}), 122))
     released = decide(changed(stuck), works({"member3": None}), 200)
     assert (placed(released), reason(released)) == ({"member3": 2}, "")
-    assert parse_record(after(changed(stuck), released)).left == ()
+    assert parse_memory(after(changed(stuck), released), at(0)).tried == ()
 
 
 def test_scaling_is_no_new_release() -> None:
-    assert parse_record(changed(once_around(), replicas=5)).left == ("member1", "member2")
+    assert parse_memory(changed(once_around(), replicas=5), at(0)).tried == ("member1", "member2")
 
 
 def test_a_round_ends_when_the_workload_was_healthy_for_long() -> None:
     state = after(once_around(), decide(once_around(), works({"member3": 2}), 122))
-    assert parse_record(after(state, decide(state, works({"member3": 2}), 999))).left, "not while it is being replaced"
+    replaced = after(state, decide(state, works({"member3": 2}), 999))
+    assert parse_memory(replaced, at(999)).tried, "not while it is being replaced"
     begun = left_behind(once_around())
     state = after(begun, decide(begun, works({"member3": 2}), 122))
-    assert parse_record(after(state, decide(state, works({"member3": 2}), 421))).left == ("member1", "member2")
+    early = after(state, decide(state, works({"member3": 2}), 421))
+    assert parse_memory(early, at(421)).tried == ("member1", "member2")
     calm = after(state, decide(state, works({"member3": 2}), 422))
-    assert APPLICATION_FAILURES_ANNOTATION not in calm.metadata.annotations
+    assert MEMORY_ANNOTATION not in calm.metadata.annotations
     assert placed(fail(left_behind(calm), works({"member3": None}), 430)) == {"member1": 2}
 
 
@@ -402,38 +402,15 @@ def test_c1_within_a_round_a_workload_visits_each_cluster_at_most_once(history: 
         if decision.evicted:
             visited += placed(decision)
         state = after(state, decision)
-        if not parse_record(state).left:
+        if not parse_memory(state, at(0)).tried:
             visited = list(placed(decision))
         assert len(visited) == len(set(visited))
 
 
 def test_of_several_failed_copies_each_is_named() -> None:
     items = tuple(AggregatedStatusItem(cluster_name=name, health="Unhealthy") for name in ("a", "b"))
-    watched = FailedCopies(FailureRecord(since={"a": at(0), "b": at(60)}), items)
+    watched = FailedCopies(BindingMemory().noting({"a": at(0), "b": at(60)}), items)
     assert watched.describe() == "a (unhealthy since 2026-01-01T00:00:00Z), b (unhealthy since 2026-01-01T00:01:00Z)"
-
-
-@pytest.mark.parametrize(
-    ("text", "release", "replicas", "left"),
-    [
-        (None, "7", 2, ()),
-        ("{", "7", 2, ()),
-        ('{"release":"7","replicas":2,"left":["a"]}', "7", 2, ("a",)),
-        ('{"release":"7","replicas":1,"left":["a"]}', "7", 2, ("a",)),
-        ('{"release":"6","replicas":1,"left":["a"]}', "7", 2, ("a",)),
-        ('{"release":"6","replicas":2,"left":["a"]}', "7", 2, ()),
-    ],
-    ids=["nothing", "nonsense", "as it was", "scaled", "scaled, which is no release", "a new release"],
-)
-def test_a_record_is_that_of_the_present_release(
-    text: str | None, release: str, replicas: int, left: tuple[str, ...]
-) -> None:
-    bound = binding(ONE_COPY, replicas, targets(member1=2))
-    resource = msgspec.structs.replace(bound.spec.resource, resource_version=release)
-    bound = msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, resource=resource))
-    annotations = {} if text is None else {APPLICATION_FAILURES_ANNOTATION: text}
-    bound = msgspec.structs.replace(bound, metadata=msgspec.structs.replace(bound.metadata, annotations=annotations))
-    assert parse_record(bound) == FailureRecord(release=release, replicas=replicas, left=left)
 
 
 def reported(**health: Health) -> tuple[AggregatedStatusItem, ...]:
@@ -441,11 +418,11 @@ def reported(**health: Health) -> tuple[AggregatedStatusItem, ...]:
 
 
 SPEC = app(copies={"member1": 2}).spec
-TRIED = FailureRecord(left=("member9",))
+TRIED = BindingMemory().noting(tried=("member9",))
 
 
 def test_s13_the_clock_of_a_copy_runs_over_watched_time_and_strikes_when_it_was_looked_at_again() -> None:
-    items, record = reported(member1="Unhealthy"), FailureRecord(since={"member1": at(0)})
+    items, record = reported(member1="Unhealthy"), BindingMemory().noting({"member1": at(0)})
     assert find_failures(SPEC, items, record, at(60)) == FailedCopies(record, (), at(60.000001))
     assert find_failures(SPEC, items, record, at(61)) == FailedCopies(record, items)
     settling = Attention(heartbeat="one", settled_at=at(90))
@@ -453,7 +430,7 @@ def test_s13_the_clock_of_a_copy_runs_over_watched_time_and_strikes_when_it_was_
     assert find_failures(SPEC, items, record, at(90), settling) == FailedCopies(record, items, at(90.000001))
     assert find_failures(SPEC, items, record, at(91), settling) == FailedCopies(record, items)
     well = reported(member1="Healthy")
-    assert find_failures(SPEC, well, FailureRecord(), at(61), settling) == FailedCopies(FailureRecord())
+    assert find_failures(SPEC, well, BindingMemory(), at(61), settling) == FailedCopies(BindingMemory())
     missed = Attention(WatchedTime((Gap(at(10), at(40)),)))
     assert find_failures(SPEC, items, record, at(61), missed) == FailedCopies(record, (), at(90.000001))
 
@@ -470,7 +447,7 @@ def test_a_round_ends_when_all_have_been_well_for_long() -> None:
     begun = msgspec.structs.replace(TRIED, healthy_since=at(10))
     assert find_failures(SPEC, well, TRIED, at(10)) == FailedCopies(begun, (), at(310))
     assert find_failures(SPEC, well, begun, at(309)) == FailedCopies(begun, (), at(310))
-    assert find_failures(SPEC, well, begun, at(310)) == FailedCopies(FailureRecord())
+    assert find_failures(SPEC, well, begun, at(310)) == FailedCopies(BindingMemory())
     assert find_failures(SPEC, (), begun, at(310)) == FailedCopies(TRIED), "it begins anew"
     both = app(copies={"member1": 2, "member2": 2}).spec
     assert find_failures(both, well, begun, at(310)) == FailedCopies(TRIED), "not by one of two"
@@ -478,28 +455,28 @@ def test_a_round_ends_when_all_have_been_well_for_long() -> None:
 
 
 def test_without_application_failover_only_the_round_is_remembered() -> None:
-    well, record = reported(member1="Healthy"), msgspec.structs.replace(TRIED, since={"member1": at(0)})
+    well, record = reported(member1="Healthy"), TRIED.noting({"member1": at(0)})
     begun = msgspec.structs.replace(TRIED, healthy_since=at(10))
     assert remember_failures(SPEC, well, record, at(10)) == FailedCopies(begun, (), at(310))
-    assert remember_failures(SPEC, well, begun, at(310)) == FailedCopies(FailureRecord())
+    assert remember_failures(SPEC, well, begun, at(310)) == FailedCopies(BindingMemory())
     assert remember_failures(SPEC, reported(member1="Unhealthy"), record, at(10)) == FailedCopies(TRIED)
 
 
 def test_a_cluster_that_was_left_is_remembered_once_and_its_clock_is_gone() -> None:
-    record = FailureRecord(since={"a": at(0), "b": at(1)}, left=("c",))
-    assert after_leaving(record, ("a", "c")) == FailureRecord(since={"b": at(1)}, left=("c", "a"))
-    assert after_leaving(record, ("a",), remember=False) == FailureRecord(since={"b": at(1)}, left=("c",))
+    record = BindingMemory().noting({"a": at(0), "b": at(1)}, ("c",))
+    assert record.after_leaving(("a", "c"), remember=True) == BindingMemory().noting({"b": at(1)}, ("a", "c"))
+    assert record.after_leaving(("a",), remember=False) == BindingMemory().noting({"b": at(1)}, ("c",))
 
 
 def test_what_is_held_back_says_since_when_it_fails_and_where_else_it_has() -> None:
-    alone = FailedCopies(FailureRecord(since={"a": at(0)}), reported(a="Unhealthy"))
+    alone = FailedCopies(BindingMemory().noting({"a": at(0)}), reported(a="Unhealthy"))
     assert held_failure(alone, Unplaceable("FitError", "none fits", {})) == Condition(
         "leeward.dev/EvictionHeld",
         "True",
         "NoPlaceToGo",
         "not evicted from a (unhealthy since 2026-01-01T00:00:00Z): there is no place to go: none fits",
     )
-    both = FailedCopies(FailureRecord(since={"b": at(0)}, left=("a",)), reported(b="Unhealthy"))
+    both = FailedCopies(BindingMemory().noting({"b": at(0)}, ("a",)), reported(b="Unhealthy"))
     assert held_failure(both, Unplaceable("FitError", "none fits", {})) == Condition(
         "leeward.dev/EvictionHeld",
         "True",

@@ -8,11 +8,10 @@ import msgspec
 from kubeapi.codec import from_wire, to_wire
 from kubeapi.meta import format_time
 from leeward.api.work import AggregatedStatusItem, Binding, ClusterResourceBinding, ResourceBinding
+from leeward.core.copies.memory import BindingMemory
 from leeward.core.eviction.application import (
     FailedCopies,
-    FailureRecord,
     StateNotPreserved,
-    after_leaving,
     failure_task,
     find_failures,
 )
@@ -41,17 +40,17 @@ def _steps(case: Case, *, karmada_forgets: bool) -> list[dict[str, Any]]:
     given = case.given
     is_namespaced = at(given, "binding", "metadata", "namespace")
     binding = from_wire(given["binding"], ResourceBinding if is_namespaced else ClusterResourceBinding)
-    record, now, answers = FailureRecord(), datetime.fromisoformat(given["start"]), list[dict[str, Any]]()
+    record, now, answers = BindingMemory(), datetime.fromisoformat(given["start"]), list[dict[str, Any]]()
     for step in given["steps"]:
         now += timedelta(seconds=step["sleepSeconds"])
         items = tuple(from_wire(item, AggregatedStatusItem) for item in all_at(step, "aggregatedStatus"))
         failures = find_failures(binding.spec, items, record, now)
         after, complete = _evict_failed(binding, failures)
         left = tuple(i.cluster_name for i in failures.failed) if complete else ()
-        since = after_leaving(failures.record, left).since
+        since = failures.memory.after_leaving(left, remember=True).unhealthy
         if not complete and karmada_forgets:
-            since = {**since, **record.since}
-        record = FailureRecord(since=since)
+            since = {**since, **record.unhealthy}
+        record = BindingMemory().noting(since)
         answers.append(_answer(after, record, failures, now, complete))
         binding = after if complete else binding
     return answers
@@ -69,7 +68,7 @@ def _evict_failed(binding: Binding, failures: FailedCopies) -> tuple[Binding, bo
 
 
 def _answer(
-    binding: Binding, record: FailureRecord, failures: FailedCopies, now: datetime, complete: bool
+    binding: Binding, record: BindingMemory, failures: FailedCopies, now: datetime, complete: bool
 ) -> dict[str, Any]:
     """A time to look again is no matter of a step that failed: the queue's back-off decides."""
     wait = int((failures.wake_at - now).total_seconds()) if failures.wake_at and complete else 0
@@ -79,7 +78,7 @@ def _answer(
             "clusters": spec.get("clusters", []),
             "gracefulEvictionTasks": spec.get("gracefulEvictionTasks"),
             "retrySeconds": wait,
-            "unhealthySince": {name: format_time(at) for name, at in record.since.items()},
+            "unhealthySince": {name: format_time(at) for name, at in record.unhealthy.items()},
         }
     )
     return {**told_step, "failed": not complete}

@@ -1,6 +1,7 @@
 """Targets of a failover that are left for the next cluster, and those that were never part of it."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ from leeward.api.policy import Placement
 from leeward.api.work import GracefulEvictionTask, ResourceBinding, Work
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets, find_stalled
+from leeward.core.eviction.task_reasons import moves_on
 from tests.builders import aggregated, at, binding, cluster, dead, divided, duplicated, fleet, table, targets, work
 
 GRACE_SECONDS, BEGAN = 600.0, 1000.0
@@ -284,3 +286,31 @@ def test_each_target_is_judged_and_the_next_instant_is_that_of_the_first() -> No
     found = stalled_of(bound, alive, copies, LATE)
     assert [target.cluster for target in found.targets] == ["member4"]
     assert found.wake_at == at(1_700.000001)
+
+
+def test_l2_a_target_has_the_whole_time_for_a_new_release_and_no_more() -> None:
+    copies = {"member2": made("member2", 0, 100)}
+
+    def stalled(seconds: float, released: float | None, *tasks: GracefulEvictionTask) -> list[str]:
+        came = None if released is None else at(released)
+        moving = binding(COPIES, 3, targets(member2=3), tasks or (lost,))
+        rows = table(moving, fleet(MEMBER2), copies, at(seconds))
+        found = find_stalled(moving, rows, at(seconds), GRACE_SECONDS, released=came)
+        return [target.cluster for target in found.targets]
+
+    lost = msgspec.structs.replace(LOST, creation_timestamp=at(100))
+    assert stalled(701, None) == ["member2"]
+    assert stalled(701, 650) == []
+    assert stalled(1251, 650) == ["member2"]
+    later = msgspec.structs.replace(LOST, from_cluster="member3", creation_timestamp=at(900))
+    assert stalled(1251, 650, lost, later) == [], "nor less than from the last of its tasks"
+    assert stalled(1501, 650, lost, later) == ["member2"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "moves"),
+    [({}, True), ({"reason": "Failback", "producer": "Leeward"}, False), ({"suppress_deletion": True}, False)],
+    ids=["a failover", "on the way home", "until somebody confirms"],
+)
+def test_the_replacement_of_a_failover_moves_on(changes: dict[str, Any], *, moves: bool) -> None:
+    assert moves_on(msgspec.structs.replace(LOST, **changes)) is moves

@@ -29,8 +29,9 @@ from leeward.api.work import (
     GracefulEvictionTask,
     ResourceBinding,
 )
+from leeward.core.copies.memory import BindingMemory
 from leeward.core.copies.purge_modes import PurgeMode
-from leeward.core.eviction.application import FailedCopies, FailureRecord
+from leeward.core.eviction.application import FailedCopies
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.stalled_replacements import StalledTarget, StalledTargets
 from leeward.core.placement import PlacementSettings, Snapshot
@@ -93,7 +94,7 @@ def situation(
 ) -> Situation:
     """Situation of `bound`, of which these parts are found already; otherwise nothing is due."""
     at = Situation(Snapshot(bound, fleet(*clusters.values()), settings=settings, now=now))
-    vars(at).update({"spec": bound.spec, "failures": FailedCopies(FailureRecord()), **found})
+    vars(at).update({"spec": bound.spec, "failures": FailedCopies(BindingMemory()), **found})
     return at
 
 
@@ -122,7 +123,7 @@ def test_what_is_asked_for_is_placed_and_its_tasks_go_on() -> None:
     bound = bound_to(SHARES, 4, opened, a=2)
     decision = place(situation(bound, fleet(A, B, C), at(10)))
     assert decision == Outcome(targets(a=2, b=2), (opened,), Placed(targets(a=2, b=2), ""))
-    tried = FailedCopies(FailureRecord(left=("a",)))
+    tried = FailedCopies(BindingMemory().noting(tried=("a",)))
     elsewhere = place(situation(bound_to(SHARES, 2), fleet(A, B), at(10), failures=tried))
     assert kept(elsewhere) == {"b": 2}
 
@@ -216,7 +217,7 @@ def evicted(
     settings: PlacementSettings = SETTINGS,
     tried: tuple[str, ...] = (),
 ) -> Outcome:
-    failures = FailedCopies(FailureRecord(left=tried))
+    failures = FailedCopies(BindingMemory().noting(tried=tried))
     there = fleet(*clusters, LEFT_AT_ONCE)
     return evict(situation(bound, there, at(seconds), settings, due=due, failures=failures))
 
@@ -426,7 +427,7 @@ def test_s11_where_nothing_finds_room_nothing_leaves() -> None:
 
 def failed(*names: str, left: tuple[str, ...] = ()) -> FailedCopies:
     items = tuple(AggregatedStatusItem(cluster_name=name, health="Unhealthy") for name in names)
-    return FailedCopies(FailureRecord(since=dict.fromkeys(names, at(0)), left=left), items)
+    return FailedCopies(BindingMemory().noting(dict.fromkeys(names, at(0)), left), items)
 
 
 def app(bound: ResourceBinding, **how: object) -> ResourceBinding:
@@ -523,7 +524,7 @@ def goes_on(
     tried: tuple[str, ...] = (),
     settings: PlacementSettings = SETTINGS,
 ) -> Outcome | None:
-    found = {"failures": FailedCopies(FailureRecord(left=tried)), "stalled": StalledTargets(stalled)}
+    found = {"failures": FailedCopies(BindingMemory().noting(tried=tried)), "stalled": StalledTargets(stalled)}
     return move_on(situation(bound, fleet(*clusters, LEFT_AT_ONCE), at(900), settings, **found))
 
 
@@ -625,7 +626,7 @@ def traced(**found: object) -> tuple[Situation, Trace]:
     trace = Trace()
     bound = app(bound_to(SHARES, 4, a=2, b=2))
     at_300 = Situation(Snapshot(bound, fleet(A, B, C, LEFT_AT_ONCE), settings=SETTINGS, now=at(300)), trace=trace)
-    vars(at_300).update({"spec": bound.spec, "failures": FailedCopies(FailureRecord()), **found})
+    vars(at_300).update({"spec": bound.spec, "failures": FailedCopies(BindingMemory()), **found})
     return at_300, trace
 
 
@@ -634,7 +635,7 @@ def test_each_action_tells_why_copies_go_where_they_go() -> None:
     place(situation_with(placed_anew, replicas=6))
     evicting, of_eviction = traced(due=lost("a"))
     evict(evicting)
-    again, of_second = traced(due=lost("a"), failures=FailedCopies(FailureRecord(left=("b",))))
+    again, of_second = traced(due=lost("a"), failures=FailedCopies(BindingMemory().noting(tried=("b",))))
     evict(again)
     failing, of_failure = traced(failures=failed("a"))
     fail_over(failing)

@@ -20,10 +20,10 @@ from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition
 from leeward.api.names import (
-    AWAITED_TARGETS_ANNOTATION,
     CLUSTER_OUTAGE_CONDITION,
     EVICTION_HELD_CONDITION,
     FAILBACK_ANNOTATION,
+    MEMORY_ANNOTATION,
 )
 from leeward.api.policy import ClusterAffinity, FailoverBehavior, Placement
 from leeward.api.work import (
@@ -253,7 +253,7 @@ def test_what_is_divided_and_rests_is_concerned_by_the_clusters_where_it_is_alon
     "found",
     [
         binding(DIVIDED, gracefulEvictionTasks=[task("m2")]),
-        binding(DIVIDED, {AWAITED_TARGETS_ANNOTATION: "{}"}),
+        binding(DIVIDED, {MEMORY_ANNOTATION: "{}"}),
         binding(DIVIDED, None, f"{CLUSTER_OUTAGE_CONDITION}=True"),
         binding(DIVIDED, None, f"{EVICTION_HELD_CONDITION}=True"),
         binding(DIVIDED, None, "Scheduled=False"),

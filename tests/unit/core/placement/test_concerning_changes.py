@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from kubeapi.codec import from_wire
 from leeward.api.cluster import Cluster, NodeSummary, ResourceSummary
 from leeward.api.names import (
-    AWAITED_TARGETS_ANNOTATION,
     DRAIN_BUDGET_ANNOTATION,
     FAILING_CONDITION,
-    FAILOVER_RELEASE_ANNOTATION,
     HOME_ANNOTATION,
+    MEMORY_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
     POLICY_TAINTS_CONFIRMED_ANNOTATION,
 )
@@ -117,9 +116,9 @@ LEAVING = GracefulEvictionTask("m2", "TaintUntolerated", "TaintManager", creatio
     [
         ((LEAVING,), {}, {}, True),
         ((), {}, {"failover": FAILOVER}, True),
-        ((), {AWAITED_TARGETS_ANNOTATION: "{}"}, {}, True),
+        ((), {MEMORY_ANNOTATION: "{}"}, {}, True),
+        ((), {"leeward.dev/awaited-targets": "{}"}, {}, True),
         ((), {HOME_ANNOTATION: "{}"}, {}, True),
-        ((), {FAILOVER_RELEASE_ANNOTATION: "{}"}, {}, False),
         ((), {}, {}, False),
     ],
 )

@@ -10,11 +10,10 @@ from kubeapi.codec import encode
 from leeward.api.cluster import Cluster
 from leeward.api.core import Taint
 from leeward.api.names import (
-    APPLICATION_FAILURES_ANNOTATION,
     FAILBACK_AFTER_ANNOTATION,
     FAILBACK_ANNOTATION,
-    FAILOVER_RELEASE_ANNOTATION,
     HOME_ANNOTATION,
+    MEMORY_ANNOTATION,
     OUTAGE_CONFIRMED_ANNOTATION,
 )
 from leeward.api.policy import ApplicationFailover, DecisionConditions, FailoverBehavior
@@ -22,7 +21,7 @@ from leeward.api.purge_mode import PurgeMode
 from leeward.api.work import BindingResource, BindingSuspension, GracefulEvictionTask, ResourceBinding, Work
 from leeward.core import placement
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
-from leeward.core.eviction.application import FailureRecord
+from leeward.core.copies.memory import BindingMemory
 from leeward.core.eviction.due_evictions import Eviction
 from leeward.core.eviction.held_reasons import Deferral
 from leeward.core.placement import Decision, EvictionBudget, PlacementSettings, Snapshot
@@ -117,15 +116,15 @@ def without_annotation(bound: ResourceBinding, name: str) -> ResourceBinding:
 
 def test_where_failback_is_asked_for_an_outage_is_remembered() -> None:
     decision = decide(PLACED, dead("a"), B)
-    assert (kept(decision), set(decision.annotations)) == ({"b": 4}, {HOME_ANNOTATION, FAILOVER_RELEASE_ANNOTATION})
+    assert (kept(decision), set(decision.annotations)) == ({"b": 4}, {HOME_ANNOTATION, MEMORY_ANNOTATION})
     again = decide(after(PLACED, decision), dead("a"), B, copies=works({"b": 4}), seconds=310)
-    forgotten = {FAILOVER_RELEASE_ANNOTATION: None}
+    forgotten = {MEMORY_ANNOTATION: None}
     assert (again.finished, dict(again.annotations)) == (("a",), forgotten), "and kept"
     without = aggregated(binding(SHARES, 4, targets(a=2, b=2)))
-    assert set(decide(without, dead("a"), B).annotations) == {FAILOVER_RELEASE_ANNOTATION}
+    assert set(decide(without, dead("a"), B).annotations) == {MEMORY_ANNOTATION}
 
 
-AWAY = without_annotation(after(PLACED, decide(PLACED, dead("a"), B)), FAILOVER_RELEASE_ANNOTATION)
+AWAY = without_annotation(after(PLACED, decide(PLACED, dead("a"), B)), MEMORY_ANNOTATION)
 MOVED = changed(AWAY, graceful_eviction_tasks=())
 WELL = works({"b": 4})
 
@@ -239,11 +238,11 @@ def test_s13_a_grace_period_and_a_toleration_run_over_watched_time() -> None:
     assert kept(decide(PLACED, dead("a"), B, seconds=360, attention=Attention(missed))) == {"b": 4}
 
 
-LEFT_IN_VAIN = FailureRecord(release="", replicas=2, left=("b",))
+LEFT_IN_VAIN = BindingMemory("", 2).noting(tried=("b",))
 
 
 def vain(bound: ResourceBinding) -> ResourceBinding:
-    return annotated(bound, **{APPLICATION_FAILURES_ANNOTATION: encode(LEFT_IN_VAIN).decode()})
+    return annotated(bound, **{MEMORY_ANNOTATION: encode(LEFT_IN_VAIN).decode()})
 
 
 def test_where_it_was_in_vain_is_remembered_by_every_move() -> None:
@@ -281,7 +280,7 @@ def test_l2_what_a_target_does_not_take_goes_on_where_that_is_watched(
     assert kept(decision) == ({"c": 2} if moves else {"b": 2})
     if moves:
         assert left(decision) == ["a", "b"]
-        assert APPLICATION_FAILURES_ANNOTATION in decision.annotations
+        assert MEMORY_ANNOTATION in decision.annotations
         early = decide(STALLED, *around, copies=NOTHING_SERVES, seconds=600)
         assert (kept(early), early.wake_at) == ({"b": 2}, at(600.000001))
 
@@ -307,9 +306,9 @@ def test_where_no_other_takes_it_the_rest_is_placed_as_ever() -> None:
 
 def test_a_failed_copy_leaves_in_the_same_decision() -> None:
     application = FailoverBehavior(application=ApplicationFailover(DecisionConditions(60)))
-    record = FailureRecord(release="", replicas=2, since={"a": at(0)})
+    record = BindingMemory("", 2).noting({"a": at(0)})
     bound = changed(binding(ONE, 2, targets(a=2)), failover=application)
-    bound = annotated(bound, **{APPLICATION_FAILURES_ANNOTATION: encode(record).decode()})
+    bound = annotated(bound, **{MEMORY_ANNOTATION: encode(record).decode()})
     decision = decide(bound, A, B, copies=works({"a": None}), seconds=61)
     assert (kept(decision), left(decision)) == ({"b": 2}, ["a"])
     assert decision.eviction_tasks[0].creation_timestamp == at(61)

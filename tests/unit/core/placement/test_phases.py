@@ -17,13 +17,12 @@ from leeward.api.failback import FailbackOptions
 from leeward.api.meta import find_condition
 from leeward.api.names import (
     APPLIED_PLACEMENT_ANNOTATION,
-    AWAITED_TARGETS_ANNOTATION,
     DRAIN_TAINT,
     EVICTION_HELD_CONDITION,
     FAILBACK_ANNOTATION,
-    FAILOVER_RELEASE_ANNOTATION,
     FLAPPING_TAINT,
     HOME_ANNOTATION,
+    MEMORY_ANNOTATION,
 )
 from leeward.api.policy import ClusterAffinityTerm, ClusterFailover, FailoverBehavior, Placement
 from leeward.api.rules.bounds import MOST_AFFINITIES
@@ -582,7 +581,7 @@ def automatic(bound: ResourceBinding, home: OriginalPlacement | None = None) -> 
 def test_all_that_is_remembered_of_an_eviction_is_written_with_it_and_brings_it_home() -> None:
     placed = automatic(binding(ONE_TO_TWO, 3, targets(member1=1, member2=2)))
     lost = decide(Snapshot(placed, fleet(dead("member1"), cluster("member2")), settings=SETTINGS, now=at(300)))
-    assert set(lost.annotations) == {HOME_ANNOTATION, FAILOVER_RELEASE_ANNOTATION}
+    assert set(lost.annotations) == {HOME_ANNOTATION, MEMORY_ANNOTATION}
     noted = {**placed.metadata.annotations, HOME_ANNOTATION: lost.annotations[HOME_ANNOTATION] or ""}
     known = msgspec.structs.replace(placed, metadata=msgspec.structs.replace(placed.metadata, annotations=noted))
     home = parse_original_placement(known)
@@ -596,7 +595,7 @@ def test_all_that_is_remembered_of_an_eviction_is_written_with_it_and_brings_it_
 
 @pytest.mark.parametrize(
     ("release", "told"),
-    [("1", None), ("2", {"release": "2", "replicas": 3, "since": "2026-01-01T00:07:30Z"})],
+    [("1", None), ("2", {"release": "2", "replicas": 3, "releasedAt": "2026-01-01T00:07:30Z"})],
 )
 def test_a_release_in_the_middle_of_a_failover_is_remembered_as_of_the_decision_that_sees_it(
     release: str, told: object
@@ -612,9 +611,9 @@ def test_a_release_in_the_middle_of_a_failover_is_remembered_as_of_the_decision_
     there = fleet(dead("member1"), cluster("member2"))
     placed = released(binding(ONE_TO_TWO, 3, targets(member1=1, member2=2)), "1")
     began = decide(Snapshot(placed, there, settings=SETTINGS, now=at(300))).annotations
-    assert set(began) == {FAILOVER_RELEASE_ANNOTATION}
+    assert set(began) == {MEMORY_ANNOTATION}
     moving = released(MOVED, release, **began)
-    text = decide(Snapshot(moving, there, settings=SETTINGS, now=at(450))).annotations.get(FAILOVER_RELEASE_ANNOTATION)
+    text = decide(Snapshot(moving, there, settings=SETTINGS, now=at(450))).annotations.get(MEMORY_ANNOTATION)
     assert (text and json.loads(text)) == told
 
 
@@ -690,12 +689,12 @@ def test_the_original_placement_is_remembered_until_a_way_home_is_given_up() -> 
 def test_what_replaces_a_copy_without_a_task_is_awaited_and_what_is_taken_back_changes_nothing_of_that() -> None:
     there = fleet(dead("member1"), cluster("member2"))
     at_once = PlacementSettings(graceful=False)
-    lost = decide(Snapshot(PLACED, there, settings=at_once, now=at(300))).annotations[AWAITED_TARGETS_ANNOTATION]
+    lost = decide(Snapshot(PLACED, there, settings=at_once, now=at(300))).annotations[MEMORY_ANNOTATION]
     assert lost is not None
-    assert json.loads(lost) == {"replicas": 3, "since": {"member2": "2026-01-01T00:05:00Z"}}
-    noted = {**MOVED.metadata.annotations, AWAITED_TARGETS_ANNOTATION: lost}
+    assert json.loads(lost) == {"replicas": 3, "clusters": {"member2": {"awaitedSince": "2026-01-01T00:05:00Z"}}}
+    noted = {**MOVED.metadata.annotations, MEMORY_ANNOTATION: lost}
     awaited = msgspec.structs.replace(MOVED, metadata=msgspec.structs.replace(MOVED.metadata, annotations=noted))
     back, reports = fleet(cluster("member1"), cluster("member2")), works({"member1": 1, "member2": 2})
     taken = decide(Snapshot(awaited, back, reports, settings=SETTINGS, now=at(400)))
     assert taken.withdrawn == ("member1",)
-    assert AWAITED_TARGETS_ANNOTATION not in taken.annotations
+    assert MEMORY_ANNOTATION not in taken.annotations
