@@ -20,7 +20,7 @@ from leeward.api.resource import CLUSTERS
 from leeward.api.work import Binding, Work
 from leeward.client import Client
 from leeward.controllers import binding as binding_controller
-from leeward.controllers import found_removals, removal_holds, returned_copies, scale_downs, work_writing
+from leeward.controllers import foreign_deletions, found_removals, removal_holds, returned_copies, scale_downs
 from leeward.controllers.cluster_status import ClusterStatusController
 from leeward.controllers.execution import ExecutionController
 from leeward.controllers.object_removal import ObjectRemoval
@@ -170,7 +170,7 @@ def _delete_and_create() -> Any:
         return work
 
     return both(
-        mock.patch.object(work_writing, "keep_objects", keep_nothing),
+        mock.patch.object(foreign_deletions, "keep_objects", keep_nothing),
         mock.patch.object(returned_copies, "asks_for", return_value=False),
     )
 

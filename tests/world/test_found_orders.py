@@ -30,6 +30,7 @@ from tests.world.test_orphans import found_in, told
 from tests.world.test_ownership import on
 from tests.world.test_restored import PULLED, PUSHED, restore
 
+SPACES = Resource.of_manifests("v1", "namespaces", "Namespace", False)
 Step = Callable[[World], Awaitable[object]]
 CLAIM: Manifest = {
     "metadata": {"name": "data"},
@@ -227,6 +228,38 @@ def test_a_namespace_that_was_made_again_after_the_backup_stays_with_what_others
         assert all(await look())
         await restore(world, backup, controllers_stay=False)
         await stays_as_it_is(world, look)
+
+    play(story, members)
+
+
+@pytest.mark.parametrize("members", [PUSHED, PULLED], ids=["push", "pull"])
+@pytest.mark.parametrize("seconds", [20, 120])
+def test_a_namespace_and_a_claim_deleted_while_their_cluster_is_away_go_though_controllers_restart(
+    members: dict[str, Mode], seconds: int
+) -> None:
+    """The controllers are away for `seconds`: whoever carries the order out finds it given."""
+
+    async def story(world: World) -> None:
+        shop: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+        await world.client.create(NAMESPACES, shop)
+        await world.client.create(CLAIMS, CLAIM, "default")
+        await apply(world.client, policy("data", on("member1"), "PersistentVolumeClaim", "v1"))
+        await world.sleep(60)
+        kept = {"shop": SPACES, "data": CLAIMS}
+        places = {"shop": "", "data": "default"}
+        assert all([await uid_in(world, "member1", kept[name], name, places[name]) for name in kept])
+        await world.member("member1").stop()
+        await world.sleep(60)
+        await world.client.delete(NAMESPACES, "shop")
+        await world.client.delete(CLAIMS, "data", "default")
+        await world.sleep(10)
+        world.crash_controllers()
+        await world.sleep(seconds)
+        world.start_controllers()
+        await world.sleep(60)
+        await world.member("member1").start()
+        await world.sleep(240)
+        assert not any([await uid_in(world, "member1", kept[name], name, places[name]) for name in kept])
 
     play(story, members)
 

@@ -12,7 +12,7 @@ from kubeapi.meta import Int32, Int64, Manifest, Object
 from kubeapi.quantity import Quantity
 from leeward.api.core import NodeSelector, Toleration
 from leeward.api.meta import ON_WIRE, Condition, TypedObject, find_condition, schema_default
-from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION
+from leeward.api.names import LEAVING_CONDITION, REMOVAL_HELD_ANNOTATION, REMOVAL_ORDERED_ANNOTATION
 from leeward.api.policy import FailoverBehavior, Placement, SuspendClusters
 from leeward.api.purge_mode import MODE_SCHEMA, StoredPurgeModeText, word_of_today
 
@@ -276,6 +276,11 @@ class Work(TypedObject, frozen=True):
     def is_ended_by_a_person(self) -> bool:
         """Tells whether the copy is to go now, whatever serves elsewhere."""
         return self.metadata.annotations.get(REMOVAL_HELD_ANNOTATION) == "false"
+
+    @property
+    def is_removal_ordered(self) -> bool:
+        """Tells whether the controllers, or a person, have said that its objects go with it."""
+        return REMOVAL_ORDERED_ANNOTATION in self.metadata.annotations or self.is_ended_by_a_person
 
     @property
     def applied(self) -> Condition | None:

@@ -47,7 +47,6 @@ from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
 from leeward.runtime.index import Index, IndexOfMany
-from leeward.runtime.reassignment import mark_removal
 from leeward.runtime.staying import StayingObjects
 
 
@@ -145,7 +144,8 @@ class BindingController:
             works_taken(synced.taken),
         )
         later = await self._reports.report(binding, template, report)
-        synced.look_at = min(filter(None, (later, synced.look_at)), default=None)
+        settles = map(self._writing.foreign.settles_at, synced.works.values())
+        synced.look_at = min(filter(None, (later, synced.look_at, *settles)), default=None)
 
     def _expected(self, binding: Binding) -> Binding:
         """The binding with the status that is about to be written."""
@@ -224,7 +224,7 @@ class BindingController:
 
     async def _waits(self, binding: Binding, template: Manifest, cluster: str, synced: WrittenWorks) -> bool:
         """Tells whether a new copy waits: for what its template names, or since somebody has deleted its Work."""
-        rest = self._writing.rests_until(Key(execution_space(cluster), name_of_works(binding)))
+        rest = self._writing.foreign.rests_until(Key(execution_space(cluster), name_of_works(binding)))
         until = rest or (await self._order.wait(binding, template, cluster) if self._order is not None else None)
         if until is not None:
             synced.look_at = min(until, synced.look_at or until)
@@ -273,7 +273,7 @@ class BindingController:
         except NotFound:
             for work in works:
                 if work.metadata.deletion_timestamp is not None:
-                    await mark_removal(self._plane.client, work)
+                    await self._writing.mark(work)
                 elif not self._holds.is_doubtful(work):
                     await self._writing.delete(work)
 

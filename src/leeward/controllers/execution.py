@@ -95,7 +95,8 @@ class ExecutionController:
         self._controller.queue.add(name, late=late)
 
     def _matters(self, old: Work | None, new: Work) -> bool:
-        self._found.note(old, new)
+        cluster = self._works.cluster
+        self._found.note(old, new, pulled=cluster is not None and cluster.spec.sync_mode == "Pull")
         return _is_other_order(old, new)
 
     async def reconcile(self, name: str) -> datetime | None:
@@ -116,7 +117,9 @@ class ExecutionController:
         if work.metadata.deletion_timestamp is not None:
             if work.is_removal_held and not cluster.is_being_deleted:
                 return self._plane.clock.now() + timedelta(seconds=RETRY_SECONDS)
-            look_at = self._shared_rests_until(work) or await self._found.look_at(work)
+            look_at = self._shared_rests_until(work)
+            if look_at is None and not cluster.is_being_deleted:
+                look_at = await self._found.look_at(work)
             return look_at or await self._remove(work)
         self._carried_out.pop(name, None)
         if work.spec.suspend_dispatching:
@@ -277,7 +280,8 @@ def _is_other_order(old: Work | None, new: Work) -> bool:
 
 def _order_in(work: Work) -> tuple[object, ...]:
     of = work.metadata
-    return of.uid, of.generation, of.deletion_timestamp, of.annotations.get(KEEPS_CLAIMS_ANNOTATION), work.is_leaving
+    claims = of.annotations.get(KEEPS_CLAIMS_ANNOTATION)
+    return of.uid, of.generation, of.deletion_timestamp, claims, work.is_leaving, work.is_removal_ordered
 
 
 def _applied(work: Work, problems: list[str], held: list[str]) -> Condition:

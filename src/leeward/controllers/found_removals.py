@@ -1,16 +1,19 @@
-"""Removals that were found: Works that were being deleted already when this process first saw them.
+"""Removals that nobody who decides is known to stand behind.
 
-Such a deletion may be as old as a backup, and what it rests on, too. Whoever may hold it, the binding controller, is
-given time to do so, which begins when the heartbeat of the controllers was renewed since: an agent may follow a
-restored control plane for long before they do (decisions 48 and 56). The heartbeat is asked for only while something
-waits. Holds: S1, S13.
+    found      the Work was being deleted already when this process first saw it: the order may be as old as a backup
+    unordered  an agent sees the deletion begin, and the controllers have not said that it is theirs: somebody has
+               deleted the Work by hand, or its namespace, and its binding may want it
+
+Whoever may hold it, the binding controller, is given time to do so, which begins when the heartbeat of the controllers
+was renewed since: an agent may follow a control plane for long before they do (decisions 48 and 56). The heartbeat is
+asked for only while something waits. Holds: S1, S5, S13.
 """
 
 import asyncio
 from datetime import datetime, timedelta
 
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
-from leeward.api.resource import LEASES
+from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE, cluster_of_execution_space
+from leeward.api.resource import LEASES, WORKS
 from leeward.api.work import Work
 from leeward.client import Forbidden, NotFound, NotServed
 from leeward.controllers.member_objects import ROUNDING_SECONDS
@@ -20,6 +23,7 @@ from leeward.core.execution.settling import (
     HeartbeatKept,
     HeartbeatSeen,
     found_left,
+    needs_order,
     note_heartbeat,
 )
 from leeward.runtime.controller_context import ControlPlane
@@ -29,6 +33,7 @@ from leeward.runtime.identity import version_of
 class FoundRemovals:
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane
+        self._recorder = plane.recorder("execution-controller")
         self._found: dict[str, tuple[str, FoundRemoval]] = {}
         """Removals, with the uid of the Work, by its name. As many as there are Works that are being deleted."""
         self._asking = asyncio.Lock()
@@ -36,16 +41,21 @@ class FoundRemovals:
         """The heartbeat, and when it was asked for."""
         self._was_kept = False
 
-    def note(self, old: Work | None, new: Work) -> None:
-        """A change of a Work, as the cache tells it.
+    def note(self, old: Work | None, new: Work, *, pulled: bool = False) -> None:
+        """A change of a Work, as the cache tells it; where its cluster is `pulled` its controllers say what they order.
 
         A Work in the place of another one, which is being deleted, may be from a backup: then nobody has seen it asked
         for either.
         """
+        now, uid = self._plane.clock.monotonic(), new.metadata.uid
         if new.metadata.deletion_timestamp is None:
             self.forget(new.name)
-        elif old is None or old.metadata.uid != new.metadata.uid:
-            self._found[new.name] = new.metadata.uid, FoundRemoval(self._plane.clock.monotonic())
+        elif old is None or old.metadata.uid != uid:
+            self._found[new.name] = uid, FoundRemoval(now)
+        elif new.is_removal_ordered and not old.is_removal_ordered:
+            self.forget(new.name)
+        elif pulled and needs_order(old, new):
+            self._found[new.name] = uid, FoundRemoval(now, unordered=True)
 
     def forget(self, name: str) -> None:
         """Forgets the removal of a Work that is gone, or whose removal is carried out."""
@@ -66,6 +76,8 @@ class FoundRemovals:
         has_asked = found.watched_at is None
         if has_asked:
             seen = await self._heartbeat(found.at)
+            if found.unordered and found.version is None and seen.kept is not HeartbeatKept.UNKEPT:
+                self._recorder.warning(WORKS, work, "RemovalNotOrdered", _not_ordered(work))
             found = note_heartbeat(found, seen, self._plane.clock.monotonic())
             if self._found.get(work.name, ("", None))[0] == uid:
                 self._found[work.name] = uid, found
@@ -92,3 +104,11 @@ class FoundRemovals:
             return HeartbeatSeen(HeartbeatKept.KEPT if self._was_kept else HeartbeatKept.UNKEPT)
         self._was_kept = bool(lease.spec.holder_identity)
         return HeartbeatSeen(HeartbeatKept.KEPT if self._was_kept else HeartbeatKept.UNKEPT, version_of(lease))
+
+
+def _not_ordered(work: Work) -> str:
+    cluster = cluster_of_execution_space(work.namespace)
+    return (
+        f"Its deletion is no order of the controllers. Its objects stay in cluster {cluster} until these have looked "
+        "at it; see that the controller manager runs."
+    )

@@ -7,7 +7,7 @@ Karmada: pkg/controllers/namespace; same, except that a Work is owned by its Nam
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -21,6 +21,7 @@ from leeward.api.names import (
     EXECUTION_SPACE_PREFIX,
     RENDERED_ANNOTATION,
     SKIP_NAMESPACE_LABEL,
+    TEMPLATE_UID_ANNOTATION,
     execution_space,
     work_name,
 )
@@ -119,7 +120,7 @@ class NamespaceSyncController:
         applied = {key: rendered.annotations.get(key) for key in _APPLIED}
         if recorded == applied or not any(map(_is_of(namespace), work.metadata.owner_references)):
             return
-        manifest = stamp(rendered.manifest, work.namespace, work.name)
+        manifest = stamp(rendered.manifest, work.namespace, work.name, None, _origin(namespace))
         change: Manifest = {
             "metadata": {"annotations": {**applied, RENDERED_ANNOTATION: "true"}},
             "spec": {"workload": {"manifests": [manifest]}},
@@ -197,7 +198,12 @@ def _work(namespace: Namespace, space: str, rendered: Overridden) -> Manifest:
     }
     if rendered.annotations:
         metadata["annotations"] = dict(rendered.annotations)
-    return {"metadata": metadata, "spec": {"workload": {"manifests": [stamp(rendered.manifest, space, name)]}}}
+    manifest = stamp(rendered.manifest, space, name, None, _origin(namespace))
+    return {"metadata": metadata, "spec": {"workload": {"manifests": [manifest]}}}
+
+
+def _origin(namespace: Namespace) -> Mapping[str, str]:
+    return {TEMPLATE_UID_ANNOTATION: namespace.metadata.uid}
 
 
 def _template(namespace: Namespace) -> Manifest:

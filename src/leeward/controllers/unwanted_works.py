@@ -15,12 +15,10 @@ from leeward.core.execution.purging import purged_now
 from leeward.core.execution.removal import NOT_REPLACED, leaving
 from leeward.core.execution.works import is_surplus
 from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.reassignment import mark_removal
 
 
 class UnwantedWorks:
     def __init__(self, plane: ControlPlane, writing: WorkWriting, holds: RemovalHolds) -> None:
-        self._client = plane.client
         self._writing = writing
         self._holds = holds
         self._clusters = plane.informers.of(CLUSTERS)
@@ -66,7 +64,7 @@ class UnwantedWorks:
     async def _write(self, binding: Binding, work: Work, why: str, *, claims: bool) -> None:
         """Has the Work say `why` it waits, or deletes it. Raises: WorldError."""
         if work.metadata.deletion_timestamp is not None:
-            await mark_removal(self._client, work, held=bool(why), keeps_claims=claims)
+            await self._writing.mark(work, held=bool(why), keeps_claims=claims)
         elif why:
             await self._writing.leave(binding, work, leaving(cluster_of_execution_space(work.namespace), why))
         else:
@@ -74,7 +72,7 @@ class UnwantedWorks:
 
     async def _delete(self, binding: Binding, work: Work, *, claims: bool) -> None:
         cluster = cluster_of_execution_space(work.namespace)
-        work = await mark_removal(self._client, work, keeps_claims=claims)
+        work = await self._writing.mark(work, keeps_claims=claims)
         if is_surplus(binding.spec, cluster) and not self._leaves_fleet(cluster):
             work = await self._writing.preserve(work, preserve=False)
         await self._writing.delete(work)

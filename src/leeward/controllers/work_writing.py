@@ -24,6 +24,7 @@ from leeward.api.names import LEAVING_CONDITION, RENDERED_ANNOTATION, WORK_ID_LA
 from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Binding, Work, WorkStatus
 from leeward.client import AlreadyExists, NotFound, NotServed, WorldError
+from leeward.controllers.foreign_deletions import ForeignDeletions
 from leeward.core.copies.evidence import is_applied, is_told_by_karmada
 from leeward.core.copies.job_copies import template_of_job
 from leeward.core.execution.claims import Owner, has_claim, holds_another_object, owners_of
@@ -37,7 +38,7 @@ from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BIN
 from leeward.runtime.bounded import keep_latest
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of, version_of
-from leeward.runtime.reassignment import FOREIGN_DELETION_REST, keep_objects, mark_removal, release_objects
+from leeward.runtime.reassignment import delete_work, mark_removal, release_objects
 from leeward.runtime.statuses import NEWS_SECONDS, StatusChange
 
 MAX_REMEMBERED = 10_000
@@ -88,11 +89,7 @@ class WorkWriting:
         self._works, self._clusters = plane.informers.of(WORKS), plane.informers.of(CLUSTERS)
         self._under_way: set[Key] = set()
         """The Works that are being written."""
-        self._deleted: dict[str, None] = {}
-        """The uids of the Works whose deletion we have asked for, the latest last."""
-        self._deleted_by_others: dict[str, None] = {}
-        """Keys of Works whose deletion somebody else has begun, and which are not gone."""
-        self._rests: dict[Key, datetime] = {}
+        self.foreign = ForeignDeletions(plane)
         self._gone: dict[Key, Mapping[str, str]] = {}
         """Annotations of the Works that are gone."""
         self._kinds = {bool(k.resource.namespaced): k.resource for k in (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)}
@@ -133,9 +130,9 @@ class WorkWriting:
             return await self._create(binding, manifest, with_id)
         if work.metadata.deletion_timestamp is not None:
             if is_of_wanted_template(work, manifest):
-                return await keep_objects(self._plane.client, work)
+                return await self.foreign.keep(work)
             preserve = bool(binding.spec.preserve_resources_on_deletion)
-            return await mark_removal(self._plane.client, work, preserve=preserve)
+            return await self.mark(work, preserve=preserve)
         if find_condition(work.status.conditions, LEAVING_CONDITION) is not None:
             self._say(binding, work, None)
         return await self._update(work, manifest)
@@ -176,58 +173,30 @@ class WorkWriting:
         if preserve and releases and is_there:
             work = await release_objects(self._plane.client, work)
         elif is_going and not (preserve and work.is_removal_held):
-            work = await mark_removal(self._plane.client, work, preserve=preserve)
+            work = await self.mark(work, preserve=preserve)
         else:
             work = await self.preserve(work, preserve=preserve)
         if not is_going:
             await self.delete(work)
 
     def note_change(self, old: Work | None, new: Work | None) -> None:
-        """Follows deletions that somebody else begins; once such a Work is gone, it rests before it is made anew.
-
-        A deletion whose beginning was not seen is none of these: until its successor is there, nobody knows of what a
-        Work leaves behind (Holds: S5).
-        """
-        if old is None:
-            return
-        if new is None:
+        """Follows Works that others change. One whose successor is not there yet may have left something behind."""
+        self.foreign.note_change(old, new)
+        if old is not None and new is None:
             self._gone[key_of(old)] = old.metadata.annotations
             keep_latest(self._gone, MAX_REMEMBERED)
-        begins = new is not None and _is_ending(new) and not _is_ending(old)
-        if begins and old.metadata.uid not in self._deleted:
-            self._deleted_by_others[old.metadata.uid] = None
-            keep_latest(self._deleted_by_others, MAX_REMEMBERED)
-        elif new is None and old.metadata.uid in self._deleted_by_others:
-            del self._deleted_by_others[old.metadata.uid]
-            now = self._plane.clock.now()
-            if len(self._rests) >= MAX_REMEMBERED:
-                self._rests = {key: until for key, until in self._rests.items() if until > now}
-            self._rests[key_of(old)] = now + FOREIGN_DELETION_REST
 
     def is_written_here(self, work: Work) -> bool:
         """Tells whether a change of a Work is ours, as far as is known: whoever has it written goes on with it."""
         return key_of(work) in self._under_way
 
-    def rests_until(self, key: Key) -> datetime | None:
-        """Instant from which a Work that is gone may be made anew; None for now."""
-        until = self._rests.get(key)
-        if until is not None and until <= self._plane.clock.now():
-            del self._rests[key]
-            return None
-        return until
+    async def mark(self, work: Work, **marks: bool) -> Work:
+        """Marks a Work that is being removed, as `mark_removal` does. Raises: WorldError."""
+        return await mark_removal(self._plane.client, work, **marks, pulled=self.foreign.is_pulled(work))
 
     async def delete(self, work: Work) -> None:
-        self._deleted[work.metadata.uid] = None
-        keep_latest(self._deleted, MAX_REMEMBERED)
-        version = work.metadata.resource_version
-        try:
-            await self._plane.client.delete(
-                WORKS, work.name, work.namespace, uid=work.metadata.uid, resource_version=version
-            )
-        except NotServed:
-            raise
-        except NotFound:
-            return
+        self.foreign.except_ours(work)
+        await delete_work(self._plane.client, work, pulled=self.foreign.is_pulled(work))
 
     async def _create(self, binding: Binding, manifest: Manifest, with_id: Callable[[str], Manifest]) -> Work:
         """A Work that is there, though it was not listed, keeps its permanent id: its objects carry it (S9, S12)."""
@@ -314,7 +283,3 @@ def _written_here(work: Manifest) -> Mapping[str, str]:
 
 def _without_stale(marks: Mapping[str, Any]) -> Manifest:
     return {key: value for key, value in marks.items() if key not in WORK_MARKS}
-
-
-def _is_ending(work: Work) -> bool:
-    return work.metadata.deletion_timestamp is not None

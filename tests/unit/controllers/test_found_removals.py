@@ -7,7 +7,13 @@ import msgspec
 import pytest
 
 from kubeapi.status import Status
-from leeward.api.names import HEARTBEAT_NAME, SYSTEM_NAMESPACE
+from leeward.api.names import (
+    BINDING_NAME_ANNOTATION,
+    BINDING_NAMESPACE_ANNOTATION,
+    HEARTBEAT_NAME,
+    REMOVAL_ORDERED_ANNOTATION,
+    SYSTEM_NAMESPACE,
+)
 from leeward.api.resource import LEASES, NAMESPACES, WORKS
 from leeward.api.work import Work
 from leeward.client import Forbidden, Unreachable
@@ -31,6 +37,16 @@ class Shift:
         await self.desk.client.delete(WORKS, name, SPACE)
         work = await self.desk.seen(name)
         self.removals.note(None, work)
+        return work
+
+    async def delete(self, name: str = "web", **marks: str) -> Work:
+        """A Work whose deletion begins while an agent looks."""
+        annotations = {BINDING_NAMESPACE_ANNOTATION: "default", BINDING_NAME_ANNOTATION: "web", **marks}
+        await self.desk.work(name, metadata={"finalizers": ["example.com/keep"], "annotations": annotations})
+        before = await self.desk.seen(name)
+        await self.desk.client.delete(WORKS, name, SPACE)
+        work = await self.desk.seen(name)
+        self.removals.note(before, work, pulled=True)
         return work
 
     async def left(self, work: Work) -> float | None:
@@ -103,6 +119,33 @@ def test_what_was_seen_being_asked_for_waits_for_nothing() -> None:
         shift.asked()
         assert await shift.left(work) is None
         assert shift.asked() == 0
+
+    tell(story)
+
+
+def test_s5_an_agent_waits_for_the_controllers_where_they_have_not_asked_for_a_deletion() -> None:
+    async def story(shift: Shift) -> None:
+        await shift.begin()
+        work, ordered = await shift.delete(), await shift.delete("ordered", **{REMOVAL_ORDERED_ANNOTATION: "true"})
+        assert await shift.left(ordered) is None
+        assert await shift.left(work) == RENEWAL_POLL_SECONDS
+        await shift.renew()
+        await asyncio.sleep(RENEWAL_POLL_SECONDS + 0.001)
+        assert await shift.left(work) == FOUND_SECONDS
+        marked = {"metadata": {"annotations": {REMOVAL_ORDERED_ANNOTATION: "true"}}}
+        after = await shift.desk.client.patch(WORKS, "web", marked, SPACE)
+        shift.removals.note(work, after, pulled=True)
+        assert await shift.left(after) is None, "they say so"
+
+    tell(story)
+
+
+def test_an_agent_waits_for_nobody_where_no_binding_is_named_or_nobody_keeps_a_heartbeat() -> None:
+    async def story(shift: Shift) -> None:
+        assert await shift.left(await shift.delete()) == 0
+        await shift.begin()
+        own = await shift.delete("own", **{BINDING_NAME_ANNOTATION: "", BINDING_NAMESPACE_ANNOTATION: ""})
+        assert await shift.left(own) is None
 
     tell(story)
 

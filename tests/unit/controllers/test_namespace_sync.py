@@ -8,6 +8,7 @@ import pytest
 
 from kubeapi.meta import Manifest
 from leeward.api.names import EXECUTION_CONTROLLER_FINALIZER, SKIP_NAMESPACE_LABEL, work_name
+from leeward.api.names import TEMPLATE_UID_ANNOTATION as UID
 from leeward.api.resource import CLUSTERS, NAMESPACES, WORKS
 from leeward.client import NotFound
 from leeward.controllers.namespace_sync import NamespaceSyncController, NamespaceSyncSettings
@@ -54,7 +55,8 @@ def test_a_namespace_becomes_a_work_that_it_owns_in_every_member() -> None:
         assert (owner.api_version, owner.kind, owner.name, owner.uid) == ("v1", "Namespace", "shop", made.metadata.uid)
         assert owner.controller is owner.block_owner_deletion is True
         metadata: Manifest = {"name": "shop", "labels": {"team": "shop"}}
-        wanted = stamp({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, SPACE, SHOP)
+        template, marks = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, {UID: made.metadata.uid}
+        wanted = stamp(template, SPACE, SHOP, None, marks)
         assert work.spec.workload.manifests == (wanted,)
         sync.desk.wire.writes()
         await sync.reconcile()
@@ -141,11 +143,13 @@ def test_a_work_that_goes_keeps_the_namespace_in_the_member_and_is_made_again_s1
         sync.controller.start()
         await sync.namespace()
         await asyncio.sleep(1)
-        before = await sync.desk.seen(SHOP)
+        other = {"metadata": {"finalizers": [EXECUTION_CONTROLLER_FINALIZER, "example.com/keep"]}}
+        before = await sync.desk.client.patch(WORKS, SHOP, other, SPACE)
         await sync.desk.client.delete(WORKS, SHOP, SPACE)
         await asyncio.sleep(1)
         going = await sync.desk.seen(SHOP)
         assert (going.metadata.uid, going.spec.preserve_resources_on_deletion) == (before.metadata.uid, True)
+        assert going.metadata.finalizers == ("example.com/keep",), "nobody waits for an agent"
         await sync.desk.client.patch(WORKS, SHOP, {"metadata": {"finalizers": None}}, SPACE)
         await asyncio.sleep(1)
         after = await sync.desk.seen(SHOP)

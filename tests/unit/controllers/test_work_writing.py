@@ -20,7 +20,7 @@ from leeward.api.names import (
     WORK_ID_LABEL,
     work_name,
 )
-from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, NAMESPACES, RESOURCE_BINDINGS, WORKS
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, NAMESPACES, RESOURCE_BINDINGS, WORKS
 from leeward.api.work import Binding, ResourceBinding, Work
 from leeward.client import NotServed, Request, Unreachable
 from leeward.controllers.work_writing import TakenWork, WorkWriting
@@ -167,6 +167,27 @@ def test_a_work_of_a_binding_that_is_gone_is_not_taken_over_while_it_goes() -> N
         with pytest.raises(TakenWork, match=f"^Work {NAME} of a binding that is gone is being deleted$"):
             await sync(desk, works, binding)
         assert [sent.method for sent in desk.wire.writes()] == ["POST"]
+
+    play(story)
+
+
+@pytest.mark.parametrize(("mode", "marks"), [("Pull", [True]), ("Push", [])])
+def test_an_agent_is_told_that_a_deletion_is_an_order(mode: str, marks: list[bool]) -> None:
+    async def story(desk: Desk) -> None:
+        works, binding = await writing(desk), await bound(desk)
+        await desk.client.patch(CLUSTERS, MEMBER, {"spec": {"syncMode": mode}})
+        await desk.client.create(WORKS, wanted(binding), SPACE)
+        work = await desk.seen(NAME)
+        desk.wire.writes()
+        await works.delete(work)
+        *patches, deletion = desk.wire.writes()
+        assert [sent.method for sent in patches] == ["PATCH"] * len(marks)
+        assert deletion.method == "DELETE"
+        going = await desk.seen(NAME)
+        assert going.is_removal_ordered == bool(marks)
+        held = await works.mark(going, held=True)
+        assert not held.is_removal_ordered, "the word is taken back"
+        assert (await works.mark(held)).is_removal_ordered == bool(marks)
 
     play(story)
 

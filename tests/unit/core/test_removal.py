@@ -8,7 +8,13 @@ import pytest
 from kubeapi.meta import Manifest, ObjectMeta
 from leeward.api.cluster import Cluster, Taint
 from leeward.api.meta import Condition
-from leeward.api.names import FAILING_CONDITION, NOT_READY_TAINT, REMOVAL_HELD_ANNOTATION
+from leeward.api.names import (
+    FAILING_CONDITION,
+    NOT_READY_TAINT,
+    REMOVAL_HELD_ANNOTATION,
+    TEMPLATE_UID_ANNOTATION,
+    WORK_ID_LABEL,
+)
 from leeward.api.work import (
     CLUSTER_NOT_READY,
     ReplicaRequirements,
@@ -21,6 +27,7 @@ from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, Wat
 from leeward.core.copies.disruption import copies_of
 from leeward.core.execution.removal import (
     held_scale_downs,
+    is_order_about,
     is_return_kept,
     leaving,
     removal_blocked,
@@ -50,6 +57,34 @@ def test_the_objects_and_the_finalizers_that_keep_them_are_named() -> None:
     assert (
         blocked.message == "Deployment default/web has the finalizers a.com/x, b.com/y; Namespace n has the finalizer c"
     )
+
+
+def made_of(uid: str, work_id: str, kind: str = "PersistentVolumeClaim", created: str = "") -> Manifest:
+    marks: Manifest = {"labels": {WORK_ID_LABEL: work_id}, "annotations": {TEMPLATE_UID_ANNOTATION: uid}}
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x", "creationTimestamp": created or None, **marks}}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "observed", "given", "found"),
+    [
+        (made_of("t", "one"), made_of("t", "one"), True, True),
+        (made_of("t", "one"), made_of("t", "two"), True, False),
+        (made_of("t", "one"), made_of("other", "one"), False, False),
+        (made_of("", "one"), made_of("", "one"), True, False),
+        (made_of("", "one"), made_of("t", "one"), True, False),
+        (made_of("t", "one", "Secret"), made_of("t", "two", "Secret"), True, True),
+        (made_of("t", "one", "Secret"), made_of("other", "one", "Secret"), False, False),
+        (made_of("", "", "Secret"), made_of("", "", "Secret", "2026-01-01T00:00:00Z"), True, True),
+        (made_of("", "", "Secret"), made_of("", "", "Secret", "2027-01-01T00:00:00Z"), True, False),
+    ],
+)
+def test_s5_an_order_is_about_the_object_that_the_work_has_made(
+    manifest: Manifest, observed: Manifest, *, given: bool, found: bool
+) -> None:
+    """An object that somebody has wanted again since an order that was found is another Work's."""
+    going = Work(metadata=ObjectMeta(name="x", deletion_timestamp=at(0)))
+    assert is_order_about(going, manifest, observed, found=False) == given
+    assert is_order_about(going, manifest, observed, found=True) == found
 
 
 def test_what_only_takes_its_time_or_is_not_being_deleted_blocks_nothing() -> None:

@@ -47,6 +47,7 @@ from leeward.core.copies.evidence import is_fresh, is_uncounted
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.execution.ownership import template_uids
+from leeward.core.execution.work_generation import has_work_id
 from leeward.core.interpreter.fields import text_at
 
 NOT_REPLACED, STILL_USED = "NotReplaced", "StillUsed"
@@ -88,12 +89,13 @@ def is_order_about(work: Work, manifest: ReadOnlyManifest, observed: ReadOnlyMan
     """Tells whether the deletion of the Work is about this object in its member: it was made of the same template.
 
     A control plane that is restored gives an order once more, or `found` it given: the object may have been made since.
-    So may one of a template that it has forgotten, whoever deploys its name anew. An order that was found deletes
-    no object of a shared kind. Where nobody says of which template an object was made, it is older than such an order.
+    So may one of a template that it has forgotten, whoever deploys its name anew. Where nobody says of which template
+    an object was made, it is older than such an order. An order that was found deletes an object of a shared kind only
+    where that carries the Work's permanent id: whoever has wanted the object since has given it another Work.
     """
-    if found and is_shared(manifest["apiVersion"], manifest["kind"]):
-        return False
     made, there = template_uids([manifest]), template_uids([observed])
+    if found and is_shared(manifest["apiVersion"], manifest["kind"]):
+        return bool(made) and made == there and has_work_id(observed, manifest)
     if made and there:
         return made == there
     at, created = work.metadata.deletion_timestamp, text_at(observed, "metadata", "creationTimestamp")

@@ -1,9 +1,12 @@
-"""Removals of Works that were being deleted when they were first seen: whoever may hold one has to look at it first.
-Times are seconds of one monotonic clock."""
+"""Removals that nobody who decides is known to stand behind: whoever may hold one has to look at it first. Times are
+seconds of one monotonic clock."""
 
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import NamedTuple
+
+from leeward.api.work import Work
+from leeward.core.execution.claims import owners_of
 
 FOUND_SECONDS = 15.0
 """Seconds for which the controllers may hold a deletion that was found, from when on they are known to run: until they
@@ -30,11 +33,23 @@ class HeartbeatSeen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundRemoval:
-    """`version` is that of the heartbeat when it was first read after `at`; `watched_at` when it was seen renewed."""
+    """`version` is that of the heartbeat when it was first read after `at`; `watched_at` when it was seen renewed.
+
+    `unordered`: it was seen to begin, and the controllers of a control plane like ours would have said so before.
+    """
 
     at: float
     version: int | None = None
     watched_at: float | None = None
+    unordered: bool = False
+
+
+def needs_order(old: Work, new: Work) -> bool:
+    """Tells whether a Work whose deletion begins belongs to a binding or template that may want it, and nobody has said
+    that it is to go. Holds: S5."""
+    is_of_template = any(owner.kind == "Namespace" for owner in new.metadata.owner_references)
+    is_made_here = is_of_template or any(owners_of(new))
+    return old.metadata.deletion_timestamp is None and is_made_here and not new.is_removal_ordered
 
 
 def note_heartbeat(found: FoundRemoval, seen: HeartbeatSeen, now: float) -> FoundRemoval:
@@ -47,7 +62,7 @@ def note_heartbeat(found: FoundRemoval, seen: HeartbeatSeen, now: float) -> Foun
         return found
     match seen.kept:
         case HeartbeatKept.UNKEPT:
-            return replace(found, watched_at=found.at)
+            return replace(found, watched_at=found.at - (FOUND_SECONDS if found.unordered else 0))
         case HeartbeatKept.UNTOLD:
             return replace(found, watched_at=found.at + FOUND_UNTOLD_SECONDS - FOUND_SECONDS)
         case HeartbeatKept.KEPT:

@@ -31,7 +31,7 @@ def carries_generation(observed: ReadOnlyManifest, work: Work, manifest: ReadOnl
     """Tells whether the object was written for this generation of this very Work, not for one that had its name
     before."""
     generation = annotations_of(observed).get(WORK_GENERATION_ANNOTATION)
-    return generation == str(work.metadata.generation) and _has_work_id(observed, manifest)
+    return generation == str(work.metadata.generation) and has_work_id(observed, manifest)
 
 
 def is_left(observed: ReadOnlyManifest, work: Work) -> bool:
@@ -44,7 +44,7 @@ def is_left(observed: ReadOnlyManifest, work: Work) -> bool:
 def shows(observed: ReadOnlyManifest, manifest: ReadOnlyManifest, retained: ReadOnlyManifest) -> bool:
     """Tells whether the object has what a manifest of its Work asks for, and no more; `retained` as in `merge`."""
     return (
-        _has_work_id(observed, manifest)
+        has_work_id(observed, manifest)
         and covers(observed, merge(manifest, observed, retained))
         and has_no_more(observed, retained)
     )
@@ -55,6 +55,7 @@ def has_no_more(observed: ReadOnlyManifest, retained: ReadOnlyManifest) -> bool:
     return all(is_equal(observed.get(field) or None, retained.get(field) or None) for field in _WHOLE)
 
 
-def _has_work_id(observed: ReadOnlyManifest, manifest: ReadOnlyManifest) -> bool:
+def has_work_id(observed: ReadOnlyManifest, manifest: ReadOnlyManifest) -> bool:
+    """Tells whether an object carries the permanent id that `manifest` has from its Work; True where it has none."""
     work_id = labels_of(manifest).get(WORK_ID_LABEL)
     return work_id in (None, labels_of(observed).get(WORK_ID_LABEL))
