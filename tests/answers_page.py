@@ -120,7 +120,7 @@ def running() -> ClusterOutage:
             "ledger",
             MoveState.HELD,
             reason="NoPlaceToGo",
-            message=f"{held} to go: 0/3 clusters are available.",
+            message=f"Its policy allows eu-2 only, and eu-2 is down. {held} to go: 0/3 clusters are available.",
             told={"NoPlaceToGo": at(-60)},
         ),
         _told("queue", MoveState.MOVING, {"us-1": 1}, -60),

@@ -11,7 +11,7 @@ from kubeapi.loop.clock import Clock
 from kubeapi.loop.virtual import run_virtual
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
-from leeward.api.names import CLUSTER_NAMESPACE, FLAPPING_TAINT, SYSTEM_NAMESPACE
+from leeward.api.names import CLUSTER_NAMESPACE, FLAPPING_TAINT, HEARTBEAT_NAME, SETTINGS_ANNOTATION, SYSTEM_NAMESPACE
 from leeward.api.resource import CLUSTERS, LEASES, OUTAGES, PROPAGATION_POLICIES, RESOURCE_BINDINGS, WORKS
 from leeward.api.schema import CUSTOM_KINDS
 from leeward.app.install.manifests import DEFINITIONS
@@ -21,6 +21,7 @@ from leeward.app.migration.handing_back import hand_back
 from leeward.app.migration.kinds import API_SERVICES, CLUSTER_MANIFESTS, CLUSTERS_SERVICE, CONFIG_MAP_MANIFESTS
 from leeward.app.migration.review import refusals
 from leeward.client import Client, WorldError
+from leeward.core.settings_in_force import SettingsInForce, render_settings
 from leeward.operations.bindings import list_manifests
 from leeward.sim.journal import Write
 from leeward.webhook.configurations import MUTATING, VALIDATING
@@ -108,11 +109,15 @@ def test_a_plan_names_what_will_change_and_writes_nothing() -> None:
     play(story)
 
 
+async def without_webhooks(world: AggregatedWorld) -> None:
+    for kind in (MUTATING, VALIDATING):
+        for configured in (await world.client.list(kind)).items:
+            await world.client.delete(kind, configured["metadata"]["name"])
+
+
 def test_a_plan_names_features_in_use_that_leeward_does_not_have_or_has_switched_off() -> None:
     async def story(world: AggregatedWorld) -> None:
-        for kind in (MUTATING, VALIDATING):
-            for configured in (await world.client.list(kind)).items:
-                await world.client.delete(kind, configured["metadata"]["name"])
+        await without_webhooks(world)
         definition = await world.client.get(DEFINITIONS, PROPAGATION_POLICIES.group_resource)
         spec = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
         term = spec["placement"]["properties"]["clusterAffinities"]["items"]["properties"]
@@ -134,6 +139,23 @@ def test_a_plan_names_features_in_use_that_leeward_does_not_have_or_has_switched
         assert not [each for each in said if "is a field" in each and "newer" not in each], (
             "the recorded ones have none"
         )
+
+    play(story)
+
+
+def test_a_plan_is_silent_about_a_gate_that_the_heartbeat_tells_is_on() -> None:
+    async def story(world: AggregatedWorld) -> None:
+        await without_webhooks(world)
+        binding = (await world.client.list(RESOURCE_BINDINGS, "default")).items[0]
+        parts = {"components": [{"name": "a", "replicas": 1}], "workloadAffinityGroups": {"affinityGroup": "g"}}
+        await world.client.patch(RESOURCE_BINDINGS, binding.name, {"spec": parts}, "default")
+        told = render_settings(SettingsInForce(told=True, gates=("WorkloadAffinity",)))
+        metadata: Manifest = {"name": HEARTBEAT_NAME, "annotations": {SETTINGS_ANNOTATION: told}}
+        await world.client.create(LEASES, {"metadata": metadata}, SYSTEM_NAMESPACE)
+        said = [remark.sentence for remark in (await plan(world.user, world.clock)).remarks]
+        off = [each for each in said if "off by default" in each]
+        assert not [each for each in off if "WorkloadAffinity" in each]
+        assert [each for each in off if "--feature-gates=MultiplePodTemplatesScheduling=true" in each]
 
     play(story)
 

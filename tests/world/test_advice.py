@@ -177,7 +177,12 @@ def test_a_quota_is_raised_by_the_printed_command_to_all_that_is_asked_for() -> 
         await apply(world.client, asking("web", 5), policy("web", by_weight({"member1": 1, "member2": 1})))
         await world.sleep(30)
         assert placed(world) == 0
-        (helps,) = (await explain(world)).helps
+        told = await explain(world)
+        assert told.headline == (
+            "It has no copy anywhere: FederatedResourceQuota default/team allows cpu 4, and 5 would be used. "
+            "FederatedResourceQuota default/team allows memory 1Gi, and 5Gi would be used."
+        )
+        (helps,) = told.helps
         assert helps.change == "raise FederatedResourceQuota default/team: cpu by 1, to 5, memory by 4Gi, to 5Gi"
         assert helps.effect.startswith("5 more would find room")
         await carry_out(world, await printed(world, "raise"))

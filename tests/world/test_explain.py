@@ -257,12 +257,16 @@ def test_a_template_without_a_binding_is_told_which_policy_nearly_selects_it() -
         assert "serves no kind 'gizmo'" in await refusal(world, "gizmo/web")
         await apply(world.client, deployment("web", 3))
         assert "no policy selects its kind" in await refusal(world, "deploy/web")
+        with pytest.raises(OperationFailed, match="No policy in the picture selects a deployment there"):
+            explain_in(await picture(world), asked_of("deploy/web", "default"))
         near = policy("near", ONLY_MEMBER1)
         near["spec"]["resourceSelectors"] = [
             {"apiVersion": "apps/v1", "kind": "Deployment", "labelSelector": {"matchLabels": {"tier": "front"}}}
         ]
         await apply(world.client, policy("other", ONLY_MEMBER1), near)
         await world.sleep(5)
+        with pytest.raises(OperationFailed, match="PropagationPolicy default/near selects Deployment by labels, and"):
+            explain_in(await picture(world), asked_of("deploy/web", "default"))
         told = await refusal(world, "deploy/web")
         assert "PropagationPolicy default/near nearly does: it asks for the label tier=front" in told
         assert "`kubectl label deployment web -n default --overwrite tier=front` lets it" in told

@@ -272,7 +272,6 @@ def test_explain_says_what_a_quota_refuses() -> None:
         told = explain_in(await picture(world), asked_of("deploy/web", "default"))
         assert isinstance(told, Explanation)
         assert (told.state, told.decides) == (ApplicationState.UNPLACED, before)
-        assert told.headline.startswith("Not placed as wanted: ")
-        assert "FederatedResourceQuota(default/team) exceeded" in told.headline
+        assert told.headline.startswith("It is not placed as wanted: FederatedResourceQuota default/team allows cpu ")
 
     play(story, manager=ENFORCED)

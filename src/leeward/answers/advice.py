@@ -5,7 +5,6 @@ policy is decided on as its printed patch, so that the command does as it was tr
 """
 
 import json
-import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +26,8 @@ from leeward.api.names import DRAIN_TAINT, UNSCHEDULABLE_TAINT
 from leeward.api.policy import FailoverBehavior, Placement
 from leeward.api.work import Binding
 from leeward.core.cluster_health.condition_taints import CONDITION_TAINTS, key_of
+from leeward.core.placement.cause import QUOTA_EXCEEDED
+from leeward.core.quota.enforcement import EXCEEDED
 from leeward.core.scheduling.affinity import is_in_any_term
 
 MOST_TRIED = 8
@@ -35,10 +36,6 @@ MOST_NAMED = 3
 """Clusters that are named to a policy."""
 TAKEN_OUT = frozenset((UNSCHEDULABLE_TAINT, DRAIN_TAINT))
 """Taints that `leeward uncordon` takes off."""
-_EXCEEDED = re.compile(
-    r"FederatedResourceQuota\((?P<namespace>[^/)]+)/(?P<name>[^)]+)\) exceeded for resource (?P<resource>\S+): "
-    r"requested sum (?P<asked>\S+), limit (?P<limit>\S+?)\.(?:\s|$)"
-)
 _RESIZED = ("Deployment", "ReplicaSet", "StatefulSet")
 _LOWEST = {"cpu": Decimal("0.001"), "memory": Decimal(2**20)}
 """Units in which requests are lowered."""
@@ -173,10 +170,10 @@ def losing_state(binding: Binding) -> Iterator[Advice]:
 def raised_quota(binding: Binding, refusal: str) -> Iterator[Advice]:
     """Advice to raise each quota that refuses it, to all that is asked for."""
     raised: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
-    for found in _EXCEEDED.finditer(refusal):
+    for found in QUOTA_EXCEEDED.finditer(refusal):
         quota = raised.setdefault((found["namespace"], found["name"]), {})
         quota[found["resource"]] = found["asked"], found["limit"]
-    conditions = tuple(c for c in binding.status.conditions if c.reason != "QuotaExceeded")
+    conditions = tuple(c for c in binding.status.conditions if c.reason != EXCEEDED)
     status = msgspec.structs.replace(binding.status, conditions=conditions)
     free: Binding = msgspec.structs.replace(binding, status=status)
     commands, changes = list[str](), list[str]()

@@ -24,7 +24,7 @@ from leeward.core.cluster_health.outage import has_outage
 from leeward.core.cluster_health.ready_condition import is_uncollected
 from leeward.core.eviction.original_placement import failback_options, parse_original_placement
 from leeward.core.placement import Decision, Snapshot
-from leeward.core.placement.cause import cause_in
+from leeward.core.placement.cause import cause_in, quota_cause
 from leeward.core.scheduling import Placed, Unplaceable
 from leeward.core.scheduling.selection import room_decides
 from leeward.core.scheduling.trace import DivisionTrace, TermTrace
@@ -175,7 +175,8 @@ def _headline(
     if how in (ApplicationState.HELD, ApplicationState.KEPT, ApplicationState.WAITING) and decision.held is not None:
         return f"{how.value} ({decision.held.reason}): {cause_in(decision.held.reason, decision.held.message)}"
     if how is ApplicationState.UNPLACED and decision.quota_refusal:
-        return f"Not placed as wanted: {decision.quota_refusal}"
+        has = "It is not placed as wanted" if binding.spec.clusters else "It has no copy anywhere"
+        return f"{has}: {quota_cause(decision.quota_refusal)}"
     if how is ApplicationState.UNPLACED and isinstance(decision.result, Unplaceable):
         return f"Not placed: {decision.result.cause or decision.result.message}"
     for hindrance in hindrances_of(binding) if how is ApplicationState.HINDERED else ():

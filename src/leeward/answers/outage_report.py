@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from kubeapi.text import shown
 from leeward.answers.timeline import OutageStory, Timeline
 from leeward.api.outage import MoveState
+from leeward.core.placement.cause import cause_in
 from leeward.operations.outage_story import name_of
 from leeward.operations.sentences import full_moment, long_span
 
@@ -68,7 +69,7 @@ def _stayed(outage: OutageStory) -> Iterator[str]:
     stayed = [each for each in outage.applications if each.reason and each.state is not MoveState.MOVED]
     if stayed:
         yield "\n### Held and kept\n"
-        rows = [(name_of(each), each.reason, each.message, each.state.value) for each in stayed]
+        rows = [(name_of(each), each.reason, cause_in(each.reason, each.message), each.state.value) for each in stayed]
         yield from _table(("Application", "Reason", "Why", "Now"), rows)
 
 

@@ -10,7 +10,7 @@ from leeward.answers.decisions import fleet_of, snapshot_of
 from leeward.answers.explanation import Explanation, explain_binding
 from leeward.answers.fleet_state import BindingName, FleetState, binding_of_work
 from leeward.answers.reading import read_fleet, read_for
-from leeward.answers.unclaimed_template import told_unclaimed
+from leeward.answers.unclaimed_template import told_unclaimed, unclaimed_in
 from leeward.answers.work_explanation import WorkExplanation, explain_work
 from leeward.api.names import EXECUTION_SPACE_PREFIX, binding_name
 from leeward.api.resource import WORKS
@@ -107,6 +107,10 @@ def binding_asked_of(state: FleetState, text: str, namespace: str) -> BindingNam
 
 def _binding_of(state: FleetState, asked: AskedOf) -> BindingName:
     key = next((key for key in asked.bindings if key in state.bindings), None)
+    if key is None and asked.kinds:
+        policies = (*state.recorded.policies, *state.recorded.cluster_policies)
+        told = unclaimed_in(policies, asked.kinds, asked.name, asked.namespace)
+        raise OperationFailed(f"{no_binding(asked)}. {told}")
     if key is None:
         raise no_binding(asked)
     return key

@@ -56,6 +56,25 @@ async def why_unclaimed(client: Client, kinds: Sequence[str], name: str, namespa
     return f"{called} is there, and no policy selects it. {_called(policy)} nearly does: {miss.why}. {miss.way_out}"
 
 
+def unclaimed_in(policies: Sequence[AnyPropagationPolicy], kinds: Sequence[str], name: str, namespace: str) -> str:
+    """Sentence on a template of which a picture has no binding: its labels are not in the picture."""
+    near: list[tuple[int, str]] = []
+    for policy in policies:
+        for selector in policy.spec.resource_selectors:
+            if selector.kind.lower() not in kinds or policy.namespace not in ("", namespace):
+                continue
+            metadata = {"name": name, "namespace": namespace}
+            template = {"apiVersion": selector.api_version, "kind": selector.kind, "metadata": metadata}
+            called = f"{_called(policy)} selects {selector.kind}"
+            if resource_precision(template, selector, policy.namespace) != NO_MATCH:
+                return f"{_called(policy)} selects it: it was not there, or had no binding yet, when that was taken"
+            if selector.name:
+                near.append((1, f"{called} {selector.name}. {_miss(template, selector, policy).way_out}"))
+            else:
+                near.append((0, f"{called} by labels, and the labels of {name} are not in the picture"))
+    return min(near)[1] if near else f"No policy in the picture selects a {kinds[0]} there"
+
+
 async def _template(client: Client, kinds: Sequence[str], name: str, namespace: str) -> ReadOnlyManifest | str:
     """The template, or a sentence that it is not there. Raises: WorldError."""
     discovery, kind = Discovery(client), ""

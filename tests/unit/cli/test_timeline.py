@@ -117,7 +117,7 @@ def test_the_report_says_what_happened_what_was_held_and_how_long_it_took(
     assert code == 1
     assert "## eu-2, 23:48:30 UTC, 31 Dec 2025" in out
     assert "| 23:59:52 | +11 min 22 s | 2 of 3 healthy |" in out
-    assert "| default/ledger | NoPlaceToGo | 3 replicas stay, not evicted from eu-2" in out
+    assert "| default/ledger | NoPlaceToGo | Its policy allows eu-2 only, and eu-2 is down. | Held |" in out
     assert "| default/mailer | us-1:3 | 23:59:00 | 23:59:52 | 11 min 22 s |" in out
     assert "8 more are counted, and not listed." in out
 

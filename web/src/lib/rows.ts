@@ -101,3 +101,13 @@ function rank({ row }: KeyedRow): number {
   const service = SERVICE_RANK.get(row.serving) ?? SERVICE_LEVELS.length;
   return service * (ROW_STATES.length + 1) + (ROW_RANK.get(row.state) ?? ROW_STATES.length);
 }
+
+/** Reasons of conditions whose message ends with the scheduler's text. */
+const SCHEDULERS = new Set(["NoPlaceToGo", "NoClusterFit", "Unschedulable", "SchedulerError"]);
+
+/** Cause alone, of the message of a condition; what the scheduler says stands behind it. */
+export const causeOf = (each: { reason?: string; message?: string }): string => {
+  const message = each.message ?? "";
+  const end = message.indexOf(". ");
+  return SCHEDULERS.has(each.reason || "NoClusterFit") && end > 0 ? message.slice(0, end + 1) : message;
+};
