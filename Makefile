@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX = $(CURDIR)/.venv/bytecode
 
 .PHONY: help setup demo test long costs e2e crash worlds sim forecasts systematic planted nightly mutants oracle docs dist check fast fuzz \
-	format page browser bench chart lock sbom audit clean
+	format page browser bench chart lock man sbom audit clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -128,6 +128,9 @@ bench: setup  ## measure; every figure stands beside another of the same run
 chart: setup  ## write the parts of deploy/leeward that follow from the code, and what Helm renders of it
 	@$(BIN)/python -m leeward.app.install.chart deploy/leeward
 	@$(BIN)/python -m tests.rendered_chart
+
+man: setup  ## write the manual pages of all verbs into build/man1, for who packages Leeward
+	@$(BIN)/python -m leeward.cli.man_pages build/man1
 
 lock: setup  ## write requirements.lock, and what the image installs, anew from pyproject.toml
 	@$(COMPILE) pyproject.toml --group dev -o requirements.lock

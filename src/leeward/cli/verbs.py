@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from leeward.cli.examples import with_examples
 from leeward.cli.settings import common_options
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class LazyGroup(VerbGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self._verbs and cmd_name not in self.commands:
             name = cmd_name.replace("-", "_")
-            command = getattr(import_module(f"leeward.cli.{name}"), name)
+            command = with_examples(getattr(import_module(f"leeward.cli.{name}"), name), cmd_name)
             if isinstance(command, VerbGroup):
                 self.commands[cmd_name] = command
             else:

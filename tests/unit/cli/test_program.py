@@ -1,6 +1,8 @@
 import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -9,6 +11,9 @@ import pytest
 
 from leeward import __version__
 from leeward.app.build import Build
+from leeward.cli.examples import EXAMPLES
+from leeward.cli.man_pages import main as write_pages
+from leeward.cli.man_pages import man_pages
 from leeward.cli.program import ASK, COMPONENTS, INSTALL, LOCAL, OPERATE, OTHER, VERBS, program
 from leeward.cli.settings import Settings
 from tests.verbs import Verb, call_verb
@@ -231,3 +236,53 @@ def test_a_data_directory_that_cannot_be_is_named_with_the_reason(
         1,
         f"leeward: the data directory {directory} cannot be used: {problem}; give another --data-dir\n",
     )
+
+
+def paths(group: click.Group, context: click.Context, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every verb that help lists, with the words that are typed for it."""
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if name != "run":
+            yield f"{path}{name}", command
+        if isinstance(command, click.Group):
+            yield from paths(command, context, f"{path}{name} ")
+
+
+LISTED = dict(paths(program, click.Context(program)))
+FILES = ("K", "M", "policy.yaml", "override.yaml", "region-lost.yaml", "fleet.json", "decision.json", "fleet.backup")
+MORE_FILES = ("member1.backup", "karmada-agent.kubeconfig", "tls.crt", "tls.key", "manifests/web.yaml")
+
+
+def test_every_verb_has_examples_in_its_help_and_in_its_manual_page() -> None:
+    assert LISTED.keys() == EXAMPLES.keys()
+    pages = dict(man_pages(program))
+    assert pages.keys() == {"leeward.1", *(f"leeward-{path.replace(' ', '-')}.1" for path in LISTED)}
+    for path, command in LISTED.items():
+        told = command.get_help(click.Context(command, info_name=path))
+        page = pages[f"leeward-{path.replace(' ', '-')}.1"].replace("\\", "")
+        for line in EXAMPLES[path]:
+            assert line in told
+            assert line in page
+
+
+@pytest.mark.parametrize("line", sorted({line for lines in EXAMPLES.values() for line in lines}))
+def test_an_example_is_read_as_it_stands(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (*FILES, *MORE_FILES):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    words = shlex.split(line.removeprefix("source <(").removesuffix(")"))[1:]
+    context, command = click.Context(program, obj=Settings()), program
+    while isinstance(command, click.Group):
+        name, command, words = command.resolve_command(context, words)
+        assert command is not None
+        context = click.Context(command, parent=context, info_name=name, obj=Settings())
+    assert command.make_context(context.info_name, words, parent=context.parent, obj=Settings()).command is command
+
+
+def test_manual_pages_are_written_into_a_directory(tmp_path: Path) -> None:
+    write_pages(tmp_path / "man1")
+    page = (tmp_path / "man1/leeward-drain.1").read_text()
+    assert page.startswith('.TH "LEEWARD-DRAIN" "1"')
+    assert not [line for line in page.splitlines() if line.startswith("'")]
