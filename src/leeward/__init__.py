@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from leeward.library import Fleet as Fleet
     from leeward.library import QuestionError as QuestionError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -145,7 +145,7 @@ def test_an_outage_of_a_later_version_is_left_alone_and_the_others_are_told(layo
 
 
 def test_what_another_version_has_written_is_kept_and_can_be_put_back(layout: Layout, tmp_path: Path) -> None:
-    before = load_fleet(layout)
+    before = msgspec.structs.replace(load_fleet(layout), leeward=__version__)
     assert keep_before_upgrade(layout, before, NOW) == ""
     earlier = msgspec.structs.replace(before, leeward="0.0.9")
     save_fleet(layout, earlier)
