@@ -15,16 +15,17 @@ from leeward.controllers import object_removal
 from leeward.controllers.cluster import standing
 from leeward.core.cluster_health import brake
 from leeward.core.cluster_health.standing_taints import record_taints
+from leeward.core.copies import availability
 from leeward.core.interpreter import interpret
 from leeward.core.overrides import override_rule
 from leeward.core.placement import situation
 from leeward.runtime import member_works
 from leeward.runtime.interpreter import Interpreter
-from leeward.sim.histories.model import AnyStep, History, MemberHangs, MemberStops, Mode, SyncClusters
+from leeward.sim.histories.model import AnyStep, Deploy, Drain, History, MemberHangs, MemberStops, Mode, SyncClusters
 from leeward.sim.histories.overriding import REPLICAS
-from leeward.sim.histories.steered.casting import THREE, Casting, evenly, web
+from leeward.sim.histories.steered.casting import THREE, Casting, evenly, in_turn, web
 from leeward.sim.histories.steered.restored_hub import second_life
-from leeward.sim.histories.steered.surroundings import operated, preserved, resized, tasks
+from leeward.sim.histories.steered.surroundings import operated, preserved, resized, taken_names, tasks
 from tests.sim.planted_harm import PUSHED, Harm, both
 
 _TWO: tuple[tuple[str, Mode], ...] = (("m1", "Push"), ("m2", "Push"))
@@ -37,6 +38,12 @@ _IN_GIT = History(
         MemberStops(at=80, lasts=170, member="m1"),
     ),
 )
+
+
+def _drained(seconds: int) -> History:
+    """A cluster is drained in which a Job runs, or has run, for so long."""
+    job = Deploy(at=42, app="bill", plan=in_turn(*THREE), job="Job", seconds=seconds)
+    return History(seed=9, members=PUSHED, steps=(job, Drain(at=80, cluster="m1", lasts=300)))
 
 
 def _record_no_taints() -> Any:
@@ -106,6 +113,23 @@ def _leave_marks_on_what_stays() -> Any:
     )
 
 
+def _rely_on_what_others_have() -> Any:
+    """A copy that runs on somebody else's configuration replaces ours."""
+    return mock.patch.object(availability, "refused_dependencies", return_value="")
+
+
+def _write_over_what_others_have() -> Any:
+    """Every object of a member is ours."""
+    return mock.patch.object(member_works.MemberWorks, "owns", return_value=True)
+
+
+def _replace_what_runs() -> Any:
+    """A Job that has begun elsewhere replaces one that runs."""
+    return both(
+        *(mock.patch.object(module, "is_job_under_way", return_value=False) for module in (availability, situation))
+    )
+
+
 def _move_what_an_operator_keeps() -> Any:
     """Copies with claims of their own move like all others, and nobody looks at these before a copy is deleted."""
     moved = mock.patch.object(situation, "stay_behind", return_value=False)
@@ -133,9 +157,9 @@ def _brake_from_three_clusters_on() -> Any:
     return mock.patch.object(brake, "is_alarming", large)
 
 
-def _led(story: Callable[[Casting], Sequence[AnyStep]]) -> History:
+def _led(story: Callable[[Casting], Sequence[AnyStep]], turn: int = 0) -> History:
     """The history of a story, in which nothing else is drawn."""
-    steps = story(Casting(random.Random(9), 0))
+    steps = story(Casting(random.Random(9), turn))
     return History(seed=9, members=PUSHED, steps=tuple(sorted(steps, key=lambda step: step.at)))
 
 
@@ -146,6 +170,10 @@ SURROUNDINGS: Mapping[str, Harm] = {
     "forget overrides of replicas": Harm(_forget_sizes, "L1", _led(resized)),
     "leave marks on what stays": Harm(_leave_marks_on_what_stays, "S6", _led(preserved)),
     "move a Job that has ended": Harm(_move_what_has_ended, "S12", _led(tasks)),
+    "replace a Job that runs": Harm(_replace_what_runs, "S1", _drained(180)),
+    "do a Job again that has ended": Harm(_move_what_has_ended, "S1", _drained(5)),
+    "rely on what others have": Harm(_rely_on_what_others_have, "S1", _led(taken_names, 1)),
+    "write over what others have": Harm(_write_over_what_others_have, "S6", _led(taken_names, 1)),
     "move what an operator keeps": Harm(_move_what_an_operator_keeps, "S12", _led(operated)),
     "delete what came later": Harm(_delete_what_came_later, "S5", _led(second_life)),
     "judge without a word": Harm(_judge_without_a_word, "S1", _led(operated)),

@@ -8,7 +8,7 @@ from kubeapi.resource import Resource
 from leeward.api.work import ResourceBinding, Work
 from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import replicas_of
-from leeward.sim.histories.ground_truth import KINDS, GroundTruth
+from leeward.sim.histories.ground_truth import KINDS, GroundTruth, is_ours
 from leeward.sim.histories.manifests import CONFIG_MAPS, POLICIES, SHARED, placement
 from leeward.sim.histories.model import Plan, Provided
 
@@ -69,6 +69,15 @@ def named_by(work: Work) -> frozenset[Named]:
 
 def follows(binding: ResourceBinding) -> bool:
     return bool(binding.spec.propagate_deps)
+
+
+def runs_on_foreign(truth: GroundTruth, binding: ResourceBinding, cluster: str) -> bool:
+    """Tells whether an object that follows the binding there is somebody else's."""
+    template = truth.template_of(binding) if follows(binding) else None
+    named = named_in(template) if template is not None else ()
+    namespace = binding.spec.resource.namespace
+    found = (truth.of(KINDS[kind], cluster).get(Key(namespace, name)) for kind, name in named)
+    return any(each is not None and not is_ours(each) for each in found)
 
 
 def needed_in(truth: GroundTruth, needed: Named, namespace: str) -> set[str]:

@@ -11,6 +11,7 @@ from leeward.sim.histories import manifests
 from leeward.sim.histories.ground_truth import is_ours
 from leeward.sim.histories.manifests import DEPLOYMENTS, NAMESPACE, is_autoscaled, kind_of
 from leeward.sim.histories.model import AnyUserStep, Autoscale, Meddle, Own, RestartPod, Shared, Squat
+from leeward.sim.histories.named_objects import PROVIDED, provided
 from leeward.sim.histories.persistent_client import PersistentClient
 from leeward.sim.world import World
 
@@ -73,10 +74,12 @@ class Neighbours(PersistentClient):
 
     async def _squat(self, step: Squat) -> None:
         client = self.at(step.cluster)
-        manifest = manifests.template(step.app, step.config, 1, version=99)
+        kind, manifest = kind_of(step.config), manifests.template(step.app, step.config, 1, version=99)
+        if step.named:
+            kind, manifest = PROVIDED[step.named], provided(step.app, step.named, 99)
         manifest["metadata"]["labels"] = {"app": step.app, "owner": "someone-else"}
         try:
-            await client.create(kind_of(step.config), manifest, NAMESPACE)
+            await client.create(kind, manifest, NAMESPACE)
         except WorldError:
             return
 

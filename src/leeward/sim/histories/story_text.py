@@ -170,7 +170,7 @@ def _meddling(step: AnyStep) -> str:
         case Autoscale():
             return f"has an autoscaler want {step.replicas} replicas of {step.app} in {step.cluster}"
         case Squat():
-            return f"makes an object named {step.app} in {step.cluster} by hand"
+            return f"makes {step.named or 'an object'} named {step.app} in {step.cluster} by hand"
         case _:
             return _maintenance(step)
 

@@ -184,11 +184,13 @@ class Autoscale(UserStep, frozen=True, kw_only=True):
 
 
 class Squat(UserStep, frozen=True, kw_only=True):
-    """Someone makes an object of an application's name in a member by hand: it is not ours."""
+    """Someone makes an object of an application's name in a member by hand: it is not ours. `named`: one of a kind that
+    templates name."""
 
     app: str
     cluster: str
     config: bool = False
+    named: Literal["", "ConfigMap", "Secret"] = ""
 
 
 class RestartPod(UserStep, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ its labels (`runtime.binding_kinds`), and the arithmetic of shards (`runtime.sha
 
     copies      S1, C2   what leaves, and why it may
     disruptions S1       what shrinks, by the law
+    jobs        S1       Jobs, which run to their end once
     evictions   S4, S11  what starts to leave
     placements  S2, S3   where a binding is put
     works       S5, L1   which Works there are
@@ -49,6 +50,7 @@ from leeward.sim.histories.checkers.disruptions import DisruptionsChecker
 from leeward.sim.histories.checkers.evictions import EvictionsChecker
 from leeward.sim.histories.checkers.failovers import FailoversChecker
 from leeward.sim.histories.checkers.isolation import IsolationChecker
+from leeward.sim.histories.checkers.jobs import JobsChecker
 from leeward.sim.histories.checkers.leaders import LeadersChecker
 from leeward.sim.histories.checkers.members import MembersChecker
 from leeward.sim.histories.checkers.outage_objects import OutagesChecker
@@ -88,6 +90,7 @@ TIMED = (FailoversChecker, ReplacementsChecker, WorksChecker, OutagesChecker)
 """Checkers that know of something that is to happen in time: they are asked for what is `overdue`, too."""
 CHECKERS = (
     DisruptionsChecker,
+    JobsChecker,
     EvictionsChecker,
     PlacementsChecker,
     RenderingsChecker,

@@ -15,6 +15,7 @@ from leeward.runtime.identity import Key
 from leeward.sim.histories.checkers.scene import Scene, Violation, covers, replicas_of, tasks_of
 from leeward.sim.histories.checkers.works import given_replicas
 from leeward.sim.histories.ground_truth import Change
+from leeward.sim.histories.named_objects import runs_on_foreign
 
 
 class CopiesChecker:
@@ -125,6 +126,9 @@ class CopiesChecker:
             yield "S1", f"the eviction from {name} has ended, and {replicas_of(binding)} does not replace it"
 
     def _best(self, binding: ResourceBinding, name: str) -> int:
+        """Most replicas that were ready; none of a copy whose configuration is somebody else's (S16)."""
+        if runs_on_foreign(self._scene.truth, binding, name):
+            return 0
         return self._scene.truth.copies(name, binding).best_since(self._scene.evidence_since(name))
 
     def _lost(self, old: ResourceBinding, new: ResourceBinding) -> Iterator[tuple[str, str]]:

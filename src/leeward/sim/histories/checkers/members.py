@@ -17,6 +17,8 @@ from leeward.sim.histories.checkers.scene import Scene, Violation
 from leeward.sim.histories.ground_truth import BINDINGS, HOME, KINDS, TEMPLATES, WORKS, Change, owner_of
 from leeward.sim.histories.manifests import is_autoscaled
 
+SECRETS = KINDS["Secret"]
+
 
 class MembersChecker:
     """Remembers since when each Work has wanted its object without a break: deciding to delete takes a moment.
@@ -38,7 +40,7 @@ class MembersChecker:
         elif change.kind in BINDINGS and change.new is not None:
             keeps = self._preserving.add if change.new.spec.preserve_resources_on_deletion else self._preserving.discard
             keeps(change.key)
-        if change.place == HOME or change.kind not in TEMPLATES or change.old is None:
+        if change.place == HOME or change.kind not in (*TEMPLATES, SECRETS) or change.old is None:
             return
         plural = "deployments" if change.kind == TEMPLATES[0] else "configmaps"
         if (change.place, plural, change.key.name) in self._scene.touched or change.key.namespace != "default":
@@ -47,6 +49,8 @@ class MembersChecker:
             yield from self._taken_back(change)
         elif not _identity(change.old):
             yield from self._foreign(change)
+        elif change.kind == SECRETS:
+            return
         elif change.new is None or "deletionTimestamp" in change.new["metadata"]:
             yield from self._deleted(change)
         elif is_autoscaled(change.old) and is_autoscaled(change.new):

@@ -58,6 +58,7 @@ from leeward.sim.histories.steered.surroundings import (
     operated,
     preserved,
     resized,
+    taken_names,
     tasks,
     two_of_two,
 )
@@ -115,6 +116,7 @@ SURROUNDED: Sequence[Callable[[Casting], Sequence[AnyStep]]] = (
     preserved,
     operated,
     second_life,
+    taken_names,
 )
 """Stories of the seeds that end with `SURROUNDED_AT`."""
 

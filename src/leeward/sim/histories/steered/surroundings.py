@@ -11,12 +11,15 @@ from leeward.sim.histories.model import (
     ControllersAreKilled,
     CutOff,
     Deploy,
+    Drain,
     GitWrite,
     MemberHangs,
     MemberStops,
     Override,
     Plan,
+    Provide,
     Release,
+    Squat,
     SyncClusters,
     Withdraw,
 )
@@ -69,6 +72,20 @@ def tasks(cast: Casting) -> Sequence[AnyStep]:
         Deploy(at=44, app="report", plan=plan, job="CronJob", seconds=30),
         web(plan, 2),
         MemberStops(at=at, lasts=round(cast.evicted + 60, 3), member="m1"),
+    )
+
+
+def taken_names(cast: Casting) -> Sequence[AnyStep]:
+    """A cluster is drained, or dies, while the next one has somebody else's objects under the names of what follows."""
+    at, plan = cast.begins(), msgspec.structs.replace(in_turn(*THREE), follows=True)
+    leaving = Drain(at=at, cluster="m1", lasts=round(cast.evicted + 120, 3))
+    return (
+        Squat(at=36, app="settings", cluster="m2", named="ConfigMap"),
+        Squat(at=37, app="password", cluster="m2", named="Secret"),
+        Provide(at=41, name="settings", what="ConfigMap"),
+        Provide(at=42, name="password", what="Secret"),
+        Deploy(at=45, app="web", plan=plan, replicas=2, reads=("settings", "password")),
+        leaving if cast.turn % 2 else cast.death(at, cast.evicted + 60),
     )
 
 
