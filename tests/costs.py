@@ -1,4 +1,4 @@
-"""Costs of tests, in CPU seconds: a plug-in of pytest, for one process of tests (`make costs`, docs/decisions/0061-*).
+"""Costs of tests, in CPU seconds: a plug-in of pytest, for one process of tests (`make costs`, docs/decisions/0031-*).
 
 A test costs what this process and those that it has waited for have taken meanwhile. On a busy machine the same takes
 half as much again: only figures of one run are compared.

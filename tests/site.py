@@ -29,7 +29,6 @@ ELSEWHERE = {
 }
 """Pages that stand beside what they are about, and where they are in the site."""
 
-DECISIONS = "decisions/index.md"
 FENCE = re.compile(r"^(```|    )")
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*)\]\((?P<target>[^)\s]+)\)")
 DEPTH = 6
@@ -67,7 +66,7 @@ def _link(source: str, found: re.Match[str], known: Mapping[str, str]) -> str:
     if (ROOT / named).is_dir() and f"{named}/README.md" in known:
         named = f"{named}/README.md"
     if named == "docs/decisions":
-        named = f"docs/{DECISIONS}"
+        named = "docs/decisions/index.md"
     page = known.get(named)
     if page is not None:
         here = PurePosixPath(known[source]).parent
@@ -75,17 +74,6 @@ def _link(source: str, found: re.Match[str], known: Mapping[str, str]) -> str:
     if not (ROOT / named).exists():
         raise DeadLink(f"{source}: {target} is not there")
     return text if text == f"`{named}`" else f"{text} (`{named}`)" if named not in text else text
-
-
-def decisions(known: Mapping[str, str]) -> str:
-    """The list of all decisions, newest last."""
-    rows = [
-        f"- [{path.read_text().split(chr(10), 1)[0].lstrip('# ')}]({path.name})"
-        for path in sorted((DOCS / "decisions").glob("[0-9]*.md"))
-    ]
-    return "\n".join(
-        ["# Decisions", "", "Why things are as they are, in the order in which it was decided.", "", *rows, ""]
-    )
 
 
 def command_line() -> str:
@@ -172,9 +160,9 @@ def write(into: Path) -> None:
     """All pages, below a folder that is made anew. Raises: DeadLink."""
     shutil.rmtree(into, ignore_errors=True)
     shutil.copytree(DOCS, into, ignore=shutil.ignore_patterns("*.md"))
-    known = {**pages(), f"docs/{DECISIONS}": DECISIONS}
+    known = pages()
     texts = {page: gathered(source, (ROOT / source).read_text(), known) for source, page in pages().items()}
-    texts |= {DECISIONS: decisions(known), "reference/command-line.md": command_line(), **kinds()}
+    texts |= {"reference/command-line.md": command_line(), **kinds()}
     for page, text in texts.items():
         path = into / page
         path.parent.mkdir(parents=True, exist_ok=True)

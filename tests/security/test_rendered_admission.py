@@ -1,4 +1,4 @@
-"""Admission of rendered objects: overrides bring nothing into members that the control plane refuses (decision 70).
+"""Admission of rendered objects: overrides bring nothing into members that the control plane refuses (decision 74).
 
 has            the right to write OverridePolicies in one namespace, where a rule of the control plane holds
 does           lets a template pass that rule, and has an override change it into what the rule forbids

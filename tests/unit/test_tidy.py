@@ -1,5 +1,6 @@
 """Rules of the source tree that no linter knows: what breaks one today is listed, and the lists only get shorter."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -296,3 +297,14 @@ def test_each_measure_sees_what_it_is_for(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "tests/shared.py").write_text("from package.layer import same\n")
     (tmp_path / "bench/measure.py").write_text("from tests import shared\n")
     assert tidiness.importers("package", "bench") == {"tests/shared.py"}
+
+
+def test_at_most_25_decisions_have_a_page_each_in_the_index_with_its_status_alternatives_and_consequence() -> None:
+    folder = tidiness.ROOT / "docs/decisions"
+    pages = {page.name: page.read_text() for page in folder.glob("0*.md")}
+    assert len(pages) <= 25
+    listed = re.findall(r"^\d+\. \[.+\]\((.+)\)$", (folder / "index.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(pages)
+    for name, text in pages.items():
+        for part in ("Status", "Alternatives", "Consequence"):
+            assert f"**{part}.** " in text, f"{name}: {part}"

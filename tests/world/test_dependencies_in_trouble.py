@@ -133,7 +133,7 @@ def test_what_leaves_directly_and_is_needed_where_it_was_is_made_anew_without_wa
 
 
 def test_as_in_karmada_what_is_needed_is_where_the_targets_are() -> None:
-    """The differences of decisions 77 and 78 can be switched off, with the other promises about old copies."""
+    """The differences of decision 83 can be switched off, with the other promises about old copies."""
 
     async def story(world: World) -> None:
         here, there = await one_runs(world, reading("web", "settings"))

@@ -153,7 +153,7 @@ function GetDependencies(set)
   return found
 end
 """
-"""Script as decision 95 has it."""
+"""Script as decision 83 has it."""
 
 
 @pytest.mark.long
@@ -187,6 +187,6 @@ def test_s12_the_service_that_a_set_names_stays_with_it_where_a_script_says_that
         assert set(world.assigned(DB)) == {first}
         found = (await world.member(first).client.list(SERVICES, "default")).items
         kept = [each["metadata"]["uid"] for each in found if each["metadata"]["name"] == "db"]
-        assert kept == ([before["metadata"]["uid"]] if told else []), "decision 95 tells of both"
+        assert kept == ([before["metadata"]["uid"]] if told else []), "decision 83 tells of both"
 
     play(story, TWO)

@@ -1,4 +1,4 @@
-"""Works that somebody deletes by hand, while their bindings ask for them: objects and data stay (decision 24)."""
+"""Works that somebody deletes by hand, while their bindings ask for them: objects and data stay (decision 23)."""
 
 import pytest
 

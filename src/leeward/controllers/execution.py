@@ -47,7 +47,7 @@ from leeward.runtime.statuses import NEWS_SECONDS, PROGRESS_SECONDS, StatusChang
 RETRY_SECONDS = 1.0
 SHARED_REST_SECONDS = 3.0
 """Seconds for which what others may live in stays when the deletion of its Work is seen: until it is known whether the
-Work alone was deleted, and is wanted again (decision 24)."""
+Work alone was deleted, and is wanted again (decision 23)."""
 LOOK_AGAIN = timedelta(seconds=20)
 """Pause after which what has come back, and is still there, and what stays for its claims, is looked at again."""
 MAX_REMEMBERED = 10_000

@@ -1,7 +1,7 @@
 """Turns in which Deployment templates that are at rest get their first conditions, one after the other.
 
 Karmada gives a template no conditions, and of an application at rest nothing else is new that they could be told with
-(decision 119). So many may be there at once that each has its turn: after this process has settled, and at a bounded
+(decision 91). So many may be there at once that each has its turn: after this process has settled, and at a bounded
 rate. A turn is an instant in the queue of the binding controller, and no task of its own.
 """
 

@@ -5,7 +5,7 @@
                deleted the Work by hand, or its namespace, and its binding may want it
 
 Whoever may hold it, the binding controller, is given time to do so, which begins when the heartbeat of the controllers
-was renewed since: an agent may follow a control plane for long before they do (decisions 48 and 56). The heartbeat is
+was renewed since: an agent may follow a control plane for long before they do (decisions 48 and 164). The heartbeat is
 asked for only while something waits. Holds: S1, S5, S13.
 """
 

@@ -76,7 +76,7 @@ class RemovalHolds:
     def is_doubtful(self, work: Work) -> bool:
         """Tells whether a Work whose binding is gone stays, because nobody watched for a while since it was made, or
         shortly before: a control plane that was restored from a backup may know less than who wrote it, and what it
-        does not know runs on (decision 57). `leeward orphans` lists it. Holds: S5, S13."""
+        does not know runs on (decision 48). `leeward orphans` lists it. Holds: S5, S13."""
         made_at = work.metadata.creation_timestamp
         return made_at is not None and self.attention.time.has_gap_since(made_at - FOLLOWS_WITHIN)
 

@@ -12,7 +12,7 @@ def problem_of_reached(name: str, found: str, joined: Iterable[Joined], control_
     """The reason why nothing is done for the cluster `name` in the one with the id `found`, which answers at its
     endpoint; empty where there is none.
 
-    An id that nobody has is that of a member that was rebuilt (decision 163). Its own is not questioned, whoever else
+    An id that nobody has is that of a member that was rebuilt (decision 23). Its own is not questioned, whoever else
     has it. Holds: S5, S6.
     """
     others = [other for other in joined if other.id == found]

@@ -3,7 +3,7 @@
 Such a configuration lies in the control plane like any other template, and its Service leads nowhere there, since what
 would answer runs in the members. The embedded API server asks here before it lets the webhook's absence refuse a write.
 
-Karmada: differs. Its kube-apiserver asks the webhook, and refuses the write (decision 72).
+Karmada: differs. Its kube-apiserver asks the webhook, and refuses the write (decision 162).
 """
 
 from kubeapi import codec

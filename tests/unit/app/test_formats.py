@@ -185,7 +185,7 @@ def test_a_backup_is_put_back_under_a_fleet_that_has_run_on(release: str, tmp_pa
 def test_what_each_version_has_kept_is_read_as_it_was_meant(release: str) -> None:
     assert breaking_changes(read_shapes(recorded_file(release, SHAPES)), shapes()) == [], (
         "an earlier version has kept this, and it would be read otherwise: leave the field as it is, or give the "
-        "format the next number, with a migration in `leeward up` that keeps a copy (decision 120)"
+        "format the next number, with a migration in `leeward up` that keeps a copy (decision 91)"
     )
 
 

@@ -73,7 +73,7 @@ def rendered_generation(binding: Binding, works: Mapping[str, Work], stale: Coll
 def says_nothing_new(before: ResourceBindingStatus, after: ResourceBindingStatus) -> bool:
     """Tells whether `after` says no more than which generation is rendered, of what Karmada has left as it is.
 
-    Karmada does not say that; nobody asks for it before the binding has been somewhere else (decision 90).
+    Karmada does not say that; nobody asks for it before the binding has been somewhere else (decision 91).
     """
     applied = find_condition(before.conditions, _APPLIED.type)
     if applied is None or applied.status != "True" or applied.observed_generation:

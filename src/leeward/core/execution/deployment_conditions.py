@@ -1,7 +1,7 @@
 """The conditions Available and Progressing of a Deployment template: what holds for all of its copies together.
 
 Clients wait for them as they do in one cluster. They are an addition: the numbers beside them are Karmada's, which
-gives a template no conditions (decision 101). Reasons are those of Kubernetes' own Deployment controller, since
+gives a template no conditions (decision 172). Reasons are those of Kubernetes' own Deployment controller, since
 clients go by them.
 
     Available     True when each cluster has its copy's minimum; what is being evicted fills in for what replaces it.
@@ -10,7 +10,7 @@ clients go by them.
                   the next generation; ProgressDeadlineExceeded when a member's own controller says so.
 
 That a cluster is not seen is written on its own; so is that it is seen again. What Karmada has left behind, and nothing
-happens to, gets its first conditions on their own, once (decision 119).
+happens to, gets its first conditions on their own, once (decision 91).
 """
 
 import re

@@ -3,7 +3,7 @@
 What is reported of an object counts for the generation that it carries. An object that carries none was made by
 Karmada, from a Work that nobody of ours has written: it is as its Work says where it has all that the Work asks for. It
 is no reason to write an object that it carries no generation, so that a control plane that takes over from Karmada
-writes none (decision 90). Holds: S1, S12.
+writes none (decision 91). Holds: S1, S12.
 """
 
 from kubeapi.diff import is_equal

@@ -31,7 +31,7 @@ from leeward.sim.histories.named_objects import Named, follows, named_by, named_
 from leeward.sim.histories.scripted import troubles_in
 
 LONGEST_WAIT_SECONDS = 15.0
-"""A copy that waits for what it needs is made without it then, and an event says so (decision 77)."""
+"""A copy that waits for what it needs is made without it then, and an event says so (decision 83)."""
 SLACK_SECONDS = 0.1
 _KIND_OF = {prefix: kind for kind, prefix in KINDS.items() if kind in ("ConfigMap", "Secret", "PersistentVolumeClaim")}
 

@@ -18,7 +18,7 @@ SERVED_SECONDS = 2.0
 """Seconds to apply a Work, or to take it back; a write, a few reads, and the pace of the queues."""
 SHARED_SECONDS = 3.0
 """Seconds for which what others keep something in stays when its Work is deleted, since somebody may have done so by
-hand (decision 24)."""
+hand (decision 23)."""
 
 
 class IsolationChecker:

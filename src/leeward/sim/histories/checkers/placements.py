@@ -108,7 +108,7 @@ def _applied_placement(binding: ResourceBinding | None) -> object:
 def _is_barred(cluster: Cluster) -> bool:
     """Tells whether nothing new may come: histories tolerate NoExecute taints for a while, NoSchedule ones never.
 
-    The taint of a cluster that flaps is waived for a last resort (decision 7).
+    The taint of a cluster that flaps is waived for a last resort (decision 20).
     """
     taints = [taint for taint in cluster.taints if taint.key != FLAPPING_TAINT]
     return cluster.is_being_deleted or any(taint.effect == "NoSchedule" for taint in taints)
