@@ -7,6 +7,7 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.names import VOLUMES_FOLLOW_ANNOTATION
+from leeward.operations.drain import start_drain
 from leeward.sim.world import World
 from tests.world.stories import (
     CONFIG_MAPS,
@@ -134,3 +135,106 @@ def test_s1_what_a_held_copy_is_reached_and_configured_by_stays_beside_it(how: s
 def service(name: str) -> Manifest:
     spec = {"selector": {"app": name}, "ports": [{"port": 80}]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
+
+
+HPAS = Resource.of_manifests("autoscaling/v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", True)
+RBAC, NETWORKING = "rbac.authorization.k8s.io/v1", "networking.k8s.io/v1"
+COMPANIONS: list[tuple[Resource[Manifest], dict[str, Any]]] = [
+    (SERVICES, {"spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}),
+    (Resource.of_manifests("v1", "serviceaccounts", "ServiceAccount", True), {}),
+    (SECRETS, {"data": {}}),
+    (ROLES, {"rules": []}),
+    (
+        Resource.of_manifests(RBAC, "rolebindings", "RoleBinding", True),
+        {
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "web"},
+            "subjects": [{"kind": "ServiceAccount", "name": "web", "namespace": "default"}],
+        },
+    ),
+    (
+        Resource.of_manifests(NETWORKING, "ingresses", "Ingress", True),
+        {"spec": {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}},
+    ),
+    (
+        Resource.of_manifests(NETWORKING, "networkpolicies", "NetworkPolicy", True),
+        {"spec": {"podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Ingress"]}},
+    ),
+    (
+        HPAS,
+        {
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                "minReplicas": 2,
+                "maxReplicas": 4,
+            }
+        },
+    ),
+    (
+        Resource.of_manifests("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", True),
+        {"spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}},
+    ),
+]
+"""Objects that run nothing, and without which the copy beside them may serve nobody."""
+CLUSTER_ROLES = Resource.of_manifests(RBAC, "clusterroles", "ClusterRole", False)
+CLUSTER_POLICIES = Resource.of_manifests(
+    "policy.karmada.io/v1alpha1", "clusterpropagationpolicies", "ClusterPropagationPolicy", False
+)
+ONE_OF_TWO = {
+    **on("member1", "member2"),
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+}
+
+
+async def with_companions(world: World, policies: str, placement: Manifest = ONE_OF_TWO) -> None:
+    """The application with this placement, and its companions: by one policy, or by one for each object."""
+    await world.client.create(DEPLOYMENTS, deployment("web", 2), "default")
+    for resource, content in (*COMPANIONS, (CLUSTER_ROLES, {"rules": []})):
+        manifest = {**content, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "web"}}
+        await world.client.create(resource, manifest, "default" if resource.namespaced else "")
+    own = [DEPLOYMENTS, *(resource for resource, _ in COMPANIONS)]
+    selectors = [{"apiVersion": each.api_version, "kind": each.kind, "name": "web"} for each in own]
+    for number, chosen in enumerate([selectors] if policies == "one" else [[each] for each in selectors]):
+        asked = policy(f"web-{number}", ONE_OF_TWO if number else placement)
+        asked["spec"]["resourceSelectors"] = chosen
+        await world.client.create(POLICIES, asked, "default")
+    asked = {**policy("web", ONE_OF_TWO, "ClusterRole", RBAC), "kind": "ClusterPropagationPolicy"}
+    await world.client.create(CLUSTER_POLICIES, asked)
+    await world.sleep(60)
+
+
+async def kinds_in(world: World, member: str) -> set[str]:
+    """The kinds of the application and its companions that are in a member."""
+    found = set[str]()
+    for resource in (DEPLOYMENTS, CLUSTER_ROLES, *(each for each, _ in COMPANIONS)):
+        if await identities(world, "web", [member], resource, "default" if resource.namespaced else ""):
+            found.add(resource.kind)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("policies", "room"), [("one", "on paper"), ("many", "on paper"), ("many", "nowhere")], ids=lambda each: each
+)
+def test_s1_what_a_copy_needs_stays_while_a_drain_waits_for_its_replacement(policies: str, room: str) -> None:
+    """The new copy finds no node, or no cluster may take it at all. What serves another application alone goes."""
+
+    async def story(world: World) -> None:
+        await with_companions(world, policies, {**ONE_OF_TWO, **on("member1")} if room == "nowhere" else ONE_OF_TWO)
+        there = await kinds_in(world, "member1")
+        assert len(there) == 2 + len(COMPANIONS)
+        await world.client.create(SERVICES, service("other"), "default")
+        await world.client.create(POLICIES, policy("other", ONE_OF_TWO, "Service", "v1"), "default")
+        await without_room(world, "member2")
+        await world.sleep(5)
+        await start_drain(world.client, "member1", None)
+        for _ in range(60):
+            await world.sleep(20)
+            assert await ready_replicas(world, "member1", "web") == 2
+            assert await kinds_in(world, "member1") == there
+        assert set(await identities(world, "other", resource=SERVICES)) == {"member2"}
+        await with_room(world, "member2")
+        await world.client.patch(POLICIES, "web-0", {"spec": {"placement": ONE_OF_TWO}}, "default")
+        await world.sleep(900)
+        assert await ready_replicas(world, "member2", "web") == 2
+        assert [await kinds_in(world, name) for name in ("member1", "member2")] == [set(), there]
+
+    play(story, PUSHED)

@@ -1,64 +1,78 @@
-"""Objects that carry the traffic or the configuration of a copy, as Services and ConfigMaps: they leave after it.
+"""Objects that run nothing and that a copy beside them may need, as Services, Roles and Secrets: they leave after it.
 
-A policy may select them along with the application. While the copy stays in a cluster, it needs them there.
+A copy that leaves a cluster needs there whatever has come with it: all in its namespace, and all of its cluster-wide
+policy. Which of them it needs, nobody can tell of every kind. A Service that selects other Pods is the exception.
 """
 
-from kubeapi.meta import labels_of
-from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL
-from leeward.api.resource import WORKS
-from leeward.api.work import Work
-from leeward.core.execution.addresses import Uses, is_used, uses_of
-from leeward.core.interpreter.fields import text_at
-from leeward.runtime.bounded import keep_latest
-from leeward.runtime.controller_context import ControlPlane
-from leeward.runtime.index import IndexOfMany
+from typing import Any
 
-MAX_REMEMBERED = 10_000
-_Key = tuple[str, str, str]
+from kubeapi.meta import labels_of
+from leeward.api.names import CLUSTER_POLICY_ID_LABEL, POLICY_ID_LABEL, cluster_of_execution_space
+from leeward.api.resource import CLUSTERS, WORKS
+from leeward.api.work import Binding, Work, is_application
+from leeward.core.execution.addresses import may_be_behind
+from leeward.core.interpreter.fields import text_at
+from leeward.runtime.binding_kinds import CLUSTER_RESOURCE_BINDING, RESOURCE_BINDING, BindingKind
+from leeward.runtime.clusters_by_name import ClustersByName
+from leeward.runtime.controller_context import ControlPlane
+from leeward.runtime.index import Index
+from leeward.runtime.informer import Informer
 
 
 class Carriers:
-    """Follows Works by cluster, namespace and policy; those of copies that leave also without a policy."""
+    """Follows Works by cluster and namespace."""
 
     def __init__(self, plane: ControlPlane) -> None:
-        self._works = IndexOfMany[Work, _Key](plane.informers.of(WORKS), _keys)
-        self._uses: dict[str, tuple[int, Uses]] = {}
-        """Uses of Works by uid, with the generation that was read."""
+        self._works = plane.informers.of(WORKS)
+        self._fleet = ClustersByName(plane.informers.of(CLUSTERS))
+        kinds = (RESOURCE_BINDING, CLUSTER_RESOURCE_BINDING)
+        self._bindings: dict[BindingKind, Informer[Any]] = {kind: plane.informers.of(kind.resource) for kind in kinds}
+        self._beside = Index(self._works, _place)
 
     def carries(self, work: Work) -> bool:
-        """Tells whether a copy in the cluster of `work` uses its objects, and leaves as well, or follows one policy
-        with them. A copy that is being deleted uses nothing any more."""
-        users = (each for key in {*_keys(work), _leaving(work)} for each in self._works.get(key))
+        """Tells whether an application in the cluster of `work` may need its objects: one of the same policy, or one
+        that leaves as well. A copy that is being deleted needs nothing any more."""
+        space, namespace = _place(work)
+        users = self._beside.get((space, namespace)) if namespace else self._works.list(space)
         manifests = work.spec.workload.manifests
         return any(
-            is_used(manifest, self._used_by(user)) for user in users if not _goes(user) for manifest in manifests
+            (_policies(each) & _policies(work) or self._leaves(each))
+            and self._runs(each)
+            and any(may_be_behind(manifest, each.spec.workload.manifests) for manifest in manifests)
+            for each in users
+            if each.metadata.deletion_timestamp is None or each.is_removal_held
         )
 
-    def _used_by(self, work: Work) -> Uses:
-        uid, generation = work.metadata.uid, work.metadata.generation
-        known = self._uses.get(uid)
-        if known is None or known[0] != generation:
-            found = uses_of(work.spec.workload.manifests)
-            known = self._uses[uid] = generation, found
-            keep_latest(self._uses, MAX_REMEMBERED)
-        return known[1]
+    def _leaves(self, user: Work) -> bool:
+        """Tells whether a copy is to leave its cluster: its Work waits for that, or its binding says so, or a taint
+        drives out whatever can go."""
+        cluster, binding = cluster_of_execution_space(user.namespace), self._binding(user)
+        home = self._fleet.get(cluster)
+        if user.is_leaving or user.is_removal_held or (home is not None and home.has_no_execute):
+            return True
+        spec = binding.spec if binding is not None else None
+        return spec is not None and (
+            any(task.from_cluster == cluster for task in spec.graceful_eviction_tasks)
+            or all(target.name != cluster for target in spec.clusters)
+        )
+
+    def _runs(self, user: Work) -> bool:
+        binding = self._binding(user)
+        return binding is not None and is_application(binding)
+
+    def _binding(self, work: Work) -> Binding | None:
+        for kind, bindings in self._bindings.items():
+            if (key := kind.key_of_work(work)) is not None:
+                return bindings.get(key.name, key.namespace)
+        return None
 
 
-def _goes(work: Work) -> bool:
-    return work.metadata.deletion_timestamp is not None and not work.is_removal_held
-
-
-def _keys(work: Work) -> list[_Key]:
-    policies = {
-        labels_of(manifest).get(label, "")
-        for manifest in work.spec.workload.manifests
-        for label in (POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL)
-    }
-    space, namespace, _ = _leaving(work)
-    keys = [(space, namespace, policy) for policy in policies if policy]
-    return [*keys, _leaving(work)] if work.is_leaving or work.is_removal_held else keys
-
-
-def _leaving(work: Work) -> _Key:
+def _place(work: Work) -> tuple[str, str]:
+    """The execution space of a Work, and the namespace of its object."""
     manifests = work.spec.workload.manifests
-    return work.namespace, text_at(manifests[0], "metadata", "namespace") if manifests else "", ""
+    return work.namespace, text_at(manifests[0], "metadata", "namespace") if manifests else ""
+
+
+def _policies(work: Work) -> set[str]:
+    manifests, ids = work.spec.workload.manifests, (POLICY_ID_LABEL, CLUSTER_POLICY_ID_LABEL)
+    return {text for each in manifests for name in ids if (text := labels_of(each).get(name, ""))}

@@ -27,7 +27,6 @@ from leeward.api.cluster import Cluster
 from leeward.api.names import ALL_ADDRESSES_ANNOTATION
 from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.core.copies.availability import availability
-from leeward.core.interpreter import dependencies_of
 from leeward.core.interpreter.dependencies import ingress_dependencies
 from leeward.core.interpreter.fields import list_at, mapping_at, mappings_at, text_at
 
@@ -116,29 +115,11 @@ def selects(selector: Mapping[str, str], workload: ReadOnlyManifest) -> bool:
     return _matches(selector, mapping_at(workload, *_path_of_labels(workload)))
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
-    """Objects that a copy needs in its cluster: those that it names, and Services that select these labels."""
-
-    named: frozenset[tuple[str, str, str]] = frozenset()
-    labels: tuple[Mapping[str, Any], ...] = ()
-
-
-def uses_of(manifests: Iterable[ReadOnlyManifest]) -> Uses:
-    """Objects that these manifests use, of kinds with rules. A Service or a ConfigMap uses none."""
-    found = list(manifests)
-    named = (each for manifest in found for each in dependencies_of(manifest))
-    labels = (mapping_at(manifest, *_path_of_labels(manifest)) for manifest in found)
-    return Uses(frozenset((each.kind, each.namespace, each.name) for each in named), tuple(filter(None, labels)))
-
-
-def is_used(manifest: ReadOnlyManifest, uses: Uses) -> bool:
-    """Tells whether a copy uses the object: names it, or is selected by it."""
-    named = (manifest["kind"], text_at(manifest, "metadata", "namespace"), text_at(manifest, "metadata", "name"))
-    if named in uses.named or manifest["kind"] != "Service":
-        return named in uses.named
-    selector = selector_of_service(manifest)
-    return any(_matches(selector, labels) for labels in uses.labels)
+def may_be_behind(manifest: ReadOnlyManifest, workloads: Iterable[ReadOnlyManifest]) -> bool:
+    """Tells whether the Pods of these workloads may need the object: any but a Service that selects others."""
+    selector = selector_of_service(manifest) if manifest["kind"] == "Service" else {}
+    found = (mapping_at(each, *_path_of_labels(each)) for each in workloads)
+    return not selector or any(not labels or _matches(selector, labels) for labels in found)
 
 
 def _path_of_labels(workload: ReadOnlyManifest) -> tuple[str, ...]:
