@@ -1,12 +1,30 @@
 """Copies that are purged Directly and are not known to be gone: nothing new is made, and nothing that serves goes."""
 
+from typing import Any
+
 import pytest
 
+from kubeapi.meta import Manifest
 from leeward.api.meta import find_condition
 from leeward.api.names import REMOVAL_BLOCKED_CONDITION, TIME_TO_START_ANNOTATION
 from leeward.api.resource import CLUSTERS
+from leeward.operations.drain import start_drain
+from leeward.sim.member import agent_of
+from leeward.sim.network import Link
 from leeward.sim.world import Mode, World
-from tests.world.stories import POLICIES, apply, by_weight, deployment, identities, play, policy, ready_replicas, tasks
+from tests.world.stories import (
+    POLICIES,
+    apply,
+    by_weight,
+    deployment,
+    identities,
+    play,
+    policy,
+    ready_replicas,
+    tasks,
+    without_room,
+)
+from tests.world.test_application_failover import delete_pods
 from tests.world.test_returning_copies import NIGHTLY, one_judged_copy
 from tests.world.test_stateful_sets import STATEFUL_SETS, pods, stateful_set
 
@@ -84,11 +102,15 @@ def test_s1_volumes_that_follow_leave_what_is_well_until_the_lost_copy_is_known_
         await apply(world.client, wanted)
         await world.until(lambda: set(world.assigned("db-statefulset")) == {"member1", "member2"}, 60)
         await world.sleep(60)
-        await world.member("member1").stop()
+        way = world.link("controllers", "member1")
+        way.cut()
         await world.until(lambda: tasks(world, "db-statefulset") == ["member1", "member2"])
         await world.sleep(120)
         assert [len(await pods(world, f"member{n}")) > 0 for n in (2, 3, 4)] == [True, False, False]
-        await world.member("member1").start()
+        await without_room(world, "member1")
+        await delete_pods(world, "member1")
+        await world.sleep(10)
+        way.mend()
         await world.until(lambda: not tasks(world, "db-statefulset"), 900)
         assert [len(await pods(world, f"member{n}")) > 0 for n in (1, 2, 3, 4)] == [False, False, True, True]
 
@@ -116,5 +138,64 @@ def test_c1_what_has_no_replicas_and_starts_nowhere_is_tried_once_in_each_cluste
                 moves.append((target, world.seconds - began))
         assert [target for target, _ in moves] == sorted(set(THREE) - {first}), "each of the others, once"
         assert moves[1][1] == pytest.approx(1830 if time_to_start else 630, abs=40)
+
+    play(story, THREE)
+
+
+ONE: dict[str, Any] = {
+    "clusterAffinity": {"clusterNames": [*THREE]},
+    "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+}
+
+
+async def is_cut_off_and_purged(world: World, placement: Manifest, mode: Mode = "Push") -> Link:
+    """Four replicas, of which at least two are in member1."""
+    made = policy("web", placement)
+    made["spec"]["failover"] = {"cluster": {"purgeMode": "Directly"}}
+    await apply(world.client, deployment("web", 4), made)
+    await world.sleep(60)
+    way = world.link("controllers", "member1") if mode == "Push" else world.link(agent_of("member1"), world.NAME)
+    way.cut()
+    await world.until(lambda: tasks(world, WEB) == ["member1"])
+    await world.sleep(120)
+    return way
+
+
+@pytest.mark.parametrize("division", ["divided", "one copy"])
+@pytest.mark.parametrize("mode", ["Push", "Pull"])
+def test_s1_a_copy_that_was_cut_off_and_is_well_is_not_purged_any_more(mode: Mode, division: str) -> None:
+    """Nothing was made elsewhere. The order to purge it ends with its reason, the taint."""
+
+    async def story(world: World) -> None:
+        placement = by_weight({"member1": 1, "member2": 1}) if division == "divided" else ONE
+        way = await is_cut_off_and_purged(world, placement, mode)
+        before = await identities(world, "web", ["member1"])
+        assert before
+        way.mend()
+        for _ in range(180):
+            await world.sleep(1)
+            assert await identities(world, "web", ["member1"]) == before
+        assert tasks(world, WEB) == []
+        assert world.assigned(WEB) == ({"member1": 2, "member2": 2} if division == "divided" else {"member1": 4})
+
+    play(story, {**THREE, "member1": mode})
+
+
+@pytest.mark.parametrize("taint", ["stays", "goes"])
+def test_s7_what_was_cut_off_is_purged_where_it_serves_nothing_or_its_taint_stands(taint: str) -> None:
+    async def story(world: World) -> None:
+        way = await is_cut_off_and_purged(world, ONE)
+        if taint == "stays":
+            await start_drain(world.client, "member1", None)
+        else:
+            await without_room(world, "member1")
+            await delete_pods(world, "member1")
+            await world.sleep(10)
+        way.mend()
+        await world.until(lambda: not tasks(world, WEB), 900)
+        await world.sleep(60)
+        (target,) = world.assigned(WEB)
+        assert target != "member1"
+        assert [await ready_replicas(world, name, "web") for name in ("member1", target)] == [-1, 4]
 
     play(story, THREE)

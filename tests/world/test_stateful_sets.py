@@ -7,6 +7,7 @@ import pytest
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
 from leeward.api.resource import PODS, RESOURCE_BINDINGS
+from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
 from tests.world.stories import POLICIES, held, play, policy, tasks
 
@@ -125,19 +126,27 @@ def test_s12_a_set_of_which_an_earlier_version_has_said_nothing_is_not_taken_for
 
 
 @pytest.mark.long
-def test_s7_a_set_whose_volumes_follow_is_made_when_the_old_copy_is_gone() -> None:
+@pytest.mark.parametrize("how", ["it is well", "it is drained"])
+def test_s7_a_set_whose_volumes_follow_is_made_when_the_old_copy_is_gone(how: str) -> None:
+    """One that is well when its cluster is back stays, for nothing else serves."""
+
     async def story(world: World) -> None:
         first = await deployed(world, **{"volumes-follow": "true"})
         (other,) = set(TWO) - {first}
+        before = await pods(world, first)
         world.member(first).pause()
         await world.until(lambda: set(world.assigned(DB)) == {other}, 1200)
         await world.sleep(1200)
         assert await pods(world, other) == {}, "nobody knows that the old copy has stopped writing"
         assert held(world, DB) == "WaitingForPurge"
+        if how == "it is drained":
+            await start_drain(world.client, first, None)
         world.member(first).resume()
         await world.sleep(300)
-        assert await pods(world, first) == {}
-        assert set(await pods(world, other)) == {"db-0", "db-1"}
+        stays, gone = (first, other) if how == "it is well" else (other, first)
+        assert await pods(world, gone) == {}
+        assert set(await pods(world, stays)) == {"db-0", "db-1"}
+        assert how == "it is drained" or await pods(world, first) == before
 
     play(story, TWO)
 
@@ -187,6 +196,6 @@ def test_s12_the_service_that_a_set_names_stays_with_it_where_a_script_says_that
         assert set(world.assigned(DB)) == {first}
         found = (await world.member(first).client.list(SERVICES, "default")).items
         kept = [each["metadata"]["uid"] for each in found if each["metadata"]["name"] == "db"]
-        assert kept == ([before["metadata"]["uid"]] if told else []), "decision 83 tells of both"
+        assert kept == [before["metadata"]["uid"]], "decision 83 tells of both"
 
     play(story, TWO)

@@ -41,8 +41,8 @@ StoredTaintPurgeModeText = Literal[TaintPurgeModeText, "Graciously", "Immediatel
 class PurgeRules:
     """Meaning of a mode.
 
-    keeps_copy        the old copy's Work stays until its eviction has ended; else it is deleted at once, and no new
-                      copy is made before it is known to be gone (S7)
+    keeps_copy        the old copy's Work stays until its eviction has ended; else it is deleted as long as the reason
+                      of its eviction stands, and no new copy is made before it is known to be gone (S7)
     needs_place       nothing leaves without a place to go (S11), and a cluster that is held down for flapping is only
                       a last resort (C1)
     withdraws         the eviction is taken back when its cluster is well again
@@ -73,7 +73,7 @@ _GRACEFULLY = PurgeRules(
 _DIRECTLY = PurgeRules(
     keeps_copy=False,
     needs_place=False,
-    withdraws=False,
+    withdraws=True,
     moves_on=True,
     has_grace=False,
     suppresses=False,

@@ -10,9 +10,12 @@ from leeward.controllers.carriers import Carriers
 from leeward.controllers.returned_copies import placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.copies.disruption import NO_SIZES, copies_of
+from leeward.core.eviction.due_evictions import decide_stay
+from leeward.core.eviction.task_reasons import TaskReason, reason_of
 from leeward.core.eviction.tasks import is_ended_by_a_person
 from leeward.core.execution.removal import NOT_REPLACED, STILL_USED, goes_at_once, settles_at, why_removal_waits
 from leeward.core.execution.works import is_of_deleted_template, is_surplus
+from leeward.core.scheduling.affinity import is_in_any_term
 from leeward.runtime.brake import BrakeView
 from leeward.runtime.clusters_by_name import ClustersByName
 from leeward.runtime.controller_context import ControlPlane
@@ -96,24 +99,39 @@ class RemovalHolds:
         present: Mapping[str, Work],
         is_wanted: bool = False,
         needs: Mapping[str, int] = NO_SIZES,
+        *,
+        is_purged: bool = False,
     ) -> tuple[str, datetime | None]:
         """Reason for which the copy in `cluster`, which is not wanted there, does not go yet (`why_removal_waits`); and
         when to look again.
 
         What was made of a template that a user has deleted is not kept, whatever came after it under its name; nor is a
         copy whose eviction a person has ended.
-        `is_wanted` there, and not to be had as it is to be: then it stays as it is (S14).
+        `is_wanted` there, and not to be had as it is to be: then it stays as it is (S14). One that `is_purged` goes at
+        once while the reason of its eviction stands.
         """
         if not self.enabled or is_of_deleted_template(present[cluster], binding):
             return "", None
         if is_ended_by_a_person(binding.spec, cluster) or present[cluster].is_ended_by_a_person:
             return "", None
-        if is_wanted:
-            return NOT_REPLACED, None
+        if is_wanted or (is_purged and self._is_purge_due(binding, cluster, present[cluster])):
+            return NOT_REPLACED if is_wanted else "", None
         why, look_at = self._ask(binding, cluster, present, needs)
         if not why and not is_application(binding) and self._carriers.carries(present[cluster]):
             return STILL_USED, self._clock.now() + LOOK_AGAIN
         return why, look_at
+
+    def _is_purge_due(self, binding: Binding, cluster: str, work: Work) -> bool:
+        """Tells whether the cluster of a purged copy can be seen, and the reason of its eviction stands: a taint, where
+        it was away; or the user wants none there. Holds: S1, S7."""
+        home, spec = self._fleet.get(cluster), binding.spec
+        if home is None or home.is_being_deleted:
+            return True
+        own = [reason_of(task) for task in spec.graceful_eviction_tasks if task.from_cluster == cluster]
+        is_tainted = work.is_held_since_away or TaskReason.TAINT_UNTOLERATED in own
+        may_return = decide_stay(home.taints, spec.tolerations, self._clock.now()).due is None
+        stands = not (is_tainted and may_return and is_in_any_term(spec, home))
+        return stands and settles_at(home) is not None
 
     def _ask(
         self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int]

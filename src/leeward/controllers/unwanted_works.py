@@ -49,8 +49,10 @@ class UnwantedWorks:
                 continue
             claims = keeps and cluster not in purged and not is_ended_by_a_person(binding.spec, cluster)
             why, look_at = (NOT_REPLACED if is_kept else ""), None
-            if not is_kept and cluster not in purged:
-                why, look_at = self._holds.why_it_waits(binding, cluster, present, stays, synced.needs)
+            if not is_kept:
+                why, look_at = self._holds.why_it_waits(
+                    binding, cluster, present, stays, synced.needs, is_purged=cluster in purged
+                )
             synced.look_at = min(filter(None, (look_at, synced.look_at)), default=None)
             if why:
                 synced.waiting[cluster] = why

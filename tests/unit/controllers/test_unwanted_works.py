@@ -42,7 +42,11 @@ class Told(RemovalHolds):
         present: Mapping[str, Work],
         is_wanted: bool = False,
         needs: Mapping[str, int] = NO_SIZES,
+        *,
+        is_purged: bool = False,
     ) -> tuple[str, datetime | None]:
+        if is_purged:
+            return super().why_it_waits(binding, cluster, present, is_wanted, needs, is_purged=True)
         self.asked.append((binding.name, present[cluster].name, is_wanted))
         return "NotReplaced" if self.held else "", self.look_at
 

@@ -87,8 +87,9 @@ class Returns:
         return self.binding.spec.graceful_eviction_tasks
 
     def find(self) -> Withdrawal | None:
-        """The first open task that is to be withdrawn, or all of them."""
-        if not is_current(self.binding) or placement_changed(self.binding):
+        """The first open task that is to be withdrawn, or all of them. While a copy is purged, nothing new is made."""
+        is_made = is_current(self.binding) or any(not rules_of_task(task).keeps_copy for task in self.tasks)
+        if not is_made or placement_changed(self.binding):
             return None
         single = (found for task in self.tasks if (found := _one_back(self, task)) is not None)
         return next(single, None) or _all_back(self)

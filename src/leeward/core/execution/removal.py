@@ -140,7 +140,9 @@ def why_removal_waits(
         copies = copies_of(spec, works, clusters, now, needs=needs, watched=attention.has_settled(now))
         may_go = (at_once and not (has_waited or is_older)) or copies.may_disrupt({cluster: 0})
         may_go = may_go or (is_back and _is_nobodys(spec, work, works, clusters))
-    return ("" if is_back else CLUSTER_NOT_READY) if may_go else REPLACEMENT_LOST if has_waited else NOT_REPLACED
+    if not is_back:
+        return CLUSTER_NOT_READY
+    return "" if may_go else REPLACEMENT_LOST if has_waited else NOT_REPLACED
 
 
 def settles_at(cluster: Cluster) -> datetime | None:

@@ -99,7 +99,6 @@ CORDONED = cluster("a", taints=(Taint("leeward.dev/cordon", "NoSchedule", time_a
         (msgspec.structs.replace(LEFT, metadata=msgspec.structs.replace(
             LEFT.metadata, annotations={APPLIED_PLACEMENT_ANNOTATION: "{}"})), HALF, ALIVE),
         (moved(SHARES, task("a", 2, reason="SomebodyElse"), b=4), HALF, ALIVE),
-        (moved(SHARES, task("a", 2, purge_mode="Directly"), b=4), HALF, ALIVE),
         (moved(SHARES, task("a", 2, purge_mode="Never"), b=4), HALF, ALIVE),
         (LEFT, works({"b": 2}), ALIVE),
         (LEFT, {**HALF, "a": being_deleted(HALF["a"])}, ALIVE),
@@ -113,7 +112,7 @@ CORDONED = cluster("a", taints=(Taint("leeward.dev/cordon", "NoSchedule", time_a
         (LEFT, works({"a": 2, "b": 4}), ALIVE),
     ],
     ids=[
-        "a spec that is not rendered", "a new placement", "another's eviction", "purged", "never purged", "no Work",
+        "a spec that is not rendered", "a new placement", "another's eviction", "never purged", "no Work",
         "a Work that goes", "a part of it", "unhealthy", "not listed", "unjoined", "not back yet", "drained",
         "cordoned", "all is ready elsewhere",
     ],
@@ -122,6 +121,14 @@ def test_nothing_returns_that_is_not_known_to_be_worth_it(
     bound: ResourceBinding, copies: Mapping[str, Work], clusters: tuple[Cluster, ...]
 ) -> None:
     assert withdraw(bound, copies, *clusters) is None
+
+
+def test_s1_a_purged_copy_that_is_well_comes_back_though_nothing_is_made_elsewhere() -> None:
+    purged = moved(SHARES, task("a", 2, purge_mode="Directly"), b=4)
+    not_made = msgspec.structs.replace(purged, status=aggregated(purged, 0).status)
+    found = withdraw(not_made, HALF, *ALIVE)
+    assert found is not None
+    assert {target.name: target.replicas for target in found.clusters} == {"a": 2, "b": 2}
 
 
 @pytest.mark.parametrize("reason", ["TaintUntolerated", "AffinityTermLeft", "ApplicationFailure", "ReplacementFailed"])
