@@ -188,7 +188,8 @@ ONE_OF_TWO = {
 async def with_companions(world: World, policies: str, placement: Manifest = ONE_OF_TWO) -> None:
     """The application with this placement, and its companions: by one policy, or by one for each object."""
     await world.client.create(DEPLOYMENTS, deployment("web", 2), "default")
-    for resource, content in (*COMPANIONS, (CLUSTER_ROLES, {"rules": []})):
+    beside: list[tuple[Resource[Manifest], dict[str, Any]]] = [*COMPANIONS, (CLUSTER_ROLES, {"rules": []})]
+    for resource, content in beside:
         manifest = {**content, "apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "web"}}
         await world.client.create(resource, manifest, "default" if resource.namespaced else "")
     own = [DEPLOYMENTS, *(resource for resource, _ in COMPANIONS)]

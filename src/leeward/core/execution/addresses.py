@@ -117,9 +117,11 @@ def selects(selector: Mapping[str, str], workload: ReadOnlyManifest) -> bool:
 
 def may_be_behind(manifest: ReadOnlyManifest, workloads: Iterable[ReadOnlyManifest]) -> bool:
     """Tells whether the Pods of these workloads may need the object: any but a Service that selects others."""
-    selector = selector_of_service(manifest) if manifest["kind"] == "Service" else {}
+    selector = selector_of_service(manifest)
+    if manifest["kind"] != "Service" or not selector:
+        return True
     found = (mapping_at(each, *_path_of_labels(each)) for each in workloads)
-    return not selector or any(not labels or _matches(selector, labels) for labels in found)
+    return any(not labels or _matches(selector, labels) for labels in found)
 
 
 def _path_of_labels(workload: ReadOnlyManifest) -> tuple[str, ...]:
