@@ -14,6 +14,7 @@ from tests.world.stories import (
     DEPLOYMENTS,
     POLICIES,
     apply,
+    by_weight,
     deployment,
     identities,
     play,
@@ -79,6 +80,30 @@ def test_s7_what_must_not_run_twice_does_not_wait_for_the_new_copy_when_a_person
         await world.client.patch(POLICIES, "web", {"spec": {"placement": on("member2")}}, "default")
         await world.sleep(60)
         assert await ready_replicas(world, "member1", "web") == -1
+
+    play(story, PUSHED)
+
+
+@pytest.mark.parametrize("division", ["divided", "copies"])
+def test_l2_a_copy_that_is_moved_away_does_not_wait_for_a_dead_target(division: str) -> None:
+    """The target was dead before. What is moved serves elsewhere, and no place but that one takes what is dead."""
+
+    async def story(world: World) -> None:
+        def places(*names: str) -> Manifest:
+            return by_weight(dict.fromkeys(names, 1)) if division == "divided" else on(*names)
+
+        number = 4 if division == "divided" else 2
+        await apply(world.client, deployment("web", number), policy("web", places("member1", "member2")))
+        await world.sleep(60)
+        await world.member("member2").stop()
+        await world.until(lambda: not world.is_ready("member2"), 120)
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": places("member2", "member3")}}, "default")
+        await world.sleep(120)
+        assert [await ready_replicas(world, name, "web") for name in ("member1", "member3")] == [-1, 2]
+        await without_room(world, "member1")
+        await world.client.patch(POLICIES, "web", {"spec": {"placement": places("member2", "member1")}}, "default")
+        await world.sleep(120)
+        assert await ready_replicas(world, "member3", "web") == 2, "nothing serves in its stead"
 
     play(story, PUSHED)
 

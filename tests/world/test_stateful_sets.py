@@ -128,7 +128,7 @@ def test_s12_a_set_of_which_an_earlier_version_has_said_nothing_is_not_taken_for
 @pytest.mark.long
 @pytest.mark.parametrize("how", ["it is well", "it is drained"])
 def test_s7_a_set_whose_volumes_follow_is_made_when_the_old_copy_is_gone(how: str) -> None:
-    """One that is well when its cluster is back stays, for nothing else serves."""
+    """A set that is well when its cluster is back stays, for nothing else serves."""
 
     async def story(world: World) -> None:
         first = await deployed(world, **{"volumes-follow": "true"})

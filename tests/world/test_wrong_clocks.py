@@ -8,7 +8,9 @@ from leeward.api.resource import CLUSTERS, WORKS
 from leeward.api.work import Work
 from leeward.core.copies.availability import availability
 from leeward.sim.world import Mode, World
-from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy
+from tests.world.stories import DEPLOYMENTS, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.test_put_back_in_members import back_with_its_past
+from tests.world.test_restored import PUSHED
 
 TWO_PULL: dict[str, Mode] = {"member1": "Push", "member2": "Pull", "member3": "Pull"}
 HOUR_SECONDS = 3600
@@ -129,3 +131,16 @@ def test_s1_what_is_reported_after_a_return_while_the_clock_was_ahead_is_evidenc
         assert availability(await work_of_web(world), world.cluster("member1"), 3).is_whole
 
     play(story, TWO_PULL)
+
+
+def test_l3_what_a_restored_member_brings_back_is_removed_where_it_returned_while_the_clock_was_ahead() -> None:
+    async def story(world: World) -> None:
+        old, new = await back_with_its_past(world)
+        world.controllers_clock.skew_seconds = HOUR_SECONDS
+        await world.member(old).start()
+        await world.until(lambda: world.is_ready(old), 120)
+        world.controllers_clock.skew_seconds = 0
+        await world.sleep(300)
+        assert [await ready_replicas(world, name, "web") for name in (old, new)] == [-1, 3]
+
+    play(story, PUSHED)

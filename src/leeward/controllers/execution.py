@@ -33,7 +33,7 @@ from leeward.controllers.volume_holds import VolumeHolds, VolumesHeld
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.held_volumes import HELD, KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import is_released
-from leeward.core.execution.removal import object_kept, settles_at
+from leeward.core.execution.removal import has_settled, object_kept
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.bounded import keep_latest
@@ -233,9 +233,8 @@ class ExecutionController:
         if work is None or work.metadata.deletion_timestamp is None:
             return None
         now, cluster = self._plane.clock.now(), self._works.cluster
-        settles = settles_at(cluster) if cluster is not None else None
-        if settles is None or settles > now:
-            return settles or now + timedelta(seconds=RETRY_SECONDS)
+        if cluster is None or not has_settled(cluster, now):
+            return now + timedelta(seconds=RETRY_SECONDS)
         return now + LOOK_AGAIN if await self._removal.remove(work, ended=True) else None
 
     def _remember(self, work: Work) -> None:

@@ -17,6 +17,7 @@ from datetime import datetime
 
 from leeward.api.cluster import Cluster
 from leeward.api.work import ResourceBindingSpec, Work
+from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.copies.copy import KnownCopy, row_of
 
 NO_SIZES: Mapping[str, int] = {}
@@ -49,6 +50,14 @@ class CopyTable:
         """Tells whether the copies in `taken` may shrink to so many replicas. Holds: S1."""
         losing = [name for name, stays in taken.items() if name in self.rows and self.rows[name].at_most > stays]
         return all(self.leaves_enough(name, taken) for name in losing)
+
+    def of_a_move(self) -> "CopyTable":
+        """The table for a copy that the user has moved away. It waits for no target in a dead cluster, once others
+        serve as many replicas as go."""
+        homes = {name: row.home for name, row in self.rows.items() if row.assigned}
+        dead = sum(self.rows[name].need for name, home in homes.items() if home is not None and looks_dead(home))
+        goes = sum(max(0, row.at_most - row.assigned) for row in self.rows.values())
+        return replace(self, asked=min(self.asked, max(self.asked - dead, goes)))
 
     def _kept(self, taken: Mapping[str, int]) -> Mapping[str, int]:
         """Replicas that surely serve afterwards."""

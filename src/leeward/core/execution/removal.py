@@ -7,7 +7,7 @@ is_order_about     if the order is about an object that its member has under tha
 why_removal_waits  why the removal of a copy waits: its cluster is away, or others do not surely serve all that is asked
                    for
 leaving            what its Work says meanwhile
-settles_at         when decisions have followed the return of a cluster
+settles_at         when decisions have followed the return of a cluster, and whether they have (has_settled)
 held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluster is away
 may_change_holds   if a change of a cluster can let what waits go, or have more wait
 is_return_kept     if a copy stays that had been removed, and that its member brings back
@@ -49,6 +49,7 @@ from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.execution.ownership import template_uids
 from leeward.core.execution.work_generation import has_work_id
 from leeward.core.interpreter.fields import text_at
+from leeward.core.scheduling.affinity import is_in_any_term
 
 NOT_REPLACED, STILL_USED = "NotReplaced", "StillUsed"
 RETURN_SETTLES = timedelta(seconds=1)
@@ -119,30 +120,28 @@ def why_removal_waits(
 
     `works` are those of the binding, by cluster; `needs` are those of `copies_of`. Nothing goes while its cluster is
     away, nor what was to go then under the brake (S4). Else the law keeps the copy, whoever has asked for the removal
-    (S1), but for one that goes `at_once`. After a gap of the heartbeat the members are looked at first (S13, decision
-    48). A person's word ends the wait. Holds: S1, S4, S13.
+    (S1), but for one that goes `at_once`. One that the user has moved away waits for no dead target. After a gap of the
+    heartbeat the members are looked at first (S13, decision 48). A person's word ends the wait. Holds: S1, S4, S13.
     """
     own, work = clusters.get(cluster), works[cluster]
-    is_asked_for = only_follows(spec) or not spec.asks_for_none
-    if own is None or own.is_being_deleted or not is_asked_for or work.is_ended_by_a_person:
+    is_missed = only_follows(spec) or not spec.asks_for_none
+    if own is None or own.is_being_deleted or not is_missed or work.is_ended_by_a_person:
         return ""
-    asked_at, settles = work.metadata.deletion_timestamp, settles_at(own)
+    asked_at, is_back = work.metadata.deletion_timestamp, has_settled(own, now)
     is_older = asked_at is not None and attention.time.has_gap_since(asked_at)
     if is_older and not attention.has_settled(now):
         return REPLACEMENT_LOST
-    is_back = settles is not None and not now < settles <= now + RETURN_SETTLES
     has_waited = not is_back or work.is_held_since_away or _was_away(own, asked_at)
     if only_follows(spec):
         may_go = not (is_older or has_waited) or all(each.is_served for each in needed_by)
     elif brake and has_waited:
         return BRAKE_ENGAGED
     else:
-        copies = copies_of(spec, works, clusters, now, needs=needs, watched=attention.has_settled(now))
+        known = copies_of(spec, works, clusters, now, needs=needs, watched=attention.has_settled(now))
+        copies = known if is_in_any_term(spec, own) else known.of_a_move()
         may_go = (at_once and not (has_waited or is_older)) or copies.may_disrupt({cluster: 0})
         may_go = may_go or (is_back and _is_nobodys(spec, work, works, clusters))
-    if not is_back:
-        return CLUSTER_NOT_READY
-    return "" if may_go else REPLACEMENT_LOST if has_waited else NOT_REPLACED
+    return CLUSTER_NOT_READY if not is_back else "" if may_go else REPLACEMENT_LOST if has_waited else NOT_REPLACED
 
 
 def settles_at(cluster: Cluster) -> datetime | None:
@@ -152,6 +151,12 @@ def settles_at(cluster: Cluster) -> datetime | None:
         return None
     since = cluster.ready.last_transition_time if cluster.ready is not None else None
     return since + RETURN_SETTLES if since is not None else BEFORE_ALL
+
+
+def has_settled(cluster: Cluster, now: datetime) -> bool:
+    """Tells whether decisions have followed the cluster's last return. A later instant is of a clock that is ahead."""
+    settles = settles_at(cluster)
+    return settles is not None and not now < settles <= now + RETURN_SETTLES
 
 
 def leaving(cluster: str, why: str) -> Condition | None:
