@@ -45,6 +45,12 @@ _ALIASES: Mapping[str, str] = dict(re.findall(r"(\w+):(\w+)", _NAMES_OF_CATEGORI
 """Category of Unicode for each alias, written without spaces, `_` and `-`. Unicode: PropertyValueAliases."""
 
 
+_NUMBER = r"(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
+_QUANTITY = rf"(\+|-)?{_NUMBER}(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?{_NUMBER}))?"
+_LINEAR: Mapping[str, re.Pattern[str]] = {f"^{text}$": re.compile(text) for text in (_QUANTITY,)}
+"""Expressions that Python's engine matches in the same way, in linear time, and faster: Kubernetes' quantity."""
+
+
 class Pattern:
     """A compiled expression."""
 
@@ -59,11 +65,14 @@ class Pattern:
             raise ValueError(_FORM) from error
         finally:
             library.purge()
+        self._linear = _LINEAR.get(text)
         self.size = cast(int, self._compiled.programsize)
         """Number of instructions, as many of which may be looked at for each byte of a text."""
 
     def matches(self, text: str) -> bool:
         """Tells whether the expression matches anywhere in the text."""
+        if self._linear is not None:
+            return self._linear.fullmatch(text) is not None
         return self._compiled.search(text.encode(errors="surrogatepass")) is not None
 
     def find_all(self, text: str) -> list[str]:

@@ -14,9 +14,12 @@ from kubeserver.errors import Refused, bad_request
 from kubeserver.serialization.durations import duration_fault
 
 MAX_BODY_BYTES = 3 * 1024 * 1024
+MAX_STORED_BYTES = 1536 * 1024
+"""Bytes of a stored object: etcd's `--max-request-bytes`, by which a kube-apiserver stores no larger one."""
 MAX_DEPTH = 200
-MAX_VALUES = 200_000
-"""A megabyte of `[0,0,...` is half a million values, each of which is looked at many times."""
+MAX_VALUES = 100_000
+"""A megabyte of `[0,0,...` is half a million values, each of which is looked at many times; the largest definitions
+have some sixty thousand."""
 LEAVING_BYTES = 64 * 1024
 """Bytes that an object may grow by while it is deleted: a deletion must never fail for its size."""
 
@@ -43,18 +46,28 @@ def check_timeout(query: Mapping[str, str]) -> None:
         raise bad_request(f"invalid timeout specified in the request URL - {fault}")
 
 
-def check_stored(value: bytes, *, leaving: bool) -> None:
-    """Raises: Refused for an object that is too large or too deep. `leaving`: it is being deleted."""
-    if len(value) > MAX_BODY_BYTES + (LEAVING_BYTES if leaving else 0):
-        raise too_large()
+def check_stored(value: bytes, before: bytes = b"", *, leaving: bool) -> None:
+    """Raises: Refused for an object that is too large or too deep. `leaving`: it is being deleted.
+
+    An object that an earlier version has stored beyond these bounds keeps that version's.
+    """
+    bound = MAX_BODY_BYTES if len(before) > MAX_STORED_BYTES else MAX_STORED_BYTES
+    if len(value) > bound + (LEAVING_BYTES if leaving else 0):
+        raise _too_large(
+            f"the object would be {len(value)} bytes, and of one at most {bound} bytes are stored, "
+            "as by etcd; put its contents into several objects"
+        )
     if is_too_deep(value):
         raise bad_request(f"the object would be nested more than {MAX_DEPTH} levels deep")
-    if not leaving and has_too_many_values(value):
+    if not leaving and has_too_many_values(value) and not has_too_many_values(before):
         raise bad_request(f"the object would have more than {MAX_VALUES} values; put them into several objects")
 
 
 def too_large() -> Refused:
-    message = f"Request entity too large: limit is {MAX_BODY_BYTES}"
+    return _too_large(f"Request entity too large: limit is {MAX_BODY_BYTES}")
+
+
+def _too_large(message: str) -> Refused:
     return Refused(Status(message=message, reason="RequestEntityTooLarge", code=413))
 
 

@@ -34,7 +34,7 @@ from tests.world.test_overrides import BOTH
 
 TWO = ("member1", "member2")
 MOST_BYTES = 3_000_000
-MOST_VALUES = 199_000
+MOST_VALUES = 99_000
 """Bounds of a body that the API server reads at all."""
 TOLD_COUNT = re.compile(r"at most (\d+) (?:items|affinities|overriders|terms)|may have at most (\d+)")
 TOLD_BYTES = re.compile(r"(?:more than|at most) (\d+) (?:bytes|characters)")

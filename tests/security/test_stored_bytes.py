@@ -11,11 +11,13 @@ import asyncio
 import re
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from kubeapi.meta import Manifest
 from kubeapi.resource import Resource
+from kubeserver import limits
 from kubeserver.handlers import presenting
 from kubeserver.registry.room import DEFAULT_BOUNDS, StoreBounds
 from kubeserver.store import StoredAmount
@@ -27,9 +29,9 @@ from leeward.manager.settings import StorageSettings
 from leeward.operations.status import look_at_fleet
 from leeward.sim.world import World
 from tests.kubeserver.api_world import CONFIG_MAPS as PATH
-from tests.kubeserver.api_world import ApiWorld, tell
+from tests.kubeserver.api_world import WIDGETS, ApiWorld, tell, widget
 from tests.security.test_load import config_map
-from tests.security.worlds import namespaces, play_in, user_with
+from tests.security.worlds import define, namespaces, play_in, user_with
 from tests.world.stories import CONFIG_MAPS, apply, play, policy
 from tests.world.test_overrides import BOTH
 from tests.world.test_unwatched_time import PUSH, is_left, web_runs
@@ -274,3 +276,27 @@ def test_l4_a_list_of_large_objects_and_their_deletion_let_others_run() -> None:
 
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["bytes", "values"])
+def test_l4_an_object_is_as_large_as_etcd_takes_it_but_for_one_that_was_there(many: bool) -> None:
+    """An earlier version stored 3 MiB and 200,000 values: such an object is still written, shrunk and deleted."""
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    large = {"x": [0] * 120_000} if many else {"x": "x" * 2_000_000}
+
+    async def story(world: ApiWorld) -> None:
+        await define(world, {"free": free})
+        of_bytes = mock.patch.object(limits, "MAX_STORED_BYTES", limits.MAX_BODY_BYTES)
+        with of_bytes, mock.patch.object(limits, "MAX_VALUES", 200_000):
+            assert (await world.create(WIDGETS, widget("earlier", free=large))).code == 201
+        refused = await world.create(WIDGETS, widget("a", free=large))
+        assert (refused.code, "put" in refused.body["message"]) == (400 if many else 413, True)
+        path = f"{WIDGETS}/earlier"
+        assert (await world.patch(path, {"metadata": {"annotations": {"a": "b"}}})).code == 200
+        assert (await world.patch(path, {"spec": {"free": {"x": None}}})).code == 200
+        grown = await world.patch(path, {"spec": {"free": {"y": "x" * 2_000_000}}})
+        assert grown.code == 413
+        assert "at most 1572864 bytes are stored" in grown.body["message"]
+        assert (await world.delete(path)).code == 200
+
+    tell(story)

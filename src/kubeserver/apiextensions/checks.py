@@ -51,8 +51,10 @@ def _check(node: Node, value: Any, path: str, budget: MatchBudget, old: Any = AB
     if (value is None and raw.get("nullable")) or (old is not ABSENT and is_equal(value, old)):
         return
     wrong_type = _type_problem(raw, value, path)
-    yield from (wrong_type,) if wrong_type is not None else ()
-    yield from _enum(raw, value, path)
+    if wrong_type is not None:
+        yield wrong_type
+    if "enum" in raw:
+        yield from _enum(raw, value, path)
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield from number_problems(raw, value, path)
     if wrong_type is not None:
@@ -156,8 +158,13 @@ def _array(node: Node, value: list[Any], path: str, budget: MatchBudget, old: An
 
 def _items(node: Node, value: list[Any], path: str, budget: MatchBudget, olds: KeyedItems) -> Iterator[Problem]:
     for index, item in enumerate(value):
-        if type(item) is not node.plain:
+        if type(item) is not node.plain or not _is_within(node, item):
             yield from _check(node, item, f"{path}[{index}]", budget, olds.like(item))
+
+
+def _is_within(node: Node, value: Any) -> bool:
+    """Tells whether a value of the plain type of its place is right, which only an integer may not be."""
+    return node.plain is not int or -node.most <= value <= node.most
 
 
 def _duplicates(raw: Mapping[str, Any], value: list[Any], path: str) -> Iterator[Problem]:
@@ -192,7 +199,7 @@ def _object(node: Node, value: dict[str, Any], path: str, budget: MatchBudget, o
         yield Problem.invalid(path, len(value), f"{_in_body(path)} should have at least {least} properties")
     for name, item in value.items():
         child = node.properties.get(name) or node.additional
-        if child is not None and type(item) is not child.plain:
+        if child is not None and (type(item) is not child.plain or not _is_within(child, item)):
             yield from _check(child, item, _child(path, name), budget, before.get(name, ABSENT))
 
 

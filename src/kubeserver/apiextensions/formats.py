@@ -23,6 +23,8 @@ _HOSTNAME = Pattern(
 )
 _LONGEST_HOSTNAME, _LONGEST_LABEL = 255, 63
 _DURATION = re.compile(r"[-+]?((\d++\.?\d*+|\.\d++)(ns|us|µs|μs|ms|s|m|h))+|[-+]?0", re.ASCII)
+_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
+_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
 _AMOUNT = re.compile(r"(?<!\d)(\d++)[\t\n\f\r ]*+([A-Za-zµ]+)", re.ASCII)
 _UNIT = re.compile(r"ns|nano\w*|us|µs|micro\w*|ms|milli\w*|s|sec\w*|m|min\w*|h|hr|hour\w*|d|day\w*|w|wk|week\w*", re.I)
 _HIGHEST = 2**63 - 1
@@ -82,7 +84,7 @@ def _address_6(text: str) -> object:
 
 
 def _day(text: str) -> None:
-    found = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", text, re.ASCII)
+    found = _DAY.fullmatch(text)
     if found is None:
         raise ValueError("must be YYYY-MM-DD")
     year, month, day = map(int, found.groups())
@@ -91,7 +93,7 @@ def _day(text: str) -> None:
 
 def _is_time(text: str) -> bool:
     day, separator, rest = text.lower().partition("t")
-    time = re.fullmatch(r"(\d\d):(\d\d):(\d\d)(.\d+)?(z|[+-]\d\d:\d\d)", rest.partition("t")[0], re.ASCII)
+    time = _TIME.fullmatch(rest.partition("t")[0])
     in_day = time is not None and time[1] <= "23" and time[2] <= "59" and time[3] <= "59"
     return bool(separator) and in_day and holds(_day)(day)
 

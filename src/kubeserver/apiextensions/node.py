@@ -8,9 +8,10 @@ from kubeserver.apiextensions.checked_lists_cache import Memory
 from kubeserver.values import section
 
 _ABSENT = object()
-_PLAIN: Mapping[str, type] = {"string": str, "boolean": bool, "number": float}
+_PLAIN: Mapping[str, type] = {"string": str, "boolean": bool, "number": float, "integer": int}
 _UNLIMITED = frozenset(("type", "description", "default", "nullable"))
 """Keywords that take nothing away from a type."""
+_OF_INTEGERS = frozenset((None, "int32", "int64"))
 
 
 @dataclass(slots=True)
@@ -33,13 +34,19 @@ class Node:
     one_of: tuple["Node", ...] = ()
     negated: "Node | None" = None
     plain: type | None = None
-    """Values of exactly this type are right, whatever they are; None where there is more to a value than its type."""
+    """Values of exactly this type are right, whatever they are, but for integers beyond `most`; None where a value
+    has more to it than its type."""
+    most: int = 2**63 - 1
     sound: Memory = field(default_factory=Memory)
     """Lists whose items have no problem."""
     pruned: Memory = field(default_factory=Memory)
     """Lists whose items have no unknown field."""
     full: Memory = field(default_factory=Memory)
     """Lists whose items lack no default."""
+    fills: bool = False
+    """Tells whether a default is here, or anywhere below."""
+    defaulted: dict[str, "Node"] = field(default_factory=dict[str, "Node"])
+    """Properties that have a default."""
     rules: tuple[object, ...] | None = None
     """The compiled rules, once somebody has asked for them."""
 
@@ -56,6 +63,8 @@ def compile_schema(raw: Mapping[str, Any]) -> Node:
     node = _compile(raw)
     parts = [part for part in (*node.properties.values(), node.items, node.additional) if part is not None]
     node.holds_embedded = node.embedded or any(part.holds_embedded for part in parts)
+    node.fills = node.has_default or any(part.fills for part in parts)
+    node.defaulted = {name: each for name, each in node.properties.items() if each.has_default}
     node.holds_numbers = raw.get("type") == "number" or any(part.holds_numbers for part in parts)
     return node
 
@@ -74,8 +83,15 @@ def _compile(raw: Mapping[str, Any]) -> Node:
         any_of=() if raw.get("x-kubernetes-int-or-string") else _compile_all(raw.get("anyOf")),
         one_of=_compile_all(raw.get("oneOf")),
         negated=compile_schema(raw["not"]) if isinstance(raw.get("not"), dict) else None,
-        plain=_PLAIN.get(raw.get("type", "")) if raw.keys() <= _UNLIMITED else None,
+        plain=_plain(raw),
+        most=2**31 - 1 if raw.get("format") == "int32" else 2**63 - 1,
     )
+
+
+def _plain(raw: Mapping[str, Any]) -> type | None:
+    is_integer = raw.get("type") == "integer" and raw.get("format") in _OF_INTEGERS
+    unlimited = _UNLIMITED | {"format"} if is_integer else _UNLIMITED
+    return _PLAIN.get(raw.get("type", "")) if raw.keys() <= unlimited else None
 
 
 def _compile_all(parts: Iterable[Mapping[str, Any]] | None) -> tuple[Node, ...]:

@@ -9,6 +9,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from kubeapi import codec
 from kubeapi.meta import Manifest, ReadOnlyManifest
 from kubeapi.status import Problem
 from kubeserver.apiextensions.checks import NOWHERE, below, check
@@ -50,7 +51,9 @@ class StructuralSchema:
             pass
 
     def default(self, manifest: Manifest) -> None:
-        _default_object(self._root, manifest, root=True)
+        nulls = b"null" in codec.encode(manifest)
+        if nulls or self._root.fills:
+            _default_object(self._root, manifest, nulls, root=True)
 
     def validate(self, manifest: ReadOnlyManifest, old: ReadOnlyManifest | None) -> list[Problem]:
         """The schema holds for the object as a whole: it may require `metadata`, and restrict its name."""
@@ -131,49 +134,46 @@ def _prune_object(node: Node, value: dict[str, Any], path: str, *, root: bool, d
                 del value[name]
 
 
-def _default(node: Node, value: Any) -> None:
+def _default(node: Node, value: Any, nulls: bool) -> None:
+    """Defaults what is in `value`. Where `nulls` says so there are none anywhere in the object."""
+    if not (nulls or node.fills):
+        return
     if isinstance(value, dict):
-        _default_object(node, cast(dict[str, Any], value), root=False)
+        _default_object(node, cast(dict[str, Any], value), nulls, root=False)
     elif isinstance(value, list) and node.items is not None:
-        _default_list(node, node.items, cast(list[Any], value))
+        _default_list(node, node.items, cast(list[Any], value), nulls)
 
 
-def _default_list(node: Node, each: Node, value: list[Any]) -> None:
+def _default_list(node: Node, each: Node, value: list[Any], nulls: bool) -> None:
     if node.full.knows(node.full.text_of(value)):
         return
     for index, item in enumerate(value):
         if item is None and each.has_default and not each.nullable:
             value[index] = copy.deepcopy(each.default)
-        _default(each, value[index])
+        _default(each, value[index], nulls)
     node.full.keep(node.full.text_of(value))
 
 
-def _default_object(node: Node, value: dict[str, Any], *, root: bool) -> None:
-    for name, child in node.properties.items():
-        if root and name in _TYPE_FIELDS:
-            continue
-        _drop_null(child, value, name)
-        if name not in value and child.has_default:
+def _default_object(node: Node, value: dict[str, Any], nulls: bool, *, root: bool) -> None:
+    """Defaults what is missing. A null where null is not allowed is the same as nothing."""
+    if nulls and None in value.values():
+        _drop_nulls(node, value, root=root)
+    for name, child in node.defaulted.items():
+        if name not in value and not (root and name in _TYPE_FIELDS):
             value[name] = copy.deepcopy(child.default)
-        if name in value:
-            item = value[name]
-            if isinstance(item, dict | list):
-                _default(child, item)
-    if node.additional is not None:
-        for name in value.keys() - node.properties.keys():
-            _default_entry(node.additional, value, name)
+            _default(child, value[name], nulls=True)
+    for name, item in value.items():
+        if isinstance(item, dict | list) and not (root and name in _TYPE_FIELDS):
+            child = node.properties.get(name) or node.additional
+            if child is not None:
+                _default(child, item, nulls)
 
 
-def _default_entry(child: Node, value: dict[str, Any], name: str) -> None:
-    """Defaults an entry of a map, whose entries have one schema and names of their own."""
-    if value[name] is None and child.has_default and not child.nullable:
-        value[name] = copy.deepcopy(child.default)
-    _drop_null(child, value, name)
-    if name in value:
-        _default(child, value[name])
-
-
-def _drop_null(child: Node, value: dict[str, Any], name: str) -> None:
-    """A null where null is not allowed is the same as nothing: it makes way for the default, if there is one."""
-    if name in value and value[name] is None and not child.nullable:
-        del value[name]
+def _drop_nulls(node: Node, value: dict[str, Any], *, root: bool) -> None:
+    """Takes nulls away that make way for a default, if there is one."""
+    for name in [name for name, item in value.items() if item is None and not (root and name in _TYPE_FIELDS)]:
+        child = node.properties.get(name) or node.additional
+        if child is not None and not child.nullable:
+            del value[name]
+            if child.has_default:
+                value[name] = copy.deepcopy(child.default)

@@ -251,7 +251,7 @@ class Writer:
     ) -> bytes:
         """The value to store. Raises: Refused when it is too large or too deep, or there is no room for it."""
         value, leaving = encode_stored(kind, manifest, revision), "deletionTimestamp" in manifest["metadata"]
-        check_stored(value, leaving=leaving)
+        check_stored(value, b"" if head is None else head.value, leaving=leaving)
         begins_to_leave = leaving and old is not None and "deletionTimestamp" not in old["metadata"]
         if self.room is not None and not begins_to_leave:
             self.room.check(kind, key, head, len(value))

@@ -38,11 +38,18 @@ def parse_fields(wire: Mapping[str, Any]) -> FieldSet:
 def _rendered(fields: FieldSet) -> dict[str, Any]:
     root: dict[str, Any] = {}
     for path in sorted(fields):
-        node = root
+        node, is_new = root, True
         for name in path:
-            node = node.setdefault(name, {})
-        node[_SELF] = {}
-    return _without_lonely_selves(root)
+            inner: dict[str, Any] | None = node.get(name)
+            if inner is None:
+                if not node and not is_new:
+                    node[_SELF] = {}
+                inner = node[name] = {}
+                is_new = True
+            else:
+                is_new = False
+            node = inner
+    return root
 
 
 @lru_cache(maxsize=1024)
@@ -53,12 +60,6 @@ def _remembered_text(fields: FieldSet) -> bytes:
 @lru_cache(maxsize=1024)
 def _remembered_fields(text: bytes) -> FieldSet:
     return frozenset(_paths(codec.decode_manifest(text), ()))
-
-
-def _without_lonely_selves(node: dict[str, Any]) -> dict[str, Any]:
-    if node.keys() == {_SELF}:
-        return {}
-    return {name: child if name == _SELF else _without_lonely_selves(child) for name, child in node.items()}
 
 
 def _paths(node: Mapping[str, Any], path: Path) -> Iterator[Path]:
