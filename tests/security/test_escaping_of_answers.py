@@ -122,9 +122,11 @@ def test_no_answer_prints_what_acts_on_a_terminal(verb: tuple[str, ...], picture
 @pytest.mark.long
 @pytest.mark.parametrize("nasty", [NASTY[0], NASTY[1], NASTY[5]], ids=range(3), indirect=True)
 def test_no_rehearsal_prints_what_acts_on_a_terminal(nasty: str, tmp_path: Path, said: Said) -> None:
-    """A rehearsal of a picture of which an API server takes the clusters."""
+    """A rehearsal of a picture of which an API server takes the clusters and the policies."""
     picture, scenario = tmp_path / "fleet.json", tmp_path / "scenario.json"
-    picture.write_text(spoiled(encode_state(fleet()).decode(), nasty, *NAMED[1:-1]))
+    taken = json.loads(encode_state(fleet()))
+    hostile = json.loads(spoiled(json.dumps(taken), nasty, *NAMED[1:-1]))
+    picture.write_text(json.dumps({**hostile, "policies": taken["policies"]}))
     scenario.write_text(spoiled(json.dumps(SCENARIO), nasty, "NASTY"))
     judge((), said("rehearse", scenario, "--from", picture, "--wide"))
 
