@@ -23,6 +23,14 @@ from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, TypedObject
 from leeward.api.names import TEMPLATE_GENERATION_ANNOTATION
 from leeward.api.outage import ClusterOutage
+from leeward.api.rollout import (
+    REVISION_ANNOTATION,
+    ROLLOUT_APPROVED_ANNOTATION,
+    ROLLOUT_CONDITION,
+    ROLLOUT_PAUSED_ANNOTATION,
+    ROLLOUT_STATE_ANNOTATION,
+    ROLLOUT_UNDONE_ANNOTATION,
+)
 from leeward.api.work import (
     AggregatedStatusItem,
     Binding,
@@ -70,6 +78,11 @@ KEPT_ANNOTATIONS = frozenset(
         names.REMOVAL_HELD_ANNOTATION,
         names.REMOVAL_ORDERED_ANNOTATION,
         names.RENDERED_ANNOTATION,
+        REVISION_ANNOTATION,
+        ROLLOUT_APPROVED_ANNOTATION,
+        ROLLOUT_PAUSED_ANNOTATION,
+        ROLLOUT_STATE_ANNOTATION,
+        ROLLOUT_UNDONE_ANNOTATION,
         names.TEMPLATE_CONTENTS_ANNOTATION,
         names.TEMPLATE_DIGEST_ANNOTATION,
     )
@@ -94,6 +107,7 @@ TOLD_CONDITIONS = frozenset(
         names.OUTDATED_CONDITION,
         names.REMOVAL_BLOCKED_CONDITION,
         names.REPLACED_CONDITION,
+        ROLLOUT_CONDITION,
         names.TAINTED_CONDITION,
         names.TAINTS_REMOVED_CONDITION,
         names.VOLUMES_HELD_CONDITION,

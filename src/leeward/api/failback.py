@@ -63,7 +63,7 @@ def parse_failback(annotations: Mapping[str, str]) -> FailbackOptions:
         raise OptionFault(FAILBACK_ANNOTATION, f"must be {' or '.join(FailbackMode)}")
     step, is_share = _parse_pace(annotations.get(FAILBACK_PACE_ANNOTATION, f"{options.step}%"))
     after = annotations.get(FAILBACK_AFTER_ANNOTATION, f"{options.after_seconds}s")
-    after_seconds = _parse_duration(FAILBACK_AFTER_ANNOTATION, after)
+    after_seconds = parse_duration(FAILBACK_AFTER_ANNOTATION, after)
     return FailbackOptions(mode == FailbackMode.AUTOMATIC, after_seconds, step, is_share)
 
 
@@ -72,10 +72,11 @@ def parse_time_to_start(annotations: Mapping[str, str]) -> int | None:
 
     Raises: OptionFault."""
     text = annotations.get(TIME_TO_START_ANNOTATION)
-    return None if text is None else _parse_duration(TIME_TO_START_ANNOTATION, text)
+    return None if text is None else parse_duration(TIME_TO_START_ANNOTATION, text)
 
 
-def _parse_duration(annotation: str, text: str) -> int:
+def parse_duration(annotation: str, text: str) -> int:
+    """Seconds of a duration in an annotation. Raises: OptionFault."""
     if not _DURATION.fullmatch(text):
         raise OptionFault(annotation, "must be a duration in hours, minutes and seconds, as in 10m")
     return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([hms])", text))

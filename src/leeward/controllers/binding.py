@@ -20,12 +20,14 @@ from leeward.controllers.binding_events import BindingEvents
 from leeward.controllers.binding_reports import BindingReports, SyncedWorks
 from leeward.controllers.binding_templates import BindingTemplates, OutOfReach
 from leeward.controllers.dependency_order import DependencyOrder
-from leeward.controllers.override_rendering import OverrideRendering, Rendering
+from leeward.controllers.override_rendering import OverrideRendering
 from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.rendered_admission import RenderedAdmission
+from leeward.controllers.rollouts import Rollouts
 from leeward.controllers.scale_downs import ScaleDowns
 from leeward.controllers.service_addresses import AddressesBehind
 from leeward.controllers.unwanted_works import UnwantedWorks
+from leeward.controllers.work_rendering import WorkRendering
 from leeward.controllers.work_writing import TakenWork, WorkWriting, WrittenWorks
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import name_of_works
@@ -34,15 +36,13 @@ from leeward.core.execution.refusal import out_of_reach, works_taken
 from leeward.core.execution.removal import may_change_holds, removals_blocked
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.works import (
-    build_work,
-    build_works,
     is_purging,
-    manifests_by_cluster,
     replicas_by_cluster,
 )
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.placement.concern import is_propagated
 from leeward.core.propagation.reach import Reach
+from leeward.core.rollout.standings import may_change_rollouts
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
@@ -64,7 +64,7 @@ class BindingController:
         admission: RenderedAdmission | None = None,
     ) -> None:
         """`holds` keeps what a cluster was to lose, `order` has new copies wait for their needs; `inject` is a gate."""
-        self._order, self._inject, self._new_id, self._reach = order, inject, plane.randomness.uid, reach or Reach()
+        self._order, self._reach = order, reach or Reach()
         self._waiting: dict[Key, set[Key]] = {}
         """Bindings that would need a Work of another binding, by Work."""
         self._staying = StayingObjects[Key, Binding](is_same_state)
@@ -84,6 +84,8 @@ class BindingController:
         self._reports = BindingReports(plane, kind, self._events, failed, behind, only_seen=only_seen)
         known, name = self._templates.known, kind.controller_name
         self._overrides = OverrideRendering(plane, name, self._bindings, known, look, admission=admission)
+        self._rollouts = Rollouts(plane, kind, self._holds, self._overrides)
+        self._rendering = WorkRendering(plane, self._overrides, self._rollouts, order, inject=inject)
 
     def start(self) -> None:
         self._bindings.on_change(self._binding_changed)
@@ -106,6 +108,7 @@ class BindingController:
             self._reports.forget(key)
             self._staying.forget(key)
             self._scale_downs.forget(key)
+            self._rollouts.gone(key)
             await self._remove_orphans(key)
             return None
         binding = self._expected(found)
@@ -142,6 +145,7 @@ class BindingController:
             synced.not_rendered,
             removals_blocked(works, synced.waiting, kept=synced.kept, larger=larger),
             works_taken(synced.taken),
+            synced.rollout,
         )
         later = await self._reports.report(binding, template, report)
         settles = map(self._writing.foreign.settles_at, synced.works.values())
@@ -160,18 +164,18 @@ class BindingController:
     async def _sync_works(self, binding: Binding, template: Manifest) -> WrittenWorks:
         """Creates, updates and deletes Works. What fails for one cluster holds back no other (Holds: L4)."""
         present = self._own_works(binding)
-        inject = self._inject or present
-        rendering, desired = await self._render(binding, template, present)
+        plan = await self._rendering.plan(binding, template, present)
+        rendering, desired = await self._rendering.render(binding, template, present, plan)
         larger = await self._scale_downs.held(binding, present, desired)
         if larger.binding is not binding:
             binding = larger.binding
-            rendering, desired = await self._render(binding, template, present)
+            rendering, desired = await self._rendering.render(binding, template, present, plan)
         purging = await self._held_by_purge(binding, present, desired)
         taken = await self._writing.taken(binding, present, desired)
         for cluster in taken:
             self._wait_for(binding, desired[cluster])
-        later = min(filter(None, (rendering.look_at, larger.look_at)), default=None)
-        synced = WrittenWorks(taken, bool(present), rendering.failures, look_at=later)
+        later = min(filter(None, (rendering.look_at, larger.look_at, plan.look_at)), default=None)
+        synced = WrittenWorks(taken, bool(present), rendering.failures, look_at=later, rollout=plan.condition)
         if synced.stands_still:
             return synced
         has_written = False
@@ -182,7 +186,7 @@ class BindingController:
             if work is None and (cluster in synced.taken or await self._waits(binding, template, cluster, synced)):
                 continue
             try:
-                with_id = partial(build_work, binding, template, rendering.manifests, cluster, inject=inject)
+                with_id = partial(self._rendering.with_id, binding, template, plan, rendering, cluster, present)
                 written = synced.works[cluster] = await self._writing.sync(binding, work, manifest, with_id)
                 has_written = has_written or written is not work
                 if written is not work and rendering.is_overridden:
@@ -197,20 +201,6 @@ class BindingController:
         if (has_written or has_removed) and not synced.failures:
             self._events.synced(binding)
         return synced
-
-    async def _render(
-        self, binding: Binding, template: Manifest, present: Mapping[str, Work]
-    ) -> tuple[Rendering, dict[str, Manifest]]:
-        """Renders the template for each cluster; and the Works that make it there."""
-        counts = replicas_by_cluster(binding.spec).values() if binding.spec.is_workload else ()
-        revised = await self._plane.interpreter.revise_each(template, counts)
-        rendering = await self._overrides.render(template, manifests_by_cluster(binding, template, revised), present)
-        if self._order is not None:
-            rendering = await self._order.with_refused(binding, template, rendering)
-        inject = self._inject or present
-        return rendering, build_works(
-            binding, template, None, self._new_id, rendering.manifests, present, inject=inject
-        )
 
     async def _held_by_purge(
         self, binding: Binding, present: Mapping[str, Work], desired: Mapping[str, Manifest]
@@ -297,6 +287,8 @@ class BindingController:
                 self._controller.queue.add(key_of(binding))
         if new is not None and new.is_ready and (old is None or not old.is_ready):
             self._queue_missing(new.name)
+        if may_change_rollouts(old, new):
+            self._look_at_rollouts()
         if self._holds.enabled and may_change_holds(old, new):
             self._look_at_removals()
 
@@ -318,6 +310,11 @@ class BindingController:
         for work in self._holds.removals():
             self._work_changed(None, work)
         for key in sorted(self._scale_downs.waiting()):
+            self._controller.queue.add(key)
+        self._look_at_rollouts()
+
+    def _look_at_rollouts(self) -> None:
+        for key in self._rollouts.under_way():
             self._controller.queue.add(key)
 
     def _work_changed(self, old: Work | None, new: Work | None) -> None:

@@ -15,11 +15,13 @@ from leeward.api.names import (
     VOLUMES_HELD_CONDITION,
 )
 from leeward.api.override import OverridePolicy
+from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import AggregatedStatusItem, Binding, Work
 from leeward.client import Conflict, WorldError
 from leeward.core.execution.addresses import left_out
 from leeward.core.overrides.override_rule import AnyOverridePolicy
 from leeward.core.overrides.rendering import Overridden, OverrideFailure
+from leeward.core.rollout.told import STOPPED
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane, Recorder
 from leeward.runtime.events import NORMAL, WARNING
@@ -67,6 +69,7 @@ class BindingEvents:
             self._tell(self._works, binding, WARNING, "RemovalBlocked", blocked)
         if held := _news_of(VOLUMES_HELD_CONDITION, before, after):
             self._tell(self._works, binding, WARNING, "VolumesHeld", held)
+        self._rolled(binding, before, after)
         self._not_overridden(binding, failures, before, after)
         self.refused(binding, before, after)
 
@@ -77,6 +80,17 @@ class BindingEvents:
         if gone := left_out(before.get("status") or {}, items, after.get("status") or {}):
             message = f"Left out {', '.join(gone)}: no replica behind it serves there; others serve elsewhere."
             self._status.note(template_of(binding), NORMAL, "AddressesFollow", message)
+
+    def _rolled(self, binding: Binding, before: Binding, after: Binding) -> None:
+        """Tells how far a rollout is, but of the first revision, which nobody waits for."""
+        news = _news_of(ROLLOUT_CONDITION, before, after)
+        now, known = (find_condition(each.status.conditions, ROLLOUT_CONDITION) for each in (after, before))
+        if now is None or not news or (known is None and now.status != "True"):
+            return
+        if now.reason in STOPPED:
+            self._tell(self._works, binding, WARNING, "RolloutStopped", news)
+        else:
+            self._tell(self._works, binding, NORMAL, "RolloutProgressed", news)
 
     def _not_overridden(
         self, binding: Binding, failures: Mapping[str, OverrideFailure], before: Binding, after: Binding

@@ -17,6 +17,7 @@ from kubeapi.resource import Resource
 from leeward.api.cluster import Cluster
 from leeward.api.meta import Condition, set_condition
 from leeward.api.resource import CLUSTERS
+from leeward.api.rollout import ROLLOUT_CONDITION
 from leeward.api.work import AggregatedStatusItem, Binding, ResourceBindingStatus, Work
 from leeward.client import WorldError
 from leeward.controllers.binding_events import BindingEvents
@@ -39,11 +40,13 @@ from leeward.core.execution.refusal import with_refusal
 from leeward.core.execution.removal import with_blocked_removals
 from leeward.core.execution.unseen import as_seen, says_outage, with_outage
 from leeward.core.interpreter import aggregate_status
+from leeward.core.interpreter.fields import list_at
 from leeward.core.interpreter.resource_health import health_rules_in
 from leeward.core.interpreter.rules import InterpretationError
 from leeward.core.interpreter.scripts import Operation
 from leeward.core.overrides.failures import overrides_failed, with_override_failures
 from leeward.core.overrides.rendering import OverrideFailure
+from leeward.core.rollout.told import with_rollout, with_rollout_told
 from leeward.runtime.binding_kinds import BindingKind
 from leeward.runtime.controller_context import ControlPlane
 from leeward.runtime.identity import Key, key_of
@@ -63,6 +66,7 @@ class SyncedWorks:
     override_failures: Mapping[str, OverrideFailure]
     blocked: Condition | None
     refusal: Condition | None
+    rollout: Condition | None = None
 
 
 class BindingReports:
@@ -122,7 +126,7 @@ class BindingReports:
             status = msgspec.structs.replace(status, aggregated_status=kept, conditions=conditions)
             status = with_override_failures(status, overrides_failed(failures), now)
             status = with_held_volumes(with_blocked_removals(status, synced.blocked, now), volumes_held(works), now)
-            return with_refusal(status, synced.refusal, now)
+            return with_rollout(with_refusal(status, synced.refusal, now), synced.rollout, now)
 
         def report_news(status: ResourceBindingStatus) -> ResourceBindingStatus:
             said = report(status)
@@ -152,6 +156,7 @@ class BindingReports:
         copies = copies_of(binding.spec, works, items, not_seen) if is_deployment(template) else ()
         tells_first = is_deployment(template) and await self._has_turn(binding, template, resource, synced, copies)
         change = await self._template_change(binding, template, items, copies, not_seen, tells_first=tells_first)
+        change = _telling(change, template, synced.rollout, self._plane.clock.now())
         if not_seen:
             within = max(within, PROGRESS_SECONDS)
         elif says_outage(template) and not all(cluster.is_ready for cluster in self._clusters.list()):
@@ -246,6 +251,14 @@ class BindingReports:
 
         told = StatusChange(change, on_failure, on_written)
         self._plane.statuses.of(resource).post(obj, self._kind.controller_name, told, within=within, is_paced=is_paced)
+
+
+def _telling(change: Change, template: Manifest, rollout: Condition | None, now: datetime) -> Change:
+    """Change of the template's status that tells of a rollout, too."""
+    is_told = any(each.get("type") == ROLLOUT_CONDITION for each in list_at(template, "status", "conditions"))
+    if rollout is None and not is_told:
+        return change
+    return lambda status: with_rollout_told({**template, "status": status}, change(status), rollout, now)
 
 
 def _urgency(binding: Binding, items: Sequence[AggregatedStatusItem], *, is_moving: bool) -> float:

@@ -86,16 +86,31 @@ class OverrideRendering:
         template: ReadOnlyManifest,
         manifests: Mapping[str, ReadOnlyManifest],
         present: Mapping[str, Work],
+        rules: tuple[Sequence[Rules], Sequence[Rules]] | None = None,
     ) -> Rendering:
-        """`manifests` are those of the clusters before overrides, `present` the binding's Works.
+        """`manifests` are those of the clusters before overrides, `present` the binding's Works. `rules`, cluster-wide
+        and of the namespace, are those of a revision of before; without them the present ones apply.
 
         Raises: Unreachable while the policies have not been listed."""
         await self._matching.wait_synced()
+        if rules is not None:
+            return await self._render_all(manifests, *rules)
         if unread := self._applied_unread(present.values()) or await self._selecting_unread(template):
             failures = dict.fromkeys(manifests, OverrideFailure(None, unread))
             return Rendering({}, failures=failures, look_at=self._plane.clock.now() + UNREAD_AGAIN)
         cluster_wide = await self._matching.cluster_wide(template)
-        own = await self._matching.namespaced(template)
+        return await self._render_all(manifests, cluster_wide, await self._matching.namespaced(template))
+
+    async def policies(self, template: ReadOnlyManifest) -> Sequence[Rules] | None:
+        """The policies that select the template; None while one that may do so cannot be read. Raises: Unreachable."""
+        await self._matching.wait_synced()
+        if await self._selecting_unread(template):
+            return None
+        return (*await self._matching.cluster_wide(template), *await self._matching.namespaced(template))
+
+    async def _render_all(
+        self, manifests: Mapping[str, ReadOnlyManifest], cluster_wide: Sequence[Rules], own: Sequence[Rules]
+    ) -> Rendering:
         if not cluster_wide and not own:
             return Rendering({name: Overridden(each) for name, each in manifests.items()}, is_overridden=False)
         rendered, refused = dict[str, Overridden](), dict[str, OverrideFailure]()

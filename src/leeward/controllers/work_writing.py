@@ -65,6 +65,7 @@ class WrittenWorks:
     """Replicas that each target is to have, where a copy goes (`core.copies.disruption`)."""
     look_at: datetime | None = None
     """Instant at which there may be more to do, if that can be told."""
+    rollout: Condition | None = None
 
     @property
     def stands_still(self) -> bool:

@@ -188,7 +188,7 @@ def test_debug_shows_where_an_error_comes_from(run: Run, tmp_path: Path) -> None
     assert err.endswith("give its --data-dir\n")
 
 
-@pytest.mark.parametrize("verb", ["status", "brake", "cordon", "drain", "taint", "explain"])
+@pytest.mark.parametrize("verb", ["status", "brake", "cordon", "drain", "rollout", "taint", "explain"])
 def test_a_quick_verb_imports_nothing_heavy(verb: str) -> None:
     code = f"import sys, leeward.cli, leeward.cli.{verb}; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30).stdout
@@ -202,7 +202,7 @@ def test_an_explanation_needs_nothing_that_speaks_http_for_long_or_reads_yaml() 
     assert {"aiohttp", "cryptography", "rich", "uvloop", "yaml"}.isdisjoint(out.split())
 
 
-@pytest.mark.parametrize("group", [(), ("member",), ("brake",), ("token",)])
+@pytest.mark.parametrize("group", [(), ("member",), ("brake",), ("rollout",), ("token",)])
 def test_without_a_verb_the_help_is_shown_as_it_is(run: Run, group: tuple[str, ...]) -> None:
     code, out, err = run(*group)
     assert (code, out) == (2, "")

@@ -7,8 +7,13 @@ from collections import Counter
 
 from kubeapi.field import Node, Problems
 from leeward.api.failback import OptionFault, parse_failback, parse_time_to_start
-from leeward.api.names import ALL_ADDRESSES_ANNOTATION, EVICT_SHARED_ANNOTATION, VOLUMES_FOLLOW_ANNOTATION
+from leeward.api.names import (
+    ALL_ADDRESSES_ANNOTATION,
+    EVICT_SHARED_ANNOTATION,
+    VOLUMES_FOLLOW_ANNOTATION,
+)
 from leeward.api.purge_mode import GRACE_PURGE_MODES, OLD_WORDS
+from leeward.api.rollout import ROLLOUT_ANNOTATION, parse_rollout
 from leeward.api.rules.placements import placement_problems
 from leeward.api.rules.selectors import selector_namespace_problems
 from leeward.api.rules.texts import qualified_name_fault
@@ -51,6 +56,8 @@ def _option_problems(annotations: Node) -> Problems:
         texts = {key: value for key, value in annotations.mapping.items() if isinstance(value, str)}
         parse_time_to_start(texts)
         parse_failback(texts)
+        if ROLLOUT_ANNOTATION in texts:
+            parse_rollout(texts[ROLLOUT_ANNOTATION])
     except OptionFault as error:
         yield Node(f"{annotations.path}[{error.annotation}]", annotations.mapping.get(error.annotation)).invalid(
             error.fault

@@ -28,7 +28,7 @@ from leeward.core.interpreter.resource_health import ResourceHealth
 NOT_SEEN = "ClusterNotSeen"
 """Reason of conditions that hang on a cluster of which nothing is known."""
 _NAMED = 5
-_WORKLOADS = frozenset(
+WORKLOADS = frozenset(
     {
         ("apps/v1", "Deployment"),
         ("apps/v1", "StatefulSet"),
@@ -61,7 +61,7 @@ def with_outage(
     """The template's status with the condition ClusterOutage, or without it: when all clusters are seen, or a Job has
     finished. `not_seen` has the clusters of its copies. A status that is added up anew has no condition of before: the
     template has it, with the instant of its last change."""
-    if (template.get("apiVersion"), template.get("kind")) not in _WORKLOADS:
+    if (template.get("apiVersion"), template.get("kind")) not in WORKLOADS:
         return dict(status)
     conditions: list[Any] = list(list_at(status, "conditions"))
     others = [each for each in conditions if text_at(each, "type") != CLUSTER_OUTAGE_CONDITION]

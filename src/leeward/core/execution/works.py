@@ -33,6 +33,7 @@ from leeward.api.names import (
     execution_space,
     work_name,
 )
+from leeward.api.rollout import REVISION_ANNOTATION
 from leeward.api.work import Binding, GracefulEvictionTask, ResourceBindingSpec, Work
 from leeward.core.copies.purge_modes import rules_of_task
 from leeward.core.eviction.state_preservation import state_to_inject
@@ -62,6 +63,7 @@ WORK_MARKS = BINDING_MARKS | {
     DEPENDENCIES_REFUSED_ANNOTATION,
     REMOVAL_HELD_ANNOTATION,
     REMOVAL_ORDERED_ANNOTATION,
+    REVISION_ANNOTATION,
 }
 """Labels and annotations of a Work that go when they are not written again."""
 

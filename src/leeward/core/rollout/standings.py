@@ -1,0 +1,56 @@
+"""Standings of a binding's clusters in a rollout: which revision each of them has, and what is seen of its copy."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from leeward.api.cluster import Cluster
+from leeward.api.work import ResourceBindingSpec, Work
+from leeward.core.cluster_health.pending_condition import is_failing
+from leeward.core.copies.availability import wanted_by_itself
+from leeward.core.copies.copy import KnownCopy
+from leeward.core.copies.disruption import copies_of
+from leeward.core.copies.evidence import is_fresh, is_uncounted
+from leeward.core.rollout.revision import revisions_of_work
+from leeward.core.rollout.staged_revisions import KEPT, Standing
+from leeward.core.rollout.state import RolloutSight
+
+NO_LABELS: Mapping[str, str] = {}
+
+
+def standings_of(
+    spec: ResourceBindingSpec,
+    works: Mapping[str, Work],
+    clusters: Collection[str],
+    fleet: Mapping[str, Cluster],
+    now: datetime,
+    target: str,
+    alike: Collection[str] = (),
+) -> dict[str, Standing]:
+    """The standings of these clusters. The Works in `alike` name no revision, and are as those of the `target`."""
+    rows, found = copies_of(spec, works, fleet, now).rows, dict[str, Standing]()
+    assigned = {each.name for each in spec.clusters}
+    for name in clusters:
+        work, home = works.get(name), fleet.get(name)
+        named = target if name in alike else next(iter(revisions_of_work(work)), KEPT) if work is not None else None
+        sight = sight_of(rows[name]) if name in rows else RolloutSight.NOT_SERVING
+        found[name] = Standing(named, sight, name in assigned, home.metadata.labels if home is not None else NO_LABELS)
+    return found
+
+
+def may_change_rollouts(old: Cluster | None, new: Cluster | None) -> bool:
+    """Tells whether a change of a cluster may be one of what is seen there, or of the stage that it belongs to."""
+    known = [(c.is_ready, is_failing(c), c.metadata.labels) if c is not None else None for c in (old, new)]
+    return known[0] != known[1]
+
+
+def sight_of(row: KnownCopy) -> RolloutSight:
+    """Knowledge of a copy. One of a kind that nobody can judge serves as far as anybody knows, once it is applied; so
+    does a Job that runs."""
+    if row.home is None or not row.home.is_ready or is_failing(row.home):
+        return RolloutSight.UNSEEN
+    if row.work is None or not is_fresh(row.work, row.home):
+        return RolloutSight.NOT_SERVING
+    serves = row.is_serving and row.known.is_whole
+    is_unjudged = row.is_unjudged and is_uncounted(row.work)
+    is_well = serves or bool(wanted_by_itself(row.work, row.home)) or row.is_under_way or is_unjudged
+    return RolloutSight.SERVING if is_well else RolloutSight.NOT_SERVING

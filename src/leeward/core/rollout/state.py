@@ -1,0 +1,107 @@
+"""State of a rollout, as a binding remembers it in an annotation, and a person's wishes in three others.
+
+Written when a change begins or ends, and when a cluster that has it begins or ceases to serve; at rest never.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
+
+from kubeapi.codec import DecodeError, decode, encode
+from kubeapi.meta import Object, wire_time
+from leeward.api.rollout import (
+    ROLLOUT_APPROVED_ANNOTATION,
+    ROLLOUT_PAUSED_ANNOTATION,
+    ROLLOUT_STATE_ANNOTATION,
+    ROLLOUT_UNDONE_ANNOTATION,
+)
+from leeward.api.work import Binding
+
+Instant = Annotated[datetime, Meta(tz=True)]
+
+
+class RolloutSight(StrEnum):
+    """Knowledge of a copy: it surely serves all that it is to run; it can be seen and does not; it cannot be seen."""
+
+    SERVING = "Serving"
+    NOT_SERVING = "NotServing"
+    UNSEEN = "Unseen"
+
+
+class Progress(Object, frozen=True):
+    """Progress of a cluster that has the new revision: its copy, as seen since then. `updated` is when it got it."""
+
+    sight: RolloutSight
+    since: Instant
+    updated: Instant
+
+
+class RolloutState(Object, frozen=True):
+    """`target` is the revision that is asked for; `proven` the last one that has served everywhere, `previous` the one
+    before; empty where none is known. `failed` is the target that was taken back. `ill_before` did not serve when the
+    change came. `clusters` have the target, while it is on its way."""
+
+    target: str
+    proven: str = ""
+    previous: str = ""
+    began: Instant | None = None
+    failed: str = ""
+    ill_before: tuple[str, ...] = ()
+    clusters: Mapping[str, Progress] = {}
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.target != self.proven
+
+
+class Wishes(Object, frozen=True):
+    """Wishes of a person: a pause, the stage that is `approved` as `REVISION/STAGE`, and the revision to be undone."""
+
+    paused: bool = False
+    approved: str = ""
+    undone: str = ""
+
+
+def state_of(binding: Binding, now: datetime) -> RolloutState | None:
+    """None where nothing is remembered, or nobody can read it. No instant is later than `now`."""
+    try:
+        state = decode(binding.metadata.annotations[ROLLOUT_STATE_ANNOTATION].encode(), RolloutState)
+    except (KeyError, DecodeError):
+        return None
+    clusters = {
+        name: Progress(sight=each.sight, since=min(each.since, now), updated=min(each.updated, now))
+        for name, each in state.clusters.items()
+    }
+    return RolloutState(
+        target=state.target,
+        proven=state.proven,
+        previous=state.previous,
+        began=state.began,
+        failed=state.failed,
+        ill_before=state.ill_before,
+        clusters=clusters,
+    )
+
+
+def render_state(state: RolloutState) -> str:
+    return encode(state).decode()
+
+
+def wishes_of(binding: Binding) -> Wishes:
+    found = binding.metadata.annotations
+    return Wishes(
+        paused=found.get(ROLLOUT_PAUSED_ANNOTATION) == "true",
+        approved=found.get(ROLLOUT_APPROVED_ANNOTATION, ""),
+        undone=found.get(ROLLOUT_UNDONE_ANNOTATION, ""),
+    )
+
+
+def progressed(before: Progress | None, sight: RolloutSight, now: datetime) -> Progress:
+    """Progress of a cluster that is seen so now."""
+    at = wire_time(now)
+    if before is None:
+        return Progress(sight=sight, since=at, updated=at)
+    return before if before.sight is sight else Progress(sight=sight, since=at, updated=before.updated)

@@ -1,0 +1,130 @@
+"""Rollouts for operators: how far one is, a pause, an approval, and the way back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from msgspec import structs
+
+from kubeapi.resource import Resource
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import (
+    execution_space,
+)
+from leeward.api.resource import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, WORKS
+from leeward.api.rollout import (
+    ROLLOUT_APPROVED_ANNOTATION,
+    ROLLOUT_CONDITION,
+    ROLLOUT_PAUSED_ANNOTATION,
+    ROLLOUT_STATE_ANNOTATION,
+    ROLLOUT_UNDONE_ANNOTATION,
+)
+from leeward.api.work import Binding, Work
+from leeward.client import Client, NotFound
+from leeward.core.execution.claims import name_of_works
+from leeward.core.execution.works import replicas_by_cluster
+from leeward.core.rollout.revision import revisions_of_work
+from leeward.core.rollout.staged_revisions import Reason
+from leeward.core.rollout.state import Progress, RolloutState, render_state, state_of, wishes_of
+from leeward.operations.errors import OperationFailed
+
+BindingPlace = tuple[str, str]
+"""Namespace and name of a binding; a cluster-scoped one has no namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutReading:
+    """State of a rollout. `revisions` are those of the Works by cluster; empty where nothing says so."""
+
+    name: str
+    condition: Condition
+    state: RolloutState
+    revisions: Mapping[str, str]
+
+    def progress(self, cluster: str) -> Progress | None:
+        return self.state.clusters.get(cluster)
+
+
+async def read_rollout(client: Client, places: Sequence[BindingPlace], now: datetime) -> RolloutReading:
+    """Raises: OperationFailed where the application has no rollout; WorldError."""
+    _, binding, state, condition = await _found(client, places, now)
+    revisions = dict[str, str]()
+    for cluster in sorted(replicas_by_cluster(binding.spec)):
+        try:
+            work: Work = await client.get(WORKS, name_of_works(binding), execution_space(cluster))
+        except NotFound:
+            continue
+        revisions[cluster] = next(iter(revisions_of_work(work)), "")
+    return RolloutReading(binding.name, condition, state, revisions)
+
+
+async def pause_rollout(client: Client, places: Sequence[BindingPlace], now: datetime) -> str:
+    """Keeps each cluster at the revision that it has. Says what was done. Raises: OperationFailed, WorldError."""
+    kind, binding, _, _ = await _found(client, places, now)
+    if wishes_of(binding).paused:
+        return f"the rollout of {binding.name} is paused already"
+    await _annotate(client, kind, binding, {ROLLOUT_PAUSED_ANNOTATION: "true"})
+    return f"the rollout of {binding.name} is paused: each cluster keeps the revision that it has"
+
+
+async def resume_rollout(client: Client, places: Sequence[BindingPlace], now: datetime) -> str:
+    """Ends a pause, approves a stage that waits for it, and tries a revision that was taken back again.
+
+    Says what was done. Raises: OperationFailed, WorldError."""
+    kind, binding, state, condition = await _found(client, places, now)
+    wishes, changes = wishes_of(binding), dict[str, str | None]()
+    said = list[str]()
+    if wishes.paused:
+        changes[ROLLOUT_PAUSED_ANNOTATION], said = None, [*said, "goes on"]
+    if condition.reason == Reason.WAITING:
+        stage = condition.message.removeprefix("Stage ").partition(" ")[0]
+        changes[ROLLOUT_APPROVED_ANNOTATION], said = f"{state.target}/{stage}", [*said, f"leaves stage {stage}"]
+    if wishes.undone == state.target:
+        changes[ROLLOUT_UNDONE_ANNOTATION], said = None, [*said, "begins anew"]
+    if state.failed == state.target:
+        changes[ROLLOUT_STATE_ANNOTATION] = render_state(structs.replace(state, failed="", clusters={}))
+        said = [*said, "tries the revision that has failed again"]
+    if not changes:
+        return f"nothing holds the rollout of {binding.name} that a person could end"
+    await _annotate(client, kind, binding, changes)
+    return f"the rollout of {binding.name} {' and '.join(said)}"
+
+
+async def undo_rollout(client: Client, places: Sequence[BindingPlace], now: datetime) -> str:
+    """Has all clusters go back to the revision before. Says what was done. Raises: OperationFailed, WorldError."""
+    kind, binding, state, _ = await _found(client, places, now)
+    back = state.proven if state.is_under_way else state.previous
+    if wishes_of(binding).undone == state.target:
+        return f"the last change of {binding.name} is taken back already"
+    if not back:
+        raise OperationFailed(f"no revision of {binding.name} before this one is known: change the template")
+    await _annotate(client, kind, binding, {ROLLOUT_UNDONE_ANNOTATION: state.target, ROLLOUT_PAUSED_ANNOTATION: None})
+    return f"the last change of {binding.name} is taken back in all clusters, until its template is changed again"
+
+
+async def _found(
+    client: Client, places: Sequence[BindingPlace], now: datetime
+) -> tuple[Resource[Any], Binding, RolloutState, Condition]:
+    """Raises: OperationFailed."""
+    for namespace, name in places:
+        kind: Resource[Any] = RESOURCE_BINDINGS if namespace else CLUSTER_RESOURCE_BINDINGS
+        try:
+            binding: Binding = await client.get(kind, name, namespace)
+        except NotFound:
+            continue
+        state, condition = state_of(binding, now), find_condition(binding.status.conditions, ROLLOUT_CONDITION)
+        if state is None or condition is None:
+            raise OperationFailed(
+                f"{name} has no rollout: its policy asks for no stages (annotation leeward.dev/rollout), or nothing "
+                "was propagated yet"
+            )
+        return kind, binding, state, condition
+    raise OperationFailed("there is no such binding: `leeward status` lists applications")
+
+
+async def _annotate(
+    client: Client, kind: Resource[Any], binding: Binding, annotations: Mapping[str, str | None]
+) -> None:
+    patch, version = {"metadata": {"annotations": dict(annotations)}}, binding.metadata.resource_version
+    await client.patch(kind, binding.name, patch, binding.namespace, resource_version=version)

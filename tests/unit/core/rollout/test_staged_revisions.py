@@ -1,0 +1,179 @@
+"""Decisions of rollouts: which revision each cluster is to have, and why not all of them have the new one."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leeward.api.rollout import parse_rollout
+from leeward.core.rollout.staged_revisions import KEPT, Reason, RolloutDecision, Standing, decide_rollout
+from leeward.core.rollout.state import Progress, RolloutSight, RolloutState, Wishes
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+STRATEGY = parse_rollout(
+    "{stages: [{name: canary, clusters: [a], healthyFor: 5m}, {name: rest, maxUnavailable: 2}], progressDeadline: 10m}"
+)
+BACK = parse_rollout("{stages: [{clusters: [a]}, {}], onFailure: Rollback}")
+OLD, NEW, OTHER = "old", "new", "other"
+UNDER_WAY = RolloutState(target=NEW, proven=OLD)
+
+
+def serving(revision: str | None = OLD) -> Standing:
+    return Standing(revision, RolloutSight.SERVING)
+
+
+def failing(revision: str | None = OLD) -> Standing:
+    return Standing(revision, RolloutSight.NOT_SERVING)
+
+
+def unseen(revision: str | None = OLD) -> Standing:
+    return Standing(revision, RolloutSight.UNSEEN)
+
+
+def since(minutes: float, sight: RolloutSight = RolloutSight.SERVING) -> Progress:
+    at = NOW - timedelta(minutes=minutes)
+    return Progress(sight=sight, since=at, updated=at)
+
+
+def decide(
+    before: RolloutState | None, standings: Mapping[str, Standing], wishes: Wishes | None = None, target: str = NEW
+) -> RolloutDecision:
+    return decide_rollout(STRATEGY, before, target, standings, wishes or Wishes(), NOW, (OLD, NEW, OTHER))
+
+
+def test_a_first_deployment_goes_everywhere() -> None:
+    found = decide(None, {"a": failing(None), "b": failing(None)})
+    assert found.revisions == {"a": NEW, "b": NEW}
+    assert found.reason is Reason.COMPLETE
+    assert found.state.proven == NEW
+
+
+def test_a_change_begins_in_the_first_stage() -> None:
+    found = decide(RolloutState(target=OLD, proven=OLD), {"a": serving(), "b": serving(), "c": serving()})
+    assert found.revisions == {"a": NEW, "b": OLD, "c": OLD}
+    assert (found.reason, found.stage) == (Reason.PROGRESSING, "canary")
+    assert found.state.clusters.keys() == {"a"}
+
+
+@pytest.mark.parametrize(("minutes", "updated"), [(4.9, set[str]()), (5, {"b", "c"})])
+def test_the_next_stage_comes_when_the_last_one_has_served_for_its_time(minutes: float, updated: set[str]) -> None:
+    before = RolloutState(target=NEW, proven=OLD, clusters={"a": since(minutes)})
+    found = decide(before, {"a": serving(NEW), "b": serving(), "c": serving(), "d": serving()})
+    assert {name for name, each in found.revisions.items() if each == NEW} == {"a", *updated}
+    if not updated:
+        assert found.wake_at == NOW + timedelta(minutes=5 - minutes)
+
+
+def test_the_last_stage_makes_the_revision_the_proven_one() -> None:
+    before = RolloutState(target=NEW, proven=OLD, clusters={"a": since(9), "b": since(2)})
+    found = decide(before, {"a": serving(NEW), "b": serving(NEW)})
+    assert (found.reason, found.state.proven, found.state.previous) == (Reason.COMPLETE, NEW, OLD)
+    assert not found.state.clusters
+
+
+def test_a_cluster_without_a_copy_gets_the_proven_revision() -> None:
+    before = RolloutState(target=NEW, proven=OLD, clusters={"a": since(9)})
+    found = decide(before, {"a": serving(NEW), "b": failing(None)})
+    assert found.revisions == {"a": NEW, "b": OLD}
+    unknown = decide(RolloutState(target=NEW), {"a": serving(KEPT), "b": failing(None)})
+    assert unknown.revisions == {"a": KEPT, "b": NEW}
+
+
+def test_what_cannot_be_seen_stops_a_rollout_and_has_not_failed() -> None:
+    before = RolloutState(target=NEW, proven=OLD, clusters={"a": since(60, RolloutSight.NOT_SERVING)})
+    found = decide(before, {"a": unseen(NEW), "b": serving()})
+    assert (found.reason, found.revisions) == (Reason.OUTAGE, {"a": NEW, "b": OLD})
+    elsewhere = decide(UNDER_WAY, {"a": serving(), "b": unseen()})
+    assert (elsewhere.reason, elsewhere.revisions) == (Reason.OUTAGE, {"a": OLD, "b": OLD})
+
+
+def test_what_is_seen_not_to_serve_by_the_deadline_has_failed() -> None:
+    before = RolloutState(target=NEW, proven=OLD, clusters={"a": since(10, RolloutSight.NOT_SERVING)})
+    found = decide(before, {"a": failing(NEW), "b": serving()})
+    assert (found.reason, found.revisions) == (Reason.FAILED, {"a": NEW, "b": OLD})
+    back = decide_rollout(BACK, before, NEW, {"a": failing(NEW), "b": serving()}, Wishes(), NOW, (OLD, NEW))
+    assert (back.reason, back.revisions, back.state.failed) == (Reason.ROLLED_BACK, {"a": OLD, "b": OLD}, NEW)
+    unknown = decide_rollout(BACK, before, NEW, {"a": failing(NEW), "b": serving()}, Wishes(), NOW, (NEW,))
+    assert unknown.reason is Reason.FAILED
+
+
+def test_a_cure_waits_for_nobody_who_was_ill_before() -> None:
+    at_rest = RolloutState(target=OLD, proven=OLD)
+    found = decide(at_rest, {"a": serving(), "b": failing(), "c": failing()})
+    assert found.revisions == {"a": NEW, "b": OLD, "c": OLD}
+    assert found.state.ill_before == ("b", "c")
+    fell_ill = decide(UNDER_WAY, {"a": serving(), "b": failing()})
+    assert (fell_ill.reason, fell_ill.revisions) == (Reason.NOT_SERVING, {"a": OLD, "b": OLD})
+
+
+def test_what_a_superseded_change_has_broken_holds_up_no_other() -> None:
+    before = RolloutState(target=OTHER, proven=OLD, clusters={"a": since(9), "b": since(3, RolloutSight.NOT_SERVING)})
+    found = decide(before, {"a": serving(OTHER), "b": failing(OTHER), "c": serving()})
+    assert found.revisions == {"a": NEW, "b": OTHER, "c": OLD}
+
+
+def test_a_revision_that_is_taken_back_leaves_the_one_before() -> None:
+    done = RolloutState(target=NEW, proven=NEW, previous=OLD)
+    found = decide(done, {"a": serving(NEW), "b": serving(NEW)}, Wishes(undone=NEW))
+    assert (found.reason, found.revisions) == (Reason.UNDONE, {"a": OLD, "b": OLD})
+    after = decide(found.state, {"a": serving(), "b": serving()}, Wishes(undone=NEW), target=OTHER)
+    assert (after.revisions, after.state.proven) == ({"a": OTHER, "b": OLD}, OLD)
+
+
+def test_a_change_back_to_what_is_proven_goes_everywhere() -> None:
+    found = decide(UNDER_WAY, {"a": failing(NEW), "b": serving()}, target=OLD)
+    assert (found.reason, found.revisions) == (Reason.COMPLETE, {"a": OLD, "b": OLD})
+
+
+def test_a_copy_that_leaves_is_not_updated_and_nobody_waits_for_it() -> None:
+    leaving = Standing(OLD, RolloutSight.UNSEEN, is_target=False)
+    found = decide(UNDER_WAY, {"a": serving(), "b": serving(), "c": leaving})
+    assert found.revisions == {"a": NEW, "b": OLD, "c": OLD}
+
+
+REVISIONS = st.sampled_from([None, OLD, NEW, OTHER, KEPT])
+STANDINGS = st.builds(Standing, REVISIONS, st.sampled_from(RolloutSight), st.booleans())
+STATES = st.builds(
+    RolloutState,
+    target=st.sampled_from([OLD, NEW, OTHER]),
+    proven=st.sampled_from(["", OLD, NEW]),
+    previous=st.sampled_from(["", OLD, OTHER]),
+    failed=st.sampled_from(["", NEW]),
+    clusters=st.dictionaries(
+        st.sampled_from("abcd"), st.builds(since, st.integers(0, 20), st.sampled_from(RolloutSight))
+    ),
+)
+WISHES = st.builds(
+    Wishes, paused=st.booleans(), approved=st.just(f"{NEW}/canary"), undone=st.sampled_from(["", NEW, OLD])
+)
+
+
+@given(st.none() | STATES, st.dictionaries(st.sampled_from("abcd"), STANDINGS), WISHES, st.sampled_from(["", "blind"]))
+def test_no_serving_cluster_gets_an_unproven_revision_before_its_turn(
+    before: RolloutState | None, standings: dict[str, Standing], wishes: Wishes, blind: str
+) -> None:
+    """The clusters that get a revision under way are of one stage, and it has room."""
+    found = decide_rollout(STRATEGY, before, NEW, standings, wishes, NOW, (OLD, NEW, OTHER), blind)
+    assert found.revisions.keys() == standings.keys()
+    if (
+        found.reason is Reason.COMPLETE
+        or not found.state.is_under_way
+        or not any(each.revision for each in standings.values())
+    ):
+        return
+    given_new = {n for n, each in found.revisions.items() if each == NEW and standings[n].revision not in (NEW, None)}
+    assert not given_new or (given_new <= {"a"}) or (not given_new & {"a"})
+    assert not (blind and given_new)
+    assert not (wishes.paused and given_new)
+    assert all(standings[name].sight is not RolloutSight.UNSEEN for name in given_new)
+    assert sum(standings[name].sight is RolloutSight.SERVING for name in given_new) <= 2
+
+
+@given(st.none() | STATES, st.dictionaries(st.sampled_from("abcd"), STANDINGS), WISHES)
+def test_a_decision_comes_to_rest(before: RolloutState | None, standings: dict[str, Standing], wishes: Wishes) -> None:
+    """The same is decided again, as long as nothing else is seen."""
+    first = decide_rollout(STRATEGY, before, NEW, standings, wishes, NOW, (OLD, NEW, OTHER))
+    again = decide_rollout(STRATEGY, first.state, NEW, standings, wishes, NOW, (OLD, NEW, OTHER))
+    assert again.revisions == first.revisions or first.state.clusters != again.state.clusters

@@ -1,0 +1,438 @@
+"""Staged propagation on the virtual clock: which cluster gets a change, and when; what stops it, and what goes on."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from kubeapi.meta import Manifest
+from leeward.api.meta import Condition, find_condition
+from leeward.api.names import (
+    work_name,
+)
+from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS
+from leeward.api.rollout import (
+    REVISION_ANNOTATION,
+    ROLLOUT_ANNOTATION,
+    ROLLOUT_APPROVED_ANNOTATION,
+    ROLLOUT_CONDITION,
+    ROLLOUT_PAUSED_ANNOTATION,
+    ROLLOUT_REVISIONS_ANNOTATION,
+    ROLLOUT_STATE_ANNOTATION,
+    ROLLOUT_UNDONE_ANNOTATION,
+)
+from leeward.client import NotFound, Unreachable
+from leeward.core.rollout.revision import pack, revision_of
+from leeward.core.rollout.state import RolloutState, render_state, state_of
+from leeward.sim.world import Mode, World
+from tests.world.stories import DEPLOYMENTS, POLICIES, apply, by_weight, deployment, play, policy, ready_replicas
+from tests.world.test_overrides import OVERRIDES, overriding
+from tests.world.test_restarts import restart
+from tests.world.test_restored import restore
+
+MEMBERS: Mapping[str, Mode] = {"member1": "Push", "member2": "Push", "member3": "Pull"}
+WEB = "web-deployment"
+WORK = work_name("Deployment", "web", "default")
+STAGES = """
+stages:
+- name: canary
+  clusters: [member1]
+  healthyFor: 5m
+- name: rest
+  healthyFor: 2m
+progressDeadline: 10m
+"""
+GOOD, BAD, MENDED = "nginx:2", "nginx:broken", "nginx:3"
+
+
+def staged(placement: Manifest, stages: str = STAGES) -> Manifest:
+    found = policy("web", placement)
+    found["metadata"]["annotations"] = {ROLLOUT_ANNOTATION: stages}
+    return found
+
+
+async def web_runs(world: World, stages: str = STAGES, weights: Mapping[str, int] | None = None) -> None:
+    """The application runs in its clusters, and its first revision is proven."""
+    weights = weights or dict.fromkeys(MEMBERS, 1)
+    await apply(world.client, deployment("web", 2 * len(weights), "nginx:1"), staged(by_weight(weights), stages))
+    await world.until(lambda: reason(world) == "Complete", 60)
+    await world.sleep(60)
+    assert await images(world) == dict.fromkeys(weights, "nginx:1")
+
+
+def rollout(world: World) -> Condition | None:
+    found = world.binding(WEB)
+    return find_condition(found.status.conditions, ROLLOUT_CONDITION) if found is not None else None
+
+
+def reason(world: World) -> str:
+    found = rollout(world)
+    return found.reason if found is not None else ""
+
+
+def remembered(world: World) -> RolloutState:
+    found = world.binding(WEB)
+    assert found is not None
+    state = state_of(found, world.clock.now())
+    assert state is not None
+    return state
+
+
+async def images(world: World) -> dict[str, str]:
+    """Images by member."""
+    found: dict[str, str] = {}
+    for member in world.members:
+        try:
+            manifest = await world.member(member).client.get(DEPLOYMENTS, "web", "default")
+        except (NotFound, Unreachable):
+            continue
+        found[member] = manifest["spec"]["template"]["spec"]["containers"][0]["image"]
+    return found
+
+
+async def change(world: World, image: str, **spec: Any) -> None:
+    container = {"name": "main", "image": image}
+    patch = {"spec": {"template": {"spec": {"containers": [container]}}, **spec}}
+    await world.client.patch(DEPLOYMENTS, "web", patch, "default")
+
+
+async def serving(world: World) -> dict[str, int]:
+    return {name: await ready_replicas(world, name, "web") for name in world.members}
+
+
+async def ask(world: World, **annotations: str | None) -> None:
+    await world.client.patch(RESOURCE_BINDINGS, WEB, {"metadata": {"annotations": annotations}}, "default")
+
+
+def told(story: Callable[[World], Awaitable[None]], members: Mapping[str, Mode] = MEMBERS) -> None:
+    play(story, members)
+
+
+def test_a_good_change_goes_from_stage_to_stage() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, GOOD)
+        await world.sleep(60)
+        assert await images(world) == {"member1": GOOD, "member2": "nginx:1", "member3": "nginx:1"}
+        assert reason(world) == "Progressing"
+        await world.sleep(200)
+        assert await images(world) == {"member1": GOOD, "member2": "nginx:1", "member3": "nginx:1"}
+        await world.sleep(100)
+        assert await images(world) == {"member1": GOOD, "member2": GOOD, "member3": "nginx:1"}
+        await world.until(lambda: reason(world) == "Complete", 600)
+        assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
+
+    told(story)
+
+
+def test_a_bad_change_stops_in_the_first_stage_and_the_others_serve() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, BAD)
+        await world.sleep(300)
+        assert reason(world) == "Progressing"
+        await world.until(lambda: reason(world) == "Failed", 600)
+        await world.sleep(1_200)
+        assert await images(world) == {"member1": BAD, "member2": "nginx:1", "member3": "nginx:1"}
+        assert {name: n for name, n in (await serving(world)).items() if name != "member1"} == {
+            "member2": 2,
+            "member3": 2,
+        }
+        condition = rollout(world)
+        assert condition is not None
+        assert "does not serve in member1" in condition.message
+        assert "leeward rollout undo" in condition.message
+        await change(world, MENDED)
+        await world.until(lambda: reason(world) == "Complete", 1_800)
+        assert await images(world) == dict.fromkeys(MEMBERS, MENDED)
+
+    told(story)
+
+
+ROLLING_BACK = STAGES + "onFailure: Rollback\n"
+OLD = "nginx:1"
+
+
+def test_a_failed_change_goes_back_where_the_policy_asks_for_it() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, ROLLING_BACK)
+        await change(world, BAD)
+        await world.until(lambda: reason(world) == "RolledBack", 900)
+        await world.sleep(600)
+        assert await images(world) == dict.fromkeys(MEMBERS, OLD)
+        assert await serving(world) == dict.fromkeys(MEMBERS, 2)
+        assert reason(world) == "RolledBack"
+        await change(world, MENDED)
+        await world.until(lambda: reason(world) == "Complete", 1_800)
+        assert await images(world) == dict.fromkeys(MEMBERS, MENDED)
+
+    told(story)
+
+
+def test_an_outage_in_the_middle_stops_the_change_and_fails_over_to_what_is_proven() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, weights={"member1": 1, "member2": 1})
+        await change(world, GOOD)
+        await world.sleep(60)
+        assert await images(world) == {"member1": GOOD, "member2": OLD}
+        await world.member("member2").stop()
+        await world.until(lambda: reason(world) == "ClusterOutage", 600)
+        found = rollout(world)
+        assert found is not None
+        assert "member2 cannot be seen" in found.message
+        await world.until(lambda: "member2" not in world.assigned(WEB), 1_200)
+        await world.sleep(120)
+        assert (await images(world))["member1"] == GOOD
+        assert "member2" not in world.assigned(WEB)
+
+    told(story)
+
+
+def test_a_replacement_in_an_untried_cluster_gets_the_proven_revision() -> None:
+    one: Manifest = {
+        "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 2, "maxGroups": 2}],
+        "replicaScheduling": {"replicaSchedulingType": "Duplicated"},
+    }
+
+    async def story(world: World) -> None:
+        await apply(
+            world.client, deployment("web", 2, OLD), staged(one, STAGES.replace("clusters: [member1]", "share: 1%"))
+        )
+        await world.until(lambda: reason(world) == "Complete", 60)
+        await world.sleep(60)
+        first, second = sorted(world.assigned(WEB))
+        (spare,) = MEMBERS.keys() - {first, second}
+        await change(world, BAD)
+        await world.sleep(60)
+        assert await images(world) == {first: BAD, second: OLD}
+        await world.member(second).stop()
+        await world.until(lambda: spare in world.assigned(WEB), 900)
+        await world.sleep(120)
+        assert (await images(world))[spare] == OLD
+        assert await ready_replicas(world, spare, "web") == 2
+        await world.sleep(1_200)
+        assert (await images(world))[spare] == OLD
+        assert reason(world) == "Failed"
+
+    told(story)
+
+
+def test_a_scale_out_waits_for_no_rollout() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, BAD)
+        await world.sleep(120)
+        await world.client.patch(DEPLOYMENTS, "web", {"spec": {"replicas": 12}}, "default")
+        await world.sleep(120)
+        assert await images(world) == {"member1": BAD, "member2": OLD, "member3": OLD}
+        assert {name: n for name, n in (await serving(world)).items() if name != "member1"} == {
+            "member2": 4,
+            "member3": 4,
+        }
+
+    told(story)
+
+
+def test_a_paused_rollout_goes_on_when_it_is_resumed() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, GOOD)
+        await world.sleep(60)
+        await ask(world, **{ROLLOUT_PAUSED_ANNOTATION: "true"})
+        await world.sleep(1_800)
+        assert await images(world) == {"member1": GOOD, "member2": OLD, "member3": OLD}
+        assert reason(world) == "Paused"
+        await ask(world, **{ROLLOUT_PAUSED_ANNOTATION: None})
+        await world.until(lambda: reason(world) == "Complete", 900)
+        assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
+
+    told(story)
+
+
+def test_a_stage_with_a_pause_waits_for_a_person() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world, STAGES.replace("healthyFor: 5m", "healthyFor: 5m\n  pause: true"))
+        await change(world, GOOD)
+        await world.until(lambda: reason(world) == "WaitingForApproval", 600)
+        await world.sleep(1_800)
+        assert await images(world) == {"member1": GOOD, "member2": OLD, "member3": OLD}
+        await ask(world, **{ROLLOUT_APPROVED_ANNOTATION: f"{remembered(world).target}/canary"})
+        await world.until(lambda: reason(world) == "Complete", 900)
+
+    told(story)
+
+
+def test_an_undone_change_is_taken_back_everywhere() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, GOOD)
+        await world.sleep(60)
+        await world.until(lambda: reason(world) == "Complete", 1_800)
+        state = remembered(world)
+        assert state.previous
+        await ask(world, **{ROLLOUT_UNDONE_ANNOTATION: state.target})
+        await world.sleep(60)
+        assert await images(world) == dict.fromkeys(MEMBERS, OLD)
+        assert reason(world) == "Undone"
+        await change(world, MENDED)
+        await world.sleep(60)
+        assert await images(world) == {"member1": MENDED, "member2": OLD, "member3": OLD}
+
+    told(story)
+
+
+@pytest.mark.parametrize("at", [30, 200, 330])
+def test_a_restart_of_the_controllers_loses_nothing_of_a_rollout(at: int) -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, GOOD)
+        await world.sleep(at)
+        before = await images(world)
+        await restart(world, away_seconds=20)
+        await world.sleep(5)
+        assert await images(world) == before
+        began = world.seconds
+        await world.until(lambda: reason(world) == "Complete", 900)
+        assert world.seconds - began <= 700
+        assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
+
+    told(story)
+
+
+REPLACED = [{"component": "Tag", "operator": "replace", "value": "1"}]
+
+
+def test_a_change_of_an_override_goes_from_stage_to_stage() -> None:
+    async def story(world: World) -> None:
+        mine = overriding("tag", {"name": "web"}, imageOverrider=REPLACED)
+        await world.client.create(OVERRIDES, mine, "default")
+        await web_runs(world)
+        found = overriding("tag", {"name": "web"}, imageOverrider=[{**REPLACED[0], "value": "2"}])
+        await world.client.patch(OVERRIDES, "tag", {"spec": found["spec"]}, "default")
+        await world.sleep(60)
+        assert await images(world) == {"member1": "nginx:2", "member2": OLD, "member3": OLD}
+        await world.client.delete(OVERRIDES, "tag", "default")
+        await world.sleep(60)
+        assert await images(world) == dict.fromkeys(MEMBERS, OLD)
+
+    told(story)
+
+
+def test_a_newer_change_takes_the_place_of_the_one_before() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, BAD)
+        await world.sleep(60)
+        await change(world, GOOD)
+        await world.sleep(60)
+        assert await images(world) == {"member1": GOOD, "member2": OLD, "member3": OLD}
+        await world.until(lambda: reason(world) == "Complete", 1_800)
+        assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
+
+    told(story)
+
+
+def test_a_cluster_that_joins_or_leaves_breaks_no_rollout() -> None:
+    every: Manifest = {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}}
+
+    async def story(world: World) -> None:
+        await world.client.delete(CLUSTERS, "member4")
+        await world.sleep(60)
+        await apply(world.client, deployment("web", 2, OLD), staged(every))
+        await world.until(lambda: reason(world) == "Complete", 60)
+        await world.sleep(60)
+        await change(world, GOOD)
+        await world.sleep(60)
+        await world.client.delete(CLUSTERS, "member2")
+        await world.register(world.member("member4"), world.client)
+        await world.until(lambda: "member4" in world.assigned(WEB), 600)
+        await world.sleep(30)
+        assert (await images(world))["member4"] == OLD
+        await world.until(lambda: reason(world) == "Complete", 1_800)
+        found = await images(world)
+        assert sorted(world.assigned(WEB)) == ["member1", "member3", "member4"]
+        assert {found[name] for name in world.assigned(WEB)} == {GOOD}
+
+    told(story, {**MEMBERS, "member4": "Push"})
+
+
+def test_a_strategy_that_came_just_before_a_bad_change_holds_it() -> None:
+    """No revision is known then: each cluster keeps what its Work has, and scales all the same."""
+
+    async def story(world: World) -> None:
+        await apply(world.client, deployment("web", 6, OLD), policy("web", by_weight(dict.fromkeys(MEMBERS, 1))))
+        await world.sleep(60)
+        await world.stop_controllers()
+        await ask(world, **{ROLLOUT_ANNOTATION: STAGES})
+        marks = {"metadata": {"annotations": {ROLLOUT_ANNOTATION: STAGES}}}
+        await world.client.patch(POLICIES, "web", marks, "default")
+        await change(world, BAD, replicas=9)
+        world.start_controllers()
+        await world.sleep(300)
+        assert await images(world) == {"member1": BAD, "member2": OLD, "member3": OLD}
+        found = await serving(world)
+        assert (found["member2"], found["member3"]) == (3, 3)
+        await world.until(lambda: reason(world) == "Failed", 900)
+        await change(world, OLD)
+        await world.sleep(60)
+        assert await images(world) == dict.fromkeys(MEMBERS, OLD)
+
+    told(story)
+
+
+def test_a_strategy_that_is_taken_away_lets_the_change_go_everywhere() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, GOOD)
+        await world.sleep(60)
+        marks = {"metadata": {"annotations": {ROLLOUT_ANNOTATION: None}}}
+        await world.client.patch(POLICIES, "web", marks, "default")
+        await world.sleep(60)
+        assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
+        assert rollout(world) is None
+        binding, work = world.binding(WEB), world.work("member1", WORK)
+        assert binding is not None
+        assert work is not None
+        assert not any("rollout" in name for name in binding.metadata.annotations)
+        assert REVISION_ANNOTATION not in work.metadata.annotations
+
+    told(story)
+
+
+def test_s6_what_a_user_writes_into_a_binding_reaches_no_cluster() -> None:
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, BAD)
+        await world.sleep(60)
+        bare = deployment("web", 0, "evil:1")
+        bare["metadata"]["namespace"] = "default"
+        forged = revision_of(bare, bare, ())
+        state = structs.replace(remembered(world), proven=forged.id)
+        text = pack([forged])
+        await ask(world, **{ROLLOUT_STATE_ANNOTATION: render_state(state), ROLLOUT_REVISIONS_ANNOTATION: text})
+        await world.sleep(60)
+        await ask(world, **{ROLLOUT_UNDONE_ANNOTATION: state.target})
+        await world.sleep(600)
+        assert "evil:1" not in (await images(world)).values()
+
+    told(story)
+
+
+def test_a_backup_from_the_middle_of_a_rollout_goes_on_with_it() -> None:
+    """The control plane is restored as it was when the first stage had the change; the second has got it since."""
+
+    async def story(world: World) -> None:
+        await web_runs(world)
+        await change(world, GOOD)
+        await world.sleep(120)
+        kept = await world.medium.load()
+        await world.until(lambda: reason(world) == "Complete", 900)
+        await restore(world, kept, controllers_stay=False)
+        await world.sleep(60)
+        assert (await images(world))["member1"] == GOOD
+        await world.until(lambda: reason(world) == "Complete", 1_800)
+        assert await images(world) == dict.fromkeys(MEMBERS, GOOD)
+        assert await serving(world) == dict.fromkeys(MEMBERS, 2)
+
+    told(story)
