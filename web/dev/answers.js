@@ -145,6 +145,7 @@ function whatIf(fails, clocks = {}) {
           coresMissing: 4,
           serves: 0,
           waiting: {},
+          bySum: 0,
         },
         {
           workload: "Deployment ads/bidder",
@@ -160,6 +161,7 @@ function whatIf(fails, clocks = {}) {
           coresMissing: null,
           serves: 2,
           waiting: {},
+          bySum: 0,
         },
         {
           workload: "Deployment platform/otel-collector",
@@ -175,6 +177,7 @@ function whatIf(fails, clocks = {}) {
           coresMissing: null,
           serves: 11,
           waiting: {},
+          bySum: 0,
         },
       ],
       clusters: CLUSTERS.map(([cluster, , , , allocatable, requested, reserved, replicas]) => ({
@@ -211,6 +214,7 @@ function whatIf(fails, clocks = {}) {
       settingsTold: true,
       missingDependencies: [],
       heldIfSilent: false,
+      byGrade: [],
       helps: [{ change: "uncordon ord-2", effect: "it would find room", command: "leeward uncordon ord-2" }],
       clocks,
       unseen: [],
@@ -233,6 +237,7 @@ function overfull() {
     missing: 12,
     serves: 20,
     waiting: { m4: 12 },
+    bySum: 0,
     reason: "",
     message: "12 wait for a node in m4",
   };
@@ -256,6 +261,7 @@ function overfull() {
       ...told.answer,
       lostBefore: [],
       applications: [heavy],
+      byGrade: [],
       helps: [],
       clusters: [
         { ...fate, cluster: "m5", change: "fails", replicasAfter: 0, coresFreeAfter: null, waiting: 0, room: [] },
@@ -302,6 +308,7 @@ function resilience() {
             },
     nobody: loss === "fra-1" ? 4 : 0,
     waiting: 0,
+    bySum: 0,
   }));
   return {
     controlPlane: "prod-hub",

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import msgspec
+
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.api.cluster import Cluster
 from leeward.api.work import Binding, ResourceBindingSpec
@@ -127,6 +129,15 @@ def _answer_of(decision: Decision) -> Placed | Unplaceable | None:
     if decision.result is None and decision.held is not None:
         return Unplaceable("Error", decision.held.message, {})
     return decision.result
+
+
+def counted_by_sum(state: FleetState) -> FleetState:
+    """The picture with room counted as the sum of what is free, and not by the grades of nodes."""
+    clusters = tuple(
+        msgspec.structs.replace(each, spec=msgspec.structs.replace(each.spec, resource_models=()))
+        for each in state.recorded.clusters
+    )
+    return FleetState(msgspec.structs.replace(state.recorded, clusters=clusters))
 
 
 def expected_of(state: FleetState) -> Mapping[str, Cluster]:

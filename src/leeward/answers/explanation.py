@@ -13,11 +13,18 @@ import msgspec
 
 from leeward.answers.claiming_policies import PolicyClaim, claim_sentence, policies_selecting
 from leeward.answers.copies import CopyRow, copies_of
-from leeward.answers.decisions import Explained, explained, explained_then, fleet_of, foreseen, snapshot_of
+from leeward.answers.decisions import (
+    Explained,
+    explained,
+    explained_then,
+    fleet_of,
+    foreseen,
+    snapshot_of,
+)
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.next_steps import NextStep, next_steps
 from leeward.answers.room_arithmetic import RoomRow, room_rows
-from leeward.answers.what_helps import Help, what_helps
+from leeward.answers.what_helps import Help, found_by_sum, what_helps
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
 from leeward.core.cluster_health.outage import has_outage
@@ -129,7 +136,7 @@ def explain_binding(state: FleetState, key: BindingName) -> Explanation:
         binding=str(key),
         replicas=binding.spec.replicas,
         state=how,
-        headline=_headline(state, binding, asked, how, where),
+        headline=found_by_sum(state, key, decision) or _headline(state, binding, asked, how, where),
         reason=decision.held.reason if decision.held is not None else "",
         where=where,
         why=[claim_sentence(state, binding), *_why(state, binding, asked, verdicts)],

@@ -4,16 +4,17 @@ The fate is what the scheduler decides. Whether somebody is needed follows from 
 cluster that fails serves nobody, whatever was decided of it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 
 import msgspec
 
+from leeward.answers.decisions import counted_by_sum
 from leeward.answers.fleet_state import BindingName, FleetState
 from leeward.answers.imagined import ImaginedChange
-from leeward.answers.projection import Projection
-from leeward.answers.room_arithmetic import cores_asked
+from leeward.answers.projection import Projection, project
+from leeward.answers.room_arithmetic import cores_asked, counted_by_grade
 from leeward.answers.service import Service, is_well, services_in
 from leeward.api.work import Binding
 from leeward.core.eviction.held_reasons import HeldReason
@@ -42,7 +43,8 @@ class ApplicationFate(msgspec.Struct, frozen=True, rename="camel"):
 
     `missing` are those that somebody has to care for, `cores_missing` what they ask for (None where nothing is said of
     one): none where a copy is kept by choice, and another one serves. `left_at` is when it leaves the first of the
-    clusters; None where it does not.
+    clusters; None where it does not. `by_sum` are those that are missing by the grades of nodes, and that the sum of
+    what is free has room for.
     """
 
     workload: str
@@ -58,6 +60,7 @@ class ApplicationFate(msgspec.Struct, frozen=True, rename="camel"):
     cores_missing: float | None = None
     serves: int = 0
     waiting: Mapping[str, int] = {}
+    by_sum: int = 0
 
     @property
     def serves_nobody(self) -> bool:
@@ -74,6 +77,22 @@ def fates_in(state: FleetState, change: ImaginedChange, found: Projection) -> li
         fates,
         key=lambda each: (not each.serves_nobody, not each.missing, order[each.fate], -each.missing, each.workload),
     )
+
+
+def with_second_opinion(
+    state: FleetState, change: ImaginedChange, fates: Sequence[ApplicationFate]
+) -> list[ApplicationFate]:
+    """The fates, where some find no room by the grades of nodes, with the room by the sum of what is free."""
+    if not any(each.fate is Fate.NO_ROOM for each in fates) or not counted_by_grade(state.clusters.values()):
+        return [*fates]
+    by_sum = counted_by_sum(state)
+    missing = {each.binding: each.missing for each in fates_in(by_sum, change, project(by_sum, change))}
+    return [
+        msgspec.structs.replace(each, by_sum=max(0, each.missing - missing.get(each.binding, each.missing)))
+        if each.fate is Fate.NO_ROOM
+        else each
+        for each in fates
+    ]
 
 
 def is_braked(found: Projection) -> bool:

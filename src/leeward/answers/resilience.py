@@ -13,7 +13,7 @@ from math import comb
 
 import msgspec
 
-from leeward.answers.fates import ApplicationFate, Fate, fates_in, is_braked
+from leeward.answers.fates import ApplicationFate, Fate, fates_in, is_braked, with_second_opinion
 from leeward.answers.fleet_state import API_VERSION, KIND, FleetState, RecordedFleet
 from leeward.answers.imagined import LABEL, ImaginedChange, group_values
 from leeward.answers.projection import project
@@ -34,7 +34,8 @@ Losses = Mapping[str, frozenset[str]]
 class LossReport(msgspec.Struct, frozen=True, rename="camel"):
     """`missing` replicas of `wanting` applications do not serve then, of which `waiting` have no node; `nobody` are the
     applications that serve nobody, `alone` those that have nowhere to go at all. `fullest` is the fullest then of the
-    clusters that take something over; None where none does.
+    clusters that take something over; None where none does. `by_sum` of the missing find no room by the grades of nodes
+    alone: the sum of what is free has room for them. They are looked for in the worst losses.
 
     `braked`: so much is lost that the brake holds everything.
     """
@@ -52,6 +53,7 @@ class LossReport(msgspec.Struct, frozen=True, rename="camel"):
     fullest: Fullest | None = None
     nobody: int = 0
     waiting: int = 0
+    by_sum: int = 0
 
 
 class Resilience(msgspec.Struct, frozen=True, rename="camel"):
@@ -90,8 +92,15 @@ def losses_by(state: FleetState, by: str, number: int = 1) -> Losses:
 def survey(state: FleetState, losses: Losses, by: str = CLUSTER) -> Resilience:
     reports = [_report(state, name, clusters) for name, clusters in losses.items()]
     reports.sort(key=lambda report: (-report.nobody, -report.missing, -report.wanting, report.loss))
+    reports[:NAMED] = [_with_second_opinion(state, each) for each in reports[:NAMED]]
     alone = sorted({each for report in reports for each in report.alone})
     return Resilience(state.control_plane, state.as_of, by, reports, alone, state.recorded.unseen)
+
+
+def _with_second_opinion(state: FleetState, report: LossReport) -> LossReport:
+    change = ImaginedChange(fails=frozenset(report.clusters))
+    worst = with_second_opinion(state, change, report.worst)
+    return msgspec.structs.replace(report, worst=worst, by_sum=sum(each.by_sum for each in worst))
 
 
 def coverage_of(fleet: FleetNow, clusters: Sequence[str]) -> list[LossCoverage]:

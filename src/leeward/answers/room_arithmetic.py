@@ -98,6 +98,11 @@ def _amount_of(cluster: Cluster, resource: str, reserved_there: Iterable[Reserve
     return ResourceAmount(resource, allocatable / _NANO, requested / _NANO, reserved / _NANO, free / _NANO)
 
 
+def counted_by_grade(clusters: Iterable[Cluster]) -> list[str]:
+    """Clusters whose nodes the scheduler counts by grade (`spec.resourceModels`): each as the smallest of its grade."""
+    return [each.name for each in clusters if _is_by_nodes(each)]
+
+
 def free_cores(fleet: Fleet, name: str) -> float | None:
     """Cores that are left of a cluster's, less what is reserved; None where that is not known."""
     cores = _amount_of(fleet[name], CPU, fleet.reservations.all().get(name, ()))
@@ -123,7 +128,6 @@ def _of(cluster: Cluster, resource: str, each: int, reserved: int, room: int) ->
     allocatable = _amount(summary.allocatable.get(resource, 0))
     requested = _sum((summary.allocated, summary.allocating), resource)
     free = allocatable - requested - reserved
-    by_nodes = bool(cluster.spec.resource_models and summary.allocatable_modelings)
     return RoomRow(
         cluster=cluster.name,
         resource=resource,
@@ -133,8 +137,13 @@ def _of(cluster: Cluster, resource: str, each: int, reserved: int, room: int) ->
         free=free / _NANO,
         each=each / _NANO,
         room=room,
-        by_nodes=by_nodes,
+        by_nodes=_is_by_nodes(cluster),
     )
+
+
+def _is_by_nodes(cluster: Cluster) -> bool:
+    summary = cluster.status.resource_summary
+    return bool(summary is not None and cluster.spec.resource_models and summary.allocatable_modelings)
 
 
 def _sum(parts: Iterable[Mapping[str, Quantity]], resource: str) -> int:

@@ -21,9 +21,9 @@ from leeward.answers.advice import (
     uncordoned,
     with_policy_patch,
 )
-from leeward.answers.decisions import fleet_of, is_braked, snapshot_of
+from leeward.answers.decisions import counted_by_sum, fleet_of, is_braked, snapshot_of
 from leeward.answers.fleet_state import BindingName, FleetState
-from leeward.answers.room_arithmetic import RoomRow, free_cores
+from leeward.answers.room_arithmetic import RoomRow, counted_by_grade, free_cores
 from leeward.api.cluster import Cluster
 from leeward.api.names import UNSCHEDULABLE_TAINT
 from leeward.api.work import Binding, ResourceBindingSpec
@@ -32,11 +32,16 @@ from leeward.core.cluster_health.condition_taints import key_of
 from leeward.core.copies.availability import availability
 from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.placement import Decision, decide
+from leeward.core.scheduling import Unplaceable
 from leeward.operations.sentences import counted
 
 MOST_CORDONS = 2
 """Cordons that are tried for a whole fleet: each is a projection, which takes a second or two of a large one."""
 
+BY_SUM = (
+    "Too little room by the grades of nodes (spec.resourceModels), with which the scheduler counts; by the sum of what "
+    "is free, {} more would fit"
+)
 _RELEASE = "leeward brake release"
 
 
@@ -73,6 +78,18 @@ def what_helps(state: FleetState, key: BindingName, decision: Decision, rooms: l
         *tried.first_of(asking_less(binding, {row.resource for row in rooms})),
     )
     return (*helps, *_more_room(binding.spec, rooms), *_returns(state, binding, decision))
+
+
+def found_by_sum(state: FleetState, key: BindingName, decision: Decision) -> str:
+    """Second opinion on what finds too little room by the grades of nodes; empty where that is none."""
+    held = decision.held.reason if decision.held is not None else ""
+    lacks_room = isinstance(decision.result, Unplaceable) or held == HeldReason.NO_PLACE_TO_GO
+    if not lacks_room or decision.quota_refusal or not counted_by_grade(state.clusters.values()):
+        return ""
+    other = counted_by_sum(state)
+    second = decide(snapshot_of(other, key, fleet_of(other)))
+    more = well_placed(state.clusters, second) - well_placed(state.clusters, decision)
+    return BY_SUM.format(more) if more > 0 else ""
 
 
 class _Trial:

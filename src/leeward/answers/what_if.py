@@ -19,6 +19,7 @@ from leeward.answers.fates import (
     fates_in,
     is_braked,
     targets_of,
+    with_second_opinion,
 )
 from leeward.answers.fates import Fate as Fate
 from leeward.answers.fleet_state import BindingName, FleetState
@@ -26,7 +27,7 @@ from leeward.answers.imagined import ImaginedChange
 from leeward.answers.missing_dependencies import MissingDependency, missing_there
 from leeward.answers.projection import Projection, project
 from leeward.answers.return_losses import ReturnLosses, losses_on_return
-from leeward.answers.room_arithmetic import CPU, ResourceAmount, amounts_in, free_cores
+from leeward.answers.room_arithmetic import CPU, ResourceAmount, amounts_in, counted_by_grade, free_cores
 from leeward.answers.what_helps import Help, cordons_to_try, effect_on
 from leeward.api.work import Binding
 from leeward.core.cluster_health.brake import looks_dead
@@ -90,7 +91,8 @@ class Fullest(msgspec.Struct, frozen=True, rename="camel"):
 
 class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
     """`applications` are those in clusters that the change is about, or changed by it. `helps` are changes that would
-    give what finds no room a place; `clocks` are the flags that are imagined otherwise, in seconds.
+    give what finds no room a place; `clocks` are the flags that are imagined otherwise, in seconds. `by_grade` are
+    clusters whose nodes are counted by grade; of any other the sum of what is free counts.
     """
 
     control_plane: str
@@ -110,6 +112,7 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
     clocks: Mapping[str, float] = {}
     unseen: tuple[str, ...] = ()
     held_if_silent: bool = False
+    by_grade: list[str] = []
 
     @property
     def wanting(self) -> list[ApplicationFate]:
@@ -118,7 +121,7 @@ class WhatIf(msgspec.Struct, frozen=True, rename="camel"):
 
 def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
     found = project(state, change)
-    fates = fates_in(state, change, found)
+    fates = with_second_opinion(state, change, fates_in(state, change, found))
     left = {key: _left_wholly(state, change, key, found) for key in concerned_in(state, change, found)}
     lost = sorted(name for name, cluster in state.clusters.items() if looks_dead(cluster))
     return WhatIf(
@@ -136,6 +139,7 @@ def what_if(state: FleetState, change: ImaginedChange) -> WhatIf:
         settings_told=state.settings.told,
         missing_dependencies=missing_there(state, found.worst.bindings),
         helps=list(_helps(state, change, fates)),
+        by_grade=counted_by_grade(state.clusters.values()),
         clocks=change.clocks,
         unseen=state.recorded.unseen,
         held_if_silent=ClusterTimeline(state.as_of, change, state.settings).holds_if_silent(state.clusters.values()),

@@ -97,8 +97,9 @@ def _note(loss: "LossReport") -> str:
     if loss.braked:
         return "the brake holds all"
     waits = f"{loss.waiting} wait for a node" if loss.waiting > 1 else "1 waits for a node" if loss.waiting else ""
+    by_sum = f"{loss.by_sum} fit by the sum of what is free, not by the grades of nodes" if loss.by_sum else ""
     if loss.worst:
-        return "; ".join(filter(None, (", ".join(app.workload for app in loss.worst[:2]), waits)))
+        return "; ".join(filter(None, (", ".join(app.workload for app in loss.worst[:2]), waits, by_sum)))
     if loss.fullest is None or not loss.fullest.tight:
         return ""
     full = loss.fullest

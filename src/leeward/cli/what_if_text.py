@@ -13,6 +13,7 @@ from leeward.core.placement.cause import cause_in
 from leeward.operations.sentences import counted, counted_kind, full_moment, full_span
 
 MOST_LISTED = 12
+BY_SUM = "That is by the grades of nodes; by the sum of what is free, {} more would find room."
 
 
 def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
@@ -23,6 +24,8 @@ def what_if_lines(told: WhatIf, wide: bool = False) -> Iterator[str]:
     for unseen in told.unseen:
         yield from headline("?", f"could not be seen: {unseen}")
     yield from _clusters(told)
+    if told.by_grade and told.wanting:
+        yield from paragraph(f"Room is counted {room_words(told)}.", "  ")
     yield from _wanting(told.wanting, wide)
     yield from _helps(told)
     yield from _missing(told, wide)
@@ -38,6 +41,11 @@ def _clusters(told: WhatIf) -> Iterator[str]:
     header = ("CLUSTER", "", "REPLICAS", "", "AFTER", "CORES FREE", "", "AFTER", "WAIT FOR A NODE")
     number = 9 if any(each.waiting for each in told.clusters) else 8
     yield from table(header[:number], [_cluster(each)[:number] for each in told.clusters], (1, 2, 4, 5, 7, 8))
+
+
+def room_words(told: WhatIf) -> str:
+    by_grade = told.by_grade[0] if len(told.by_grade) == 1 else counted(len(told.by_grade), "cluster")
+    return f"by the grades of nodes (spec.resourceModels) in {by_grade}, else as the sum of what is free"
 
 
 def _cluster(each: ClusterFate) -> Sequence[str]:
@@ -73,7 +81,11 @@ def _wanting(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
 def _by_cause(wanting: Sequence[ApplicationFate], wide: bool) -> Iterator[str]:
     by_reason = defaultdict[tuple[str, str], list[ApplicationFate]](list)
     for each in wanting:
-        by_reason[each.reason, cause_in(each.reason or "NoClusterFit", each.message)].append(each)
+        cause = cause_in(each.reason or "NoClusterFit", each.message)
+        if each.by_sum:
+            by_reason["", f"{cause} {BY_SUM.format(counted(each.by_sum, 'replica'))}"].append(each)
+        else:
+            by_reason[each.reason, cause].append(each)
     for (reason, cause), group in by_reason.items():
         yield from paragraph(f"{reason}: {cause}" if reason else cause)
         shown = group if wide else group[:MOST_LISTED]

@@ -479,6 +479,8 @@ export interface WhatIf {
   missingDependencies: { workload: string; cluster: string; needs: string; known: boolean }[];
   /** Changes that would give what finds no room a place: each was tried. */
   helps: Help[];
+  /** Clusters whose nodes are counted by grade; of any other the sum of what is free counts. */
+  byGrade: string[];
   /** Flags that are imagined otherwise than they are, in seconds. */
   clocks: Record<string, number>;
   unseen: string[];
@@ -505,6 +507,8 @@ export interface ApplicationFate {
   serves: number;
   /** Replicas without a node, by cluster. */
   waiting: Record<string, number>;
+  /** Missing ones that find no room by the grades of nodes, and do by the sum of what is free. */
+  bySum: number;
 }
 
 export interface ClusterFate {
@@ -554,6 +558,8 @@ export interface LossReport {
   /** Applications that serve nobody then, and replicas that have no node. */
   nobody: number;
   waiting: number;
+  /** Missing ones that the sum of what is free has room for, and the grades of nodes do not. */
+  bySum: number;
 }
 
 // ---- policies ----
