@@ -144,7 +144,7 @@ def test_what_is_held_says_the_words_of_its_condition_and_what_would_help_and_th
         assert [(row.cluster, row.ready) for row in told.where] == [("member1", None)], "what is not seen is not known"
         helps = {each.change: each.effect for each in told.helps}
         assert helps["name member2 and member3 in its policy"] == "2 more would find room, in member2, member3"
-        assert helps["member1 comes back"] == "its 2 are seen again at once"
+        assert helps["member1 comes back"] == "its 2 replicas are seen again at once"
 
         await world.client.patch(POLICIES, "solo", {"spec": {"placement": {"clusterAffinity": None}}}, "default")
         await world.until(lambda: sum(world.assigned(SOLO).get(name, 0) for name in ("member2", "member3")) == 2)

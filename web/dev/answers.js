@@ -94,8 +94,13 @@ function detail() {
           command: `kubectl patch propagationpolicy web -n shop --type=merge -p '{"spec": {"placement": {"clusterTolerations": [{"key": "dedicated", "operator": "Equal", "value": "batch", "effect": "NoSchedule"}]}}}'`,
         },
         {
+          change: "0.50 cores more in fra-1",
+          effect: "one more would find room",
+          command: "leeward explain cluster/fra-1",
+        },
+        {
           change: "fra-2 comes back",
-          effect: "its 3 are seen again at once",
+          effect: "its 3 replicas are seen again at once",
           command: "leeward explain cluster/fra-2",
         },
       ],

@@ -83,10 +83,12 @@ def _why(state: FleetState, cluster: Cluster) -> Iterator[str]:
     failing = sum(map(is_failing, state.clusters.values()))
     brake = state.settings.brake
     more = f", {failing} more begin to fail" if failing else ""
-    holding = "it holds evictions" if is_braked(state, state.clusters.values()) else "it is idle"
+    is_engaged = is_braked(state, state.clusters.values())
     needed = max(brake.minimum, int(brake.threshold * len(state.clusters)) + 1)
     number = counted(len(state.clusters), "cluster")
-    yield f"The brake: {dead} of {number} look dead{more}; {holding} (from {needed} on)."
+    look = "looks" if dead == 1 else "look"
+    engages = "The brake is engaged, and holds evictions" if is_engaged else f"The brake engages when {needed} do"
+    yield f"{dead} of {number} {look} dead{more}. {engages}."
 
 
 def _next(state: FleetState, cluster: Cluster, bindings: tuple[Binding, ...]) -> Iterator[NextStep]:

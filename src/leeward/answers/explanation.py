@@ -240,7 +240,8 @@ def _why(state: FleetState, binding: Binding, asked: Explained, verdicts: Sequen
     elif asked.at:
         anew = f"At {moment(asked.at, state.as_of)}, "
     passing = "would pass" if is_only_asked else "passes" if len(kept) == 1 else "pass"
-    yield f"{anew}{len(kept)} of {counted(len(state.clusters), 'cluster')} {passing}: {', '.join(kept) or 'none'}."
+    these = f": {', '.join(kept)}" if kept else ""
+    yield f"{anew}{len(kept)} of {counted(len(state.clusters), 'cluster')} {passing}{these}."
     term = asked.trace.terms[-1] if asked.trace.terms else None
     yield from _claims(state, binding, term)
     for division in () if term is None else term.divisions:

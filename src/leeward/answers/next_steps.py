@@ -86,7 +86,7 @@ def _of_decision(state: FleetState, key: BindingName, decision: Decision) -> Ite
         if _unseen_since(state, name) is not None:
             yield _on_return(state, key, name)
     if _is_retried(decision):
-        yield NextStep(None, "it is looked at again at every change of room, of a cluster or of the policy")
+        yield NextStep(None, "it is tried again when a cluster, its room or the policy changes")
 
 
 def _on_return(state: FleetState, key: BindingName, cluster: str) -> NextStep:

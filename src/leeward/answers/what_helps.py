@@ -208,7 +208,7 @@ def _returns(state: FleetState, binding: Binding, decision: Decision) -> Iterato
     for name, replicas in kept.items():
         if _is_lost(state, name):
             is_one = replicas == 1 or not binding.spec.is_divided
-            said = f"its {'copy is' if is_one else f'{replicas} are'} seen again at once"
+            said = f"its {'copy is' if is_one else f'{replicas} replicas are'} seen again at once"
             yield Help(f"{name} comes back", said, _look_at(name))
 
 

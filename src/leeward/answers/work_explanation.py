@@ -40,7 +40,9 @@ def explain_work(state: FleetState, work: Work, key: BindingName) -> WorkExplana
         work=f"{work.namespace}/{work.name}",
         cluster=name,
         binding=str(key),
-        headline=f"Its copy in {name} is seen healthy" if known.is_whole else f"Nobody relies on its copy in {name}",
+        headline=f"Its copy in {name} is seen healthy"
+        if known.is_whole
+        else f"Its copy in {name} is not known to be healthy",
         why=list(_why(state, work, name, known)),
         needs_somebody=not known.is_whole,
         unseen=state.recorded.unseen,
@@ -85,7 +87,7 @@ def _why(state: FleetState, work: Work, name: str, known: Availability) -> Itera
     elif applied.observed_generation not in (0, work.metadata.generation):
         yield f"Generation {applied.observed_generation} is applied, and it is at {work.metadata.generation}."
     if cluster is not None and not is_fresh(work, cluster):
-        yield "What was reported is older than its contents, or than the cluster's last return: it counts as unknown."
+        yield "The last report is older than the Work's contents, or than the cluster's return. It counts as unknown."
     if known.since is not None:
         yield f"{known.told} known to be ready{since(known.since, state.as_of)}."
     for status in work.status.manifest_statuses:

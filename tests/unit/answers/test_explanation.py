@@ -69,7 +69,7 @@ def test_what_a_member_refuses_needs_somebody_also_where_the_rest_serves() -> No
 @pytest.mark.parametrize(
     ("placement", "replicas", "said"),
     [
-        (divided({"a": 1}), 3, "its 3 are seen again at once"),
+        (divided({"a": 1}), 3, "its 3 replicas are seen again at once"),
         (divided({"a": 1}), 1, "its copy is seen again at once"),
         (duplicated("a"), 3, "its copy is seen again at once"),
     ],

@@ -67,8 +67,8 @@ def held_without_gain(kept: Sequence[Eviction]) -> Condition:
     """Condition by S12: it would be deleted there, and nothing new would run anywhere for it."""
     return _held(
         HeldReason.NOTHING_TO_GAIN,
-        f"kept in {_list(kept)}: no cluster that does not have it yet would take it, so leaving gains nothing, "
-        "and nothing has to be made anew when the cluster is back",
+        f"kept in {_list(kept)}: no further cluster would take it. Leaving gains nothing, and "
+        "nothing has to be made anew when the cluster is back",
     )
 
 
@@ -118,7 +118,7 @@ def held_unconfirmed(unconfirmed: Sequence[Eviction]) -> Condition | None:
     lost."""
     if not unconfirmed:
         return None
-    why = "it answers again, or was not looked at yet since the control plane watches it again"
+    why = "it answers again, or nobody has looked at it since the control plane watches again"
     return _held(HeldReason.NOT_CONFIRMED, f"not evicted from {_list(unconfirmed)}: {why}")
 
 

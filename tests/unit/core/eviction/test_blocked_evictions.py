@@ -104,8 +104,8 @@ def test_s11_what_finds_no_place_says_how_much_of_it_stays_where(
 def test_s12_what_gains_nothing_says_so() -> None:
     assert said(held_without_gain((M1, M2))) == (
         "NothingToGain",
-        f"kept in {LISTED}: no cluster that does not have it yet would take it, so leaving gains nothing, "
-        "and nothing has to be made anew when the cluster is back",
+        f"kept in {LISTED}: no further cluster would take it. Leaving gains nothing, and "
+        "nothing has to be made anew when the cluster is back",
     )
 
 
@@ -145,7 +145,7 @@ def test_who_waits_for_a_turn_says_each_reason_once() -> None:
 def test_s13_an_outage_that_nobody_has_confirmed_says_why_it_does_not_count() -> None:
     assert said(held_unconfirmed((M1, M2))) == (
         "NotConfirmed",
-        f"not evicted from {LISTED}: it answers again, or was not looked at yet since the control plane watches it "
+        f"not evicted from {LISTED}: it answers again, or nobody has looked at it since the control plane watches "
         "again",
     )
     assert held_unconfirmed(()) is None
