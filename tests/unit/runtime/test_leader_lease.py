@@ -387,6 +387,20 @@ def test_a_leader_that_gives_its_lease_back_is_no_candidate_for_its_duration() -
     tell(story)
 
 
+def test_a_leader_whose_lease_cannot_be_given_back_in_time_takes_it_again_later() -> None:
+    async def story(office: Office) -> None:
+        office.begin()
+        await asyncio.sleep(1)
+        office.way.answer_seconds = 0.6 * RENEW
+        office.elector.give_back()
+        await asyncio.sleep(RENEW + 1)
+        office.way.answer_seconds = 0.0
+        await asyncio.sleep(LASTS + 1)
+        assert office.diary == [(0.0, "begins"), (1.0, "ends"), (1.0 + RENEW + LASTS, "begins")]
+
+    tell(story)
+
+
 @pytest.mark.parametrize("asked", [False, True])
 def test_a_lease_that_was_asked_for_says_so_no_longer_when_it_is_given_back(asked: bool) -> None:
     async def story(office: Office) -> None:
