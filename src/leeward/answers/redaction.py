@@ -44,7 +44,7 @@ from leeward.api.work import WorkloadTemplate as _WorkloadTemplate
 from leeward.core.copies.memory import EARLIER_MEMORY_ANNOTATIONS
 from leeward.core.eviction.stalled_replacements import DISPATCHING, NOT_RENDERED, NOT_TAKEN
 from leeward.core.execution.held_volumes import HELD
-from leeward.core.execution.removal import REFUSES
+from leeward.core.execution.removal_conditions import REFUSES
 from leeward.core.propagation.claiming import CLAIM_ANNOTATIONS, OPTION_ANNOTATIONS, TEMPLATE_ANNOTATIONS
 
 LEFT_OUT = "(left out of the picture)"

@@ -1,8 +1,7 @@
 """The binding controller: one Work for each cluster that needs one, no other, and the statuses added up.
 
-Karmada: pkg/controllers/binding, pkg/controllers/status/rb_status_controller.go. Differs: only what Works report of
-their present generation is aggregated (fault 11 of docs/karmada-behaviour.md), and binding and statuses are kept by
-one controller.
+Karmada: pkg/controllers/binding, pkg/controllers/status/rb_status_controller.go. Differs: one controller keeps both
+and adds up only reports of the Works' present generation (fault 11 of docs/karmada-behaviour.md).
 """
 
 from collections.abc import Mapping
@@ -33,7 +32,8 @@ from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.claims import name_of_works
 from leeward.core.execution.purging import held_by_purge
 from leeward.core.execution.refusal import out_of_reach, works_taken
-from leeward.core.execution.removal import may_change_holds, removals_blocked
+from leeward.core.execution.removal import may_change_holds
+from leeward.core.execution.removal_conditions import removals_blocked
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.execution.works import (
     is_purging,

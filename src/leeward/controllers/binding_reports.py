@@ -37,7 +37,7 @@ from leeward.core.execution.deployment_conditions import (
 )
 from leeward.core.execution.held_volumes import volumes_held, with_held_volumes
 from leeward.core.execution.refusal import with_refusal
-from leeward.core.execution.removal import with_blocked_removals
+from leeward.core.execution.removal_conditions import with_blocked_removals
 from leeward.core.execution.unseen import as_seen, says_outage, with_outage
 from leeward.core.interpreter import aggregate_status
 from leeward.core.interpreter.fields import list_at

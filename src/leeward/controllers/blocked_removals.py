@@ -6,7 +6,7 @@ from collections.abc import Callable
 from kubeapi.meta import Manifest
 from leeward.api.meta import Condition
 from leeward.api.work import Work
-from leeward.core.execution.removal import removal_blocked, removal_refused
+from leeward.core.execution.removal_conditions import removal_blocked, removal_refused
 from leeward.runtime.controller_context import ControlPlane, Member
 from leeward.runtime.discovery import UnknownKind
 from leeward.runtime.identity import key_of

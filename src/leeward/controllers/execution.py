@@ -33,7 +33,8 @@ from leeward.controllers.volume_holds import VolumeHolds, VolumesHeld
 from leeward.core.eviction.shared_resources import has_shared
 from leeward.core.execution.held_volumes import HELD, KEEPS_CLAIMS_ANNOTATION
 from leeward.core.execution.release import is_released
-from leeward.core.execution.removal import has_settled, object_kept
+from leeward.core.execution.removal import has_settled
+from leeward.core.execution.removal_conditions import object_kept
 from leeward.core.execution.settled import is_carried_out
 from leeward.core.interpreter.scripts import Operation
 from leeward.runtime.bounded import keep_latest

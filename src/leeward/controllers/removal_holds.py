@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from leeward.api.names import cluster_of_execution_space
 from leeward.api.resource import CLUSTERS, RESOURCE_BINDINGS, WORKS
-from leeward.api.work import Binding, ResourceBinding, Work, is_application
+from leeward.api.work import Binding, Work, is_application
 from leeward.controllers.carriers import Carriers
-from leeward.controllers.returned_copies import placed_copies
+from leeward.controllers.returned_copies import dependants_of, placed_copies
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention
 from leeward.core.copies.disruption import NO_SIZES, copies_of
 from leeward.core.eviction.due_evictions import decide_stay
@@ -137,7 +137,7 @@ class RemovalHolds:
         self, binding: Binding, cluster: str, present: Mapping[str, Work], needs: Mapping[str, int]
     ) -> tuple[str, datetime | None]:
         attention, now = self.attention, self._clock.now()
-        dependants = [each for each in self._dependants(binding) if not each.spec.asks_for_none]
+        dependants = [each for each in dependants_of(binding, self._bindings) if not each.spec.asks_for_none]
         needed_by = [placed_copies(each, self._works, self._fleet, now) for each in dependants]
         why = why_removal_waits(
             binding.spec,
@@ -158,11 +158,6 @@ class RemovalHolds:
             return why, settles
         believed_at = copies_of(binding.spec, present, self._fleet, now).settles_at
         return why, attention.settles_at(now) or believed_at or (now + LOOK_AGAIN if needed_by else None)
-
-    def _dependants(self, binding: Binding) -> list[ResourceBinding]:
-        """Dependants of a binding that others need; what is deleted needs nothing."""
-        found = [self._bindings.get(each.name, each.namespace) for each in binding.spec.required_by]
-        return [each for each in found if each is not None and each.metadata.deletion_timestamp is None]
 
 
 def _is_removed(work: Work) -> bool | None:

@@ -80,13 +80,15 @@ class ReturnedCopies:
         """Copies that a binding asks for; of what is nowhere but where others need it, those of these others."""
         works, fleet = self._plane.informers.of(WORKS), ClustersByName(self._plane.informers.of(CLUSTERS))
         now = self._plane.clock.now()
-        wanted: Sequence[Binding] = self._dependants(binding) if only_follows(binding.spec) else (binding,)
+        bindings = self._plane.informers.of(RESOURCE_BINDINGS)
+        wanted: Sequence[Binding] = dependants_of(binding, bindings) if only_follows(binding.spec) else (binding,)
         return [placed_copies(each, works, fleet, now) for each in wanted if not each.spec.asks_for_none]
 
-    def _dependants(self, binding: Binding) -> list[ResourceBinding]:
-        bindings: Informer[ResourceBinding] = self._plane.informers.of(RESOURCE_BINDINGS)
-        found = [bindings.get(each.name, each.namespace) for each in binding.spec.required_by]
-        return [each for each in found if each is not None and each.metadata.deletion_timestamp is None]
+
+def dependants_of(binding: Binding, bindings: Informer[ResourceBinding]) -> list[ResourceBinding]:
+    """Dependants of a binding that others need; what is deleted needs nothing."""
+    found = [bindings.get(each.name, each.namespace) for each in binding.spec.required_by]
+    return [each for each in found if each is not None and each.metadata.deletion_timestamp is None]
 
 
 def placed_copies(binding: Binding, works: Informer[Work], fleet: Mapping[str, Cluster], now: datetime) -> CopyTable:

@@ -25,15 +25,12 @@ from leeward.api.work import (
 )
 from leeward.core.cluster_health.watched_time import UNKEPT, Attention, Gap, WatchedTime
 from leeward.core.copies.disruption import copies_of
-from leeward.core.execution.removal import (
-    held_scale_downs,
-    is_order_about,
-    is_return_kept,
+from leeward.core.execution.removal import held_scale_downs, is_order_about, is_return_kept, why_removal_waits
+from leeward.core.execution.removal_conditions import (
     leaving,
     removal_blocked,
     removal_refused,
     removals_blocked,
-    why_removal_waits,
     with_blocked_removals,
 )
 from tests.builders import at, binding, cluster, dead, divided, duplicated, fleet, targets, work

@@ -1,33 +1,20 @@
-"""Removals that do not come to an end, or must not be made yet.
+"""Removals that must not be made yet; `removal_conditions` tells of them.
 
-removal_blocked    what a Work says when somebody's finalizer keeps an object in the member, and with it what it runs
-object_kept        what it says when claims or runs belong to its object in the member
-removal_refused    what it says when the member does not take the deletion
 is_order_about     if the order is about an object that its member has under that name
 why_removal_waits  why the removal of a copy waits: its cluster is away, or others do not surely serve all that is asked
                    for
-leaving            what its Work says meanwhile
 settles_at         when decisions have followed the return of a cluster, and whether they have (has_settled)
 held_scale_downs   which scale-downs wait: the law keeps the copy, or its cluster is away
 may_change_holds   if a change of a cluster can let what waits go, or have more wait
 is_return_kept     if a copy stays that had been removed, and that its member brings back
-removals_blocked   what the binding says of its Works, with the clusters
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-
-import msgspec
 
 from kubeapi.meta import ReadOnlyManifest, parse_time
 from leeward.api.cluster import Cluster
-from leeward.api.meta import Condition, find_condition, put_condition
-from leeward.api.names import (
-    CONDITION_TAINT_KEYS,
-    LEAVING_CONDITION,
-    REMOVAL_BLOCKED_CONDITION,
-    VOLUMES_FOLLOW_ANNOTATION,
-)
+from leeward.api.names import CONDITION_TAINT_KEYS, VOLUMES_FOLLOW_ANNOTATION
 from leeward.api.purge_mode import PurgeMode, rules_of
 from leeward.api.work import (
     BRAKE_ENGAGED,
@@ -35,7 +22,6 @@ from leeward.api.work import (
     REPLACEMENT_LOST,
     Binding,
     ResourceBindingSpec,
-    ResourceBindingStatus,
     Work,
     is_application,
 )
@@ -44,7 +30,6 @@ from leeward.core.cluster_health.ready_condition import BEFORE_ALL, unobserved
 from leeward.core.cluster_health.watched_time import Attention
 from leeward.core.copies.disruption import NO_SIZES, CopyTable, copies_of
 from leeward.core.copies.evidence import is_fresh, is_uncounted
-from leeward.core.eviction.held_reasons import HeldReason
 from leeward.core.eviction.shared_resources import is_shared
 from leeward.core.execution.ownership import template_uids
 from leeward.core.execution.work_generation import has_work_id
@@ -54,36 +39,6 @@ from leeward.core.scheduling.affinity import is_in_any_term
 NOT_REPLACED, STILL_USED = "NotReplaced", "StillUsed"
 RETURN_SETTLES = timedelta(seconds=1)
 """Time after which a placement has followed the return of a cluster that has no taint of its outage any more."""
-FINALIZERS, REFUSED = "Finalizers", "Refused"
-REFUSES = "the cluster refuses "
-NO_WORDS: Mapping[str, str] = {}
-WAITING_FOR_PURGE = HeldReason.WAITING_FOR_PURGE.value
-
-
-def removal_blocked(objects: Sequence[ReadOnlyManifest]) -> Condition | None:
-    """The condition of a Work whose `objects` are still in the member, though their deletion was asked for."""
-    kept = [text for text in map(_kept_by, objects) if text]
-    return Condition(REMOVAL_BLOCKED_CONDITION, "True", FINALIZERS, "; ".join(kept)) if kept else None
-
-
-def removal_refused(why: str) -> Condition:
-    """The condition of a Work of which the member does not let an object go."""
-    return Condition(REMOVAL_BLOCKED_CONDITION, "True", REFUSED, f"{REFUSES}{why}")
-
-
-def object_kept(reason: HeldReason, why: str) -> Condition:
-    """The condition of a Work whose object stays for the claims that belong to it, or until its runs have ended."""
-    return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason.value, why)
-
-
-def _kept_by(observed: ReadOnlyManifest) -> str:
-    metadata = observed["metadata"]
-    if "deletionTimestamp" not in metadata or not metadata.get("finalizers"):
-        return ""
-    namespace = metadata.get("namespace")
-    name = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
-    finalizers = metadata["finalizers"]
-    return f"{observed['kind']} {name} has the finalizer{'s' * (len(finalizers) > 1)} {', '.join(finalizers)}"
 
 
 def is_order_about(work: Work, manifest: ReadOnlyManifest, observed: ReadOnlyManifest, *, found: bool) -> bool:
@@ -159,18 +114,6 @@ def has_settled(cluster: Cluster, now: datetime) -> bool:
     return settles is not None and not now < settles <= now + RETURN_SETTLES
 
 
-def leaving(cluster: str, why: str) -> Condition | None:
-    """The condition of a Work whose copy is not wanted in the cluster, and waits to go; None where it is wanted."""
-    until = {
-        CLUSTER_NOT_READY: f"until cluster {cluster} is Ready again",
-        BRAKE_ENGAGED: "as long as the brake is engaged",
-        STILL_USED: "as long as a copy in that cluster uses it",
-    }
-    how_long = until.get(why, "until other clusters surely serve all that is asked for")
-    message = f"Not wanted in cluster {cluster}. Its copy stays {how_long}; then it is deleted."
-    return Condition(LEAVING_CONDITION, "True", why, message) if why else None
-
-
 def goes_at_once(binding: Binding) -> bool:
     """Tells whether a copy that can be reached goes when it is not wanted there any more, whatever others serve.
 
@@ -235,46 +178,3 @@ def _was_away(cluster: Cluster, asked_at: datetime | None) -> bool:
     """Tells whether the cluster was away since the deletion was asked for, or when that was."""
     ready_since = cluster.ready.last_transition_time if cluster.ready is not None else None
     return asked_at is not None and ready_since is not None and asked_at <= ready_since
-
-
-def removals_blocked(
-    works: Mapping[str, Work],
-    waiting: Mapping[str, str] = NO_WORDS,
-    *,
-    kept: Collection[str] = (),
-    larger: Collection[str] = (),
-) -> Condition | None:
-    """The condition of a binding of whose `works`, by cluster, some do not go: `waiting` says why, as
-    `why_removal_waits` does; they are `kept` for a copy that is purged, or are `larger` than they are to be."""
-    found = {
-        cluster: blocked
-        for cluster, work in sorted(works.items())
-        if work.metadata.deletion_timestamp is not None
-        and (blocked := find_condition(work.status.conditions, REMOVAL_BLOCKED_CONDITION)) is not None
-    }
-    told = [f"Still runs in {cluster}: {blocked.message}." for cluster, blocked in found.items()]
-    held = [cluster for cluster, why in sorted(waiting.items()) if why not in (CLUSTER_NOT_READY, STILL_USED)]
-    reasons = {blocked.reason for blocked in found.values()}
-    reason = next(
-        (each for each in (REFUSED, HeldReason.VOLUMES_STAY, HeldReason.RUN_UNDER_WAY) if each in reasons), FINALIZERS
-    )
-    if kept:
-        reason, why = WAITING_FOR_PURGE, "nothing new is made before another copy, which is purged, is known to be gone"
-        told.append(f"Not removed from {', '.join(sorted(kept))}: {why}.")
-    if larger:
-        reason = REPLACEMENT_LOST
-        told.append(f"Not scaled down in {', '.join(larger)}: what replaces it is not healthy.")
-    if held:
-        brake = any(waiting[cluster] == BRAKE_ENGAGED for cluster in held)
-        reason = BRAKE_ENGAGED if brake else REPLACEMENT_LOST
-        why = "the brake is engaged" if brake else "what replaces it is not healthy, or its cluster is not"
-        told.append(f"Not removed from {', '.join(held)}: {why}.")
-    return Condition(REMOVAL_BLOCKED_CONDITION, "True", reason, " ".join(told)) if told else None
-
-
-def with_blocked_removals(
-    status: ResourceBindingStatus, blocked: Condition | None, now: datetime
-) -> ResourceBindingStatus:
-    """`status` that says so, or says nothing of the kind."""
-    conditions = put_condition(status.conditions, REMOVAL_BLOCKED_CONDITION, blocked, now)
-    return msgspec.structs.replace(status, conditions=conditions)
