@@ -98,6 +98,31 @@ def shared_class_names() -> dict[str, int]:
     return {name: count for name, count in names.items() if count > 1}
 
 
+def figures() -> dict[str, int]:
+    """Figures of the whole tree that have a bound."""
+    texts = {path: text for path, text in sources("src") if path.parts[1] == "leeward"}
+    trees = {path: _tree(text) for path, text in texts.items()}
+    imports = [
+        node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    lines = sum(text.count("\n") for text in texts.values())
+    stems = Counter(path.stem for path in texts if not path.stem.startswith("__"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    told = [
+        ast.get_docstring(node) or ""
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, documented)
+    ]
+    return {
+        "lines": lines,
+        "import_lines_per_thousand": 1000 * sum((node.end_lineno or 0) - node.lineno + 1 for node in imports) // lines,
+        "stems_that_occur_twice": sum(count > 1 for count in stems.values()),
+        "words_of_docs": sum(len(page.read_text().split()) for page in (ROOT / "docs").rglob("*.md")),
+        "docstrings_with_what": sum(bool(re.search(r"\b[Ww]hat\b", text)) for text in told),
+    }
+
+
 def changing_classes(folder: str) -> set[str]:
     """Classes below the folder whose instances can change: declared without `frozen`, or by a method of their own."""
     return {

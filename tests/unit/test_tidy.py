@@ -99,6 +99,14 @@ def test_no_file_is_longer_than_can_be_read_at_once() -> None:
     assert tidiness.long_files(MOST_LINES_OF_A_FILE) == {}
 
 
+def test_the_tree_does_not_grow() -> None:
+    """A bound is lowered when its figure has come down, and is never raised."""
+    bounds = tidiness.exceptions()["bounds"]
+    found = tidiness.figures()
+    assert found.keys() == bounds.keys()
+    assert {name: figure for name, figure in found.items() if figure > bounds[name]} == {}
+
+
 def test_no_two_files_of_a_layer_have_the_same_name() -> None:
     assert tidiness.shared_stems() == tidiness.exceptions()["shared_stems"]
 
