@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.chromium import NARROW, WIDE, watched_page
 from tests.browser.stand_in import StandIn
@@ -11,12 +11,20 @@ from tests.browser.stand_in import StandIn
 SCENES = ("brake", "overfull", "outage")
 FOLD = 900
 """Height of the window."""
+ONE_LINE = 40
+"""Height that a headline of two lines exceeds."""
 
 
 def bottom_of(page: Page, selector: str) -> float:
     box = page.locator(selector).first.bounding_box()
     assert box is not None
     return box["y"] + box["height"]
+
+
+def assert_one_line(heading: Locator) -> None:
+    box = heading.bounding_box()
+    assert box is not None
+    assert box["height"] < ONE_LINE
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -28,6 +36,7 @@ def test_the_map_is_above_the_fold_and_at_most_five_rows_come_before_it(
         expect(page.get_by_text("looking what it would do")).to_have_count(0)
         assert 1 <= page.locator(".now li").count() <= 5
         assert bottom_of(page, ".map .tile") <= FOLD
+        assert_one_line(page.get_by_role("heading", level=1))
         watched.picture(f"scene-{scene}")
 
 
@@ -78,6 +87,7 @@ def test_what_would_be_overfull_is_red_and_names_what_is_short(browser: Browser,
         page = watched.open("/what-if?fail=m5")
         heading = page.locator("h2.h1")
         expect(heading.locator("svg.bad")).to_have_count(1)
+        assert_one_line(heading)
         said = "m4 would be asked for 192 of 128 GiB, and 12 replicas wait for a node there."
         expect(page.locator(".sub.bad")).to_have_text(said)
         tile = page.locator("label.tile", has_text="m4")
