@@ -156,7 +156,7 @@ class _Process:
         await elector.lead(lambda: self._parts.lead(part, elector.leadership))
 
     async def _work(self, led: Led[Part]) -> None:
-        """Works on all parts with what was made ready; on some of them with controllers that are made now."""
+        """Works on all parts with prepared controllers; on some of them with new ones."""
         try:
             if len(led) == len(self._names):
                 await self._standby.work()

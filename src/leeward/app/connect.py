@@ -58,7 +58,7 @@ def transport_to(cluster: Cluster, secret: Secret | None, addresses: AddressRule
 
 
 def connection_of(cluster: Cluster, secret: Secret | None, addresses: AddressRules = DEFAULT_RULES) -> Connection:
-    """Raises: ValueError that names what is missing, or may not be asked."""
+    """Raises: ValueError that names a missing value, or one that may not be asked."""
     spec = cluster.spec
     _check_addresses(cluster, addresses)
     if spec.secret_ref is None:

@@ -123,7 +123,7 @@ async def _start_apiserver(environment: _Environment, store: Store) -> ApiServer
 
 
 async def _publish(config: ControlPlaneConfig, client: Client) -> None:
-    """Tells whoever wants to join what this control plane is known by. Raises: OSError, WorldError."""
+    """Tells whoever wants to join the identity of this control plane. Raises: OSError, WorldError."""
     authority = config.client_ca_file.read_bytes()
     await publish_current(client, Connection(f"https://127.0.0.1:{config.port}", certificate_authority=authority))
 

@@ -75,7 +75,7 @@ class FrontServer:
             await self._client.close()
 
     async def _tend(self) -> None:
-        """Returns when it is done. A failure leaves what is in use, and is tried again."""
+        """Returns when it is done. A failure leaves the present one in use, and is tried again."""
         while True:
             try:
                 return await self._refresh()

@@ -8,7 +8,7 @@ ways go on in their name, with the front's own credential, which may impersonate
 asked of the control plane (SubjectAccessReview of `clusters/proxy`); all else it decides itself.
 
 Nothing but who comes here depends on it. An APIService would take the whole of `cluster.karmada.io/v1alpha1` from the
-definition of the Clusters, and with it what controllers and agents read and write.
+definition of the Clusters, and with it all objects that controllers and agents read and write.
 """
 
 import asyncio

@@ -125,7 +125,7 @@ class FaultyServer:
         return self._faults.latency_seconds
 
     def stalling(self, handler: Handler) -> Handler:
-        """Answers what `handler` does, but for reads and writes while the member is stalled."""
+        """Answers as `handler` does, but for reads and writes while the member is stalled."""
         return _Stalling(handler, self._serving)
 
     async def follow(self) -> None:

@@ -160,7 +160,7 @@ def _serves(found: Manifest, wanted: Manifest) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Value without what the API server fills in by itself."""
+    """Value without fields that the API server fills in by itself."""
     if isinstance(value, list):
         return [_plain(each) for each in cast("list[Any]", value)]
     if isinstance(value, dict):

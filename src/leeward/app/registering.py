@@ -36,7 +36,7 @@ def subject_of_agent(cluster: str) -> Subject:
 
 
 async def obtain_certificate(client: Client, connection: Connection, cluster: str) -> Connection:
-    """`connection` with an identity of the agent of `cluster`, asked for with what `client` has.
+    """`connection` with an identity of the agent of `cluster`, asked for with the identity of `client`.
 
     Raises: WorldError; FleetError when it is refused, or nobody signs it.
     """
@@ -86,7 +86,7 @@ def renew_at(certificate: bytes) -> datetime:
 
 
 def write_kubeconfig(path: Path, connection: Connection, cluster: str) -> None:
-    """Writes what `path` names; nobody but its owner may read a file. Raises: OSError."""
+    """Writes the file that `path` names; nobody but its owner may read it. Raises: OSError."""
     write_named(path, kubeconfig_of(connection, cluster), private=True)
 
 

@@ -63,7 +63,7 @@ class CertificateRenewal:
                 await self._renew()
 
     async def _renew(self) -> None:
-        """A failure leaves what is in use, and is tried again."""
+        """A failure leaves the present certificate in use, and is tried again."""
         try:
             self._connection = await obtain_certificate(self._client, self._connection, self._cluster)
         except (WorldError, FleetError) as error:

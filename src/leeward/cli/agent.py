@@ -87,7 +87,7 @@ def agent(
 
 
 def _reports(text: str) -> tuple[Report, ...]:
-    """Reads `--report-secrets`. Raises: FleetError for what there is not."""
+    """Reads `--report-secrets`. Raises: FleetError for an unknown name."""
     names = [name.strip() for name in text.split(",") if name.strip()]
     if names == ["None"]:
         return ()

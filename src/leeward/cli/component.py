@@ -59,7 +59,7 @@ def connection_of(kubeconfig: Path | None, kubeconfig_context: str, master: str 
 
 
 def calm_collector() -> None:
-    """Has the garbage collector look at what is young less often, and at what is imported not at all.
+    """Has the garbage collector look at young objects less often, and at imported ones not at all.
 
     Hardly anything here is in cycles, and most of what a reconciliation makes is gone before the next begins.
     """

@@ -1,4 +1,4 @@
-"""The question before what cannot be taken back."""
+"""The question before an irreversible step."""
 
 import sys
 

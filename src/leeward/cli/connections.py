@@ -210,9 +210,9 @@ def _brief_client_of(connection: "Connection") -> "Client":
 
 
 def carry_out(work: Coroutine[Any, Any, T], *clients: "Client") -> T:
-    """Runs `work` to its end, closes the clients, and returns what came of it.
+    """Runs `work` to its end, closes the clients, and returns its result.
 
-    Raises: FleetError for what the world answered."""
+    Raises: FleetError for the world's answer."""
     from leeward.client import WorldError
 
     async def run() -> T:

@@ -36,7 +36,7 @@ class LiveAudience:
         self._live.update(self.render(now), refresh=True)
 
     def conclude(self) -> None:
-        """The table of what was expected and what was seen; after the screen was given back."""
+        """The table of expectations and observations, after the screen was given back."""
         table = Table(box=box.SIMPLE_HEAD)
         for title in ("chapter", "time", "step", "expected", "seen", ""):
             table.add_column(title, overflow="fold")

@@ -116,7 +116,7 @@ async def rest() -> None:
 
 
 def _tell(told: dict[str, str], states: dict[str, str]) -> None:
-    """Prints what changed since, and takes it into `told`."""
+    """Prints the changes since, and takes them into `told`."""
     for workload in sorted(told.keys() - states.keys()):
         say(f"  {printable(workload)}: moved")
         del told[workload]

@@ -1,6 +1,6 @@
 """Manual pages of the program and of each verb: python -m leeward.cli.man_pages DIRECTORY
 
-Whoever packages Leeward puts them into share/man/man1. They say what `--help` says, in the order of man-pages(7).
+Whoever packages Leeward puts them into share/man/man1. They have the content of `--help`, in the order of man-pages(7).
 """
 
 import sys

@@ -62,12 +62,12 @@ class InputFile(_NamedFile):
 
 
 def called(path: Path) -> str:
-    """Words for the file in a message about what was read."""
+    """Words for the file in a message about its content."""
     return "standard input" if path == STANDARD else str(path)
 
 
 def write_output(path: Path, content: bytes | BinaryIO, *, private: bool = False) -> None:
-    """Writes to what the user has named. Raises: FleetError."""
+    """Writes to the file that the user has named. Raises: FleetError."""
     try:
         write_named(path, content, private=private)
     except OSError as error:

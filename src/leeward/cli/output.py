@@ -65,7 +65,7 @@ def moving(sentence: str) -> Generator[None, None, None]:
 
 
 def say_next(*steps: str) -> None:
-    """Says what may come next: commands with what they do."""
+    """Says the next commands, with their effects."""
     say_aside(f"next: {'; '.join(map(for_same_fleet, steps))}")
 
 

@@ -11,7 +11,7 @@ _PROGRAM = "leeward "
 
 def for_same_fleet(step: str) -> str:
     """The step with the options that this verb was given to choose a control plane. One that begins with a command of
-    ours is that command, and behind a comma what it does."""
+    ours is that command, and behind a comma its effect."""
     context = click.get_current_context(silent=True)
     settings = context.find_object(Settings) if context is not None else None
     if context is None or settings is None or not step.startswith(_PROGRAM):

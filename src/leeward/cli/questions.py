@@ -71,7 +71,7 @@ def picture_options(command: F) -> F:
 
 
 def source_options(command: F) -> F:
-    """Adds `--from`, `--kubeconfig` and `--context`: what is asked."""
+    """Adds `--from`, `--kubeconfig` and `--context`, which name the source of answers."""
     return click.option(
         "--from",
         "file",

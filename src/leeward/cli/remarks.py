@@ -1,4 +1,4 @@
-"""The remarks on a switch as lines: what refuses first, each with its command."""
+"""The remarks on a switch as lines: refusals first, each with its command."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING

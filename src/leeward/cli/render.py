@@ -75,7 +75,7 @@ def render(
 
 
 def _given(files: Sequence[str], namespace: str) -> "Given":
-    """Raises: FleetError that names what cannot be read."""
+    """Raises: FleetError that names the file which cannot be read."""
     from kubeapi.codec import DecodeError
     from leeward.answers.rendering_inputs import given_in
     from leeward.lint.files import MAX_FILE_BYTES, STANDARD_INPUT, read_manifests

@@ -73,7 +73,7 @@ def _orphans() -> "OrphanFindings":
 def _look(
     settings: Settings, output: str, kubeconfig: Path | None, context: str, orphans: "OrphanFindings"
 ) -> tuple[int, str, object]:
-    """The exit code, the text, and what counts as a change."""
+    """The exit code, the text, and the part of it that counts as a change."""
     try:
         target = target_of(settings, kubeconfig, context)
         report = _report(target, orphans)

@@ -131,7 +131,7 @@ def _fleet(report: Report, state: FleetStatus) -> Iterator[str]:
 
 
 def _remarks(state: FleetStatus) -> Iterator[str]:
-    """Remarks on what harms nobody."""
+    """Remarks that harm nobody."""
     for hold, one, many in _NOT_HELD:
         found = [held for held in state.held if held.hold is hold]
         if found:

@@ -43,7 +43,7 @@ def paragraph(text: str, first: str = "  ", later: str = "      ") -> Iterator[s
 
 
 def cut(text: str, width: int = COLUMNS) -> str:
-    """Text of at most `width` columns; what is longer ends with dots."""
+    """Text of at most `width` columns; a longer one ends with dots."""
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 

@@ -63,7 +63,7 @@ def _outage(outage: OutageStory, told: Timeline, everything: bool) -> Iterator[s
 
 
 def outage_lines(outage: OutageStory, now: datetime, everything: bool, more: str) -> Iterator[str]:
-    """Lines that tell one outage; `more` says how to see what is not listed."""
+    """Lines that tell one outage; `more` says how to see the rest."""
     yield from headline(NEEDS_SOMEBODY if outage.running else GOOD, f"{outage.headline}{_range(outage, now)}")
     yield from _details(outage, now, everything, more)
 

@@ -1,4 +1,4 @@
-"""Texts of flags as values. Every function raises ValueError that says what is wrong and what to write instead."""
+"""Texts of flags as values. Every function raises ValueError with the fault and the way out."""
 
 import re
 from pathlib import Path

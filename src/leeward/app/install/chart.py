@@ -4,7 +4,7 @@
     templates/rights.yaml     the namespace of the members' secrets, accounts, roles and bindings
     files/rules.yaml          the alerts of deploy/prometheus, for a PrometheusRule
 
-A test holds that what lies in the repository is what this writes. The rest of the chart is written by hand.
+A test compares the repository with the output. The rest of the chart is written by hand.
 """
 
 import sys

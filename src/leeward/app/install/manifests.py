@@ -142,7 +142,7 @@ _HEALTH = {"nonResourceURLs": ["/healthz", "/readyz", "/livez", "/version", "/ap
 def granted_to_agents() -> list[dict[str, Any]]:
     """Rules that an agent gets when its cluster joins: whoever grants a right must have it, here of every cluster.
 
-    What the controllers may do with every kind is left out.
+    Verbs that the controllers have on every kind are left out.
     """
     rules = [rule for rules in rules_of_agent("").values() for rule in rules]
     verbs = [[verb for verb in rule["verbs"] if verb not in _WITH_EVERY_KIND] for rule in rules]

@@ -76,7 +76,7 @@ class AdminClient:
         return self._request("PATCH", path, patch, content_type="application/merge-patch+json")
 
     def delete(self, path: str) -> None:
-        """Asks for the deletion of what is there now; what is not there is deleted. Raises: NoAnswer, Refused."""
+        """Asks for the deletion of the present object; an absent one counts as deleted. Raises: NoAnswer, Refused."""
         attempts = ATTEMPTS
         while (found := self.find(path)) is not None:
             attempts -= 1

@@ -109,7 +109,7 @@ def write_archive(target: Path, store: Path, root: Path, files: Iterable[Path]) 
 
 
 def unpack(archive: Path, directory: Path) -> None:
-    """Puts what is in `archive` under `directory`, for its owner only. Raises: FleetError when it is not whole, too."""
+    """Unpacks `archive` under `directory`, for its owner only. Raises: FleetError when it is not whole, too."""
     wanted, taken, seen = {STORE}, set[str](), set[str]()
     try:
         with _BoundedFile(archive) as file, tarfile.open(archive, "r:", fileobj=file) as opened:
@@ -136,7 +136,7 @@ def unpack(archive: Path, directory: Path) -> None:
 
 
 def _refuse_foreign(archive: Path, number: int, member: tarfile.TarInfo) -> None:
-    """Raises: FleetError for what no backup has: links, devices, sparse files, foreign names, absurd sizes."""
+    """Raises: FleetError for members that no backup has: links, devices, sparse files, foreign names, absurd sizes."""
     problem = problem_of_name(member.name)
     if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
         problem = "it is no regular file"

@@ -187,7 +187,7 @@ def _makes_no_fleet(layout: Layout, backup: Path) -> FleetError:
 def _found_fleet(layout: Layout, checked: Path, backup: Path) -> Restored:
     """Makes the fleet that the backup was taken of: beside its place, and then in it, fleet.json last.
 
-    What fails leaves nothing. Raises: FleetError.
+    A failure leaves nothing. Raises: FleetError.
     """
     if not Layout(checked).fleet_file.exists():
         raise _makes_no_fleet(layout, backup)
@@ -243,7 +243,7 @@ def _checked(backup: Path) -> Generator[Path]:
 
 
 def _refuse_partial(unpacked: Path, backup: Path) -> None:
-    """Raises: FleetError for the backup of a control plane without what a fleet cannot do without."""
+    """Raises: FleetError for the backup of a control plane that lacks a necessary file."""
     paths = Layout(unpacked)
     if not paths.fleet_file.exists():
         return

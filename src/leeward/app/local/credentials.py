@@ -3,8 +3,8 @@ kubeconfigs made of them.
 
 The administrator is in `system:masters` everywhere. A member has one token, which the control plane (Push) or the agent
 (Pull) shows it; the member lets it do everything by a ClusterRole of its own. Another token may only impersonate: with
-it the control plane passes on what users ask through the cluster proxy. An agent has a client certificate for the
-control plane under Karmada's name for it, which may touch only what belongs to its cluster.
+it the control plane passes on requests of users through the cluster proxy. An agent has a client certificate for the
+control plane under Karmada's name for it, which may touch only the objects of its cluster.
 """
 
 import base64
@@ -28,7 +28,7 @@ ADMIN_GROUP = "system:masters"
 
 
 def issue_credentials(layout: Layout, fleet: LocalFleet, randomness: Randomness) -> None:
-    """Makes what is missing or about to end, and writes the kubeconfigs anew. Raises: FleetError."""
+    """Makes credentials that are missing or about to end, and writes the kubeconfigs anew. Raises: FleetError."""
     try:
         authority = Authority(layout.pki, SystemClock().now(), "leeward-ca")
         _issue(layout, fleet, randomness, authority)

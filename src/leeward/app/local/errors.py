@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 class FleetError(Exception):
-    """Something that a user can cause and mend; the message names what is wrong and the way out."""
+    """Something that a user can cause and mend; the message names the fault and the way out."""
 
 
 def no_fleet(data_dir: Path) -> FleetError:

@@ -77,7 +77,7 @@ def kill(layout: Layout, name: str, only: Part | None = None) -> None:
 
 
 def revive(layout: Layout, name: str, only: Part | None = None) -> None:
-    """Starts what was killed. Raises: FleetError when it is paused, or its port was taken."""
+    """Starts a killed member. Raises: FleetError when it is paused, or its port was taken."""
     with fleet_lock(layout, LOCK_SECONDS):
         member = _running_fleet(layout).member(name)
         parts = _parts(member, only)

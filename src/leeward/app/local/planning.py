@@ -28,7 +28,7 @@ class UpRequest:
 
 
 class AlreadyRunning(FleetError):
-    """Refusal to start what runs."""
+    """Refusal to start a fleet that runs."""
 
     def __init__(self, layout: Layout, fleet: LocalFleet) -> None:
         super().__init__(

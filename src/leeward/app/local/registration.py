@@ -82,7 +82,7 @@ def offer_anew(api: AdminClient, layout: Layout, member: Member, cluster_id: str
 
 
 def take_back(api: AdminClient, member: Member, cluster_id: str) -> None:
-    """Takes what joining a member has made, but nothing of another cluster of its name. Raises: FleetError."""
+    """Deletes the objects of a joined member, but none of another cluster of its name. Raises: FleetError."""
     spec: Manifest = (api.find(CLUSTERS.path(name=member.name)) or {}).get("spec", {})
     is_ours = spec.get("apiEndpoint") == _endpoint(member) or (cluster_id and spec.get("id") == cluster_id)
     if not spec or is_ours:
@@ -92,7 +92,7 @@ def take_back(api: AdminClient, member: Member, cluster_id: str) -> None:
 def leave(api: AdminClient, member: Member, *, force: bool = False) -> None:
     """Deletes the Cluster, waits until it is gone, and deletes its Secret.
 
-    With `force` our finalizer is taken off the Works, so that what runs in a dead member is given up.
+    With `force` our finalizer is taken off the Works, so that copies in a dead member are given up.
     Raises: FleetError when the Cluster does not go.
     """
     path = CLUSTERS.path(name=member.name)

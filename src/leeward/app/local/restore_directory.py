@@ -1,6 +1,6 @@
 """Directory in which a backup is unpacked, or made for a pipe. It holds Secrets and keys, and goes at the end.
 
-Its lock ends with its process. What a process that was killed has left is deleted by the next one.
+Its lock ends with its process. The next process deletes the leavings of a killed one.
 """
 
 import fcntl

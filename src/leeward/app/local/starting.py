@@ -58,7 +58,7 @@ def in_silence(doing: str) -> None:
 
 
 def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness, tell: Tell = in_silence) -> Started:
-    """Starts everything and joins it. What another version has written is copied before.
+    """Starts everything and joins it. A store of another version is copied before.
 
     When it fails, or is interrupted, nothing is left running. Raises: FleetError.
     """
@@ -76,7 +76,7 @@ def start_fleet(layout: Layout, request: UpRequest, randomness: Randomness, tell
 
 
 def stop_fleet(layout: Layout) -> list[str]:
-    """Stops everything that runs, and returns what it was.
+    """Stops everything that runs, and returns its names.
 
     Raises: FleetError when a process cannot be ended, or, when all others are, one is not known.
     """

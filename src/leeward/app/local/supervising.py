@@ -1,4 +1,4 @@
-"""Supervision of a local fleet: what died by itself is started again. What was stopped by a verb stays so."""
+"""Supervision of a local fleet: a process that died by itself is started again. One that a verb stopped stays so."""
 
 import time
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def supervise_fleet(
     pause: Callable[[float], None] = time.sleep,
     now: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Returns when `leeward down` has stopped the fleet. What cannot be started is tried again."""
+    """Returns when `leeward down` has stopped the fleet. A process that cannot be started is tried again."""
     restarts: dict[str, _Restarts] = {}
     while remembered := processes.remembered_components(layout):
         if any(processes.state_of(layout, name) is State.STOPPED for name in remembered):
@@ -51,7 +51,7 @@ def supervise_fleet(
 
 
 def _start_what_died(layout: Layout, restarts: dict[str, _Restarts], tell: Tell, now: Callable[[], float]) -> None:
-    """Starts what died, under the lock: a verb that stops a process forgets it before it gives the lock back.
+    """Starts dead processes, under the lock: a verb that stops a process forgets it before it gives the lock back.
     Raises: FleetLocked."""
     with fleet_lock(layout):
         for name in processes.remembered_components(layout):

@@ -54,7 +54,7 @@ async def plan(client: Client, clock: Clock) -> SwitchPlan:
 
 
 async def adopt(client: Client, clock: Clock, tell: Tell) -> None:
-    """Raises: WorldError; FleetError with what is in the way.
+    """Raises: WorldError; FleetError with the obstacles.
 
     Can be repeated: what of Karmada's has come back since is taken away again. Its operator may have put it there.
     """

@@ -16,7 +16,7 @@ from leeward.operations.status import Found
 
 
 async def find_returned(client: Client, _now: datetime) -> Found:
-    """Finds what has come back into a control plane that was adopted. Raises: WorldError."""
+    """Finds parts of Karmada that have come back into an adopted control plane. Raises: WorldError."""
     try:
         record = await read_record(client)
     except FleetError as error:

@@ -115,7 +115,7 @@ async def delete_cluster(client: Client, name: str, uid: str) -> None:
 
 
 async def _bring_to(client: Client, name: str, body: Manifest, left: Collection[str]) -> Manifest:
-    """Updates the one that was seen; what an agent, say, has written meanwhile is looked at again."""
+    """Updates the one that was seen; a write of an agent meanwhile is looked at again."""
     attempts = ATTEMPTS
     while True:
         attempts -= 1
@@ -156,7 +156,7 @@ def _body(manifest: Manifest, *, with_marks: bool) -> Manifest:
 
 
 async def _put_service(client: Client, service: Manifest) -> None:
-    """Replaces what is there: a server makes one of its own as soon as there is none."""
+    """Replaces the present one: a server makes one of its own as soon as there is none."""
     for attempt in range(ATTEMPTS):
         found = await client.get(API_SERVICES, CLUSTERS_SERVICE)
         metadata = {

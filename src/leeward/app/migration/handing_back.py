@@ -101,7 +101,7 @@ async def plan_hand_back(client: Client, clock: Clock) -> list[Remark]:
 
 
 async def hand_back(client: Client, clock: Clock, tell: Tell) -> None:
-    """Raises: WorldError; FleetError with what is in the way. Can be repeated."""
+    """Raises: WorldError; FleetError with the obstacles. Can be repeated."""
     record = await _adopted(client)
     if running := await running_components(client, clock):
         raise FleetError(f"{', '.join(each.name for each in running)} runs: {STOP} first")
