@@ -49,7 +49,7 @@ class UnwantedWorks:
                 synced.kept.append(cluster)
                 continue
             claims = keeps and cluster not in purged and not is_ended_by_a_person(binding.spec, cluster)
-            why, look_at = (NOT_REPLACED if is_kept else ""), None
+            why, look_at = NOT_REPLACED, None
             if not is_kept:
                 why, look_at = self._holds.why_it_waits(
                     binding, cluster, present, stays, synced.needs, is_purged=cluster in purged

@@ -17,6 +17,7 @@ from leeward.controllers.removal_holds import RemovalHolds
 from leeward.controllers.unwanted_works import UnwantedWorks
 from leeward.controllers.work_writing import WorkWriting, WrittenWorks
 from leeward.core.copies.disruption import NO_SIZES
+from leeward.core.execution.held_volumes import KEEPS_CLAIMS_ANNOTATION
 from leeward.core.overrides.rendering import OverrideFailure
 from leeward.core.propagation.reach import Reach
 from tests.builders import at
@@ -34,6 +35,7 @@ class Told(RemovalHolds):
         super().__init__(desk.plane, enabled=enabled)
         self.held, self.look_at = held, look_at
         self.asked: list[tuple[str, str, bool | None]] = []
+        self.needs: Mapping[str, int] = NO_SIZES
 
     def why_it_waits(
         self,
@@ -48,6 +50,7 @@ class Told(RemovalHolds):
         if is_purged:
             return super().why_it_waits(binding, cluster, present, is_wanted, needs, is_purged=True)
         self.asked.append((binding.name, present[cluster].name, is_wanted))
+        self.needs = needs
         return "NotReplaced" if self.held else "", self.look_at
 
 
@@ -74,6 +77,9 @@ class Removing:
         made = {"resource": resource, "replicas": 2, "replicaRequirements": requirements, **spec}
         metadata = {"name": "web-deployment"}
         return await self.desk.client.create(RESOURCE_BINDINGS, {"metadata": metadata, "spec": made}, "default")
+
+    async def bound_again(self, binding: ResourceBinding, **spec: Any) -> ResourceBinding:
+        return await self.desk.client.patch(RESOURCE_BINDINGS, binding.name, {"spec": spec}, "default")
 
     async def remove(
         self, binding: Binding, work: Work, *, keep: bool = False, desired: bool = False, not_rendered: bool = False
@@ -114,17 +120,20 @@ def test_s1_what_waits_stays_as_it_is_and_says_so(applied: bool) -> None:
     async def story(removing: Removing) -> None:
         binding, work = await removing.bound(**ELSEWHERE), await removing.work()
         if applied:
-            told: Manifest = {"type": "Applied", "status": "True", "reason": "Test", "message": "ok"}
-            told |= {"observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}
-            status = {"status": {"conditions": [told]}}
+            report: Manifest = {"type": "Applied", "status": "True", "reason": "Test", "message": "ok"}
+            report |= {"observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+            status = {"status": {"conditions": [report]}}
             work = await removing.desk.client.patch(WORKS, "web", status, SPACE, subresource="status")
         assert not await removing.remove(binding, work)
         assert removing.holds.asked == [("web-deployment", "web", False)]
+        assert removing.holds.needs is removing.synced.needs
         assert removing.synced.waiting == {MEMBER: "NotReplaced"}
         await asyncio.sleep(1)
         seen = await removing.desk.seen()
         assert seen.metadata.deletion_timestamp is None
-        assert [each.reason for each in seen.status.conditions if each.type == LEAVING_CONDITION] == ["NotReplaced"]
+        (told,) = (each for each in seen.status.conditions if each.type == LEAVING_CONDITION)
+        assert told.reason == "NotReplaced"
+        assert told.message.startswith(f"Not wanted in cluster {MEMBER}.")
         assert bool(seen.spec.suspend_dispatching) is not applied
 
     tell(story, held=True)
@@ -176,6 +185,53 @@ def test_a_look_that_is_due_earlier_stays_so() -> None:
         assert removing.synced.look_at == at(300)
 
     tell(story, look_at=at(400))
+
+
+ENDED = {"fromCluster": MEMBER, "purgeMode": "Gracefully", "suppressDeletion": False, "reason": "R", "producer": "P"}
+
+
+@pytest.mark.parametrize("going", [False, True])
+@pytest.mark.parametrize(
+    ("api_version", "tasks", "keeps"),
+    [
+        ("example.com/v1", (), "true"),
+        ("apps/v1", (), None),
+        ("example.com/v1", (PURGED,), None),
+        ("example.com/v1", (ENDED,), None),
+        ("example.com/v1", ({**ENDED, "fromCluster": "member3"},), "true"),
+    ],
+)
+def test_what_owns_claims_is_marked_unless_it_is_purged_or_a_person_has_ended_it(
+    api_version: str, tasks: tuple[Manifest, ...], keeps: str | None, going: bool
+) -> None:
+    async def story(removing: Removing) -> None:
+        resource = {"apiVersion": api_version, "kind": "Database", "namespace": "default", "name": "web"}
+        binding = await removing.bound(**ELSEWHERE, gracefulEvictionTasks=list(tasks), resource=resource)
+        await removing.remove(binding, await removing.work(going=going))
+        assert (await removing.desk.seen()).metadata.annotations.get(KEEPS_CLAIMS_ANNOTATION) == keeps
+
+    tell(story)
+
+
+@pytest.mark.parametrize("first", ["desired", "kept"])
+def test_l4_a_work_that_stays_holds_back_no_other(first: str) -> None:
+    async def story(removing: Removing) -> None:
+        binding, work = await removing.bound(**ELSEWHERE), await removing.work()
+        present = {"member3": work, MEMBER: work}
+        synced, desired = WrittenWorks({}, True, {}), dict[str, Manifest]({"member3": {}} if first == "desired" else {})
+        unwanted = UnwantedWorks(removing.desk.plane, WorkWriting(removing.desk.plane, Reach()), removing.holds)
+        removing.desk.wire.writes()
+        if first == "kept":
+            await removing.desk.cluster("member3")
+            await removing.desk.plane.informers.of(CLUSTERS).wait_current()
+            kept = await removing.bound_again(binding, gracefulEvictionTasks=[PURGED])
+            await unwanted.remove(kept, present, desired, synced, keep=True)
+            assert synced.kept == ["member3"]
+        else:
+            await unwanted.remove(binding, present, desired, synced, keep=False)
+        assert "DELETE" in [sent.method for sent in removing.desk.wire.writes() if sent.path == PATH]
+
+    tell(story)
 
 
 @pytest.mark.parametrize("going", [False, True])
